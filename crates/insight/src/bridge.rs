@@ -9,13 +9,13 @@ use tracing::{debug, trace};
 /// Hands all of a recording to the current subscriber, with the target `polyhaul`: an event `section` for each part of
 /// the jobs and an event `file` for each source and sink at the level DEBUG, an event `span` for each span at TRACE.
 ///
-/// Times (`begin_ns`, `elapsed_ns`) are nanoseconds since the trace was made. A span has the number of its thread, its
+/// Times (`start_ns`, `elapsed_ns`) are nanoseconds since the trace was made. A span has the number of its thread, its
 /// `phase` and `lane`, and the `file` and `bytes` of a call, or the number of its `chunk`, as
 /// [`SpanRecord::value`] has them.
 pub fn to_tracing(recording: &Recording) {
     for section in &recording.sections {
-        let elapsed_ns = section.end_ns.saturating_sub(section.begin_ns);
-        debug!(target: "polyhaul", name = section.name, begin_ns = section.begin_ns, elapsed_ns, "section");
+        let elapsed_ns = section.end_ns.saturating_sub(section.start_ns);
+        debug!(target: "polyhaul", name = section.name, start_ns = section.start_ns, elapsed_ns, "section");
     }
     recording.files.iter().for_each(file);
     for (thread, spans) in recording.threads.iter().map(|thread| &thread.spans).enumerate() {
@@ -38,12 +38,12 @@ fn file(file: &FileUse) {
 }
 
 fn span(thread: usize, span: &SpanRecord, files: &[FileUse]) {
-    let elapsed_ns = span.end_ns.saturating_sub(span.begin_ns);
+    let elapsed_ns = span.end_ns.saturating_sub(span.start_ns);
     let (phase, lane) = (span.phase.name(), span.lane.name());
     let file = span.file.and_then(|index| files.get(index as usize)).map(|file| &*file.name);
     let moves = span.file.is_some() || span.phase.is_io();
     let (bytes, chunk) = (moves.then_some(span.value), (!moves).then_some(span.value));
-    trace!(target: "polyhaul", thread, phase, lane, begin_ns = span.begin_ns, elapsed_ns, file, bytes, chunk, "span");
+    trace!(target: "polyhaul", thread, phase, lane, start_ns = span.start_ns, elapsed_ns, file, bytes, chunk, "span");
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
     fn every_section_file_and_span_is_an_event() {
         let trace = Trace::new(Detail::Spans);
         within(Some(&trace), 1, || {
-            let _part = polyhaul_trace::part("read");
+            let _section = polyhaul_trace::section("read");
             let source = Source::named_memory(vec![1; 100], "a b");
             let _parse = span(Phase::Parse);
             source.read_at(0, &mut [0; 60]).unwrap();

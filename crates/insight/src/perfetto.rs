@@ -125,7 +125,7 @@ impl Events<'_> {
             self.name_track(SECTIONS, "sections")?;
         }
         for section in sections {
-            let times = [section.begin_ns, section.end_ns];
+            let times = [section.start_ns, section.end_ns];
             self.event("X", SECTIONS, section.name, |json| during(json, times, "section"))?;
         }
         Ok(())
@@ -136,7 +136,7 @@ impl Events<'_> {
         let track = PROCESS + index as u64;
         self.name_track(track, &if index == 0 { "caller".to_owned() } else { format!("worker {index}") })?;
         let mut order: Vec<&SpanRecord> = thread.spans.iter().collect();
-        order.sort_by_key(|span| (span.begin_ns, span.depth, span.end_ns));
+        order.sort_by_key(|span| (span.start_ns, span.depth, span.end_ns));
         for span in order {
             self.span(track, span, files)?;
         }
@@ -146,7 +146,7 @@ impl Events<'_> {
     fn span(&mut self, track: u64, span: &SpanRecord, files: &[FileUse]) -> io::Result<()> {
         let file = span.file.and_then(|index| files.get(index as usize));
         self.event("X", track, span.phase.name(), |json| {
-            during(json, [span.begin_ns, span.end_ns], category(span.phase));
+            during(json, [span.start_ns, span.end_ns], category(span.phase));
             json.key("args").object(|json| {
                 json.key("lane").string(span.lane.name());
                 if let Some(file) = file {
@@ -170,7 +170,7 @@ impl Events<'_> {
         let mut first_ns = vec![u64::MAX; recording.files.len()];
         for span in recording.threads.iter().flat_map(|thread| &thread.spans) {
             if let Some(first) = span.file.and_then(|index| first_ns.get_mut(index as usize)) {
-                *first = span.begin_ns.min(*first);
+                *first = span.start_ns.min(*first);
             }
         }
         for (file, first_ns) in recording.files.iter().zip(first_ns) {
@@ -216,9 +216,9 @@ fn micros(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
-fn during(json: &mut Json, [begin_ns, end_ns]: [u64; 2], category: &str) {
-    json.key("ts").number(micros(begin_ns));
-    json.key("dur").number(micros(end_ns.saturating_sub(begin_ns)));
+fn during(json: &mut Json, [start_ns, end_ns]: [u64; 2], category: &str) {
+    json.key("ts").number(micros(start_ns));
+    json.key("dur").number(micros(end_ns.saturating_sub(start_ns)));
     json.key("cat").string(category);
 }
 

@@ -17,14 +17,14 @@ const MOST_STEPS: u64 = 4000;
 /// The times that a recording has things to show for, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
-    pub(super) begin_ns: u64,
+    pub(super) start_ns: u64,
     pub(super) end_ns: u64,
 }
 
 /// A span of a thread, as drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bar {
-    pub(super) begin_ns: u64,
+    pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) phase: Phase,
     pub(super) lane: Lane,
@@ -75,17 +75,17 @@ pub(super) struct Steps {
 impl Extent {
     /// From the first thing to the last.
     pub(super) fn from_recording(recording: &Recording) -> Extent {
-        let spans = recording.threads.iter().flat_map(|it| &it.spans).map(|it| (it.begin_ns, it.end_ns));
-        let sections = recording.sections.iter().map(|it| (it.begin_ns, it.end_ns));
+        let spans = recording.threads.iter().flat_map(|it| &it.spans).map(|it| (it.start_ns, it.end_ns));
+        let sections = recording.sections.iter().map(|it| (it.start_ns, it.end_ns));
         let all = spans.chain(sections).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let sampled = recording.samples.first().zip(recording.samples.last()).map(|(a, b)| (a.at_ns, b.at_ns));
-        let (begin_ns, end_ns) = all.or(sampled).unwrap_or((0, recording.elapsed_ns));
-        Extent { begin_ns, end_ns: end_ns.max(begin_ns) }
+        let (start_ns, end_ns) = all.or(sampled).unwrap_or((0, recording.elapsed_ns));
+        Extent { start_ns, end_ns: end_ns.max(start_ns) }
     }
 
     /// Its length in nanoseconds; at least 1.
     pub(super) fn length_ns(self) -> u64 {
-        (self.end_ns - self.begin_ns).max(1)
+        (self.end_ns - self.start_ns).max(1)
     }
 }
 
@@ -93,22 +93,22 @@ impl Extent {
 /// with the innermost span.
 fn nested(spans: &[SpanRecord], mut own: impl FnMut(u64, u64, Phase)) -> Vec<(usize, SpanRecord)> {
     let mut sorted = spans.to_vec();
-    sorted.sort_by_key(|it| (it.begin_ns, Reverse(it.end_ns), it.depth));
+    sorted.sort_by_key(|it| (it.start_ns, Reverse(it.end_ns), it.depth));
     let mut open: Vec<SpanRecord> = Vec::new();
     let mut at_ns = 0;
     let mut leveled = Vec::with_capacity(sorted.len());
     for mut span in sorted {
-        while let Some(outer) = open.pop_if(|outer| outer.end_ns <= span.begin_ns) {
+        while let Some(outer) = open.pop_if(|outer| outer.end_ns <= span.start_ns) {
             own(at_ns, outer.end_ns, outer.phase);
             at_ns = at_ns.max(outer.end_ns);
         }
         if let Some(outer) = open.last() {
-            own(at_ns, span.begin_ns, outer.phase);
+            own(at_ns, span.start_ns, outer.phase);
             if span.value == 0 && !moves_bytes(&span) && !moves_bytes(outer) {
                 span.value = outer.value;
             }
         }
-        at_ns = at_ns.max(span.begin_ns);
+        at_ns = at_ns.max(span.start_ns);
         leveled.push((open.len(), span));
         open.push(span);
     }
@@ -172,30 +172,30 @@ fn merge_level(spans: &[SpanRecord], level: usize, extent: Extent, below_ns: u64
 
 /// Spans of at least `below_ns` separately; others grouped by the interval of `below_ns` in which they begin.
 fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<Item = &[SpanRecord]> {
-    let place = move |span: &SpanRecord| (span.begin_ns - extent.begin_ns).checked_div(below_ns);
-    let is_short = move |span: &SpanRecord| span.end_ns - span.begin_ns < below_ns;
+    let place = move |span: &SpanRecord| (span.start_ns - extent.start_ns).checked_div(below_ns);
+    let is_short = move |span: &SpanRecord| span.end_ns - span.start_ns < below_ns;
     spans.chunk_by(move |a, b| is_short(a) && is_short(b) && place(a) == place(b))
 }
 
 /// One bar for spans that follow each other.
 fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
     let (first, last) = (group.first()?, group.last()?);
-    let (begin_ns, end_ns) = (first.begin_ns, last.end_ns.max(first.end_ns));
+    let (start_ns, end_ns) = (first.start_ns, last.end_ns.max(first.end_ns));
     if group.len() == 1 {
         let what = if moves_bytes(first) {
             What::Call(first.value, first.file)
         } else {
             What::Chunk(Some(first.value).filter(|&number| number > 0))
         };
-        return Some(Bar { begin_ns, end_ns, phase: first.phase, lane: first.lane, level, what });
+        return Some(Bar { start_ns, end_ns, phase: first.phase, lane: first.lane, level, what });
     }
     let mut times = [0; polyhaul_trace::PHASE_COUNT];
-    group.iter().for_each(|it| times[it.phase as usize] += it.end_ns - it.begin_ns);
+    group.iter().for_each(|it| times[it.phase as usize] += it.end_ns - it.start_ns);
     let most = Phase::ALL.into_iter().max_by_key(|&phase| (times[phase as usize], Reverse(phase)))?;
     let lane = group.iter().find(|it| it.phase == most).map_or(first.lane, |it| it.lane);
-    let covered = times.iter().sum::<u64>() as f64 / (end_ns - begin_ns).max(1) as f64;
+    let covered = times.iter().sum::<u64>() as f64 / (end_ns - start_ns).max(1) as f64;
     let what = What::Merged(group.len() as u64, covered.min(1.0));
-    Some(Bar { begin_ns, end_ns, phase: most, lane, level, what })
+    Some(Bar { start_ns, end_ns, phase: most, lane, level, what })
 }
 
 /// Sums over steps of 10 ms or less, so that there are hundreds; longer ones if there would be thousands.
@@ -203,25 +203,25 @@ pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     let step_ns = step(extent.length_ns());
     let count = (extent.length_ns().div_ceil(step_ns)) as usize;
     let [mut read_bytes, mut written_bytes, mut computing, mut calling] = std::array::from_fn(|_| vec![0.0; count]);
-    let spread = |steps: &mut [f64], begin_ns: u64, end_ns: u64, amount: f64| {
-        let begin = begin_ns.saturating_sub(extent.begin_ns);
-        spread(steps, step_ns, [begin, end_ns.saturating_sub(extent.begin_ns).max(begin)], amount);
+    let spread = |steps: &mut [f64], start_ns: u64, end_ns: u64, amount: f64| {
+        let begin = start_ns.saturating_sub(extent.start_ns);
+        spread(steps, step_ns, [begin, end_ns.saturating_sub(extent.start_ns).max(begin)], amount);
     };
     for thread in &recording.threads {
         for span in thread.spans.iter().filter(|it| it.value > 0) {
             match direction(recording, span) {
-                Some(false) => spread(&mut read_bytes, span.begin_ns, span.end_ns, span.value as f64),
-                Some(true) => spread(&mut written_bytes, span.begin_ns, span.end_ns, span.value as f64),
+                Some(false) => spread(&mut read_bytes, span.start_ns, span.end_ns, span.value as f64),
+                Some(true) => spread(&mut written_bytes, span.start_ns, span.end_ns, span.value as f64),
                 None => {}
             }
         }
-        nested(&thread.spans, |begin_ns, end_ns, phase| {
-            let share = end_ns.saturating_sub(begin_ns) as f64 / step_ns as f64;
+        nested(&thread.spans, |start_ns, end_ns, phase| {
+            let share = end_ns.saturating_sub(start_ns) as f64 / step_ns as f64;
             match phase {
-                _ if begin_ns >= end_ns => {}
+                _ if start_ns >= end_ns => {}
                 Phase::Throttle | Phase::Other => {}
-                _ if phase.is_io() => spread(&mut calling, begin_ns, end_ns, share),
-                _ if !phase.is_wait() => spread(&mut computing, begin_ns, end_ns, share),
+                _ if phase.is_io() => spread(&mut calling, start_ns, end_ns, share),
+                _ if !phase.is_wait() => spread(&mut computing, start_ns, end_ns, share),
                 _ => {}
             }
         });
@@ -248,17 +248,17 @@ fn step(length_ns: u64) -> u64 {
     fits.or_else(|| nice.clone().find(is_few)).unwrap_or(1)
 }
 
-/// Adds an amount to the steps that the time from `begin_ns` to `end_ns` is in, to each its part.
-fn spread(steps: &mut [f64], step_ns: u64, [begin_ns, end_ns]: [u64; 2], amount: f64) {
-    let (first, last) = ((begin_ns / step_ns) as usize, (end_ns / step_ns) as usize);
+/// Adds an amount to the steps that the time from `start_ns` to `end_ns` is in, to each its part.
+fn spread(steps: &mut [f64], step_ns: u64, [start_ns, end_ns]: [u64; 2], amount: f64) {
+    let (first, last) = ((start_ns / step_ns) as usize, (end_ns / step_ns) as usize);
     let last_step = steps.len().saturating_sub(1);
     if first >= last {
         steps.get_mut(first.min(last_step)).into_iter().for_each(|step| *step += amount);
         return;
     }
-    let per_ns = amount / (end_ns - begin_ns) as f64;
+    let per_ns = amount / (end_ns - start_ns) as f64;
     for index in first..=last {
-        let from = (index as u64 * step_ns).max(begin_ns);
+        let from = (index as u64 * step_ns).max(start_ns);
         let to = ((index as u64 + 1).saturating_mul(step_ns)).min(end_ns);
         steps.get_mut(index.min(last_step)).into_iter().for_each(|step| *step += per_ns * (to - from) as f64);
     }

@@ -87,7 +87,7 @@ fn sentence(recording: &Recording, verdict: Option<&Verdict>) -> String {
 
 impl Chart<'_> {
     fn x(&self, at_ns: u64) -> f64 {
-        let share = at_ns.saturating_sub(self.extent.begin_ns) as f64 / self.extent.length_ns() as f64;
+        let share = at_ns.saturating_sub(self.extent.start_ns) as f64 / self.extent.length_ns() as f64;
         LEFT + share.min(1.0) * (RIGHT - LEFT)
     }
 
@@ -142,7 +142,7 @@ impl Chart<'_> {
     fn bar(&mut self, bar: &Bar, y: f64, each: f64) {
         let gap = if each > 20.0 { 6.0 } else { 1.0 };
         let opacity = if let What::Merged(_, covered) = bar.what { covered.max(0.25) } else { 1.0 };
-        let (from, to) = (self.x(bar.begin_ns), self.x(bar.end_ns));
+        let (from, to) = (self.x(bar.start_ns), self.x(bar.end_ns));
         self.picture.bar([from, y + gap / 2.0, (to - from).max(0.4), each - gap], color(bar.phase)[0], opacity);
     }
 
@@ -150,7 +150,7 @@ impl Chart<'_> {
     fn sections(&mut self, top: f64, bottom: f64, with_names: bool) {
         let mut free = 0.0;
         for section in self.recording.sections.iter().take(200) {
-            let (from, to) = (self.x(section.begin_ns), self.x(section.end_ns));
+            let (from, to) = (self.x(section.start_ns), self.x(section.end_ns));
             let names_width = 8.0 * section.name.len() as f64;
             if from >= free {
                 self.picture.line([from, top - 12.0, from, bottom], MARK, "stroke-dasharray=\"4 4\"");

@@ -30,14 +30,17 @@ polyhaul_model::options! {
         pub strict: bool = false, with_strict => [];
         /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
-        /// Whether a scene may refer to files outside its own folder.
+        /// Read and copy files outside the scene's folder too.
         pub allow_outside: bool = false, with_allow_outside => [];
-        /// Whether to read the material libraries that a scene refers to.
+        /// Read the material libraries that a scene refers to.
         pub load_materials: bool = true, with_load_materials => [obj];
-        /// Whether to read the mesh files that a pbrt scene refers to. If not, only their names are kept.
+        /// Read the mesh files that a scene refers to. If not, only their names are kept.
         pub load_meshes: bool = true, with_load_meshes => [pbrt], alias "no_lazy";
         /// A callback that supplies the files that a scene refers to; it is tried before the file system.
         pub resolver: Option<Resolve> = None, with_resolver;
+        /// The input is a part of an OBJ file: see `polyhaul_obj::read_part`. For the workers of a browser.
+        #[doc(hidden)]
+        pub is_obj_part: bool = false, with_obj_part;
         /// Options for reading STL.
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl => group;
         /// Options for reading numeric tables.
@@ -95,6 +98,18 @@ polyhaul_model::choices! {
     }
 }
 
+impl Compression {
+    /// The codec that is used regardless of the name, if any.
+    pub fn codec(self) -> Option<Codec> {
+        match self {
+            Compression::Auto | Compression::None => None,
+            Compression::Gzip => Some(Codec::Gzip),
+            Compression::Zstd => Some(Codec::Zstd),
+            Compression::Lz4 => Some(Codec::Lz4),
+        }
+    }
+}
+
 /// This codec, regardless of the name.
 impl From<Codec> for Compression {
     fn from(codec: Codec) -> Self {
@@ -106,8 +121,20 @@ impl From<Codec> for Compression {
     }
 }
 
+impl Format {
+    /// Whether this format is among the names in a row of the table of options. An empty list has all formats.
+    pub fn is_among(self, names: &[&str]) -> bool {
+        let is_one = |name: &&str| match *name {
+            "images" => self.is_image(),
+            "tables" => self.table().is_some(),
+            name => self.name().replace('.', "_") == name,
+        };
+        names.is_empty() || names.iter().any(is_one)
+    }
+}
+
 impl OptionValue for Format {
-    const KIND: OptionKind = OptionKind::Special { name: "Format", expected: "the name of a format" };
+    const KIND: OptionKind = OptionKind::Special { name: "Format", expected: "the name of a format", words: &[] };
 
     fn parse(text: &str) -> Result<Format, String> {
         let names = || Format::ALL.map(Format::name).join(", ");
@@ -131,11 +158,11 @@ polyhaul_model::options! {
         /// cannot store. An existing file is left untouched. The kind is
         /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
         pub strict: bool = false, with_strict => [];
-        /// How to compress the file. By default it is inferred from the extension: .gz, .zst, .lz4.
+        /// The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4.
         pub compression: Compression = Compression::Auto, with_compression => [], alias "compress";
         /// The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level. By default a fast one.
         pub level: Option<i32> = None, with_level => [];
-        /// Make the file durable: fsync the file, rename it, fsync the folder.
+        /// Sync the file and its folder to disk before returning.
         pub durable: bool = false, with_durable => [];
         /// Hash what is written: see [`FileWritten::hash`](crate::report::FileWritten::hash).
         pub hash: bool = false, with_hash;

@@ -105,7 +105,7 @@ fn is_inside(found: Bounds, shown: Bounds) -> bool {
 }
 
 impl MeshConsumer for MeshDrawing<'_> {
-    fn begin(&self, known: KnownPositions<'_>) -> Result<()> {
+    fn start(&self, known: KnownPositions<'_>) -> Result<()> {
         if let KnownPositions::All(positions) = known {
             self.known.store(positions.len(), Ordering::Relaxed);
         }

@@ -255,7 +255,7 @@ fn pieces_are_drawn_as_the_model_is() {
             readings += 1;
             let options = options(2);
             let drawing = MeshDrawing::new(&options, Axes::OBJ, bounds).unwrap();
-            drawing.begin(known).unwrap();
+            drawing.start(known).unwrap();
             for (number, positions) in mesh.positions.chunks(999).enumerate() {
                 let (first_face, faces) = (333 * number as u64, PieceFaces::Triangles);
                 drawing.take(&MeshPiece { first_face, positions, faces, ..MeshPiece::default() }).unwrap();
@@ -283,7 +283,7 @@ fn lists_of_any_size_and_indices_out_of_range_are_drawn_or_left_out() {
     let draw = |offsets: &[u32], corners: &[u32]| {
         let options = options(1).with_view(View::Front).with_background([0; 4]);
         let drawing = MeshDrawing::new(&options, Axes::OBJ, None).unwrap();
-        drawing.begin(KnownPositions::All(&positions)).unwrap();
+        drawing.start(KnownPositions::All(&positions)).unwrap();
         let faces = PieceFaces::Lists { offsets, corners };
         let colors = &[[255, 0, 0, 255]; 4];
         drawing

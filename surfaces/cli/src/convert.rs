@@ -176,11 +176,9 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
 /// The options for writing the output of `input` in the format `to`.
 pub fn write_options(session: &Session, args: &StyleArgs, input: &Path, to: Format) -> Result<WriteOptions> {
     Ok(args
-        .formats(input, to)?
+        .write_options(input, to)?
         .with_format(Some(to))
         .with_run(session.run_options())
-        .with_compression(args.compression()?)
-        .with_durable(args.durable)
         .with_strict(session.everywhere.strict))
 }
 

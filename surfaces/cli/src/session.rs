@@ -78,26 +78,19 @@ impl Session {
 
     /// The options for reading.
     pub fn read_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
-        Ok(self.validate_options(args).with_on_error(self.everywhere.policy()?))
+        Ok(self.validate_options(args)?.with_on_error(self.everywhere.policy()?))
     }
 
     /// The options for reading for a conversion.
     pub fn convert_options(&self, args: &StyleArgs) -> Result<ReadOptions> {
-        Ok(self.read_options(&args.read)?.with_rows(args.rows.options()?))
+        let mut options = self.read_options(&args.read)?;
+        args.rows.apply(&mut options.rows)?;
+        Ok(options)
     }
 
     /// The options for validating, where `--on-error` does not matter.
-    pub fn validate_options(&self, args: &ReadArgs) -> ReadOptions {
-        ReadOptions::default()
-            .with_format(args.from)
-            .with_run(self.run_options())
-            .with_strict(self.everywhere.strict)
-            .with_limits(args.limits())
-            .with_allow_outside(args.allow_outside)
-            .with_load_meshes(!args.lazy)
-            .with_stl(args.stl())
-            .with_table(args.table.options())
-            .with_image(args.image.options())
+    pub fn validate_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
+        Ok(args.options()?.with_run(self.run_options()).with_strict(self.everywhere.strict))
     }
 
     /// The options for running anything.

@@ -54,7 +54,10 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
         Ok(sources) => sources,
         Err(error) => return session.fail("validate", &error, JsonTo::Stdout),
     };
-    let options = session.validate_options(&args.read);
+    let options = match session.validate_options(&args.read) {
+        Ok(options) => options,
+        Err(error) => return session.fail("validate", &error, JsonTo::Stdout),
+    };
     let paths: Vec<_> = sources.iter().map(|source| &*source.path).collect();
     let (mut all, mut is_open) = (Vec::new(), true);
     let ran = session.each(

@@ -67,7 +67,7 @@ impl DrawnFacets {
 }
 
 impl MeshConsumer for DrawnFacets {
-    fn begin(&self, _: KnownPositions<'_>) -> Result<()> {
+    fn start(&self, _: KnownPositions<'_>) -> Result<()> {
         Ok(())
     }
 

@@ -134,7 +134,7 @@ impl Instance {
             let totals = [3 * triangles, 0, triangles, triangles, 0, 0, 0];
             return Ok(answer::scene(&Loaded { value: Scene::default(), report }, &[shape], totals, |_| ()));
         }
-        let (has_tables, is_part) = (request.tables, request.options.obj.is_part);
+        let (has_tables, is_part) = (request.tables, request.options.is_obj_part);
         let reader = reader(request);
         let loaded = if has_tables { as_scene(reader.tables()?) } else { reader.scene()? };
         if !is_part {

@@ -153,11 +153,10 @@ fn joined(shapes: &mut [Shape], mesh: &Mesh) -> String {
 mod tests {
     use super::*;
     use crate::shapes::{Drawing, shapes_of};
-    use polyhaul::options::ObjReadOptions;
     use polyhaul::{Input, ReadOptions, Reader};
 
     fn read(text: &str, is_part: bool) -> Result<Scene> {
-        let options = ReadOptions::default().with_obj(ObjReadOptions::default().with_is_part(is_part));
+        let options = ReadOptions::default().with_obj_part(is_part);
         Ok(Reader::new(Input::Memory(text.into(), "a.obj".into())).options(&options).scene()?.value)
     }
 

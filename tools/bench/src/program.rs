@@ -1,4 +1,4 @@
-//! The shared part of both programs: their arguments and their exit codes. Their work is in `main.rs` and `jobs.rs`.
+//! The program's arguments, its exit code and the instructions that it may use. Its work is in `main.rs`.
 
 use polyhaul_text::cpu::Level;
 use std::process::ExitCode;

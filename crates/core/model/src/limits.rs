@@ -1,4 +1,4 @@
-//! Limits set by the caller, and what to do about invalid data.
+//! Limits set by the caller, and the policy for invalid data.
 
 crate::choices! {
     /// What to do when data violates the rules of its format.
@@ -63,10 +63,10 @@ crate::options! {
     }
 }
 
-/// What to do about invalid data.
+/// The policy for invalid data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultPolicy {
-    /// What to do with malformed data.
+    /// The policy for malformed data.
     pub on_error: OnError,
     /// Treat warnings as errors.
     pub strict: bool,

@@ -165,7 +165,7 @@ impl Scene {
 }
 
 impl Bounds {
-    /// The box that reaches farther by so much on each side.
+    /// Extends the box by `by` on each side.
     pub fn grown(self, by: f32) -> Bounds {
         Bounds { min: self.min.map(|value| value - by), max: self.max.map(|value| value + by) }
     }

@@ -244,7 +244,7 @@ impl FillJob<'_, '_> {
         }
         if let Some(progress) = &self.run.progress {
             let done = self.done.fetch_add(bytes.len() as u64, Relaxed) + bytes.len() as u64;
-            progress.tell(self.size.map_or(done, |size| done.min(size)), self.size);
+            progress.report(self.size.map_or(done, |size| done.min(size)), self.size);
         }
         Ok(())
     }

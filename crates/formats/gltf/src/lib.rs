@@ -47,6 +47,6 @@ pub use buffers::OpenFile;
 pub use container::looks_like_glb;
 pub use images::{OpenRange, media_type, read_image, split_image_name};
 pub use looks::{GltfImages, ImageData, shows};
-pub use polyhaul_model::options::{GltfWriteOptions, Instances as GltfInstances};
+pub use polyhaul_model::options::GltfWriteOptions;
 pub use reader::{GltfFound, read};
 pub use writer::{GltfFile, GltfJob};

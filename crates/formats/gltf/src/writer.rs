@@ -102,7 +102,7 @@ impl<'a> GltfFile<'a> {
             head.extend_from_slice(BINARY);
         }
         writing.announce(u64::from(total));
-        writing.begin(head);
+        writing.set_head(head);
         self.write_binary(writing)?;
         writing.end(vec![0; (binary - self.layout.bytes) as usize])
     }

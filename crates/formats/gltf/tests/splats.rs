@@ -4,6 +4,7 @@ use polyhaul_bytes::{Sink, Source};
 use polyhaul_geometry::parts::parts;
 use polyhaul_gltf::{GltfFile, GltfFound, GltfImages, GltfJob, GltfWriteOptions, read};
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{Instances, Placement};
 use polyhaul_model::splats::{CONSTANT_HARMONIC, HARMONICS, LINEAR_COLORS, SplatColumns, Splats, logit_of, opacity_of};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Axes, Column, Mesh, Scene, Values};
@@ -19,7 +20,7 @@ const OWN: &str = "KHR_gaussian_splatting";
 fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -> Result<(Vec<u8>, Warnings)> {
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
-    let parts = parts(scene, &objects, &evaluated, &options.placement)?;
+    let parts = parts(scene, &objects, &evaluated, &Placement { axes: Some(Axes::OBJ), ..Placement::default() })?;
     let (run, images) = (RunOptions::default().with_threads(Some(threads)), GltfImages::default());
     let (mut warnings, mut bytes) = (Warnings::default(), Vec::new());
     let job = GltfJob {
@@ -30,6 +31,7 @@ fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -
         images: &images,
         output: "x.glb",
         options: &options,
+        instances: Instances::Auto,
         harmonics_degree: degree,
         run: &run,
         strict: false,

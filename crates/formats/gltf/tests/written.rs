@@ -2,8 +2,10 @@
 
 use polyhaul_bytes::{Sink, Source};
 use polyhaul_geometry::parts::parts;
-use polyhaul_gltf::{GltfFile, GltfImages, GltfInstances, GltfJob, GltfWriteOptions, read};
+use polyhaul_gltf::{GltfFile, GltfImages, GltfJob, GltfWriteOptions, read};
+use polyhaul_model::Axes;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{Instances, Placement};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Elements, Mesh, Object, Scene};
 use polyhaul_pipeline::bytes::Bytes;
@@ -16,10 +18,16 @@ struct Glb {
     warnings: Warnings,
 }
 
-fn try_write(scene: &Scene, options: GltfWriteOptions, threads: usize, bytes: &mut Vec<u8>) -> Result<Warnings> {
+fn try_write(
+    scene: &Scene,
+    options: GltfWriteOptions,
+    instances: Instances,
+    threads: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<Warnings> {
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
-    let parts = parts(scene, &objects, &evaluated, &options.placement)?;
+    let parts = parts(scene, &objects, &evaluated, &Placement { axes: Some(Axes::OBJ), ..Placement::default() })?;
     let (run, images) = (RunOptions::default().with_threads(Some(threads)), GltfImages::default());
     let mut warnings = Warnings::default();
     let job = GltfJob {
@@ -31,6 +39,7 @@ fn try_write(scene: &Scene, options: GltfWriteOptions, threads: usize, bytes: &m
         images: &images,
         output: "x.glb",
         options: &options,
+        instances,
         run: &run,
         strict: false,
     };
@@ -42,9 +51,13 @@ fn try_write(scene: &Scene, options: GltfWriteOptions, threads: usize, bytes: &m
 }
 
 fn write(scene: &Scene, options: GltfWriteOptions) -> Glb {
+    write_instances(scene, options, Instances::Auto)
+}
+
+fn write_instances(scene: &Scene, options: GltfWriteOptions, instances: Instances) -> Glb {
     let [mut bytes, mut others] = [Vec::new(), Vec::new()];
-    let warnings = try_write(scene, options, 1, &mut bytes).unwrap();
-    try_write(scene, options, 5, &mut others).unwrap();
+    let warnings = try_write(scene, options, instances, 1, &mut bytes).unwrap();
+    try_write(scene, options, instances, 5, &mut others).unwrap();
     assert!(bytes == others, "the bytes depend on the threads");
     Glb { bytes, warnings }
 }
@@ -154,10 +167,6 @@ fn distance(a: &Scene, b: &Scene) -> f64 {
     coordinates.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-fn options(instances: GltfInstances) -> GltfWriteOptions {
-    GltfWriteOptions::default().with_instances(instances)
-}
-
 #[test]
 fn instances_share_a_node() {
     let (mesh, mirror) = (grid(1), [[1.0, 0.0, 0.0, 4.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, -2.0, 0.0], [0.0; 4]]);
@@ -175,7 +184,7 @@ fn instances_share_a_node() {
     let again = write(&found, GltfWriteOptions::default());
     assert_eq!(again.json()["nodes"].as_array().unwrap().len(), 1);
     assert_eq!(again.scene().objects[3].name, "tree_3");
-    let nodes = write(&scene, options(GltfInstances::Nodes));
+    let nodes = write_instances(&scene, GltfWriteOptions::default(), Instances::Nodes);
     assert_eq!(nodes.json()["nodes"].as_array().unwrap().len(), 4);
     assert_eq!(nodes.json().get("extensionsRequired"), None);
 }
@@ -186,7 +195,7 @@ fn names_keep_objects_apart_unless_instances_are_asked_for() {
     let scene = placed(&grid(1), &[("a", place(0.0)), ("b", place(1.0)), ("odd", sheared()), ("", place(3.0))]);
     let glb = write(&scene, GltfWriteOptions::default());
     assert_eq!((glb.json()["nodes"].as_array().unwrap().len(), glb.codes()), (4, vec![]));
-    let glb = write(&scene, options(GltfInstances::Gpu));
+    let glb = write_instances(&scene, GltfWriteOptions::default(), Instances::Gpu);
     assert_eq!((glb.json()["nodes"].as_array().unwrap().len(), glb.codes()), (2, vec![("left-out-names", 2)]));
     assert_eq!(glb.scene().objects.len(), 4);
     let attributes = &glb.json()["nodes"][0]["extensions"]["EXT_mesh_gpu_instancing"]["attributes"];
@@ -262,7 +271,7 @@ fn transforms_that_overflow_are_refused() {
     mesh.positions = mesh.positions.iter().map(|&[x, y, z]| [1e30 * x, 1e30 * y, 1e30 * z]).collect::<Vec<_>>().into();
     let scene = placed(&mesh, &[("huge", turned(0.0, 1e15, 0.0))]);
     let options = GltfWriteOptions::default().with_quantize(true);
-    let error = try_write(&scene, options, 1, &mut Vec::new()).unwrap_err();
+    let error = try_write(&scene, options, Instances::Auto, 1, &mut Vec::new()).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("object `huge`"), "{error}");
 }
 
@@ -286,7 +295,7 @@ fn files_beyond_4_gib_are_refused_before_the_first_byte() {
     let mesh = Mesh { positions: grid(1).positions[..3].to_vec().into(), faces, ..Mesh::default() };
     let scene = placed(&mesh, &vec![("", sheared()); objects]);
     let mut bytes = Vec::new();
-    let error = try_write(&scene, GltfWriteOptions::default(), 2, &mut bytes).unwrap_err();
+    let error = try_write(&scene, GltfWriteOptions::default(), Instances::Auto, 2, &mut bytes).unwrap_err();
     assert_eq!((error.kind(), bytes.len()), (ErrorKind::Limit, 0));
     let hint = error.diagnostic().hint.as_deref();
     assert!(hint.is_some_and(|hint| hint.contains("write a .gltf file")), "{error:?}");

@@ -156,7 +156,7 @@ impl<'a> Pieces<'a> {
             && self.at - self.reported >= STEP_BYTES as u64
         {
             self.reported = self.at;
-            progress.tell(self.at, self.bytes.len());
+            progress.report(self.at, self.bytes.len());
         }
     }
 }

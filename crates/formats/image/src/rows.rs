@@ -127,7 +127,7 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
     fn place(&self, done: &mut u64, slot: &mut RowsSlot) -> Result<()> {
         *done += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.progress {
-            progress.tell(self.rows.body + *done, self.rows.bytes.len());
+            progress.report(self.rows.body + *done, self.rows.bytes.len());
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ impl Surface {
     /// An error, at `offset` of the file, if there is no such texture, or it has more pixels than the limit.
     pub(crate) fn check(&self, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
         let Surface { width, height, depth, layers, faces, levels, .. } = *self;
-        let (counts, most) = ([width, height, depth, layers, faces], self.texture().most_levels());
+        let (counts, most) = ([width, height, depth, layers, faces], self.texture().max_levels());
         if counts.contains(&0) {
             let message = format!("the texture is empty ({width} x {height} x {depth} pixels, {layers} layers)");
             return Err(fault(file, offset, message));

@@ -152,7 +152,7 @@ pub fn pieces<'s>(
     };
     // SAFETY: the run ended without an error, so every chunk that was placed was also published.
     let positions = unsafe { job.columns.into_positions(state.counts) };
-    consumer.begin(KnownPositions::All(&positions))?;
+    consumer.start(KnownPositions::All(&positions))?;
     let keeps = ObjKeeps::Pieces(consumer, &positions);
     let (job, mut state, threads) = run_job(text(), options, keeps)?;
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -308,7 +308,7 @@ impl ObjJob<'_, '_> {
             && done >= state.last_report + EVERY_BYTES
         {
             state.last_report = done;
-            progress.tell(done, self.chunks.size());
+            progress.report(done, self.chunks.size());
         }
     }
 }

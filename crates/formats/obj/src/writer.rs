@@ -36,7 +36,7 @@ pub fn write(
     run_options: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    writing.begin(file_header(scene, library)?);
+    writing.set_head(file_header(scene, library)?);
     let objects = scene.listed_objects()?;
     writing.announce(objects.iter().map(|object| about_bytes(scene, object)).sum());
     let text = ObjText { materials, options, digits: ObjDigits::new(options) };

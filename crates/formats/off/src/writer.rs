@@ -43,7 +43,7 @@ pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnin
     let header = off.header()?;
     let pages = OffWritePages::new(&off)?;
     writing.announce(header.len() as u64 + pages.cost);
-    writing.begin(header);
+    writing.set_head(header);
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
 

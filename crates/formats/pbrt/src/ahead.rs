@@ -6,7 +6,7 @@
 //! once more. Nothing here decides that.
 
 use polyhaul_model::error::{Error, Result};
-use polyhaul_pipeline::chunk::Ahead;
+use polyhaul_pipeline::chunk::ParsedAhead;
 use polyhaul_pipeline::huge;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{Lists, ends_token, is_blank};
@@ -106,7 +106,7 @@ impl<T> Vectors<T> {
 impl AheadPool {
     /// Parses the numbers of `range`, from the first that begins in it up to the last that ends in it, or up to another
     /// token.
-    pub(super) fn numbers(self: &Arc<Self>, text: &[u8], range: Range<usize>) -> Option<Ahead> {
+    pub(super) fn numbers(self: &Arc<Self>, text: &[u8], range: Range<usize>) -> Option<ParsedAhead> {
         let share = text.get(range.clone())?;
         let start = range.start + share.iter().position(|&byte| is_blank(byte))? + 1;
         // The byte after the text of `Lists` is white space.
@@ -124,7 +124,7 @@ impl AheadPool {
         let lines = skipped.iter().map(|&byte| u32::from(byte == b'\n')).sum();
         let tail = skipped.len() - memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1);
         let numbers = AheadNumbers { values, lines, tail, pool: self.clone() };
-        (numbers.len() >= LEAST).then(|| Ahead { range: start..stop, values: Box::new(numbers) })
+        (numbers.len() >= LEAST).then(|| ParsedAhead { range: start..stop, values: Box::new(numbers) })
     }
 
     /// The numbers of a range up to another token, if all are integers.
@@ -156,7 +156,7 @@ mod tests {
     /// What is parsed of a text without its first token: the rest, floats or integers, the lines and the tail.
     fn parsed(text: &str) -> Option<(String, AheadValues, u32, usize)> {
         let padded = [&[b'\n'; 128], text.as_bytes(), &[b'\n'; 128]].concat();
-        let Ahead { range, values } = Arc::new(AheadPool::default()).numbers(&padded, 128..128 + text.len())?;
+        let ParsedAhead { range, values } = Arc::new(AheadPool::default()).numbers(&padded, 128..128 + text.len())?;
         let mut numbers = values.downcast::<AheadNumbers>().ok()?;
         let values = std::mem::replace(&mut numbers.values, AheadValues::Integers(Vec::new()));
         Some((String::from_utf8_lossy(&padded[range.end..]).trim_end().into(), values, numbers.lines, numbers.tail))

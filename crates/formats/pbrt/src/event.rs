@@ -4,9 +4,9 @@ use super::directive::{COUNT, Directive};
 use super::intern::PbrtNames;
 use super::shelf::{PbrtShelf, Room, room_of};
 use polyhaul_model::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_copy, try_string};
-use polyhaul_model::kept::Kept;
 use polyhaul_model::names;
 use polyhaul_model::render::{Declaration, Name, Segment, StoredParameter};
+use polyhaul_model::shared_slice::SharedSlice;
 use polyhaul_model::warnings::{KEPT, Weight};
 use std::sync::Arc;
 
@@ -194,7 +194,7 @@ fn room_for<T>(values: &[T]) -> usize {
 }
 
 /// An array of the model: a copy in a room, or the vector itself.
-fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut Room) -> Result<Kept<T>> {
+fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut Room) -> Result<SharedSlice<T>> {
     if room_for(values) > 0 || values.is_empty() {
         return room.keep(values);
     }

@@ -302,10 +302,10 @@ impl<'a> Lexer<'a> {
         parse: impl Fn(&mut Lists<'a>, usize, &mut Vec<T>) -> Option<Stop>,
         append: impl Fn(&AheadNumbers, &mut Vec<T>, usize) -> Result<bool>,
     ) -> PbrtParse<bool> {
-        while self.gaps.pop_if(|gap| gap.at < self.at).is_some() {
+        while self.gaps.pop_if(|gap| gap.offset < self.at).is_some() {
             self.missed = true;
         }
-        let Some(at) = self.gaps.last().map(|gap| gap.at) else { return Ok(false) };
+        let Some(at) = self.gaps.last().map(|gap| gap.offset) else { return Ok(false) };
         if self.at < at {
             // The byte before a gap is white space.
             let mut before = Lists::new(self.padded, at - 1, self.level);

@@ -4,7 +4,7 @@
 //! and request them. A block lives as long as any array in it. The meaning of the arrays is up to their owner.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::kept::Kept;
+use polyhaul_model::shared_slice::SharedSlice;
 use polyhaul_pipeline::huge::{HUGE_PAGE_BYTES, HugePages};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
@@ -46,7 +46,7 @@ struct PbrtLast {
 }
 
 // SAFETY: a `PbrtBlock` owns its memory, and its fields never change. Each `Room` writes only its own part, before the
-// `Kept` that gives out references to that part exists.
+// `SharedSlice` that gives out references to that part exists.
 unsafe impl Send for PbrtBlock {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for PbrtBlock {}
@@ -100,11 +100,11 @@ impl Room {
     ///
     /// # Errors
     /// If there is no room left, which is a fault of polyhaul.
-    pub(super) fn keep<T: Copy>(&mut self, values: &[T]) -> Result<Kept<T>> {
+    pub(super) fn keep<T: Copy>(&mut self, values: &[T]) -> Result<SharedSlice<T>> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let bytes = room_of(values);
         if values.is_empty() {
-            return Ok(Kept::default());
+            return Ok(SharedSlice::default());
         }
         let block = self.block.as_ref().filter(|_| bytes <= self.end - self.at);
         let Some(block) = block else {
@@ -122,7 +122,7 @@ impl Room {
         self.at += bytes;
         // SAFETY: the values were just written at `place`. `self.at` has moved past them, so that nobody writes here
         // again, and `block` keeps the memory.
-        Ok(unsafe { Kept::from_raw_parts(place, values.len(), block.clone()) })
+        Ok(unsafe { SharedSlice::from_raw_parts(place, values.len(), block.clone()) })
     }
 }
 

@@ -94,7 +94,7 @@ fn write(
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    writing.begin(header(elements, remarks, encoding(options))?);
+    writing.set_head(header(elements, remarks, encoding(options))?);
     let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).min(1 << 30);
     let pages = PlyPages::new(elements, options, page_bytes)?;
     writing.announce(pages.about_bytes());

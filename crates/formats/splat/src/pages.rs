@@ -51,7 +51,7 @@ pub(crate) fn write_streams(
     let record_bytes: usize = streams.iter().map(|stream| stream.bytes).sum();
     let bytes = record_bytes as u64 * count as u64;
     writing.announce(head.len() as u64 + bytes);
-    writing.begin(head);
+    writing.set_head(head);
     writing.pages(&pages, &mut (), bytes / page_bytes as u64 + 1, page_bytes)?;
     Ok(pages.clamped.into_inner())
 }

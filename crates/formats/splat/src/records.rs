@@ -153,7 +153,7 @@ impl<'m> ChunkJob for RecordsJob<'_, '_, 'm> {
             && state.bytes >= state.reported + REPORT_BYTES
         {
             state.reported = state.bytes;
-            progress.tell(state.bytes, None);
+            progress.report(state.bytes, None);
         }
         Ok(())
     }

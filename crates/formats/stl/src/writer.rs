@@ -31,10 +31,10 @@ pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     let pages = StlPages::new(job)?;
     writing.announce(HEADER_BYTES as u64 + pages.count * pages.facet_bytes() as u64);
     match (job.options.scene.ascii, pages.is_one_solid(), pages.pieces.is_empty()) {
-        (false, ..) => writing.begin(header(job.scene, pages.count)?),
-        (true, true, true) => writing.begin(b"solid \nendsolid \n".to_vec()),
-        (true, true, false) => writing.begin(b"solid \n".to_vec()),
-        (true, false, true) => writing.begin(b"solid\nendsolid\n".to_vec()),
+        (false, ..) => writing.set_head(header(job.scene, pages.count)?),
+        (true, true, true) => writing.set_head(b"solid \nendsolid \n".to_vec()),
+        (true, true, false) => writing.set_head(b"solid \n".to_vec()),
+        (true, false, true) => writing.set_head(b"solid\nendsolid\n".to_vec()),
         (true, false, false) => {}
     }
     let slot_bytes = pages.page_facets * pages.facet_bytes() * if job.options.scene.ascii { 3 } else { 1 };

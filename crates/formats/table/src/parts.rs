@@ -38,7 +38,7 @@ impl<'o> RowParts<'o> {
     ) -> Result<RowParts<'o>> {
         let empty = Table { row_count: 0, ..table.clone() };
         let rows = Rows::of_table(&empty)?;
-        writing.begin(match format {
+        writing.set_head(match format {
             TableFormat::Npy => npy::head(&rows, table.row_count as u64)?,
             _ => plan(&rows, format, style, usize::MAX)?.head(comments, format)?,
         });

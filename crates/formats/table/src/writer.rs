@@ -235,7 +235,7 @@ pub fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     let lines = plan(rows, format, style, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
-    writing.begin(lines.head(comments, format)?);
+    writing.set_head(lines.head(comments, format)?);
     lines.write(writing)
 }
 

@@ -58,13 +58,13 @@ fn words(json: &mut Json) {
 /// phase + 32 * lane + 128 if it is merged, file or percent covered, and bytes, chunk or spans; files and chunks are
 /// counted from 1, and 0 is none.
 fn row(json: &mut Json, job: &HtmlJob<'_>, bars: &[Bar], unit_ns: u64, names: &mut Names) {
-    let units = |at_ns: u64| at_ns.saturating_sub(job.extent.begin_ns) / unit_ns;
+    let units = |at_ns: u64| at_ns.saturating_sub(job.extent.start_ns) / unit_ns;
     json.array(|json| {
         for level in 0..MOST_LEVELS {
             let mut last = 0;
             json.array(|json| {
                 for bar in bars.iter().filter(|bar| bar.level == level) {
-                    let (begin, end) = (units(bar.begin_ns), units(bar.end_ns));
+                    let (begin, end) = (units(bar.start_ns), units(bar.end_ns));
                     let kind = bar.phase as u64 + 32 * bar.lane as u64;
                     let (kind, about, value) = match bar.what {
                         What::Call(bytes, file) => (kind, file.map_or(0, |file| names.number(job, file)), bytes),
@@ -117,8 +117,8 @@ fn sections(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
         for section in job.recording.sections.iter().take(MOST_SECTIONS) {
             json.array(|json| {
                 json.string(section.name);
-                for at_ns in [section.begin_ns, section.end_ns] {
-                    json.integer(at_ns.saturating_sub(job.extent.begin_ns) / unit_ns);
+                for at_ns in [section.start_ns, section.end_ns] {
+                    json.integer(at_ns.saturating_sub(job.extent.start_ns) / unit_ns);
                 }
             });
         }
@@ -154,7 +154,7 @@ fn samples(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     };
     let first = all.first().copied().unwrap_or_default();
     json.key("samples").object(|json| {
-        list(json.key("at"), &|it| it.at_ns.saturating_sub(job.extent.begin_ns) / unit_ns);
+        list(json.key("at"), &|it| it.at_ns.saturating_sub(job.extent.start_ns) / unit_ns);
         list(json.key("cpu"), &|it| it.cpu_ns.saturating_sub(first.cpu_ns) / unit_ns);
         list(json.key("read"), &|it| it.disk_read_bytes.saturating_sub(first.disk_read_bytes));
         list(json.key("write"), &|it| it.disk_write_bytes.saturating_sub(first.disk_write_bytes));

@@ -128,7 +128,7 @@ fn colors() -> String {
 fn charts(job: &HtmlJob<'_>) -> String {
     let mut out = String::new();
     let recording = job.recording;
-    let has_spans = job.rows.rows.iter().flatten().any(|bar| bar.end_ns > bar.begin_ns);
+    let has_spans = job.rows.rows.iter().flatten().any(|bar| bar.end_ns > bar.start_ns);
     let has_samples = recording.samples.len() > 1;
     let is_any = |steps: &[f64]| steps.iter().any(|value| *value > 0.0);
     let grew = |of: fn(&Sample) -> u64, least: u64| {

@@ -14,17 +14,17 @@ const HOSTILE: &str = "</script><img src=x onerror=alert(1)>{{script}}<!--\"'\u{
 fn templates() -> (SpanRecord, FileUse, Section) {
     let trace = Trace::new(Detail::Spans);
     trace::within(Some(&trace), 1, || {
-        let _part = trace::part("read");
+        let _section = trace::section("read");
         Source::named_memory(vec![1; 100], "a").read_at(0, &mut [0; 60]).unwrap();
     });
     let seen = trace.recording();
     (seen.threads[0].spans[0], seen.files[0].clone(), seen.sections[0])
 }
 
-fn span(phase: Phase, begin_ns: u64, end_ns: u64, value: u64) -> SpanRecord {
+fn span(phase: Phase, start_ns: u64, end_ns: u64, value: u64) -> SpanRecord {
     static SPAN: OnceLock<SpanRecord> = OnceLock::new();
     let mut span = *SPAN.get_or_init(|| templates().0);
-    (span.phase, span.begin_ns, span.end_ns, span.value, span.file) = (phase, begin_ns, end_ns, value, None);
+    (span.phase, span.start_ns, span.end_ns, span.value, span.file) = (phase, start_ns, end_ns, value, None);
     (span.lane, span.depth) = (Lane::Side, 1);
     span
 }
@@ -35,7 +35,7 @@ fn recording(threads: Vec<Vec<SpanRecord>>) -> Recording {
     recording.wanted_threads = threads.len();
     for spans in threads {
         let mut thread = Thread::default();
-        spans.iter().for_each(|it| thread.totals.add(it.lane, it.phase, it.end_ns - it.begin_ns));
+        spans.iter().for_each(|it| thread.totals.add(it.lane, it.phase, it.end_ns - it.start_ns));
         recording.elapsed_ns = spans.iter().map(|it| it.end_ns).max().unwrap_or(0).max(recording.elapsed_ns);
         thread.spans = spans;
         recording.threads.push(thread);
@@ -220,7 +220,7 @@ fn nothing_at_all_is_a_page_too() {
 fn a_job_of_no_length_and_one_sample_are_pages() {
     let mut job = recording(vec![vec![span(Phase::Read, 5, 5, 100)], vec![]]);
     let mut section = templates().2;
-    (section.begin_ns, section.end_ns) = (5, 5);
+    (section.start_ns, section.end_ns) = (5, 5);
     job.sections = vec![section];
     let mut sample = Sample::default();
     (sample.at_ns, sample.resident_bytes) = (7, 1000);
@@ -338,7 +338,7 @@ fn the_headline_says_what_limited_the_job_and_how_far_it_is_from_the_best() {
 #[test]
 fn steps_are_ten_milliseconds_or_less_until_there_are_too_many() {
     let steps_of = |ns: u64| {
-        let steps = shown::steps(&Recording::default(), Extent { begin_ns: 0, end_ns: ns });
+        let steps = shown::steps(&Recording::default(), Extent { start_ns: 0, end_ns: ns });
         (steps.step_ns, steps.read_bytes.len())
     };
     assert_eq!(steps_of(10_000 * MS), (10 * MS, 1000));

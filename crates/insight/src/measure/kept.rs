@@ -5,13 +5,13 @@
 
 use super::place;
 use crate::ceilings::{Ceilings, Kernel, Unpacking, Written};
+use polyhaul_bytes::hash::xxh3_64;
 use polyhaul_bytes::{FileOptions, Sink, Source};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_trace::{FileUse, Recording};
 use std::ffi::OsString;
 use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The first line. The number changes where figures would mean something else.
 const HEAD: &str = "polyhaul ceilings 1";

@@ -130,7 +130,7 @@ impl AdviceJob<'_> {
     /// The time of the parts with this name, in seconds.
     fn part_seconds(&self, name: &str) -> f64 {
         let parts = self.seen.sections.iter().filter(|part| part.name == name);
-        let ns: u64 = parts.map(|part| part.end_ns.saturating_sub(part.begin_ns)).sum();
+        let ns: u64 = parts.map(|part| part.end_ns.saturating_sub(part.start_ns)).sum();
         (ns as f64 / 1e9).min(self.seconds)
     }
 

@@ -29,7 +29,7 @@ fn with(threads: usize, ms: u64, times: &[(Lane, Phase, u64)]) -> Recording {
 fn samples() -> (FileUse, Section) {
     let trace = Trace::new(Detail::Totals);
     trace::within(Some(&trace), 1, || {
-        drop(trace::part("read"));
+        drop(trace::section("read"));
         Source::memory(vec![0; 10]).read_at(0, &mut [0; 10]).unwrap();
     });
     let seen = trace.recording();
@@ -46,7 +46,7 @@ fn file(phase: Phase, is_file: bool, bytes: u64, calls: u64, waiting_ms: u64) ->
 /// A part of the job over `ms` milliseconds.
 fn part(name: &'static str, ms: u64) -> Section {
     let (_, mut section) = samples();
-    (section.name, section.begin_ns, section.end_ns) = (name, 0, ms * MS);
+    (section.name, section.start_ns, section.end_ns) = (name, 0, ms * MS);
     section
 }
 

@@ -2,7 +2,7 @@
 
 use polyhaul::model::{Color, Domain, Elements, Mesh, Object, Scene};
 use polyhaul::ops::SceneOps;
-use polyhaul::options::{GltfInstances, GltfWriteOptions, Instances, RunOptions};
+use polyhaul::options::{Instances, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, Loaded, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::{self, Folder, samples};
 use polyhaul_testkit::output::bytes;
@@ -140,9 +140,9 @@ fn instances_of_pbrt_stay_instances_unless_they_are_flattened() {
         found.windows(23).any(|part| part == b"EXT_mesh_gpu_instancing")
     };
     assert!(is_instanced(&written(1)));
-    assert!(!is_instanced(&written(1).with_instances(Instances::Flatten)));
-    let nodes = GltfWriteOptions::default().with_instances(GltfInstances::Nodes);
-    assert!(!is_instanced(&written(1).with_gltf(nodes)));
+    assert!(!is_instanced(&written(1).with_scene(SceneWriteOptions::default().with_instances(Instances::Flatten))));
+    let nodes = SceneWriteOptions::default().with_instances(Instances::Nodes);
+    assert!(!is_instanced(&written(1).with_scene(nodes)));
 }
 
 /// A corner, rounded: the color of its material, its position, texture coordinate and normal.

@@ -20,7 +20,7 @@ struct Keeper {
 }
 
 impl MeshConsumer for Keeper {
-    fn begin(&self, known: KnownPositions<'_>) -> Result<()> {
+    fn start(&self, known: KnownPositions<'_>) -> Result<()> {
         *self.begun.lock().unwrap() += 1;
         if let KnownPositions::Sample(positions) = known {
             assert!(positions.len() % 3 == 0);

@@ -2,10 +2,11 @@
 
 use crate::streaming::same;
 use polyhaul::model::splats::{ANTIALIASED, HARMONICS};
-use polyhaul::model::{Axes, Column, Table, Values};
-use polyhaul::options::{PlyEncoding, RowOptions, RunOptions};
+use polyhaul::model::{Axis, Column, Table, Values};
+use polyhaul::options::{RowOptions, RunOptions};
 use polyhaul::{Content, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::options::PlyEncoding;
 use std::path::{Path, PathBuf};
 
 const NAMES: [&str; 2] = ["a.spz", "a.splat"];
@@ -36,7 +37,7 @@ fn splats(rows: usize, degree: usize, has_normals: bool, extra: Vec<Column>) -> 
 fn written(folder: &Folder, tables: &[Table], [comments, infos]: [&[String]; 2], encoding: PlyEncoding) -> PathBuf {
     let path = folder.join("in.ply");
     let mut options = WriteOptions::default();
-    options.ply.encoding = encoding;
+    encoding.set(&mut options);
     Writer::new(&path).options(&options).tables_with(tables, comments, infos).unwrap();
     path
 }
@@ -60,7 +61,7 @@ fn every_degree_and_version_has_the_same_bytes() {
                 let run = RunOptions::default().with_threads(Some(threads));
                 let read = ReadOptions::default().with_run(run.clone());
                 let mut write = WriteOptions::default().with_run(run);
-                (write.splats.spz_version, write.splats.harmonics_degree) = (version, most);
+                (write.splats.spz_version, write.splats.sh_degree) = (version, most);
                 for name in NAMES {
                     assert!(same(&folder, &from, name, &read, &write), "{name} {degree} {version} {most}");
                 }
@@ -132,12 +133,12 @@ fn options_that_move_or_refuse_take_a_scene() {
     let moved = read.clone().with_rows(RowOptions::default().with_transform(Some(turn)));
     let mut changes: Vec<(ReadOptions, WriteOptions)> = vec![(moved, WriteOptions::default())];
     let all: [fn(&mut WriteOptions); 6] = [
-        |write| write.ply.placement.axes = Some(Axes::BLENDER),
-        |write| write.ply.placement.global_scale = 2.0,
+        |write| write.scene.up_axis = Some(Axis::Z),
+        |write| write.scene.global_scale = 2.0,
         |write| write.strict = true,
-        |write| write.splats.harmonics_degree = 5,
+        |write| write.splats.sh_degree = 5,
         |write| write.splats.spz_version = 1,
-        |write| write.splats.spz_level = Some(99),
+        |write| write.splats.spz_level = 99,
     ];
     for (number, change) in all.into_iter().enumerate() {
         let mut write = WriteOptions::default();

@@ -155,7 +155,7 @@ fn splats_come_back_as_precise_as_is_said() {
 #[test]
 fn version_2_of_spz_has_short_rotations() {
     let scene = scene(100, 1);
-    let splats = SplatWriteOptions::default().with_spz_version(2).with_spz_level(Some(6));
+    let splats = SplatWriteOptions::default().with_spz_version(2).with_spz_level(6);
     let file = bytes(&scene, &written(Format::Spz, RunOptions::default()).with_splats(splats));
     let found = load(file, Format::Spz).value;
     let (a, b) = (Splats::from_mesh(mesh(&scene)).unwrap(), Splats::from_mesh(mesh(&found)).unwrap());
@@ -192,7 +192,7 @@ fn frames_of_version_4_depend_on_the_splats_alone() {
     for (threads, memory) in [(3, 64 << 20), (3, 20 << 20), (3, 1 << 10), (1, 1 << 10)] {
         assert!(one == bytes(&scene, &spz(4, run(threads, memory))), "{threads} {memory}");
     }
-    let level = SplatWriteOptions::default().with_spz_version(4).with_spz_level(Some(19));
+    let level = SplatWriteOptions::default().with_spz_version(4).with_spz_level(19);
     let small = bytes(&scene, &spz(4, run(2, 64 << 20)).with_splats(level));
     assert!(small != one && load(small, Format::Spz).value == load(one, Format::Spz).value);
 }
@@ -201,7 +201,7 @@ fn frames_of_version_4_depend_on_the_splats_alone() {
 fn versions_and_levels_of_spz_that_do_not_exist_are_refused() {
     let folder = Folder::new("splats-levels").unwrap();
     let write = |name: &str, version, level| {
-        let splats = SplatWriteOptions::default().with_spz_version(version).with_spz_level(Some(level));
+        let splats = SplatWriteOptions::default().with_spz_version(version).with_spz_level(level);
         Writer::new(folder.join(name)).options(&WriteOptions::default().with_splats(splats)).scene(&scene(3, 0))
     };
     for (version, level) in [(2, 12), (3, 12), (4, 22)] {
@@ -403,9 +403,9 @@ fn splats_of_moved_objects_are_moved_where_a_format_has_no_objects() {
     assert_eq!(Splats::from_mesh(mesh(&found)).unwrap().positions, Splats::from_mesh(mesh(&placed)).unwrap().positions);
     // So are axes and scale.
     let axes = polyhaul::model::Axes::BLENDER;
-    let placement = polyhaul::options::Placement::default().with_axes(Some(axes)).with_global_scale(3.0);
     let mut options = written(Format::Spz, RunOptions::default());
-    options.ply.placement = placement;
+    options.scene =
+        options.scene.with_forward_axis(Some(axes.forward)).with_up_axis(Some(axes.up)).with_global_scale(3.0);
     let mut wanted = moved.clone();
     polyhaul::ops::SceneOps::transform_axes(&mut wanted, axes, 3.0).unwrap();
     assert!(bytes(&placed, &options) == bytes(&wanted, &written(Format::Spz, RunOptions::default())));

@@ -1,10 +1,10 @@
 //! Conversions part by part give the bytes and the warnings of those as a whole, or are given up for them.
 
 use polyhaul::model::{Bounds, Column, Table, Values};
-use polyhaul::options::{ColumnName, Compression, OnError, PlyEncoding, RowOptions};
+use polyhaul::options::{ColumnName, Compression, OnError, RowOptions};
 use polyhaul::{Content, Error, Format, ReadOptions, Reader, Report, WriteOptions, Writer};
-use polyhaul_bytes::Codec;
 use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::options::PlyEncoding;
 use std::path::Path;
 
 /// Bytes of a part with which files of a megabyte are streamed, and with which they are not.
@@ -84,7 +84,7 @@ fn mesh(rows: usize, lengths: &[usize]) -> Vec<Table> {
 fn write_mesh(folder: &Folder, name: &str, tables: &[Table], encoding: PlyEncoding) -> std::path::PathBuf {
     let path = folder.join(name);
     let mut options = WriteOptions::default();
-    options.ply.encoding = encoding;
+    encoding.set(&mut options);
     let remarks = [vec!["by a test".to_owned()], vec!["scanner 7".to_owned()]];
     Writer::new(&path).options(&options).tables_with(tables, &remarks[0], &remarks[1]).unwrap();
     path
@@ -97,7 +97,7 @@ fn every_target_has_the_same_bytes() {
         let from = write_mesh(&folder, &format!("{number}.ply"), &mesh(40_000, lengths), PlyEncoding::LittleEndian);
         for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian] {
             let mut write = WriteOptions::default();
-            write.ply.encoding = encoding;
+            encoding.set(&mut write);
             assert!(same(&folder, &from, "a.ply", &ReadOptions::default(), &write), "{encoding:?} {lengths:?}");
         }
         for name in ["a.csv", "a.tsv", "a.txt", "a.npy", "a.csv.zst"] {
@@ -172,7 +172,7 @@ fn elements_columns_and_codecs_are_those_asked_for() {
     assert!(!same(&folder, &from, "a.csv", &read, &write));
     read.table.columns = Some(vec![ColumnName::Name("flags".into())]);
     assert!(same(&folder, &from, "a.csv", &read, &write));
-    let packed = write.clone().with_compression(Compression::By(Codec::Gzip, None));
+    let packed = write.clone().with_compression(Compression::Gzip);
     assert!(same(&folder, &from, "a.ply", &ReadOptions::default(), &packed));
 }
 

@@ -52,10 +52,7 @@ fn nothing_is_held_twice() {
         (Format::Obj, 2.0, scene_bytes),
     ] {
         let mut write = WriteOptions::default().with_format(Some(format)).with_run(run.clone());
-        for place in [&mut write.ply.placement, &mut write.stl.placement, &mut write.table.placement] {
-            place.global_scale = scale;
-        }
-        write.obj.global_scale = scale;
+        write.scene.global_scale = scale;
         let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
         let (result, used) =
             alloc::measure(|| Reader::new(&path).options(&read).convert(Writer::new(output).options(&write)));

@@ -3,7 +3,7 @@
 
 use super::support::*;
 use polyhaul::model::{Counts, Elements, NONE, Run, Scene};
-use polyhaul::options::ObjWriteOptions;
+use polyhaul::options::{ObjWriteOptions, SceneWriteOptions};
 use polyhaul::{ErrorKind, WriteOptions};
 use polyhaul_testkit::alloc;
 use std::collections::BTreeMap;
@@ -123,9 +123,12 @@ fn least(a: Counts, b: Counts) -> Counts {
 }
 
 fn variants() -> Vec<WriteOptions> {
-    let groups = ObjWriteOptions::default().with_export_material_groups(true).with_export_uv(false);
-    let object_groups = ObjWriteOptions::default().with_export_object_groups(true).with_export_curves(false);
-    let triangles = ObjWriteOptions::default().with_export_triangulated_mesh(true);
+    let groups = WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_uv(false))
+        .with_obj(ObjWriteOptions::default().with_material_groups(true));
+    let object_groups =
+        WriteOptions::default().with_obj(ObjWriteOptions::default().with_object_groups(true).with_curves(false));
+    let triangles = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
     let cut = WriteOptions::default().with_run(run(2, Some(64)));
     vec![plain(), cut, with(groups), with(object_groups), with(triangles)]
 }

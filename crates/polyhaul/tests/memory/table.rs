@@ -3,7 +3,7 @@
 
 use crate::alone;
 use polyhaul::model::{Column, Scalar, Table, Values};
-use polyhaul::options::{ColumnTypes, Digits, RunOptions, TableReadOptions, TableWriteOptions};
+use polyhaul::options::{ColumnTypes, Digits, RunOptions, SceneWriteOptions, TableReadOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::alloc;
 use std::io::Read;
@@ -92,8 +92,8 @@ fn writing_takes_the_limit() {
         for (threads, memory_limit) in [(1, 2 * MIB), (2, 8 * MIB), (7, 64 * MIB)] {
             for digits in [Digits::Fixed(6), Digits::Shortest] {
                 let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
-                let style = TableWriteOptions::default().with_digits(digits);
-                let options = WriteOptions::default().with_format(Some(format)).with_run(run).with_table(style);
+                let style = SceneWriteOptions::default().with_digits(Some(digits));
+                let options = WriteOptions::default().with_format(Some(format)).with_run(run).with_scene(style);
                 let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
                 let (result, used) =
                     alloc::measure(|| Writer::new(output).options(&options).tables(std::slice::from_ref(&table)));

@@ -1,9 +1,10 @@
 //! PLY, STL, OFF and converting over tables: no memory for a block is an error, never an abort. A binary of its own,
 //! for its allocator.
 
-use polyhaul::options::{PlyEncoding, PlyWriteOptions, RunOptions, StlReadOptions, StlWriteOptions};
+use polyhaul::options::{RunOptions, StlReadOptions};
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::corpus;
+use polyhaul_testkit::options::PlyEncoding;
 use polyhaul_testkit::starve::{Plan, every_allocation, every_allocation_of_writing};
 
 fn check(test: &str, threads: usize, to_file: bool, format: Format, is_text: bool) {
@@ -12,9 +13,7 @@ fn check(test: &str, threads: usize, to_file: bool, format: Format, is_text: boo
         let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
         let run = RunOptions::default().with_threads(Some(threads));
         let encoding = if is_text { PlyEncoding::Ascii } else { PlyEncoding::LittleEndian };
-        let ply = PlyWriteOptions::default().with_encoding(encoding);
-        let stl = StlWriteOptions::default().with_ascii(is_text);
-        (scene, WriteOptions::default().with_format(Some(format)).with_run(run).with_ply(ply).with_stl(stl))
+        (scene, encoding.options().with_format(Some(format)).with_run(run))
     });
 }
 
@@ -54,10 +53,7 @@ fn check_reading(test: &str, threads: usize, ascii: bool, name: &'static str) {
     every_allocation(Plan::of(test), |folder| {
         let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
         let path = folder.join(name);
-        let stl = StlWriteOptions::default().with_ascii(ascii);
-        let encoding = if ascii { PlyEncoding::Ascii } else { PlyEncoding::BigEndian };
-        let ply = PlyWriteOptions::default().with_encoding(encoding);
-        let options = WriteOptions::default().with_stl(stl).with_ply(ply);
+        let options = if ascii { PlyEncoding::Ascii } else { PlyEncoding::BigEndian }.options();
         polyhaul::Writer::new(&path).options(&options).scene(&scene).unwrap();
         let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000));
         let options = ReadOptions::default().with_run(run).with_stl(StlReadOptions::default().with_weld(true));

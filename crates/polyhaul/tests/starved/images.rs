@@ -111,7 +111,7 @@ fn check_writing(test: &str, file: Option<&str>, threads: usize, compression: Co
             Format::Hdr => vec![(floats(), ImageWriteOptions::default())],
             _ => vec![
                 (bytes(Channels::Rgba), ImageWriteOptions::default()),
-                (bytes(Channels::Rgb), ImageWriteOptions::default().with_tga_rle(true)),
+                (bytes(Channels::Rgb), ImageWriteOptions::default().with_rle(true)),
             ],
         };
         let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000));

@@ -3,7 +3,7 @@
 //! No test here depends on how long anything took: a job runs, the durations in its recording are replaced by a model
 //! (so much for each span of a phase), and the verdict is on that. So what is tested is which phases, lanes, calls and
 //! threads a job records, all of which are counted. The rules on recordings are tested beside them, in
-//! `report/verdict/tests.rs`; that verdicts are right about real time, `cargo xtask bench verdicts` measures.
+//! `insight/src/verdict/tests.rs`; that verdicts are right about real time, in `causes`.
 
 use polyhaul::model::{Channels, Image, Samples, Scene};
 use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool, Throttle};
@@ -35,10 +35,8 @@ fn read(threads: usize, input: Input) -> Job {
     recorded(threads, |run| Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).scene()?.report))
 }
 
-fn write(threads: usize, scene: &Scene, output: Output, compression: Compression) -> Job {
-    recorded(threads, |run| {
-        Writer::new(output).options(&WriteOptions::default().with_run(run).with_compression(compression)).scene(scene)
-    })
+fn write(threads: usize, scene: &Scene, output: Output, options: WriteOptions) -> Job {
+    recorded(threads, |run| Writer::new(output).options(&options.with_run(run)).scene(scene))
 }
 
 impl Job {
@@ -74,7 +72,7 @@ impl Job {
             (calls.elapsed_ns, calls.idle_ns) = (calls.calls * ns(Phase::Host), 0);
         }
         for section in &mut seen.sections {
-            (section.begin_ns, section.end_ns) = (0, seen.elapsed_ns);
+            (section.start_ns, section.end_ns) = (0, seen.elapsed_ns);
         }
         let verdict = Verdict::from_recording(&seen, &self.report.facts(), None);
         let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
@@ -226,7 +224,7 @@ fn a_stream_is_told_from_members() {
     stream.write_all(&text).unwrap();
     assert_eq!(read(stream.finish().unwrap()), (text.len() as u64, text.len() as u64));
     let kept = Shared::default();
-    let options = WriteOptions::default().with_compression(Compression::By(Codec::Gzip, None));
+    let options = WriteOptions::default().with_compression(Compression::Gzip);
     let written = Writer::new(Output::Writer(Box::new(kept.clone()), "points.obj".into()))
         .options(&options)
         .scene(&scene(60_000))
@@ -238,8 +236,8 @@ fn a_stream_is_told_from_members() {
 fn a_host_that_takes_its_time_to_write() {
     let scene = scene(2_000);
     let output = || Output::Host(Box::new(HostSink), "points.obj".into());
-    is(&write(1, &scene, output(), Compression::default()).verdict(Phase::Host), Bound::Host);
-    assert!(write(4, &scene, output(), Compression::default()).spans(Phase::Host) > 0);
+    is(&write(1, &scene, output(), WriteOptions::default()).verdict(Phase::Host), Bound::Host);
+    assert!(write(4, &scene, output(), WriteOptions::default()).spans(Phase::Host) > 0);
 }
 
 /// One member is decoded by one thread at a time, in the order of its bytes, while others parse.
@@ -259,7 +257,12 @@ fn one_stream_of_gzip() {
 #[test]
 fn a_codec_that_takes_long() {
     let output = Output::Writer(Box::new(Shared::default()), "points.obj".into());
-    let job = write(1, &scene(2_000), output, Compression::By(Codec::Gzip, Some(12)));
+    let job = write(
+        1,
+        &scene(2_000),
+        output,
+        WriteOptions::default().with_compression(Compression::Gzip).with_level(Some(12)),
+    );
     is(&job.verdict(Phase::Compress), Bound::Compress);
 }
 

@@ -23,11 +23,11 @@ use polyhaul_batch::{
     Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, Row, Task, WorkerCommand, compact_logs,
     write_manifest,
 };
+use polyhaul_bytes::hash::xxh3_64;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Assets of at least this size are converted one at a time with all threads. On a single thread, they would keep the
 /// run waiting at its end.

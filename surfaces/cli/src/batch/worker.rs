@@ -106,8 +106,10 @@ impl Worker<'_> {
         let _hold = session.signals().hold()?;
         let is_texture = Format::of_path(&source).is_some_and(Format::is_texture);
         let mut report = if to.is_texture() && !is_texture {
-            let options =
-                TextureOptions::default().with_format(Some(to)).with_durable(args.style.durable).with_hash(true);
+            let options = TextureOptions::default()
+                .with_format(Some(to))
+                .with_durable(args.style.write.is_given("durable"))
+                .with_hash(true);
             let options = options.with_strict(session.everywhere.strict).with_run(run.clone());
             import_texture(&source, &output, &options)?.report
         } else {

@@ -82,7 +82,8 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
     }
     let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
     // Two conversions that copy the same file would both look for a free name.
-    let bytes = |path: &Path| if args.style.scene.copy_assets { u64::MAX } else { files::claimed_bytes(path) };
+    let bytes =
+        |path: &Path| if args.style.write.is_given("copy_assets") { u64::MAX } else { files::claimed_bytes(path) };
     let work = |number: usize, run| convert(session, args, &jobs[number], (&read, run));
     let mut outcomes = Vec::new();
     let wanted = jobs.iter().filter(|job| job.skipped.is_none()).map(|job| &*job.output);
@@ -147,7 +148,7 @@ pub(crate) fn target_name(name: &Path, to: Format, compression: Compression) -> 
     let file = name.file_name().unwrap_or_default().to_string_lossy();
     let plain = Codec::of_name(&file).map_or(&*file, |(_, plain)| plain);
     let mut target = name.with_file_name(plain).with_extension(to.name());
-    if let Compression::By(codec, _) = compression {
+    if let Some(codec) = compression.codec() {
         target.as_mut_os_string().push(format!(".{}", codec.extension()));
     }
     target
@@ -313,8 +314,8 @@ mod tests {
     #[test]
     fn outputs_are_named_after_inputs() {
         let name = |name: &str, compression| target_name(name.as_ref(), Format::Ply, compression);
-        assert_eq!(name("a/b.c.obj", Compression::ByName(None)), Path::new("a/b.c.ply"));
-        assert_eq!(name("a/b.obj.gz", Compression::ByName(None)), Path::new("a/b.ply"));
-        assert_eq!(name("scan", Compression::By(Codec::Zstd, None)), Path::new("scan.ply.zst"));
+        assert_eq!(name("a/b.c.obj", Compression::Auto), Path::new("a/b.c.ply"));
+        assert_eq!(name("a/b.obj.gz", Compression::Auto), Path::new("a/b.ply"));
+        assert_eq!(name("scan", Compression::Zstd), Path::new("scan.ply.zst"));
     }
 }

@@ -5,8 +5,9 @@
 
 use crate::file::io;
 use polyhaul::Result;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Elements, Mesh, Scene};
-use polyhaul::options::{Digits, ObjWriteOptions};
+use polyhaul::options::Digits;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,14 +16,15 @@ use std::path::Path;
 pub type CheckDifference = std::result::Result<(), String>;
 
 /// An error if the scenes differ by more than the printed digits.
-pub fn compare(made: &Scene, read: &Scene, options: &ObjWriteOptions) -> CheckDifference {
+pub fn compare(made: &Scene, read: &Scene, options: &WriteOptions) -> CheckDifference {
+    let [position_digits, uv_digits, normal_digits, _] = options.obj.all_digits(&options.scene);
     let names = |scene: &Scene| scene.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
     equal("object", names(made).into_iter(), names(read).into_iter())?;
     let spans = |scene: &Scene| scene.objects.iter().map(span).collect::<Vec<_>>();
     equal("size of object", spans(made).into_iter(), spans(read).into_iter())?;
-    close("position", numbers(made, |m| &m.positions), numbers(read, |m| &m.positions), options.position_digits)?;
-    close("uv", numbers(made, |m| &m.uvs), numbers(read, |m| &m.uvs), options.uv_digits)?;
-    close("normal", numbers(made, |m| &m.normals), numbers(read, |m| &m.normals), options.normal_digits)?;
+    close("position", numbers(made, |m| &m.positions), numbers(read, |m| &m.positions), position_digits)?;
+    close("uv", numbers(made, |m| &m.uvs), numbers(read, |m| &m.uvs), uv_digits)?;
+    close("normal", numbers(made, |m| &m.normals), numbers(read, |m| &m.normals), normal_digits)?;
     let sizes = |scene| elements(scene).flat_map(|faces| faces.offsets.windows(2).map(|pair| pair[1] - pair[0]));
     equal("size of face", sizes(made), sizes(read))?;
     let positions = |scene| indices(scene, |faces| &faces.corner_positions, |mesh| mesh.positions.len());
@@ -143,7 +145,7 @@ mod tests {
     #[test]
     fn differences_are_found() {
         let made = scene::of_size(100_000);
-        let options = ObjWriteOptions::default();
+        let options = WriteOptions::default();
         assert_eq!(compare(&made, &made.clone(), &options), Ok(()));
         let changes: [fn(&mut Scene); 6] = [
             |scene| scene.objects[1].name.push('x'),

@@ -18,7 +18,6 @@ use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, judge};
 use folder::Folder;
 use polyhaul::model::Scene;
-use polyhaul::options::ObjWriteOptions;
 use polyhaul::report::Verdict;
 use polyhaul::trace::Recording;
 use polyhaul::{Content, Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions};
@@ -182,7 +181,7 @@ fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder, a
     if subject.kind == DemoKind::Pbrt {
         return check_render::compare(made, read)?.map_err(wrong);
     }
-    check::compare(made, read, &ObjWriteOptions::default()).map_err(wrong)?;
+    check::compare(made, read, &WriteOptions::default()).map_err(wrong)?;
     let again = folder.inner("again")?;
     let second = again.path().join(file.file_name().unwrap_or_default());
     all.extend(session.save(read, &second, write)?);

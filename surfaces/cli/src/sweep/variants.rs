@@ -11,7 +11,7 @@ use crate::file::{self, io};
 use polyhaul::options::{Cancel, Codec, Resolve};
 use polyhaul::repack::{repack, sampled};
 use polyhaul::report::{Moved, Stored};
-use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Result, WriteOptions, measure};
+use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Result, measure};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs::TryLockError;
@@ -237,8 +237,7 @@ fn make(
             return Err(io("removing", copies, error));
         }
     }
-    let write =
-        WriteOptions::default().with_run(read.run.clone()).with_compression(storing.compression().unwrap_or_default());
+    let write = storing.write_options().unwrap_or_default().with_run(read.run.clone());
     for (from, to) in asset.files.iter().zip(files) {
         check(&read.run.cancel)?;
         let folder = to.parent().unwrap_or(copies);

@@ -107,14 +107,33 @@ fn a_page_and_a_picture_are_written_beside_the_trace() {
     let text = |path: &str| std::fs::read_to_string(path).unwrap();
     assert!(text(&page).contains("polyhaul convert ") && text(&picture).starts_with("<svg"));
     assert!(count(&events(&trace), "X", "parse") > 0);
-    let pixels = folder.path("c.PNG");
-    run(&["info", &input, "--chart", &pixels]).expect(0);
-    let pixels = std::fs::read(pixels).unwrap();
-    assert!(pixels.starts_with(b"\x89PNG\r\n\x1a\n") && pixels.get(16..20) == Some(&2400_u32.to_be_bytes()));
     let nowhere = folder.path("no/c.svg");
     run(&["convert", &input, &output, "--trace", &trace, "--chart", &nowhere]).expect(1);
     let ran = run(&["convert", &input, &output, "--chart", &folder.path("c.jpg")]).expect(2);
     assert!(ran.stderr.contains("expected a name ending in .svg or .png"), "{}", ran.stderr);
+}
+
+#[cfg(feature = "png-charts")]
+#[test]
+fn a_chart_is_drawn_as_png() {
+    let folder = Folder::new("trace-png");
+    let input = folder.file("in.obj", SOUND);
+    let chart = folder.path("c.PNG");
+    run(&["info", &input, "--chart", &chart]).expect(0);
+    let pixels = std::fs::read(chart).unwrap();
+    assert!(pixels.starts_with(b"\x89PNG\r\n\x1a\n") && pixels.get(16..20) == Some(&2400_u32.to_be_bytes()));
+}
+
+#[cfg(not(feature = "png-charts"))]
+#[test]
+fn a_build_without_png_charts_names_the_feature() {
+    let folder = Folder::new("trace-png");
+    let input = folder.file("in.obj", SOUND);
+    let chart = folder.path("c.PNG");
+    for command in ["info", "sweep"] {
+        let ran = run(&[command, &input, "--chart", &chart]).expect(2);
+        refused(&ran, &folder, "without the feature `png-charts`; write an .svg, or install");
+    }
 }
 
 /// That nothing was done before the error.

@@ -74,7 +74,7 @@ fn write(file: &File, path: &Path) -> Result<(), Failure> {
         _ => (Samples::U8(paint.into()), ColorSpace::Srgb),
     };
     let image = Image { width, height, channels, samples, color_space, ..Image::default() };
-    let style = ImageWriteOptions::default().with_tga_rle(file.kind == Kind::Packets);
+    let style = ImageWriteOptions::default().with_rle(file.kind == Kind::Packets);
     let options = WriteOptions::default().with_image(style);
     Writer::new(path).options(&options).image(&image)?;
     Ok(())

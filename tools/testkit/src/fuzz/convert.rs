@@ -4,7 +4,7 @@ use super::Effort;
 use crate::losses::{faults, image_faults, image_noise};
 use crate::output::Shared;
 use polyhaul::diff::Difference;
-use polyhaul::options::{Digits, Limits, RunOptions};
+use polyhaul::options::{Digits, Limits, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Report, WriteOptions};
 
 /// The formats that are converted into one another; two bytes choose.
@@ -56,7 +56,7 @@ pub fn convert(data: &[u8], _: Effort) {
     let limits = Limits::default().with_elements(1 << 16).with_pixels(1 << 16).with_decompressed_bytes(1 << 22);
     let read = ReadOptions::default().with_run(run.clone()).with_limits(limits);
     let write = WriteOptions::default().with_format(Format::named(pair.to)).with_run(run);
-    let write = write.with_digits(Digits::Shortest);
+    let write = write.with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Shortest)));
     let source = || Input::Memory(bytes.to_vec(), format!("x.{}", pair.from));
     let out = Shared::default();
     let output = Output::Writer(Box::new(out.clone()), "out".into());

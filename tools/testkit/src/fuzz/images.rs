@@ -18,7 +18,7 @@ pub fn tga(data: &[u8], effort: Effort) {
     {
         for tga_rle in [false, true] {
             assert_eq!(
-                come_back(&trial, &image, Format::Tga, ImageWriteOptions::default().with_tga_rle(tga_rle)),
+                come_back(&trial, &image, Format::Tga, ImageWriteOptions::default().with_rle(tga_rle)),
                 image,
                 "in packets: {tga_rle}"
             );

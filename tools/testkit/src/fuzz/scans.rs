@@ -2,11 +2,12 @@
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
+use crate::options::PlyEncoding;
 use crate::output::{Shared, try_named};
 use crate::scene::broken_rule;
 use crate::summary::{self, outcome};
 use polyhaul::model::{Scalar, Scene, Table};
-use polyhaul::options::{Digits, OnError, PlyEncoding, PlyWriteOptions, StlWriteOptions};
+use polyhaul::options::{Digits, OnError, SceneWriteOptions};
 use polyhaul::{Error, ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, Tables, WriteOptions, Writer};
 
 /// Reads a PLY file as a scene and as tables, with the same result in every way; it must be valid, and survive being
@@ -95,8 +96,8 @@ pub fn off(data: &[u8], effort: Effort) {
         return;
     }
     for float_colors in [false, true] {
-        let off = PlyWriteOptions::default().with_float_colors(float_colors);
-        let options = trial.write_options().with_format(Some(Format::Off)).with_ply(off);
+        let off = SceneWriteOptions::default().with_float_colors(float_colors);
+        let options = trial.write_options().with_format(Some(Format::Off)).with_scene(off);
         let bytes = try_named(scene, "x.off", &options).expect("a scene that was read is written");
         let back = Reader::new(Input::Memory(bytes, "x.off".into()))
             .options(&trial.plain_options())
@@ -144,11 +145,12 @@ pub fn gltf(data: &[u8], effort: Effort) {
     assert_eq!(faces(&back), faces(scene));
 }
 
-const ENCODINGS: [PlyEncoding; 3] = [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian];
+const ENCODINGS: [PlyEncoding; 3] = PlyEncoding::ALL;
 
 fn encoded(trial: &Trial<'_>, encoding: PlyEncoding) -> WriteOptions {
-    let ply = PlyWriteOptions::default().with_encoding(encoding);
-    trial.write_options().with_format(Some(Format::Ply)).with_ply(ply)
+    let mut options = trial.write_options().with_format(Some(Format::Ply));
+    encoding.set(&mut options);
+    options
 }
 
 /// Tables without wide integers, which PLY has not, are the same when they were written and read.
@@ -198,8 +200,8 @@ fn scene_comes_back(trial: &Trial<'_>, scene: &Scene) {
 /// Every bit of every triangle survives both kinds; all NaNs are alike in text.
 fn triangles_come_back(trial: &Trial<'_>, scene: &Scene) {
     for ascii in [false, true] {
-        let stl = StlWriteOptions::default().with_ascii(ascii).with_digits(Digits::Shortest);
-        let options = trial.write_options().with_format(Some(Format::Stl)).with_stl(stl);
+        let stl = SceneWriteOptions::default().with_ascii(ascii).with_digits(Some(Digits::Shortest));
+        let options = trial.write_options().with_format(Some(Format::Stl)).with_scene(stl);
         let bytes = match try_named(scene, "x.stl", &options) {
             Ok(bytes) => bytes,
             Err(error) => panic!("a scene that was read is not written: {error}"),

@@ -50,7 +50,7 @@ fn table_comes_back(trial: &Trial<'_>, table: &Table) {
     }
     for (format, name) in [(Format::Csv, "x.csv"), (Format::Txt, "x.txt")] {
         let shared = Shared::default();
-        let style = TableWriteOptions::default().with_header(Some(false));
+        let style = TableWriteOptions::default().with_out_header(TableHeader::Absent);
         let options = trial.write_options().with_format(Some(format)).with_table(style);
         let output = Output::Writer(Box::new(shared.clone()), name.into());
         Writer::new(output)

@@ -38,7 +38,7 @@ pub use value::{OptionChoice, OptionKind, OptionValue};
 /// - `=> [obj, ply]`: an option by this name that applies to these formats; `=> []` applies to all. Its type is an
 ///   [`OptionValue`]. `in 1..=9` limits numbers, and `alias "name"` is another name for it.
 /// - `=> group`: a field that is a struct of options.
-/// - nothing: a field that only Rust sets.
+/// - nothing: a field that only Rust sets. `#[doc(hidden)]` above it keeps it out of the public interface.
 ///
 /// ```
 /// use polyhaul_model::options::OptionGroup;
@@ -65,6 +65,7 @@ macro_rules! options {
         pub struct $name:ident $(in $group:literal)? {
             $(
                 $(#[doc = $docs_of:expr])*
+                $(#[doc($hidden:ident)])?
                 pub $field:ident: $type:ty = $default:expr, $with:ident
                 $(=> $scope:tt $(in $range:expr)? $(, alias $alias:literal)?)?;
             )+
@@ -73,7 +74,7 @@ macro_rules! options {
         $(#[$docs])*
         #[non_exhaustive]
         pub struct $name {
-            $($(#[doc = $docs_of])* pub $field: $type,)+
+            $($(#[doc = $docs_of])* $(#[doc($hidden)])? pub $field: $type,)+
         }
 
         impl Default for $name {
@@ -85,6 +86,7 @@ macro_rules! options {
         impl $name {
             $(
                 #[doc = concat!("The same options with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                $(#[doc($hidden)])?
                 #[must_use]
                 pub fn $with(self, $field: $type) -> Self {
                     $name { $field, ..self }

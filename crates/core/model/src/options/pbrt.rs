@@ -36,6 +36,7 @@ impl OptionValue for PbrtMeshes {
     const KIND: OptionKind = OptionKind::Special {
         name: "Meshes",
         expected: "keep, inline, ply or ply:N, where N is the minimum number of vertices",
+        words: &["keep", "inline", "ply"],
     };
 
     fn parse(text: &str) -> Result<PbrtMeshes, String> {

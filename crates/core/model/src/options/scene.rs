@@ -180,7 +180,8 @@ pub enum Digits {
 }
 
 impl OptionValue for Digits {
-    const KIND: OptionKind = OptionKind::Special { name: "Digits", expected: "0 to 12, or shortest" };
+    const KIND: OptionKind =
+        OptionKind::Special { name: "Digits", expected: "0 to 12, or shortest", words: &["shortest"] };
 
     fn parse(text: &str) -> std::result::Result<Digits, String> {
         if text == "shortest" {

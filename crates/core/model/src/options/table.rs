@@ -60,8 +60,11 @@ pub enum Delimiter {
 }
 
 impl OptionValue for Delimiter {
-    const KIND: OptionKind =
-        OptionKind::Special { name: "Delimiter", expected: "one character, or comma, semicolon, tab or blanks" };
+    const KIND: OptionKind = OptionKind::Special {
+        name: "Delimiter",
+        expected: "one character, or comma, semicolon, tab or blanks",
+        words: &["comma", "semicolon", "tab", "blanks"],
+    };
 
     fn parse(text: &str) -> Result<Delimiter, String> {
         match text {
@@ -153,7 +156,8 @@ pub enum MissingValue {
 }
 
 impl OptionValue for MissingValue {
-    const KIND: OptionKind = OptionKind::Special { name: "Missing", expected: "error, nan or a number" };
+    const KIND: OptionKind =
+        OptionKind::Special { name: "Missing", expected: "error, nan or a number", words: &["error", "nan"] };
 
     fn parse(text: &str) -> Result<MissingValue, String> {
         match text {

@@ -23,6 +23,8 @@ pub enum OptionKind {
         name: &'static str,
         /// The form in words, such as `0 to 12, or shortest`.
         expected: &'static str,
+        /// Words that are values, such as `shortest`.
+        words: &'static [&'static str],
     },
     /// A value, or `none`.
     Optional(&'static OptionKind),
@@ -82,11 +84,18 @@ impl OptionKind {
         }
     }
 
+    /// The kind of the values other than `none`.
+    pub fn inner(&self) -> &OptionKind {
+        match self {
+            OptionKind::Optional(kind) => kind,
+            kind => kind,
+        }
+    }
+
     /// The names that the option accepts; empty unless it is a choice.
     pub fn choices(&self) -> &'static [OptionChoice] {
-        match self {
+        match self.inner() {
             OptionKind::Choice(choices) => choices,
-            OptionKind::Optional(kind) => kind.choices(),
             _ => &[],
         }
     }
@@ -144,7 +153,7 @@ macro_rules! integers {
     )+};
 }
 
-integers!(u8 u16 usize i32);
+integers!(u8 u16 u32 usize i32);
 
 /// Sizes may have units: `64MB` is 64,000,000, `64MiB` is 2^26.
 impl OptionValue for u64 {
@@ -191,7 +200,7 @@ impl OptionValue for f32 {
     const KIND: OptionKind = OptionKind::Positive;
 
     fn parse(text: &str) -> Result<f32, String> {
-        let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number > 0.0);
+        let number = text.parse().ok().filter(|number: &f32| number.is_normal() && *number > 0.0);
         number.ok_or_else(|| format!("expected {}", Self::KIND.expected()))
     }
 
@@ -231,7 +240,12 @@ impl<T: OptionValue> OptionValue for Option<T> {
 
 /// Axes have the letters of the file, and Blender's names.
 impl OptionValue for Axis {
-    const KIND: OptionKind = OptionKind::Special { name: "Axis", expected: "X, Y, Z, -X, -Y or -Z" };
+    const KIND: OptionKind = {
+        const fn axis(name: &'static str) -> OptionChoice {
+            OptionChoice { name, docs: "", format: "" }
+        }
+        OptionKind::Choice(&[axis("X"), axis("Y"), axis("Z"), axis("-X"), axis("-Y"), axis("-Z")])
+    };
 
     fn parse(text: &str) -> Result<Axis, String> {
         let letters = text.to_ascii_uppercase().replace("NEGATIVE_", "-").replace("POSITIVE_", "");
@@ -264,6 +278,7 @@ impl OptionValue for Bounds {
     const KIND: OptionKind = OptionKind::Special {
         name: "Box",
         expected: "six numbers, separated by commas: the smallest x, y, z, then the largest",
+        words: &[],
     };
 
     fn parse(text: &str) -> Result<Bounds, String> {
@@ -282,8 +297,11 @@ impl OptionValue for Bounds {
 
 /// The first three rows of a matrix, row by row.
 impl OptionValue for [[f64; 4]; 4] {
-    const KIND: OptionKind =
-        OptionKind::Special { name: "Matrix", expected: "12 numbers, separated by commas: three rows of a matrix" };
+    const KIND: OptionKind = OptionKind::Special {
+        name: "Matrix",
+        expected: "12 numbers, separated by commas: three rows of a matrix",
+        words: &[],
+    };
 
     fn parse(text: &str) -> Result<[[f64; 4]; 4], String> {
         let [a, b, c, d, e, f, g, h, i, j, k, l] = numbers::<12>(text)?;
@@ -306,7 +324,7 @@ fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
 
 /// A list separated by commas.
 impl<T: OptionItem> OptionValue for Vec<T> {
-    const KIND: OptionKind = OptionKind::Special { name: T::LIST, expected: T::EXPECTED };
+    const KIND: OptionKind = OptionKind::Special { name: T::LIST, expected: T::EXPECTED, words: &[] };
 
     fn parse(text: &str) -> Result<Vec<T>, String> {
         if text.is_empty() { Ok(Vec::new()) } else { text.split(',').map(T::parse_item).collect() }
@@ -343,4 +361,40 @@ fn join(items: impl Iterator<Item = impl Display>) -> String {
         list += &item.to_string();
     }
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Digits;
+
+    /// Checks that values have these texts, and that none of the other texts is a value.
+    fn check<T: OptionValue + PartialEq + std::fmt::Debug>(values: &[(T, &str)], others: &[&str]) {
+        for (value, text) in values {
+            assert_eq!(T::parse(text).as_ref(), Ok(value), "{text}");
+            assert_eq!(T::parse(&value.print()).as_ref(), Ok(value), "{text}");
+        }
+        for text in others {
+            assert!(T::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_have_texts() {
+        check(&[(true, "true"), (false, "false")], &["", "yes", "1"]);
+        check(&[(0u8, "0"), (255, "255")], &["256", "-1", "", "x"]);
+        check(
+            &[(64_000_000u64, "64MB"), (1500, "1.5k"), (2 << 30, "2 GiB"), (u64::MAX, "18446744073709551615")],
+            &["MB", "1..5MB", "5XB", "1.5", "99999999999999TB", "-1"],
+        );
+        check(&[(0.01f32, "0.01"), (2.0, "2")], &["0", "-1", "nan", "inf", "x", "1e-45"]);
+        check(&[(None, "none"), (Some(7i32), "7")], &["", "7.5"]);
+        check(&[(Axis::NegativeX, "-X"), (Axis::NegativeX, "negative_x"), (Axis::Z, "positive_z")], &["W", ""]);
+        check(&[(Digits::Fixed(12), "12"), (Digits::Shortest, "shortest")], &["13", "-1", "", "six"]);
+        check(&[(vec![Digits::Fixed(1), Digits::Shortest], "1, shortest"), (Vec::new(), "")], &["1,", "x"]);
+        let bounds = Bounds { min: [-1.0, 0.0, 0.5], max: [1.0, 0.0, 2.0] };
+        check(&[(bounds, "-1,0,0.5,1,0,2")], &["1,2,3", "1,0,0,0,0,0", "0,0,0,0,0,inf"]);
+        let matrix = [[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, 3.0], [0.0, 0.0, 1.0, 4.0], [0.0, 0.0, 0.0, 1.0]];
+        check(&[(matrix, "1,0,0,2,0,1,0,3,0,0,1,4")], &["1", ""]);
+    }
 }

@@ -14,7 +14,7 @@ use crate::raster::Raster;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::options::ParseOptions;
-use polyhaul_pipeline::window::Window;
+use polyhaul_pipeline::window::SourceWindow;
 use std::mem::MaybeUninit;
 
 /// About how many bytes are read at a time.
@@ -27,7 +27,7 @@ const PASSED_RATIO: u64 = 4;
 /// A file in runs.
 pub(super) struct Runs<'h, 'a> {
     pieces: Pieces<'a>,
-    window: Window,
+    window: SourceWindow,
     header: &'h BmpHeader,
     /// If pixels are indices; the others are blue, green and red.
     palette: Option<&'h Palette>,
@@ -44,7 +44,7 @@ pub(super) struct Runs<'h, 'a> {
 impl<'h, 'a> Runs<'h, 'a> {
     /// Runs that begin at the position of `pieces`.
     pub(super) fn new(pieces: Pieces<'a>, header: &'h BmpHeader) -> Result<Runs<'h, 'a>> {
-        let window = Window::new(pieces.at(), CHUNK_BYTES)?;
+        let window = SourceWindow::new(pieces.at(), CHUNK_BYTES)?;
         let palette = match &header.pixels {
             BmpPixels::Mapped(palette) => Some(palette),
             BmpPixels::Stored(_) | BmpPixels::Masked(_) => None,

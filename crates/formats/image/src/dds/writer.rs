@@ -18,7 +18,7 @@ pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, 
         let error = Error::new(ErrorKind::Usage, message);
         return Err(error.with_hint("declare it linear, or write KTX 2"));
     };
-    writing.begin(header(texture, number)?);
+    writing.set_head(header(texture, number)?);
     let images = texture.layers * texture.faces;
     let mut all = Vec::new();
     all.try_reserve_exact(images.saturating_mul(texture.levels.len()))?;

@@ -50,7 +50,7 @@ pub fn write(
     let blocks = packer.all(options)?;
     table(&mut start, &blocks)?;
     writing.announce((start.len() + blocks.iter().map(Vec::len).sum::<usize>()) as u64);
-    writing.begin(start);
+    writing.set_head(start);
     let count = blocks.len().div_ceil(PAGE_BLOCKS) as u64;
     let slot_bytes = PAGE_BLOCKS * blocks.iter().map(Vec::len).max().unwrap_or(0);
     writing.pages(&ExrPages { blocks: &blocks }, &mut (), count, slot_bytes)

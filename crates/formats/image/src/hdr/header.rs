@@ -5,7 +5,7 @@ use polyhaul_model::error::{Diagnostic, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
 use polyhaul_pipeline::bytes::Bytes;
-use polyhaul_pipeline::window::Window;
+use polyhaul_pipeline::window::SourceWindow;
 use std::sync::Arc;
 
 /// The most bytes of all lines.
@@ -34,7 +34,7 @@ pub fn looks_like_hdr(head: &[u8]) -> bool {
 }
 
 /// Reads the lines, and moves the window past them.
-pub fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<HdrHeader> {
+pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<HdrHeader> {
     let (mut lines, mut is_known) = (HdrLines { window, bytes, file, used: 0 }, false);
     if !lines.next()?.starts_with(b"#?") {
         let error = Diagnostic { expected: Some("`#?RADIANCE`".into()), ..Diagnostic::at(file, 0, "not an HDR file") };
@@ -68,7 +68,7 @@ pub fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Li
 
 /// The lines of the header, one after another.
 struct HdrLines<'a> {
-    window: &'a mut Window,
+    window: &'a mut SourceWindow,
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
     /// The bytes of the last line.

@@ -17,7 +17,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::run::{Crew, run};
-use polyhaul_pipeline::window::Window;
+use polyhaul_pipeline::window::SourceWindow;
 use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Reads an HDR file; also returns how many threads worked.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
-    let mut window = Window::new(0, CHUNK_BYTES)?;
+    let mut window = SourceWindow::new(0, CHUNK_BYTES)?;
     let HdrHeader { width, height, is_upward, is_mirrored } =
         header::read(&mut window, &bytes, &file, &options.limits)?;
     let channels = Channels::Rgb;
@@ -114,7 +114,7 @@ impl ChunkJob for HdrJob<'_> {
 
     fn place(&self, (): &mut (), slot: &mut HdrSlot) -> Result<()> {
         if let Some(progress) = &self.options.run.progress {
-            progress.tell(slot.done.0, slot.done.1);
+            progress.report(slot.done.0, slot.done.1);
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl ChunkJob for HdrJob<'_> {
 struct HdrRows<'a> {
     bytes: Bytes<'a>,
     file: Arc<str>,
-    window: Window,
+    window: SourceWindow,
     width: usize,
 }
 

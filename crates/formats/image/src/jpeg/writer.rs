@@ -57,7 +57,7 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
     let mut first = Band::default();
     bands.take(0, &mut first)?;
     bands.encode(&mut first)?;
-    writing.begin(header(&first, image.height)?);
+    writing.set_head(header(&first, image.height)?);
     writing.announce((samples.len() / 8) as u64);
     let count = image.height.div_ceil(bands.rows) as u64;
     writing.pages(&bands, &mut (), count, 2 * bands.rows * bands.row_bytes)

@@ -33,10 +33,7 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions) -> Result<Texture> {
         let place = (entry.told_at - entries[0].told_at) as usize / super::ENTRY_BYTES;
         stored[place] = match packing {
             None => level,
-            Some(packing) => {
-                let at = (&pieces.file, entry.offset);
-                unpack(packing, &level, entry.plain_bytes as usize, at)?
-            }
+            Some(packing) => unpack(packing, &level, entry.plain_bytes as usize, &pieces.file, entry.offset)?,
         };
     }
     pieces.finish()?;

@@ -49,7 +49,7 @@ pub fn write(
     head.extend_from_slice(&descriptor);
     head.extend_from_slice(WRITER);
     let mut end = head.len() as u64;
-    writing.begin(head);
+    writing.set_head(head);
     const PADDING: [u8; 16] = [0; 16];
     let mut all = Vec::new();
     for number in (0..count).rev() {

@@ -49,7 +49,7 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
     let row_bytes = image.width * pixel_bytes;
     let part_rows = (PART_BYTES / row_bytes).max(1);
     let parts = PngPages { image, pixel_bytes, row_bytes, part_rows, level: level(style.png_level) };
-    writing.begin(head(image, sample_bytes)?);
+    writing.set_head(head(image, sample_bytes)?);
     writing.announce((row_bytes * image.height) as u64);
     let count = image.height.div_ceil(part_rows);
     let part_bytes = part_rows * row_bytes;

@@ -19,7 +19,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::run::{Crew, run};
-use polyhaul_pipeline::window::Window;
+use polyhaul_pipeline::window::SourceWindow;
 use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let backed = bytes.len().filter(|_| bytes.is_backed());
     let raster = Raster::new(header.width * channels.count(), header.height, !header.from_top, backed.unwrap_or(0))?;
     let packed = if header.has_packets {
-        Some(Mutex::new(Packed { window: Window::new(header.body, CHUNK_BYTES)?, packets: Packets::default() }))
+        Some(Mutex::new(Packed { window: SourceWindow::new(header.body, CHUNK_BYTES)?, packets: Packets::default() }))
     } else {
         None
     };
@@ -153,7 +153,7 @@ impl TgaInput<'_> {
 
     fn report(&self, done: u64) {
         if let Some(progress) = &self.options.run.progress {
-            progress.tell(done, self.bytes.len());
+            progress.report(done, self.bytes.len());
         }
     }
 
@@ -213,7 +213,7 @@ impl TgaInput<'_> {
 
 /// Packets that are unpacked one after another.
 struct Packed {
-    window: Window,
+    window: SourceWindow,
     packets: Packets,
 }
 

@@ -36,7 +36,7 @@ pub fn write(
     if width == 0 || height == 0 {
         return Err(Error::new(ErrorKind::Usage, format!("cannot write an empty image ({width} x {height} pixels)")));
     }
-    writing.begin(header([width, height], image.channels, style.rle)?);
+    writing.set_head(header([width, height], image.channels, style.rle)?);
     let row_bytes = image.width * image.channels.count();
     let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
     let page_rows = (page_bytes / row_bytes).max(1);

@@ -56,7 +56,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     let head = header(&source.splats, ranges.len())?;
     let pages = PackedPages::new(&source, &ranges, job.run);
     writing.announce(head.len() as u64 + pages.bytes());
-    writing.begin(head);
+    writing.set_head(head);
     writing.pages(&pages, &mut (), pages.count(), pages.page_bytes)?;
     note_clamped(job, &TARGET, pages.clamped.load(Ordering::Relaxed), warnings);
     Ok(())

@@ -73,7 +73,7 @@ impl<'o> PlyTableParts<'o> {
         for table in tables {
             try_push(&mut all, kinds(table)?, "the plan")?;
         }
-        writing.begin(header(&elements(tables)?, &Remarks { comments, infos }, encoding(options))?);
+        writing.set_head(header(&elements(tables)?, &Remarks { comments, infos }, encoding(options))?);
         Ok(PlyTableParts { kinds: all, options })
     }
 

@@ -125,7 +125,7 @@ fn write_frames(
     let head = header.with_table(frames.sizes());
     let packed: u64 = frames.sizes().map(|[packed, _]| packed).sum();
     writing.announce(head.len() as u64 + packed);
-    writing.begin(head);
+    writing.set_head(head);
     // Frames that were not kept are made again, and would count twice.
     let clamped = frames.clamped();
     // Half of the memory is taken by frames.

@@ -3,8 +3,9 @@
 use super::scenes::{self, Numbers};
 use super::support::*;
 use polyhaul::Input;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Axes, Domain, Mesh, NONE, Scene};
-use polyhaul::options::ObjWriteOptions;
+use polyhaul::options::SceneWriteOptions;
 
 /// The uv of a corner, as an evaluated mesh says it.
 fn uv(mesh: &Mesh, face: usize, corner: usize) -> Option<[f32; 2]> {
@@ -62,7 +63,8 @@ fn positions_faces_and_uvs_come_back() {
         for object in &mut scene.objects {
             object.transform = None;
         }
-        let written = bytes(&scene, &with(&ObjWriteOptions::default().with_export_normals(false)));
+        let written =
+            bytes(&scene, &with(&WriteOptions::default().with_scene(SceneWriteOptions::default().with_normals(false))));
         let input = Input::Memory(written, "memory.obj".into());
         let again = polyhaul::Reader::new(input).scene().unwrap().value;
         check(&scene, &again, &format!("seed {seed}"));

@@ -4,11 +4,12 @@ use super::differential::compare;
 use super::reference;
 use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{
     Axes, Axis, Counts, Curve, Domain, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, VertexGroup,
 };
 use polyhaul::ops::MeshOps;
-use polyhaul::options::{Digits, ObjWriteOptions, RunOptions, Smoothing};
+use polyhaul::options::{Digits, ObjWriteOptions, RunOptions, SceneWriteOptions, Smoothing};
 use polyhaul::{ErrorKind, Input};
 
 /// Four triangles in a row.
@@ -42,7 +43,7 @@ fn at(faces: u32, value: u32) -> Run {
 }
 
 /// All lines but those of positions.
-fn rest(scene: &Scene, obj: &ObjWriteOptions) -> Vec<String> {
+fn rest(scene: &Scene, obj: &WriteOptions) -> Vec<String> {
     let text = text(scene, &with(obj));
     text.lines().filter(|line| !line.starts_with("v ") && !line.starts_with("o ")).map(String::from).collect()
 }
@@ -50,12 +51,12 @@ fn rest(scene: &Scene, obj: &ObjWriteOptions) -> Vec<String> {
 #[test]
 fn material_runs_hold_where_there_are_no_slots() {
     let mesh = Mesh { material_runs: vec![at(1, 1), at(2, 0), at(3, NONE)], ..strip() };
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let found = rest(&single(mesh.clone(), None), &obj);
     assert_eq!(found, ["f 1 2 3", "usemtl blue", "f 2 3 4", "usemtl red", "f 3 4 5", "usemtl ", "f 4 5 6"]);
     let none = ["f 1 2 3", "f 2 3 4", "f 3 4 5", "f 4 5 6"];
     assert_eq!(rest(&single(mesh.clone(), Some(vec![])), &obj), none);
-    let off = ObjWriteOptions::default().with_export_materials(false);
+    let off = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
     assert_eq!(rest(&single(mesh.clone(), None), &off), none);
     assert_eq!(rest(&single(mesh, Some(vec![Some(0)])), &obj)[0], "usemtl red");
 }
@@ -63,7 +64,7 @@ fn material_runs_hold_where_there_are_no_slots() {
 #[test]
 fn smoothing_runs_hold_where_there_are_no_flags() {
     let mesh = Mesh { smoothing_runs: vec![at(1, 7), at(3, 0)], ..strip() };
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let found = rest(&single(mesh.clone(), None), &obj);
     assert_eq!(found, ["f 1 2 3", "s 7", "f 2 3 4", "f 3 4 5", "s 0", "f 4 5 6"]);
     let flags = Mesh { face_smooth: vec![0, 0, 9, 0].into(), ..mesh };
@@ -77,12 +78,12 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
     let vertex_groups = vec![VertexGroup { name: "the bone".into(), weights }];
     let groups = vec!["left arm".into()];
     let mesh = Mesh { group_runs: vec![at(1, 0), at(2, NONE)], groups, ..strip() };
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let found = rest(&single(mesh, None), &obj);
     assert_eq!(found[..3], ["f 1 2 3", "g left arm", "f 2 3 4"]);
     assert!(found[3].starts_with('g') && !found[3].contains("left"), "{found:?}");
     let mesh = Mesh { vertex_groups, ..strip() };
-    let obj = ObjWriteOptions::default().with_export_vertex_groups(true);
+    let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_vertex_groups(true));
     let found = rest(&single(mesh, None), &obj);
     assert_eq!(found, ["g the bone", "f 1 2 3", "f 2 3 4", "f 3 4 5", "g off", "f 4 5 6"]);
 }
@@ -92,7 +93,7 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
 fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
     let mesh = Mesh { face_smooth: vec![1; 4].into(), sharp_edges: vec![[3, 2]].into(), ..strip() };
     let groups = |mesh: &Mesh, smoothing| {
-        let obj = ObjWriteOptions::default().with_smoothing(smoothing);
+        let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_smoothing(smoothing));
         let found = rest(&single(mesh.clone(), None), &obj);
         found.into_iter().filter(|line| line.starts_with('s')).collect::<Vec<_>>()
     };
@@ -124,7 +125,7 @@ fn groups_beyond_the_last_bit_have_none() {
         face_smooth: vec![1; 40].into(),
         ..Mesh::default()
     };
-    let obj = ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags);
+    let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags));
     let found = text(&single(mesh, None), &with(&obj));
     let mut expected: Vec<_> = (0..32).map(|bit| format!("s {}", 1u32 << bit)).collect();
     expected.push("s 0".into());
@@ -139,7 +140,7 @@ fn loose_edges_and_points_follow_the_faces() {
     mesh.points = vec![5, 0].into();
     let mut scene = single(mesh, None);
     scene.objects.push(Object { name: "two".into(), ..scene.objects[0].clone() });
-    let found = rest(&scene, &ObjWriteOptions::default());
+    let found = rest(&scene, &WriteOptions::default());
     assert_eq!(found[4..8], ["l 1 6", "l 2 3 4", "p 6", "p 1"]);
     assert_eq!(found[8..], ["f 7 8 9", "f 8 9 10", "f 9 10 11", "f 10 11 12", "l 7 12", "l 8 9 10", "p 12", "p 7"]);
 }
@@ -188,7 +189,7 @@ fn around_a_curve() -> Scene {
 #[test]
 fn indices_stay_right_where_curves_are_left_out() {
     for export_curves in [true, false] {
-        let obj = ObjWriteOptions::default().with_export_curves(export_curves);
+        let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_curves(export_curves));
         let found = text(&around_a_curve(), &with(&obj));
         let count = lines(&found, "v").len();
         let last = format!("f {} {} {}", count - 2, count - 1, count);
@@ -218,7 +219,7 @@ fn a_mesh_without_an_object_is_turned_once() {
     let mut mesh = strip();
     (mesh.normals, mesh.normal_domain) = (vec![[0.0, 1.0, 0.0]; 12].into(), Domain::Corner);
     let scene = Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() };
-    let obj = ObjWriteOptions::default().with_global_scale(10.0);
+    let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(10.0));
     let found = text(&scene, &with(&obj));
     assert_eq!(lines(&found, "v")[1], "v 10.000000 0.000000 -10.000000");
     assert_eq!(lines(&found, "vn"), ["vn -0.0000 -0.0000 -1.0000"]);
@@ -231,7 +232,7 @@ fn an_instance_as_read_is_turned_beside_an_evaluated_one() {
     let mut scene = Scene { meshes: vec![strip()], axes: Axes::BLENDER, ..Scene::default() };
     let plainly = named("as read", 0, &scene);
     scene.objects = vec![Object { transform: Some(IDENTITY), ..named("moved", 0, &scene) }, plainly];
-    let obj = ObjWriteOptions::default().with_global_scale(10.0);
+    let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(10.0));
     let found = text(&scene, &with(&obj));
     let positions = lines(&found, "v");
     assert_eq!(positions[1], "v 10.000000 0.000000 -10.000000");
@@ -253,7 +254,7 @@ const NASTY: [&str; 10] = [
 ];
 
 #[track_caller]
-fn check_names(what: &str, obj: &ObjWriteOptions, place: impl Fn(&mut Scene, &str)) {
+fn check_names(what: &str, obj: &WriteOptions, place: impl Fn(&mut Scene, &str)) {
     for name in NASTY {
         let weights = vec![1.0; 6].into();
         let mesh = Mesh { vertex_groups: vec![VertexGroup { name: "bone".into(), weights }], ..strip() };
@@ -279,8 +280,9 @@ fn check_names(what: &str, obj: &ObjWriteOptions, place: impl Fn(&mut Scene, &st
 
 #[test]
 fn names_inject_nothing() {
-    let all = ObjWriteOptions::default().with_export_vertex_groups(true);
-    let groups = ObjWriteOptions::default().with_export_object_groups(true).with_export_material_groups(true);
+    let all = WriteOptions::default().with_obj(ObjWriteOptions::default().with_vertex_groups(true));
+    let groups = WriteOptions::default()
+        .with_obj(ObjWriteOptions::default().with_object_groups(true).with_material_groups(true));
     for obj in [&all, &groups] {
         check_names("object", obj, |scene, name| scene.objects[0].name = name.into());
         check_names("mesh", obj, |scene, name| scene.objects[0].mesh_name = name.into());
@@ -294,10 +296,12 @@ fn digits_are_those_asked_for() {
     for seed in 0..200 {
         let scene = scenes::scene(&mut Random::new(seed), Numbers::Tame);
         let digits = |digits| {
-            ObjWriteOptions::default()
-                .with_position_digits(Digits::Fixed(digits))
-                .with_uv_digits(Digits::Fixed(digits))
-                .with_color_digits(Digits::Fixed(digits))
+            WriteOptions::default().with_obj(
+                ObjWriteOptions::default()
+                    .with_position_digits(Some(Digits::Fixed(digits)))
+                    .with_uv_digits(Some(Digits::Fixed(digits)))
+                    .with_color_digits(Some(Digits::Fixed(digits))),
+            )
         };
         for obj in [digits(0), digits(3), digits(12)] {
             let found = text(&scene, &with(&obj));
@@ -316,8 +320,12 @@ fn shortest_digits_read_back() {
     mesh.normals = (0..12).map(|_| [random.unit(), random.unit(), random.unit()]).collect();
     (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Corner);
     let shortest = Digits::Shortest;
-    let obj =
-        ObjWriteOptions::default().with_position_digits(shortest).with_uv_digits(shortest).with_normal_digits(shortest);
+    let obj = WriteOptions::default().with_obj(
+        ObjWriteOptions::default()
+            .with_position_digits(Some(shortest))
+            .with_uv_digits(Some(shortest))
+            .with_normal_digits(Some(shortest)),
+    );
     let written = bytes(&single(mesh.clone(), None), &with(&obj));
     let again = polyhaul::Reader::new(Input::Memory(written, "a.obj".into())).scene().unwrap().value;
     let again = &again.meshes[0];
@@ -347,7 +355,7 @@ fn triangles_are_cut_before_anything_else() {
         for object in &mut cut.objects {
             object.end = cut.meshes[object.mesh].counts();
         }
-        let with_triangles = obj.clone().with_export_triangulated_mesh(true);
+        let with_triangles = obj.clone().with_scene(obj.scene.with_triangulate(true));
         let found = text(&scene, &with(&with_triangles));
         assert!(lines(&found, "f").iter().all(|face| face.split(' ').count() == 4));
         compare(&format!("seed {seed}"), &found, &reference::write(&cut, &obj, None));
@@ -453,7 +461,7 @@ fn triangles_keep_what_faces_have() {
     mesh.normals = vec![[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]].into();
     mesh.face_materials = vec![1, 0].into();
     mesh.face_smooth = vec![1, 0].into();
-    let obj = ObjWriteOptions::default().with_export_triangulated_mesh(true);
+    let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
     let found = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
     let state: Vec<_> = found.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
     assert_eq!(state, ["s 0", "usemtl red", "s 1", "usemtl blue"]);
@@ -483,10 +491,10 @@ fn triangles_of_domains_are_still_merged() {
     (mesh.uvs, mesh.uv_domain) = (vec![[0.5, 0.5]; 12].into(), Domain::Corner);
     let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
     scene.objects = vec![named("one", 0, &scene)];
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let expected = rest(&scene, &obj);
     assert_eq!(expected[..2], ["vn -0.0000 -0.0000 1.0000", "vt 0.500000 0.500000"]);
-    let obj = obj.with_export_triangulated_mesh(true);
+    let obj = obj.clone().with_scene(obj.scene.with_triangulate(true));
     assert_eq!(rest(&scene, &obj), expected);
 }
 
@@ -500,7 +508,8 @@ fn axes_turn_right() {
     for (forward, up) in all.into_iter().flat_map(|forward| all.map(|up| (forward, up))) {
         let mut scene = single(mesh.clone(), None);
         for to in [Axes::BLENDER, Axes::OBJ, Axes { forward: Axis::NegativeX, up: Axis::Y }] {
-            let obj = ObjWriteOptions::default().with_forward_axis(to.forward).with_up_axis(to.up);
+            let obj = WriteOptions::default()
+                .with_scene(SceneWriteOptions::default().with_forward_axis(Some(to.forward)).with_up_axis(Some(to.up)));
             scene.axes = Axes { forward, up };
             let found = try_bytes(&scene, &with(&obj));
             if all.iter().position(|axis| *axis == forward).unwrap() % 3

@@ -3,8 +3,8 @@
 use super::reference;
 use super::scenes::{self, Numbers};
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Object, Scene};
-use polyhaul::options::ObjWriteOptions;
 
 /// Signs of what is not a number are the processor's.
 fn unsigned_nan(text: &str) -> String {
@@ -17,7 +17,7 @@ pub fn compare(what: &str, found: &str, expected: &str) {
     assert!(found == expected, "{what}: {}", difference(&found, &expected));
 }
 
-fn random(seed: u64, numbers: Numbers) -> (Scene, ObjWriteOptions) {
+fn random(seed: u64, numbers: Numbers) -> (Scene, WriteOptions) {
     let mut random = Random::new(seed);
     (scenes::scene(&mut random, numbers), scenes::options(&mut random))
 }
@@ -51,7 +51,7 @@ fn the_reference_tells_scenes_apart() {
 }
 
 #[track_caller]
-fn check_runs(what: &str, scene: &Scene, obj: &ObjWriteOptions, threads: &[usize]) {
+fn check_runs(what: &str, scene: &Scene, obj: &WriteOptions, threads: &[usize]) {
     let expected = bytes(scene, &with(obj));
     for &threads in threads {
         for chunk_bytes in CHUNKS {
@@ -90,7 +90,7 @@ fn many_objects_are_the_same_for_any_threads() {
     }
     let again: Vec<Object> = (0..6).flat_map(|_| scene.objects.clone()).collect();
     scene.objects = again;
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     compare("many", &text(&scene, &with(&obj)), &reference::write(&scene, &obj, None));
     check_runs("many", &scene, &obj, &[2, 64]);
 }

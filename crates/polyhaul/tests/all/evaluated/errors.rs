@@ -5,7 +5,7 @@ use super::by_hand::{named, single, strip};
 use super::scenes::IDENTITY;
 use super::support::*;
 use polyhaul::model::{Array, Axis, Domain, Mesh, Object, Scene, VertexGroup};
-use polyhaul::options::{Cancel, ObjWriteOptions, Progress, RunOptions};
+use polyhaul::options::{Cancel, Progress, RunOptions, SceneWriteOptions};
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use std::fs;
 use std::io::{self, Write};
@@ -153,11 +153,13 @@ fn a_broken_object_is_an_error_that_names_it() {
 #[test]
 fn options_that_make_no_sense_are_errors() {
     let options = [
-        ObjWriteOptions::default().with_forward_axis(Axis::Y).with_up_axis(Axis::NegativeY),
-        ObjWriteOptions::default().with_global_scale(f32::NAN),
-        ObjWriteOptions::default().with_global_scale(f32::INFINITY),
-        ObjWriteOptions::default().with_global_scale(0.0),
-        ObjWriteOptions::default().with_global_scale(-1.0),
+        WriteOptions::default().with_scene(
+            SceneWriteOptions::default().with_forward_axis(Some(Axis::Y)).with_up_axis(Some(Axis::NegativeY)),
+        ),
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(f32::NAN)),
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(f32::INFINITY)),
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(0.0)),
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(-1.0)),
     ];
     let mut as_read = single(strip(), None);
     as_read.objects[0].transform = None;
@@ -193,7 +195,7 @@ fn a_writer_that_fails_is_an_error_at_any_byte() {
     let size = bytes(&scene, &plain()).len();
     for threads in [1, 3] {
         for chunk_bytes in [None, Some(50)] {
-            let options = with_run(&ObjWriteOptions::default(), run(threads, chunk_bytes, LIMITS[0]));
+            let options = with_run(&WriteOptions::default(), run(threads, chunk_bytes, LIMITS[0]));
             for taken in 0..size {
                 let output = Output::Writer(Box::new(Failing(taken)), "the host".into());
                 let error = polyhaul::Writer::new(output).options(&options).scene(&scene).unwrap_err();

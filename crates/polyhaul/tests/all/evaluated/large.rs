@@ -5,8 +5,9 @@ use super::differential::compare;
 use super::reference;
 use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Domain, Elements, Mesh, NONE, Object, Scene};
-use polyhaul::options::{ObjWriteOptions, Smoothing};
+use polyhaul::options::{ObjWriteOptions, SceneWriteOptions, Smoothing};
 
 /// Corners from which on an object is prepared by all threads.
 const LARGE_CORNERS: usize = 1 << 17;
@@ -55,7 +56,7 @@ fn mesh(random: &mut Random, corners: usize, uv_domain: Domain, normal_domain: D
 }
 
 #[track_caller]
-fn check(what: &str, scene: &Scene, obj: &ObjWriteOptions) {
+fn check(what: &str, scene: &Scene, obj: &WriteOptions) {
     let written = bytes(scene, &with(obj));
     let found = without_comments(std::str::from_utf8(&written).unwrap());
     compare(what, &found, &reference::write(scene, obj, None));
@@ -78,22 +79,22 @@ fn large(corners: usize, uvs: Domain, normals: Domain) -> Scene {
 
 #[test]
 fn corners() {
-    check("corners", &large(LARGE_CORNERS + 5000, Domain::Corner, Domain::Corner), &ObjWriteOptions::default());
+    check("corners", &large(LARGE_CORNERS + 5000, Domain::Corner, Domain::Corner), &WriteOptions::default());
 }
 
 #[test]
 fn positions_and_faces() {
-    check("positions", &large(2 * LARGE_CORNERS + 1, Domain::Vertex, Domain::Face), &ObjWriteOptions::default());
+    check("positions", &large(2 * LARGE_CORNERS + 1, Domain::Vertex, Domain::Face), &WriteOptions::default());
 }
 
 #[test]
 fn indices_with_gaps() {
-    check("indices", &large(LARGE_CORNERS + 70_000, Domain::Indexed, Domain::Indexed), &ObjWriteOptions::default());
+    check("indices", &large(LARGE_CORNERS + 70_000, Domain::Indexed, Domain::Indexed), &WriteOptions::default());
 }
 
 #[test]
 fn faces_and_positions() {
-    check("faces", &large(LARGE_CORNERS + 30_000, Domain::Face, Domain::Vertex), &ObjWriteOptions::default());
+    check("faces", &large(LARGE_CORNERS + 30_000, Domain::Face, Domain::Vertex), &WriteOptions::default());
 }
 
 /// One corner less than a large object has, as many, and one more.
@@ -104,17 +105,15 @@ fn sizes_around_the_border() {
         let mesh = scene.objects[LARGE].mesh;
         scene.meshes[mesh].uvs = Default::default();
         scene.objects[LARGE].end = scene.meshes[mesh].counts();
-        compare("border", &text(&scene, &plain()), &reference::write(&scene, &ObjWriteOptions::default(), None));
+        compare("border", &text(&scene, &plain()), &reference::write(&scene, &WriteOptions::default(), None));
     }
 }
 
 #[test]
 fn slots_and_smoothing_groups() {
-    let obj = ObjWriteOptions::default()
-        .with_smoothing(Smoothing::Groups)
-        .with_export_material_groups(true)
-        .with_export_uv(false)
-        .with_export_normals(false);
+    let obj = WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_uv(false).with_normals(false))
+        .with_obj(ObjWriteOptions::default().with_smoothing(Smoothing::Groups).with_material_groups(true));
     for slots in [3, 20] {
         let mut scene = large(LARGE_CORNERS + 100, Domain::Corner, Domain::Face);
         let (mesh, mut random) = (scene.objects[LARGE].mesh, Random::new(1));
@@ -144,7 +143,7 @@ fn chunks_of_a_byte() {
     (wide.uvs, wide.normals) = (Default::default(), Default::default());
     let mut scene = Scene { meshes: vec![wide, strip()], ..Scene::default() };
     scene.objects = vec![Object { transform: Some(IDENTITY), ..named("wide", 0, &scene) }, named("small", 1, &scene)];
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let expected = bytes(&scene, &plain());
     let found = bytes(&scene, &with_run(&obj, run(3, Some(1), 1)));
     assert!(found == expected);
@@ -157,7 +156,7 @@ fn instances_of_a_large_mesh() {
     let one = scene.objects[LARGE].clone();
     scene.objects.insert(0, Object { transform: None, ..one.clone() });
     scene.objects.insert(0, one);
-    let obj = ObjWriteOptions::default().with_export_uv(false);
+    let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_uv(false));
     check("instances", &scene, &obj);
 }
 

@@ -1,8 +1,9 @@
 //! Scenes that no program would make, and some that it would.
 
 use super::support::Random;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Array, Axes, Axis, Counts, Domain, Elements, Material, Mesh, NONE, Object, Scene, VertexGroup};
-use polyhaul::options::{ObjWriteOptions, Smoothing};
+use polyhaul::options::Smoothing;
 
 const SPECIAL: [f32; 16] = [
     0.0,
@@ -79,29 +80,29 @@ fn two_axes(random: &mut Random) -> (Axis, Axis) {
 }
 
 /// Each option turned now and then.
-pub fn options(random: &mut Random) -> ObjWriteOptions {
-    let mut obj = ObjWriteOptions::default();
+pub fn options(random: &mut Random) -> WriteOptions {
+    let mut options = WriteOptions::default();
     for flag in [
-        &mut obj.export_uv,
-        &mut obj.export_normals,
-        &mut obj.export_colors,
-        &mut obj.export_materials,
-        &mut obj.export_object_groups,
-        &mut obj.export_material_groups,
-        &mut obj.export_groups,
-        &mut obj.export_vertex_groups,
-        &mut obj.export_smooth_groups,
+        &mut options.scene.uv,
+        &mut options.scene.normals,
+        &mut options.scene.colors,
+        &mut options.obj.materials,
+        &mut options.obj.object_groups,
+        &mut options.obj.material_groups,
+        &mut options.obj.groups,
+        &mut options.obj.vertex_groups,
     ] {
         *flag ^= random.once_in(4);
     }
-    obj.smoothing = *random.pick(&[Smoothing::Flags, Smoothing::Groups, Smoothing::BitFlags]);
+    options.obj.smoothing = *random.pick(&[Smoothing::None, Smoothing::Flags, Smoothing::Groups, Smoothing::BitFlags]);
     if random.once_in(3) {
-        (obj.forward_axis, obj.up_axis) = two_axes(random);
+        let (forward, up) = two_axes(random);
+        options.scene = options.scene.with_forward_axis(Some(forward)).with_up_axis(Some(up));
     }
     if random.once_in(3) {
-        obj.global_scale = *random.pick(&[0.01, 2.5, 1e20, 1e-30]);
+        options.scene.global_scale = *random.pick(&[0.01, 2.5, 1e20, 1e-30]);
     }
-    obj
+    options
 }
 
 fn value(random: &mut Random, numbers: Numbers) -> f32 {

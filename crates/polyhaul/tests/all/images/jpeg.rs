@@ -2,6 +2,7 @@
 
 use crate::images::*;
 use polyhaul::ErrorKind;
+use polyhaul::WriteOptions;
 
 fn file(name: &str) -> Vec<u8> {
     crate::images::file("jpg", &format!("good/own/{name}.jpg"))
@@ -189,7 +190,7 @@ fn smooth(channels: Channels, width: usize, height: usize) -> Image {
 }
 
 fn with_quality(jpeg_quality: u8) -> ImageWriteOptions {
-    ImageWriteOptions::default().with_jpeg_quality(jpeg_quality)
+    ImageWriteOptions::default().with_quality(jpeg_quality)
 }
 
 /// The largest difference of two images of one size.

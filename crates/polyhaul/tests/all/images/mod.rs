@@ -101,7 +101,7 @@ fn readers_are_called_once_for_64_kilobytes_at_most() {
     let bytes = image(Samples::U8(bytes.into()), ColorSpace::Srgb);
     let numbers = image(Samples::F32(numbers.into()), ColorSpace::Linear);
     for (name, image, tga_rle) in [("x.tga", &bytes, false), ("x.tga", &bytes, true), ("x.hdr", &numbers, false)] {
-        let style = ImageWriteOptions::default().with_tga_rle(tga_rle);
+        let style = ImageWriteOptions::default().with_rle(tga_rle);
         let file = written(name, image, style, &RunOptions::default()).unwrap();
         let most = file.len().div_ceil(64 << 10) + 4;
         for options in [1, 2, 7].map(|count| threads(count, None)) {

@@ -2,6 +2,7 @@
 
 use crate::images::*;
 use polyhaul::ErrorKind;
+use polyhaul::WriteOptions;
 use polyhaul::model::{ColorSpace, Encoding, Texel, Texture};
 
 /// Every encoding.
@@ -53,7 +54,7 @@ pub fn load_texture_stream(name: &str, bytes: &[u8]) -> Result<Texture> {
 }
 
 fn styles() -> [ImageWriteOptions; 2] {
-    [None, Some(1)].map(|ktx2_zstd_level| ImageWriteOptions::default().with_ktx2_zstd_level(ktx2_zstd_level))
+    [0, 1].map(|zstd_level| ImageWriteOptions::default().with_zstd_level(zstd_level))
 }
 
 #[track_caller]
@@ -143,7 +144,7 @@ fn compressed_files_of_textures_are_read() {
     let whole = texture(Encoding::Bc3, [64, 64, 1], 1, 1, 7);
     for name in ["x.dds", "x.ktx2"] {
         let shared = Shared::default();
-        let compression = polyhaul::options::Compression::By(polyhaul::options::Codec::Gzip, None);
+        let compression = polyhaul::options::Compression::Gzip;
         let options =
             WriteOptions::default().with_format(Format::of_path(Path::new(name))).with_compression(compression);
         polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), name.into()))
@@ -181,7 +182,7 @@ fn textures_that_there_are_not_are_refused() {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{number}");
         }
     }
-    let style = ImageWriteOptions::default().with_ktx2_zstd_level(Some(23));
+    let style = ImageWriteOptions::default().with_zstd_level(23);
     assert_eq!(written_texture("x.ktx2", &good, style, &RunOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
     for name in ["x.tga", "x.obj"] {
         let result = written_texture(name, &good, ImageWriteOptions::default(), &RunOptions::default());

@@ -1,7 +1,7 @@
 //! Every good file to every format and back: what differs must be expected of the pair and warned of.
 
 use polyhaul::diff::Difference;
-use polyhaul::options::{Digits, Limits, RunOptions};
+use polyhaul::options::{Digits, Limits, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, ReadOptions, Report, WriteOptions};
 use polyhaul_testkit::corpus::{Folder, Sample, samples};
 use polyhaul_testkit::losses::faults;
@@ -70,7 +70,10 @@ pub fn reading() -> ReadOptions {
 }
 
 fn writing(to: Format) -> WriteOptions {
-    WriteOptions::default().with_format(Some(to)).with_run(run_options()).with_digits(Digits::Shortest)
+    WriteOptions::default()
+        .with_format(Some(to))
+        .with_run(run_options())
+        .with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Shortest)))
 }
 
 /// Converts a file and compares; `None` where it cannot be read, or not be converted.

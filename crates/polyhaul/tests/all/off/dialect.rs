@@ -2,6 +2,7 @@
 
 use crate::off::*;
 use polyhaul::Output;
+use polyhaul::WriteOptions;
 use polyhaul::inspect;
 use polyhaul::model::{Domain, ObjectKind};
 
@@ -117,7 +118,7 @@ fn what_is_too_much_is_noted() {
 fn comments_of_the_header_are_kept() {
     let scene = load(file("good/comments.off")).unwrap().value;
     assert_eq!(scene.comments, ["made by hand", "a cube", "\t8 6 12 are its numbers", "vertices, faces, edges"]);
-    let again = load(text(&scene, PlyWriteOptions::default())).unwrap().value;
+    let again = load(text(&scene, WriteOptions::default())).unwrap().value;
     assert_eq!((again.comments, again.meshes), (scene.comments, scene.meshes));
 }
 

@@ -1,8 +1,10 @@
 //! Files whose bytes are spelled out.
 
 use crate::ply_write::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Domain, Mesh, Scene, Table, Values};
-use polyhaul::options::{PlyEncoding, PlyWriteOptions};
+use polyhaul::options::SceneWriteOptions;
+use polyhaul_testkit::options::PlyEncoding;
 
 /// A triangle and a quad, colours, and remarks.
 fn small() -> Scene {
@@ -54,7 +56,9 @@ fn attributes_stand_in_blenders_order() {
     (mesh.uvs, mesh.uv_domain) = ([[0.25, 0.75]; 4].into(), Domain::Vertex);
     mesh.colors = [[1.0, 0.0, 0.0, 0.5]; 4].into();
     mesh.vertex_columns = vec![column("quality", Values::F64([1e-300, 0.1, -2.0, 3.0].into()))];
-    let options = options(PlyWriteOptions::default().with_encoding(PlyEncoding::Ascii).with_float_colors(true));
+    let options = options(
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_ascii(true).with_float_colors(true)),
+    );
     let found = crate::ply_write::support::text(&scene(mesh.clone()), &options);
     let names: Vec<_> = found.lines().filter_map(|line| line.strip_prefix("property ")).collect();
     let expected = [
@@ -75,8 +79,8 @@ fn attributes_stand_in_blenders_order() {
     assert_eq!(names, expected);
     assert!(found.ends_with("0 1 0.5 0 0 1 0.25 0.75 1 0 0 0.5 3\n"), "{found}");
     assert!(found.contains(" 1e-300\n"), "{found}");
-    let without = options.ply.with_export_uv(false).with_export_normals(false).with_export_colors(false);
-    let found = crate::ply_write::support::text(&scene(mesh), &crate::ply_write::support::options(without));
+    let without = options.scene.with_uv(false).with_normals(false).with_colors(false);
+    let found = crate::ply_write::support::text(&scene(mesh), &options.with_scene(without));
     assert_eq!(found.matches("property").count(), 4);
 }
 

@@ -3,8 +3,8 @@
 use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Axes, Counts, Domain, Material, Mesh, Object, Scene, Table, Values};
-use polyhaul::options::{Placement, PlyEncoding, PlyWriteOptions};
 use polyhaul::{ErrorKind, Format};
+use polyhaul_testkit::options::{PlyEncoding, scene_options};
 
 fn ascii(scene: &Scene) -> String {
     text(scene, &encoded(PlyEncoding::Ascii))
@@ -106,9 +106,14 @@ fn axes_scale_and_triangles_are_asked_for() {
     let mut mesh = square();
     mesh.faces = elements(&[&[0, 1, 2, 3]]);
     mesh.face_columns = vec![column("tag", Values::U8([9].into()))];
-    let placement =
-        Placement::default().with_axes(Some(Axes::BLENDER)).with_global_scale(2.0).with_export_triangulated_mesh(true);
-    let placed = options(PlyWriteOptions::default().with_placement(placement).with_encoding(PlyEncoding::Ascii));
+    let placed = options(scene_options(|scene| {
+        *scene = scene
+            .with_forward_axis(Some(Axes::BLENDER.forward))
+            .with_up_axis(Some(Axes::BLENDER.up))
+            .with_global_scale(2.0)
+            .with_triangulate(true)
+            .with_ascii(true);
+    }));
     let plain = scene(mesh);
     let found = text(&plain, &placed);
     assert_eq!(body(&found), ["0 -1 0", "2 -1 0", "2 -1 2", "0 -1 2", "3 0 1 2 9", "3 0 2 3 9"]);

@@ -3,7 +3,6 @@
 use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::PlyEncoding;
 use polyhaul::{ErrorKind, Format, WriteOptions};
 use polyhaul_testkit::random::Random;
 use polyhaul_text::format::Page;

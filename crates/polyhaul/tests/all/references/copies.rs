@@ -191,7 +191,7 @@ fn a_failure_removes_the_copies() {
     assert_eq!(failing(&write), ErrorKind::Cancelled);
     // A scale that is no number fails when the main file is formatted.
     let mut write = COPYING();
-    write.obj.global_scale = f32::NAN;
+    write.scene.global_scale = f32::NAN;
     failing(&write);
 }
 

@@ -2,6 +2,7 @@
 
 use super::support::*;
 use polyhaul::model::{Color, SourceFolder};
+use polyhaul::options::SceneWriteOptions;
 use polyhaul::{Input, Output, ReadOptions, WriteOptions};
 use polyhaul_testkit::zip;
 use std::fs;
@@ -160,9 +161,13 @@ fn comments_of_ply_lead_to_their_textures() {
     folder.file("s/tex/a b.png", "").unwrap();
     folder.file("s/a.ply", MESH).unwrap();
     let texture = |name: &str| said(&folder.join(name), "TextureFile ");
-    for write in [WriteOptions::default(), WriteOptions::default().with_digits(polyhaul::options::Digits::Fixed(2))] {
+    for write in [
+        WriteOptions::default(),
+        WriteOptions::default()
+            .with_scene(SceneWriteOptions::default().with_digits(Some(polyhaul::options::Digits::Fixed(2)))),
+    ] {
         let mut meshes = write.clone();
-        meshes.ply.export_normals = false;
+        meshes.scene.normals = false;
         for write in [write, meshes] {
             let report = try_convert(&folder.join("s/a.ply"), &folder.join("t/b.ply"), &ReadOptions::default(), &write);
             assert_eq!(counts(&report.unwrap().warnings).into_iter().collect::<Vec<_>>(), [("outside-reference", 1)]);

@@ -213,16 +213,16 @@ fn lines_rows_and_columns_are_picked() {
 #[test]
 fn options_that_make_no_sense_are_refused() {
     for bad in ["1", "n", "+", "\"", " ", "."] {
-        let options = options().with_comment(Some(bad.into()));
+        let options = options().with_comment(bad.into());
         assert_eq!(error("1", "x.csv", options).kind(), ErrorKind::Usage, "{bad}");
     }
     for bad in [b'1', b'e', b'-', b'\n', b'"'] {
         let options = options().with_delimiter(Some(Delimiter::Byte(bad)));
         assert_eq!(error("1", "x.csv", options).kind(), ErrorKind::Usage);
     }
-    let none = options().with_comment(None);
+    let none = options().with_comment(String::new());
     assert_eq!(complaint("1\n2 # x\n", none), "x.csv:2:1: this row has 3 values; expected 1, as in the first row");
-    let other = options().with_comment(Some("//".into()));
+    let other = options().with_comment("//".into());
     assert_eq!(
         with("// x\n1 / 2\n", other.with_delimiter(Some(Delimiter::Byte(b';'))).with_header(TableHeader::Auto))
             .row_count,

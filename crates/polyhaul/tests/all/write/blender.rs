@@ -2,7 +2,7 @@
 
 use super::support::*;
 use polyhaul::WriteOptions;
-use polyhaul::options::{Axis, ObjWriteOptions};
+use polyhaul::options::{Axis, ObjWriteOptions, SceneWriteOptions};
 use std::fs;
 
 /// Files that are written with chunks of one byte too.
@@ -13,7 +13,7 @@ fn golden(name: &str) -> String {
 }
 
 /// What becomes of Blender's default scene with these options.
-fn base_with(options: ObjWriteOptions) -> String {
+fn base_with(options: WriteOptions) -> String {
     text(&polyhaul::read(data("blender/opt_default.obj")).unwrap(), &with(options))
 }
 
@@ -69,9 +69,9 @@ fn a_library_is_the_same_for_any_threads() {
 
 #[test]
 fn leaving_out_gives_what_blender_leaves_out() {
-    let uv = ObjWriteOptions::default().with_export_uv(false);
-    let normals = ObjWriteOptions::default().with_export_normals(false);
-    let both = ObjWriteOptions::default().with_export_uv(false).with_export_normals(false);
+    let uv = WriteOptions::default().with_scene(SceneWriteOptions::default().with_uv(false));
+    let normals = WriteOptions::default().with_scene(SceneWriteOptions::default().with_normals(false));
+    let both = WriteOptions::default().with_scene(SceneWriteOptions::default().with_uv(false).with_normals(false));
     for (options, name) in [(uv, "opt_no_uv"), (normals, "opt_no_normals"), (both, "opt_no_uv_no_normals")] {
         let expected = golden(&format!("{name}.obj")).replace(name, "opt_default");
         let found = base_with(options);
@@ -81,7 +81,7 @@ fn leaving_out_gives_what_blender_leaves_out() {
 
 #[test]
 fn without_materials_no_line_names_one() {
-    let options = ObjWriteOptions::default().with_export_materials(false);
+    let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
     let found = base_with(options);
     assert!(lines(&found, "usemtl").is_empty() && lines(&found, "mtllib").is_empty());
     // Blender sorts faces by material only where it writes materials: the same lines in another order.
@@ -97,7 +97,7 @@ fn without_materials_no_line_names_one() {
 
 #[test]
 fn material_groups_are_blenders() {
-    let options = ObjWriteOptions::default().with_export_material_groups(true);
+    let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_material_groups(true));
     let (found, expected) =
         (base_with(options), golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default"));
     assert!(found == expected, "{}", difference(&found, &expected));
@@ -105,7 +105,7 @@ fn material_groups_are_blenders() {
 
 #[test]
 fn object_groups_are_blenders_but_for_the_name_of_the_mesh() {
-    let options = ObjWriteOptions::default().with_export_object_groups(true);
+    let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_object_groups(true));
     let found = base_with(options);
     let expected = golden("opt_object_groups.obj").replace("opt_object_groups", "opt_default");
     let rest = |text: &str| text.lines().filter(|line| !line.starts_with("g ")).collect::<Vec<_>>().join("\n");
@@ -120,8 +120,8 @@ fn object_groups_are_blenders_but_for_the_name_of_the_mesh() {
 fn groups_and_colors_can_be_left_out_again() {
     let expected = golden("opt_default.obj");
     for (name, options) in [
-        ("opt_vertex_groups", ObjWriteOptions::default().with_export_groups(false)),
-        ("opt_colors", ObjWriteOptions::default().with_export_colors(false)),
+        ("opt_vertex_groups", WriteOptions::default().with_obj(ObjWriteOptions::default().with_groups(false))),
+        ("opt_colors", WriteOptions::default().with_scene(SceneWriteOptions::default().with_colors(false))),
     ] {
         let scene = polyhaul::read(data("blender").join(format!("{name}.obj"))).unwrap();
         let found = text(&scene, &with(options)).replace(name, "opt_default");
@@ -132,8 +132,11 @@ fn groups_and_colors_can_be_left_out_again() {
 /// Blender rounds after it turns and scales, we turn and scale what it rounded.
 #[test]
 fn axes_and_scale_are_blenders() {
-    let axes = |forward_axis, up_axis| ObjWriteOptions::default().with_forward_axis(forward_axis).with_up_axis(up_axis);
-    let scale = ObjWriteOptions::default().with_global_scale(0.01);
+    let axes = |forward_axis, up_axis| {
+        WriteOptions::default()
+            .with_scene(SceneWriteOptions::default().with_forward_axis(Some(forward_axis)).with_up_axis(Some(up_axis)))
+    };
+    let scale = WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(0.01));
     let cases = [
         ("opt_axis_y_up_z", axes(Axis::Y, Axis::Z)),
         ("opt_axis_negx_up_y", axes(Axis::NegativeX, Axis::Y)),
@@ -157,7 +160,7 @@ fn axes_and_scale_are_blenders() {
 
 #[test]
 fn triangles_are_as_many_as_blenders() {
-    let options = ObjWriteOptions::default().with_export_triangulated_mesh(true);
+    let options = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
     let (found, expected) = (base_with(options), golden("opt_triangulated.obj"));
     let faces = lines(&found, "f");
     assert!(faces.iter().all(|face| face.split(' ').count() == 4));
@@ -173,7 +176,9 @@ fn without_pbr_extensions_their_statements_are_gone() {
     let scene = polyhaul::read(data("blender/opt_pbr_extensions.obj")).unwrap();
     let written = |export_pbr_extensions| {
         let folder = new_folder();
-        let options = with(ObjWriteOptions::default().with_export_pbr_extensions(export_pbr_extensions));
+        let options = with(
+            WriteOptions::default().with_obj(ObjWriteOptions::default().with_pbr_extensions(export_pbr_extensions)),
+        );
         polyhaul::Writer::new(folder.join("a.obj")).options(&options).scene(&scene).unwrap();
         folder.text(&folder.names().into_iter().find(|name| name.ends_with(".mtl")).unwrap())
     };

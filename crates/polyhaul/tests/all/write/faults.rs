@@ -168,7 +168,7 @@ fn what_is_cancelled_before_it_begins_does_nothing() {
     for triangulate in [false, true] {
         let folder = new_folder();
         let (mut options, cancel) = cancelling(2, None, u64::MAX);
-        options.obj.export_triangulated_mesh = triangulate;
+        options.scene.triangulate = triangulate;
         cancel.cancel();
         let error = polyhaul::Writer::new(folder.join("a.obj")).options(&options).scene(scene()).unwrap_err();
         assert_eq!((error.kind(), folder.names()), (ErrorKind::Cancelled, vec![]));

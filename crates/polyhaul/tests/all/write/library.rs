@@ -45,7 +45,7 @@ fn expect(found: (Vec<String>, String), names: &[&str], line: &str) {
 fn without_materials_there_is_none() {
     expect(written(&new_folder(), &scene(&[], &[])), &["out.obj"], "");
     let folder = new_folder();
-    let options = with(ObjWriteOptions::default().with_export_materials(false));
+    let options = with(WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false)));
     polyhaul::Writer::new(folder.join("out.obj")).options(&options).scene(&scene(&["all.mtl"], &["red"])).unwrap();
     assert_eq!(folder.names(), ["out.obj"]);
 }

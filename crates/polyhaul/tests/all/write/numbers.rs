@@ -67,11 +67,13 @@ fn scene(colored: bool) -> Scene {
 
 fn options(digits: Digits) -> WriteOptions {
     with(
-        ObjWriteOptions::default()
-            .with_position_digits(digits)
-            .with_uv_digits(digits)
-            .with_normal_digits(digits)
-            .with_color_digits(digits),
+        WriteOptions::default().with_obj(
+            ObjWriteOptions::default()
+                .with_position_digits(Some(digits))
+                .with_uv_digits(Some(digits))
+                .with_normal_digits(Some(digits))
+                .with_color_digits(Some(digits)),
+        ),
     )
 }
 

@@ -14,11 +14,13 @@ fn scenes(seed: u64, count: usize, wanted: Wanted) -> Vec<Scene> {
 
 fn shortest() -> WriteOptions {
     let digits = Digits::Shortest;
-    let obj = ObjWriteOptions::default()
-        .with_position_digits(digits)
-        .with_uv_digits(digits)
-        .with_normal_digits(digits)
-        .with_color_digits(digits);
+    let obj = WriteOptions::default().with_obj(
+        ObjWriteOptions::default()
+            .with_position_digits(Some(digits))
+            .with_uv_digits(Some(digits))
+            .with_normal_digits(Some(digits))
+            .with_color_digits(Some(digits)),
+    );
     with(obj)
 }
 

@@ -5,7 +5,7 @@ pub use polyhaul_testkit::output::*;
 pub use polyhaul_testkit::random::Random;
 
 use polyhaul::model::Scene;
-use polyhaul::options::{ObjWriteOptions, RunOptions};
+use polyhaul::options::RunOptions;
 use polyhaul::{Input, ReadOptions, Result, WriteOptions};
 use polyhaul_testkit::corpus;
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ pub fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
     RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
 }
 
-pub fn with(obj: ObjWriteOptions) -> WriteOptions {
-    WriteOptions::default().with_obj(obj).with_run(run(1, None))
+pub fn with(options: WriteOptions) -> WriteOptions {
+    options.with_run(run(1, None))
 }
 
 /// The options for one thread.
 pub fn plain() -> WriteOptions {
-    with(ObjWriteOptions::default())
+    with(WriteOptions::default())
 }
 
 pub fn parse(text: impl Into<Vec<u8>>) -> Result<Scene> {

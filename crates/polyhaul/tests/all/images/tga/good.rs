@@ -85,7 +85,7 @@ fn the_extension_says_whether_colors_are_multiplied() {
         let image = load(file.clone()).unwrap();
         for tga_rle in [false, true] {
             let bytes =
-                written("x.tga", &image, ImageWriteOptions::default().with_tga_rle(tga_rle), &RunOptions::default())
+                written("x.tga", &image, ImageWriteOptions::default().with_rle(tga_rle), &RunOptions::default())
                     .unwrap();
             assert_eq!(load_stream("x.tga", bytes, &ReadOptions::default()).unwrap().premultiplied, wanted);
         }
