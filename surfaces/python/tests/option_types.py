@@ -1,7 +1,6 @@
 """Generates ``polyhaul/_option_types.py`` from the table of options of the installed package.
 
-After a change of the table, install the package and run this file: ``target/python/venv/bin/python
-surfaces/python/tests/option_types.py``. ``test_options.py`` fails if the file is stale.
+``cargo xtask option-types`` runs it; ``test_options.py`` fails if the file is stale.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ OPTIONS = [row for row in ROWS if row.group != "limits" and row.name != "format"
 
 
 def test_the_types_are_generated_from_the_table() -> None:
-    stale = f"run {option_types.__file__} and install the package again"
-    assert option_types.TARGET.read_text(encoding="utf-8") == option_types.generated(), stale
+    message = "run cargo xtask option-types"
+    assert option_types.TARGET.read_text(encoding="utf-8") == option_types.generated(), message
 
 
 def test_names_and_aliases_are_unique() -> None:
