@@ -99,12 +99,11 @@ class _OnlyReadOptions(TypedDict, total=False):
     on_error: Literal["raise", "warn"] | None
     """What to do with data that breaks its format's rules. Default: ``"raise"``."""
     allow_outside: bool
-    """Whether a scene may refer to files outside its own folder. Default: False."""
+    """Read and copy files outside the scene's folder too. Default: False."""
     load_materials: bool
-    """Whether to read the material libraries that a scene refers to. Formats: obj. Default: True."""
+    """Read the material libraries that a scene refers to. Formats: obj. Default: True."""
     load_meshes: bool
-    """Whether to read the mesh files that a pbrt scene refers to. If not, only their names are kept. Formats: pbrt.
-    Default: True."""
+    """Read the mesh files that a scene refers to. If not, only their names are kept. Formats: pbrt. Default: True."""
     no_lazy: bool
     """Another name of ``load_meshes``."""
     weld: bool
@@ -131,18 +130,22 @@ class _OnlyReadOptions(TypedDict, total=False):
     missing: float | Literal["error"] | None
     """The value of an empty field. ``None`` is ``error``. Formats: csv, tsv, txt, xyz, pts."""
     filter: str | None
-    """A condition on the columns."""
+    """Keep rows or vertices that match, such as ``opacity > 0.05 and z < 10``. Columns are named as in the file; in
+    formats without columns they are x, y, z, nx, ny, nz, u, v, red, green, blue and alpha. Quote other names with
+    backquotes; ``column(0)`` is the first column. Operators: + - * / %, < <= > >= == !=, and, or, not. Functions:
+    abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces are removed with their vertices."""
     bounds: npt.ArrayLike | None
-    """A box around the positions (``x``, ``y``, ``z``); bounds are inclusive. An array of 2 x 3 numbers."""
+    """Keep rows or vertices in this box: the smallest x, y, z, then the largest. Bounds are inclusive. An array of 2
+    x 3 numbers."""
     box: npt.ArrayLike | None
     """Another name of ``bounds``."""
     every: int | str | None
-    """Keep every n-th row, beginning with the first; 1 for all. Default: 1."""
+    """Then keep every Nth, starting with the first. Default: 1."""
     sample: int | None
-    """Keep this many rows, chosen at random, in their order; all if there are fewer. The same rows each time."""
+    """Then keep a random sample of N, in file order; the same each time. All are kept if there are fewer."""
     transform: npt.ArrayLike | None
-    """Moves positions and normals: a row-major matrix that multiplies column vectors from the left. An array of 4 x
-    4, 3 x 4 or 3 x 3 numbers."""
+    """Transform the result by a matrix of three rows of four numbers, given row by row. It multiplies column vectors
+    from the left, and also turns normals. An array of 4 x 4, 3 x 4 or 3 x 3 numbers."""
     layer: str | None
     """Read only the channels of this layer or view: ``diffuse`` for ``diffuse.R``, ``diffuse.G`` and ``diffuse.B``.
     If no channel has such a layer, the part of that name or view. Formats: exr."""
@@ -161,22 +164,22 @@ class _OnlyWriteOptions(TypedDict, total=False):
     """Options for writing alone."""
 
     compression: Literal["auto", "none", "gzip", "zstd", "lz4"] | None
-    """How to compress the file. By default it is inferred from the extension: .gz, .zst, .lz4."""
+    """The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4."""
     compress: Literal["auto", "none", "gzip", "zstd", "lz4"] | None
     """Another name of ``compression``."""
     level: int | None
     """The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level. By default a fast one."""
     durable: bool
-    """Make the file durable: fsync the file, rename it, fsync the folder. Default: False."""
+    """Sync the file and its folder to disk before returning. Default: False."""
     copy_assets: bool
     """Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to the
     copies. The copies are written first and the main file last; copies never overwrite existing files. Files outside
     the source's folder are copied only if the asset was read with ``allow_outside``. Default: False."""
-    forward_axis: AxisName | None
+    forward_axis: Literal["X", "Y", "Z", "-X", "-Y", "-Z"] | None
     """The axis of the file that faces forward. By default it is -Z in OBJ and Z in glTF; other formats keep
     coordinates as they are. If only one of the two axes is given, the other one is OBJ's. Formats: obj, ply, stl,
     off, glb, spz, splat, compressed.ply, tables."""
-    up_axis: AxisName | None
+    up_axis: Literal["X", "Y", "Z", "-X", "-Y", "-Z"] | None
     """The axis of the file that points up. By default it is Y in OBJ and glTF; other formats keep coordinates as
     they are. Formats: obj, ply, stl, off, glb, spz, splat, compressed.ply, tables."""
     global_scale: float | None
