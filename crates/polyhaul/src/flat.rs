@@ -74,7 +74,7 @@ fn flat(scene: Cow<'_, Scene>, (instances, limits): (Instances, &Limits), warnin
     };
     note_left_out_of_render(&render, warnings);
     let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
-    let mut flat = flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
+    let mut flat = flatten_named(&render, meshes, instances, limits, &mut name_of)?;
     flat.scene.folder = folder;
     note_left_out_of_flat(&flat, warnings);
     Ok(flat.scene)

@@ -81,11 +81,14 @@ pub fn command() -> Command {
     for subcommand in command.get_subcommands_mut() {
         *subcommand = std::mem::take(subcommand).mut_args(without_files);
         let name = subcommand.get_name().to_owned();
-        let hidden = NOT_TAKEN.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, hidden)| hidden);
+        let hidden = NOT_TAKEN
+            .iter()
+            .find(|(subcommand_name, _)| *subcommand_name == name)
+            .map_or(&[][..], |(_, hidden)| hidden);
         // A subcommand's own option hides the global one of that name.
         let is_hidden = |arg: &&Arg| hidden.contains(&arg.get_id().as_str());
-        let own = globals.iter().filter(is_hidden).map(|arg| arg.clone().hide(true));
-        *subcommand = std::mem::take(subcommand).args(own);
+        let hidden_globals = globals.iter().filter(is_hidden).map(|arg| arg.clone().hide(true));
+        *subcommand = std::mem::take(subcommand).args(hidden_globals);
     }
     command
 }
@@ -114,19 +117,21 @@ pub fn completions(args: &CompletionsArgs) -> u8 {
 /// Prints the man page, or writes one per subcommand to a folder.
 pub fn pages(args: &ManArgs) -> u8 {
     let command = built();
-    let done = match &args.folder {
+    let is_written = match &args.folder {
         Some(folder) => write_all(&command, folder)
             .map_err(|error| console::note(&format!("error: {}: {error}\n", folder.display())))
             .is_ok(),
         None => page(&command).is_ok_and(|page| console::bytes(&page)),
     };
-    if done { DONE } else { FAILED }
+    if is_written { DONE } else { FAILED }
 }
 
 fn write_all(command: &Command, folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("polyhaul.1"), page(command)?)?;
-    for subcommand in command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help") {
+    for subcommand in
+        command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set() && subcommand.get_name() != "help")
+    {
         std::fs::write(folder.join(format!("{}.1", display_name(subcommand))), page(subcommand)?)?;
     }
     Ok(())
@@ -148,7 +153,7 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     page.extend(synopsis(command).into_bytes());
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
-    if command.get_subcommands().any(|it| !it.is_hide_set() && it.get_name() != "help") {
+    if command.get_subcommands().any(|subcommand| !subcommand.is_hide_set() && subcommand.get_name() != "help") {
         man.render_subcommands_section(&mut page)?;
     }
     page.extend(after(command).into_bytes());

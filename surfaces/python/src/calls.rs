@@ -79,13 +79,13 @@ pub(crate) fn write<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut options = options.options.clone();
     let scene = scene.scene()?;
-    let done = job::run(py, progress, move |job| {
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let report = polyhaul::Writer::new(target.output(job)?).options(&options).scene(&scene)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Reads a scene and writes it: the report, as a dict.
@@ -98,7 +98,7 @@ pub(crate) fn convert<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let total_memory = reading.1.memory_limit;
     let mut writing = writing.options.clone();
-    let done = run_reading(py, reading, move |job, input, options| {
+    let report = run_reading(py, reading, move |job, input, options| {
         job.rule(&mut writing.run);
         let (output, is_file) = target.open(job);
         // While it only reads, it can be abandoned.
@@ -112,18 +112,18 @@ pub(crate) fn convert<'py>(
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Returns the inventory of a source and the report, as dicts.
 #[pyfunction]
 pub(crate) fn info<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let (inventory, done) = run_reading(py, reading, |job, input, options| {
+    let (inventory, report) = run_reading(py, reading, |job, input, options| {
         let (inventory, report) = polyhaul::inspect::info(input, options)?;
         job.complete(report.bytes_in);
         Ok((inventory, report))
     })?;
-    Ok((report::inventory(py, &inventory)?, report::report(py, &done)?))
+    Ok((report::inventory(py, &inventory)?, report::report(py, &report)?))
 }
 
 /// Collects every complaint about a source: whether it is valid, the error that stops a read, and the report.
@@ -132,9 +132,9 @@ pub(crate) fn validate<'py>(
     py: Python<'py>,
     reading: Reading<'py>,
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
-    let found = run_reading(py, reading, |_, input, options| polyhaul::inspect::validate(input, options))?;
-    let error = found.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
-    Ok((found.valid, error, report::report(py, &found.report)?))
+    let validation = run_reading(py, reading, |_, input, options| polyhaul::inspect::validate(input, options))?;
+    let error = validation.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
+    Ok((validation.valid, error, report::report(py, &validation.report)?))
 }
 
 /// Runs `work` as a job that reads.
@@ -154,7 +154,8 @@ pub(crate) fn run_reading<T: Send + 'static>(
 
 /// Asks `function(name)` for files: it returns a source, as a dict, or nothing.
 fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
-    let (caller, callback) = (caller.clone(), Callback::new(caller, function));
+    let callback = Callback::new(caller, function);
+    let caller = caller.clone();
     Resolve(Arc::new(move |name| {
         let name = name.to_owned();
         let source = callback.ask(move |function| function.call1((name,))?.extract::<Option<Source>>())?;
@@ -197,7 +198,7 @@ impl Target {
             }
             (path, None) => {
                 let path = path.unwrap_or_default();
-                let is_file = path.metadata().map_or(true, |found| found.is_file());
+                let is_file = path.metadata().map_or(true, |metadata| metadata.is_file());
                 (Output::Path(path), is_file)
             }
         }

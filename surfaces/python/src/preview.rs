@@ -62,10 +62,10 @@ impl PreviewIn {
     }
 }
 
-fn named<T: Copy>(all: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
-    let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-    found.ok_or_else(|| {
-        let names: Vec<_> = all.iter().map(|(known, _)| format!("{known:?}")).collect();
+fn named<T: Copy>(items: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
+    let value = items.iter().find(|(item, _)| *item == name).map(|(_, value)| *value);
+    value.ok_or_else(|| {
+        let names: Vec<_> = items.iter().map(|(item, _)| format!("{item:?}")).collect();
         PyValueError::new_err(format!("unknown {what} {name:?}; expected one of {}", names.join(", ")))
     })
 }
@@ -90,7 +90,8 @@ pub(crate) fn preview_scene<'py>(
     look: PreviewIn,
     threads: Option<usize>,
 ) -> PyResult<ImageOut<'py>> {
-    let (scene, look) = (scene.scene()?, look.options()?);
+    let scene = scene.scene()?;
+    let look = look.options()?;
     let drawn = job::run(py, None, move |job| {
         let mut run = RunOptions::default().with_threads(threads);
         job.rule(&mut run);

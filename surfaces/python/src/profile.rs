@@ -113,22 +113,24 @@ impl NativeProfile {
     /// The seconds of each phase that there was, summed over threads, the longest first.
     fn phases(&self) -> PyResult<Vec<(&'static str, f64)>> {
         let totals = self.ended()?.recording.totals();
-        let mut all: Vec<_> = Phase::ALL.into_iter().map(|phase| (phase, totals.total(phase))).collect();
-        all.retain(|(_, ns)| *ns > 0);
-        all.sort_by_key(|(phase, ns)| (Reverse(*ns), *phase));
-        Ok(all.into_iter().map(|(phase, ns)| (phase.name(), seconds(ns))).collect())
+        let mut phases: Vec<_> = Phase::ALL.into_iter().map(|phase| (phase, totals.total(phase))).collect();
+        phases.retain(|(_, ns)| *ns > 0);
+        phases.sort_by_key(|(phase, ns)| (Reverse(*ns), *phase));
+        Ok(phases.into_iter().map(|(phase, ns)| (phase.name(), seconds(ns))).collect())
     }
 
     /// A picture, as SVG.
     fn picture(&self, py: Python<'_>, title: String) -> PyResult<String> {
-        let (ended, heading) = (self.ended()?, self.heading(title));
+        let ended = self.ended()?;
+        let heading = self.heading(title);
         let Ended { recording, verdict, ceilings } = ended;
         Ok(py.detach(|| report::svg(recording, &heading, Some(verdict), ceilings.as_ref())))
     }
 
     /// Writes a `trace`, a `report` or a `chart`.
     fn write(&self, py: Python<'_>, kind: &str, path: PathBuf, title: String) -> PyResult<()> {
-        let (ended, heading) = (self.ended()?, self.heading(title));
+        let ended = self.ended()?;
+        let heading = self.heading(title);
         let document = match kind {
             "trace" => Document::Trace,
             "report" => Document::Page,
@@ -156,7 +158,7 @@ impl NativeProfile {
     }
 }
 
-/// The trace of a job that begins on this thread: that of the innermost profile of the context, unless it has ended.
+/// The trace for a job started on this thread: the innermost profile of the context, unless it has ended.
 pub(crate) fn trace(py: Python<'_>) -> PyResult<Option<Trace>> {
     Ok(current(py)?.filter(|profile| profile.get().open().is_some()).map(|profile| profile.get().trace.clone()))
 }

@@ -108,9 +108,9 @@ impl NativeBatches {
         let work = move || {
             let reader = polyhaul::Reader::new(input).options(&options);
             let send = |batch| sender.send(Message::Batch(batch)).map_err(|_| Error::cancelled());
-            let done = reader.batches(bytes, send);
+            let result = reader.batches(bytes, send);
             // Nobody listens if the batches were dropped.
-            let _ = sender.send(Message::Done(Box::new(done)));
+            let _ = sender.send(Message::Done(Box::new(result)));
             // Python's memory is given back by whoever may run Python; who waits for a message may be in the way.
             drop(memory);
         };

@@ -95,14 +95,14 @@ pub(crate) fn write_tables<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut options = options.options.clone();
     let tables = tables_from_python(tables);
-    let done = job::run(py, progress, move |job| {
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let report =
             polyhaul::Writer::new(target.output(job)?).options(&options).tables_with(&tables, &notes.0, &notes.1)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Tables whose arrays move to Python.

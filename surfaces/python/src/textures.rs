@@ -84,9 +84,9 @@ const ENCODINGS: [(Encoding, &str); 7] = [
 ];
 
 /// The item with this name.
-fn named<T: Copy>(what: &str, name: &str, all: &[(T, &str)]) -> PyResult<T> {
-    let known = all.iter().find(|(_, known)| *known == name).map(|(value, _)| *value);
-    known.ok_or_else(|| PyValueError::new_err(format!("unknown {what} {name:?}")))
+fn named<T: Copy>(what: &str, name: &str, items: &[(T, &str)]) -> PyResult<T> {
+    let value = items.iter().find(|(_, item)| *item == name).map(|(value, _)| *value);
+    value.ok_or_else(|| PyValueError::new_err(format!("unknown {what} {name:?}")))
 }
 
 fn encoding(name: &str) -> PyResult<Encoding> {
@@ -94,8 +94,8 @@ fn encoding(name: &str) -> PyResult<Encoding> {
 }
 
 fn encoding_name(encoding: Encoding) -> String {
-    let known = ENCODINGS.iter().find(|(known, _)| *known == encoding);
-    match (known, encoding) {
+    let entry = ENCODINGS.iter().find(|(entry, _)| *entry == encoding);
+    match (entry, encoding) {
         (Some((_, name)), _) => (*name).to_owned(),
         (None, Encoding::Plain { channels, texel }) => {
             let kind = match texel {

@@ -4,7 +4,7 @@ use polyhaul::options::OnError;
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use std::path::Path;
 
-/// What is asked for.
+/// A parsed request.
 #[derive(Clone, Default)]
 pub(crate) struct Request {
     /// The name of the file.

@@ -17,18 +17,18 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Rounds, and pixels of a side: for measuring, and for a test run that only checks that it works.
+/// Rounds and side length in pixels: for a measurement, and for a test run that only checks that it works.
 const MEASURED: (usize, usize) = (9, 2048);
 const TRIED: (usize, usize) = (1, 64);
 
-/// Reads a file with as many threads; 0: by the library.
+/// Reads a file with this many threads; 0 reads it with the library instead.
 type Read = fn(&Arc<[u8]>, usize) -> Samples;
 
 struct Task {
     name: &'static str,
     file: Arc<[u8]>,
     read: Read,
-    /// By the library, and with one thread and two.
+    /// Of the library, of one thread and of two.
     times: [Vec<f64>; 3],
 }
 
@@ -59,8 +59,8 @@ fn main() {
         .map(|(name, make, read)| Task { name, file: make().into(), read, times: Default::default() })
         .collect();
     for task in &mut tasks {
-        let wanted = (task.read)(&task.file, 0);
-        assert!((1..3).all(|threads| (task.read)(&task.file, threads) == wanted), "{}: other samples", task.name);
+        let expected = (task.read)(&task.file, 0);
+        assert!((1..3).all(|threads| (task.read)(&task.file, threads) == expected), "{}: other samples", task.name);
     }
     for _ in 0..rounds {
         tasks.iter_mut().for_each(Task::measure);
@@ -71,9 +71,9 @@ fn main() {
 impl Task {
     fn measure(&mut self) {
         for (threads, times) in self.times.iter_mut().enumerate() {
-            let begin = Instant::now();
+            let start = Instant::now();
             black_box((self.read)(&self.file, threads));
-            times.push(begin.elapsed().as_secs_f64());
+            times.push(start.elapsed().as_secs_f64());
         }
     }
 
@@ -82,9 +82,10 @@ impl Task {
         let library = self.times[0][0];
         for (who, times) in ["library", "1 thread", "2 threads"].into_iter().zip(&self.times) {
             let rate = |time: f64| pixels as f64 / time / 1e6;
-            let (fastest, middle) = (rate(times[0]), rate(times[times.len() / 2]));
+            let fastest = rate(times[0]);
+            let median = rate(times[times.len() / 2]);
             let name = format!("{}, {who}", self.name);
-            println!("{name:36} {fastest:6.1} MPix/s   median {middle:6.1}   {:.2} x", library / times[0]);
+            println!("{name:36} {fastest:6.1} MPix/s   median {median:6.1}   {:.2} x", library / times[0]);
         }
     }
 }
@@ -92,7 +93,8 @@ impl Task {
 /// Smooth colors with edges and a little noise.
 fn picture(side: usize, channels: usize) -> Vec<u8> {
     let wave = |x: usize, y: usize, waves: f32| {
-        let (u, v) = (x as f32 / 2048.0 * waves, y as f32 / 2048.0 * waves);
+        let u = x as f32 / 2048.0 * waves;
+        let v = y as f32 / 2048.0 * waves;
         let edge = if (u * 3.0).fract() > 0.6 { 20.0 } else { 0.0 };
         (110.0 + edge + 110.0 * (7.0 * u).sin() * (5.0 * v + u).cos()) as u8
     };
@@ -110,7 +112,8 @@ fn tiles(side: usize) -> Vec<u8> {
     let mut noise = 1_u64;
     let mut sample = |(y, x, channel): (usize, usize, usize)| {
         noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let (tile, across) = ((x / 128 * 7 + y / 128 * 13) % 5, (x % 128 + y % 128) / 8);
+        let tile = (x / 128 * 7 + y / 128 * 13) % 5;
+        let across = (x % 128 + y % 128) / 8;
         let base = 40 * tile + 20 * channel;
         (base + [0, 0, across, across, (noise >> 59) as usize][tile]) as u8
     };
@@ -151,15 +154,15 @@ fn options(threads: usize) -> ParseOptions {
     ParseOptions { run: RunOptions::default().with_threads(Some(threads)), ..ParseOptions::default() }
 }
 
-/// By this crate, from memory that is not copied.
-fn own(file: &Arc<[u8]>, read: impl FnOnce(Bytes<'_>, &mut Warnings) -> Image) -> Samples {
+/// Reads with this crate, from memory that is not copied.
+fn by_this_crate(file: &Arc<[u8]>, read: impl FnOnce(Bytes<'_>, &mut Warnings) -> Image) -> Samples {
     let source = Source::memory(Arc::clone(file));
     read(Bytes::new(&source, None), &mut Warnings::default()).samples
 }
 
 fn read_png(file: &Arc<[u8]>, threads: usize) -> Samples {
     if threads > 0 {
-        return own(file, |bytes, log| polyhaul_image::png::read(bytes, &options(threads), log).unwrap());
+        return by_this_crate(file, |bytes, log| polyhaul_image::png::read(bytes, &options(threads), log).unwrap());
     }
     let mut reader = png::Decoder::new(Cursor::new(&file[..])).read_info().unwrap();
     let mut samples = vec![0; reader.output_buffer_size().unwrap()];
@@ -169,7 +172,7 @@ fn read_png(file: &Arc<[u8]>, threads: usize) -> Samples {
 
 fn read_jpeg(file: &Arc<[u8]>, threads: usize) -> Samples {
     if threads > 0 {
-        return own(file, |bytes, log| polyhaul_image::jpeg::read(bytes, &options(threads), log).unwrap());
+        return by_this_crate(file, |bytes, log| polyhaul_image::jpeg::read(bytes, &options(threads), log).unwrap());
     }
     let mut decoder = zune_jpeg::JpegDecoder::new(Cursor::new(&file[..]));
     Samples::U8(decoder.decode().unwrap().into())
@@ -178,7 +181,7 @@ fn read_jpeg(file: &Arc<[u8]>, threads: usize) -> Samples {
 fn read_exr(file: &Arc<[u8]>, threads: usize) -> Samples {
     if threads > 0 {
         let options = options(threads).with(ImageReadOptions::default());
-        return own(file, |bytes, log| polyhaul_image::exr::read(bytes, &options, log).unwrap().image);
+        return by_this_crate(file, |bytes, log| polyhaul_image::exr::read(bytes, &options, log).unwrap().image);
     }
     type Pixel = (f32, f32, f32, f32);
     let create = |size: exr_library::Vec2<usize>, _: &_| (size.0, vec![0.0_f32; 4 * size.0 * size.1]);

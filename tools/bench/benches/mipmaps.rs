@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Rounds, and pixels of a side: for measuring, and for a test run that only checks that it works.
+/// Rounds and side length in pixels: for a measurement, and for a test run that only checks that it works.
 const MEASURED: (usize, usize) = (9, 2048);
 const TRIED: (usize, usize) = (1, 64);
 
@@ -41,7 +41,8 @@ fn main() {
     let veiled = picture(side, Channels::Rgba, |x, y| wave(x, y, 9.0));
     let leaves = picture(side, Channels::Rgba, |x, y| wave(x, y, 5.0).saturating_sub(112).saturating_mul(8));
     let colors = picture(side, Channels::Rgb, |_, _| 255);
-    let (box_, kaiser) = (MipmapFilter::Box, MipmapFilter::Kaiser);
+    let box_ = MipmapFilter::Box;
+    let kaiser = MipmapFilter::Kaiser;
     let kinds = [
         ("box, opaque", &opaque, box_, Some(false)),
         ("box by alpha, opaque", &opaque, box_, None),
@@ -72,27 +73,29 @@ impl Task<'_> {
     }
 
     fn measure(&mut self) {
-        let begin = Instant::now();
+        let start = Instant::now();
         black_box(self.levels());
-        self.times.push(begin.elapsed().as_secs_f64());
+        self.times.push(start.elapsed().as_secs_f64());
     }
 
     fn report(&mut self, pixels: usize) {
         self.times.sort_by(f64::total_cmp);
         let rate = |time: f64| pixels as f64 / time / 1e6;
-        let (fastest, middle) = (rate(self.times[0]), rate(self.times[self.times.len() / 2]));
+        let fastest = rate(self.times[0]);
+        let median = rate(self.times[self.times.len() / 2]);
         let mut hash = DefaultHasher::new();
         for level in self.levels() {
             let Samples::U8(samples) = level.samples else { unreachable!("levels have the type of the image") };
             samples.hash(&mut hash);
         }
-        println!("{:36} {fastest:6.0} MPix/s   median {middle:6.0}   hash {:016x}", self.name, hash.finish());
+        println!("{:36} {fastest:6.0} MPix/s   median {median:6.0}   hash {:016x}", self.name, hash.finish());
     }
 }
 
-/// A smooth value of a place.
+/// A smooth value at a pixel.
 fn wave(x: usize, y: usize, waves: f32) -> u8 {
-    let (u, v) = (x as f32 / 2048.0 * waves, y as f32 / 2048.0 * waves);
+    let u = x as f32 / 2048.0 * waves;
+    let v = y as f32 / 2048.0 * waves;
     (127.5 + 127.5 * (7.0 * u).sin() * (5.0 * v + u).cos()) as u8
 }
 

@@ -87,9 +87,11 @@ fn same_text(file: &Path, output: &Path) -> Result<bool, Failure> {
 }
 
 fn same_bodies(left: impl Read, right: impl Read) -> Result<bool, Failure> {
-    let (mut left, mut right) = (body(left)?, body(right)?);
+    let mut left = body(left)?;
+    let mut right = body(right)?;
     loop {
-        let (a, b) = (left.fill_buf()?, right.fill_buf()?);
+        let a = left.fill_buf()?;
+        let b = right.fill_buf()?;
         let count = a.len().min(b.len());
         if a[..count] != b[..count] || count == 0 {
             return Ok(a.len() == b.len());

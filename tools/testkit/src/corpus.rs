@@ -30,10 +30,10 @@ pub fn root() -> PathBuf {
 
 /// All files below `testdata/FOLDER` whose names end in `.EXTENSION`, by name.
 pub fn samples(folder: &str, extension: &str) -> Vec<Sample> {
-    let mut found = Vec::new();
-    collect(&root(), folder, extension, &mut found);
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found
+    let mut samples = Vec::new();
+    collect(&root(), folder, extension, &mut samples);
+    samples.sort_by(|a, b| a.name.cmp(&b.name));
+    samples
 }
 
 fn collect(root: &Path, folder: &str, extension: &str, found: &mut Vec<Sample>) {

@@ -21,7 +21,8 @@ pub fn grid(columns: u32, rows: u32) -> Scene {
     let part = |index: u32, count: u32| index as f32 / count.max(1) as f32;
     let height = |u: f32, v: f32| u * (1.0 - u) * v * (1.0 - v);
     let place = |(c, r)| {
-        let (u, v) = (part(c, columns), part(r, rows));
+        let u = part(c, columns);
+        let v = part(r, rows);
         [u * 10.0 - 5.0, height(u, v), v * 10.0 - 5.0]
     };
     let mut mesh = Mesh {
@@ -55,7 +56,8 @@ pub fn boxes(count: u32) -> Scene {
         let mesh = &mut scene.meshes[0];
         let start = mesh.counts();
         push_box(mesh, [(index % 100) as f32 * 3.0, 0.0, (index / 100) as f32 * 3.0]);
-        let (name, end) = (format!("box_{index}"), mesh.counts());
+        let name = format!("box_{index}");
+        let end = mesh.counts();
         scene.objects.push(Object { name, start, end, ..Object::default() });
     }
     scene
@@ -282,7 +284,7 @@ fn broken_runs(mesh: &Mesh, runs: &[Run], values: usize) -> Option<&'static str>
     (!before(last.at, mesh.counts())).then_some("the last begins behind the mesh")
 }
 
-/// Whether no count of `one` is above that of `other`.
+/// Whether no count of `one` exceeds the count of `other`.
 fn before(one: Counts, other: Counts) -> bool {
     one.to_array().iter().zip(other.to_array()).all(|(a, b)| *a <= b)
 }

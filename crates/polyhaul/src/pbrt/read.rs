@@ -16,7 +16,7 @@ use polyhaul_model::error::Diagnostic;
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_pbrt as pbrt;
-use polyhaul_pbrt::{Files, MeshUse, OpenFile};
+use polyhaul_pbrt::{FileOpener, MeshUse, OpenFile};
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::{BTreeSet, HashMap};
@@ -131,7 +131,7 @@ impl Opener<'_> {
     }
 }
 
-impl Files for Opener<'_> {
+impl FileOpener for Opener<'_> {
     fn open(&self, name: &str, folder: &str) -> Result<OpenFile> {
         let Named { opened, shown, identity, folder } = self.find(name, folder)?;
         let plain = opened.plain(self.options)?;

@@ -29,7 +29,7 @@ use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh, Scene};
 use polyhaul_pbrt::writer::from_meshes;
-use polyhaul_pbrt::writer::{Plan, Split, meshes};
+use polyhaul_pbrt::writer::{PbrtPlan, Split, meshes};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
@@ -84,7 +84,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     write_meshes(&render, &names, &folder, options, (&mut complete, &mut report))?;
     report.warnings.refuse_losses(options.strict)?;
     let split = Split { meshes: &names, parts: options.pbrt.parts, renamed: &renamed };
-    let plan = Plan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
+    let plan = PbrtPlan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
     for (number, name) in plan.parts().iter().enumerate() {
         let path = folder.with_file_name(name);
         let written = write_file(&plan, Some(number), Output::Path(path), options, &mut report)?;
@@ -306,7 +306,7 @@ fn finish(writing: Writing<'_, '_>, name: String, moved: Moved) -> Result<Writte
 
 /// Writes the main file or a part.
 fn write_file(
-    plan: &Plan<'_>,
+    plan: &PbrtPlan<'_>,
     part: Option<usize>,
     output: Output,
     options: &WriteOptions,

@@ -34,7 +34,8 @@ fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
 fn text() -> Vec<u8> {
     let mut text = String::new();
     for i in 0..60_000 {
-        let (x, y) = (i % 251, i / 251);
+        let x = i % 251;
+        let y = i / 251;
         text += &format!("v {x}.5 {y}.25 {}\nvn 0 {}.5 1\n", i * 7919 % 1000, i % 3);
     }
     for i in 1..50_000 {

@@ -66,17 +66,17 @@ const CLOUD: &str = "ply\nformat ascii 1.0\ncomment made by hand\nobj_info scann
 
 #[test]
 fn ply_to_ply_keeps_every_element_and_type() {
-    let all = samples("ply/good", "ply");
-    assert!(all.len() > 20);
-    for file in all {
+    let good_samples = samples("ply/good", "ply");
+    assert!(good_samples.len() > 20);
+    for file in good_samples {
         let bytes = file.bytes();
         let before = tables_of(&bytes);
         for encoding in PlyEncoding::ALL {
             let mut write = to(Format::Ply);
             encoding.set(&mut write);
             let after = tables_of(&converted(&bytes, "x.ply", &write));
-            let [before, after] =
-                [&before, &after].map(|it| format!("{:?}{:?}{:?}", it.value.tables, it.value.comments, it.value.infos));
+            let [before, after] = [&before, &after]
+                .map(|loaded| format!("{:?}{:?}{:?}", loaded.value.tables, loaded.value.comments, loaded.value.infos));
             assert!(before == after, "{}: {encoding:?}", file.name);
         }
     }
@@ -274,8 +274,8 @@ fn names_win_over_content_and_complaints_tell_of_it() {
         assert_eq!(codes(&read("x.obj", "v 1 2 3\nwhat\n").unwrap().1), [("unknown-statement", 1)]);
     }
     let read = ReadOptions::default().with_format(Some(Format::Stl));
-    let asked = try_converted(memory(CLOUD.as_bytes(), "x.ply"), &read, &to(Format::Ply)).unwrap_err();
-    assert!(hint(asked).ends_with("`--from ply`"));
+    let error = try_converted(memory(CLOUD.as_bytes(), "x.ply"), &read, &to(Format::Ply)).unwrap_err();
+    assert!(hint(error).ends_with("`--from ply`"));
 }
 
 #[test]
@@ -293,18 +293,22 @@ fn before_writing_somebody_may_look_and_refuse() {
             assert!(report.bytes_in > 0 && !path.exists());
             if refuse { Err(Error::new(ErrorKind::Host, "no")) } else { Ok(()) }
         };
-        let (read, write) = (ReadOptions::default(), WriteOptions::default());
-        let done = Reader::new(memory(source.as_bytes(), name))
+        let read = ReadOptions::default();
+        let write = WriteOptions::default();
+        let conversion = Reader::new(memory(source.as_bytes(), name))
             .options(&read)
             .convert_with(Writer::new(&path).options(&write), before);
-        (seen, done)
+        (seen, conversion)
     };
-    let (seen, done) = run("x.csv", "1,2,3\n", true);
-    assert_eq!((seen.as_str(), done.unwrap_err().kind(), folder.names().len()), ("vertex of 1", ErrorKind::Host, 0));
-    let (seen, done) = run("x.obj", "v 1 2 3\n", false);
-    let done = done.unwrap();
-    assert_eq!((seen.as_str(), done.reading.bytes_in, done.writing.bytes_in), ("scene of 1", 8, 0));
-    assert!(done.writing.bytes_out > 0 && done.report().phases.len() == 2);
+    let (seen, conversion) = run("x.csv", "1,2,3\n", true);
+    assert_eq!(
+        (seen.as_str(), conversion.unwrap_err().kind(), folder.names().len()),
+        ("vertex of 1", ErrorKind::Host, 0)
+    );
+    let (seen, conversion) = run("x.obj", "v 1 2 3\n", false);
+    let conversion = conversion.unwrap();
+    assert_eq!((seen.as_str(), conversion.reading.bytes_in, conversion.writing.bytes_in), ("scene of 1", 8, 0));
+    assert!(conversion.writing.bytes_out > 0 && conversion.report().phases.len() == 2);
 }
 
 #[test]

@@ -149,12 +149,12 @@ fn quads_are_cut_from_the_first_corner_unless_that_is_outside() {
     ] {
         let corners: Vec<u32> = (0..4).map(|corner| (corner + turn) % 4).collect();
         let mesh = Mesh { positions: positions.into(), faces: elements(&[&corners]), ..Mesh::default() };
-        let found = text(
+        let written = text(
             &Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() },
             &stl(blenders().with_global_scale(1.0)),
         );
-        let places = triangles.map(|triangle| found.find(triangle));
-        assert!(places[0].is_some() && places[0] < places[1], "{found}");
+        let places = triangles.map(|triangle| written.find(triangle));
+        assert!(places[0].is_some() && places[0] < places[1], "{written}");
     }
 }
 

@@ -152,7 +152,8 @@ fn images_of_more_samples_than_2_to_the_32() {
     let pixels = u64::from(SIZE[0]) * u64::from(SIZE[1]);
     let plain = tga(2, NO_MAP, SIZE, [24, 0x20], &[]);
     let plain = sparse(&folder, "plain.tga", &plain, 18 + 3 * pixels, &[1, 2, 3]);
-    let (whole, rest) = ((pixels - 1) / 128, (pixels - 1) % 128);
+    let whole = (pixels - 1) / 128;
+    let rest = (pixels - 1) % 128;
     let runs = [&[0xFF, 0, 0, 0].repeat(whole as usize)[..], &[127 + rest as u8, 0, 0, 0], &[0, 1, 2, 3]].concat();
     let runs = folder.file("runs.tga", tga(10, NO_MAP, SIZE, [24, 0x20], &runs)).unwrap();
     for path in [plain, runs] {

@@ -22,9 +22,9 @@ fn every_format_has_a_fuzz_target() {
 
 #[test]
 fn every_pair_of_formats_has_its_losses() {
-    let all = || Format::ALL.into_iter().filter(|format| !format.is_image());
-    for from in all() {
-        for to in all().filter(|to| to.is_written()) {
+    let formats = || Format::ALL.into_iter().filter(|format| !format.is_image());
+    for from in formats() {
+        for to in formats().filter(|to| to.is_written()) {
             assert!(lost(from.name(), to.name()).is_some(), "{from:?} to {to:?} has no row in the losses");
         }
     }

@@ -57,8 +57,8 @@ fn nothing_is_held_twice() {
         let (result, used) =
             alloc::measure(|| Reader::new(&path).options(&read).convert(Writer::new(output).options(&write)));
         assert!(result.unwrap().bytes_out > 10 * MIB);
-        let most = model + run.memory_limit + EXTRA_BYTES;
-        let what = format!("{format:?} {scale}: {} of {} MiB", used.peak_bytes >> 20, most >> 20);
-        assert!(used.peak_bytes <= most && used.peak_bytes >= model, "{what}");
+        let max_bytes = model + run.memory_limit + EXTRA_BYTES;
+        let what = format!("{format:?} {scale}: {} of {} MiB", used.peak_bytes >> 20, max_bytes >> 20);
+        assert!(used.peak_bytes <= max_bytes && used.peak_bytes >= model, "{what}");
     }
 }

@@ -67,8 +67,11 @@ fn the_limit_holds_whatever_the_size() {
             let (loaded, used) = alloc::measure(|| polyhaul::Reader::new(&path).options(&options).scene());
             let model: u64 = loaded.unwrap().value.meshes.iter().map(Mesh::heap_bytes).sum();
             // Arrays of an unknown size double as they grow.
-            let most = if ascii { 2 * model } else { model };
-            assert!(used.peak_bytes <= most + memory_limit + EXTRA_BYTES, "{name} {ascii} {threads}: {used:?} {model}");
+            let max_bytes = if ascii { 2 * model } else { model };
+            assert!(
+                used.peak_bytes <= max_bytes + memory_limit + EXTRA_BYTES,
+                "{name} {ascii} {threads}: {used:?} {model}"
+            );
         }
     }
 }

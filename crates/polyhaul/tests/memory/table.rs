@@ -46,8 +46,8 @@ fn reading_takes_the_columns_and_the_limit() {
         let columns = 12 * rows as u64;
         assert_eq!(result.unwrap().value.tables[0].heap_bytes(), columns);
         // Columns are a little too large before their end is known.
-        let most = columns + columns / 40 + memory_limit + EXTRA_BYTES;
-        assert!(used.peak_bytes <= most, "{} MiB of {}", used.peak_bytes / MIB, most / MIB);
+        let max_bytes = columns + columns / 40 + memory_limit + EXTRA_BYTES;
+        assert!(used.peak_bytes <= max_bytes, "{} MiB of {}", used.peak_bytes / MIB, max_bytes / MIB);
         // A stream says nothing of its size: then columns double.
         let reader = Repeat { bytes: ROW, left: rows };
         let (result, used) =
@@ -98,8 +98,8 @@ fn writing_takes_the_limit() {
                 let (result, used) =
                     alloc::measure(|| Writer::new(output).options(&options).tables(std::slice::from_ref(&table)));
                 result.unwrap();
-                let most = memory_limit + EXTRA_BYTES;
-                assert!(used.peak_bytes <= most, "{} MiB of {}", used.peak_bytes / MIB, most / MIB);
+                let max_bytes = memory_limit + EXTRA_BYTES;
+                assert!(used.peak_bytes <= max_bytes, "{} MiB of {}", used.peak_bytes / MIB, max_bytes / MIB);
             }
         }
     }

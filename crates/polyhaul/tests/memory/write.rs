@@ -54,7 +54,9 @@ impl Complaints {
     ) -> (Use, u64) {
         let (used, written_bytes) = measure(scene, threads, memory_limit, options);
         if used.peak_bytes > memory_limit + EXTRA_BYTES {
-            let (peak, limit, written) = (used.peak_bytes / MIB, memory_limit / MIB, written_bytes / MIB);
+            let peak = used.peak_bytes / MIB;
+            let limit = memory_limit / MIB;
+            let written = written_bytes / MIB;
             self.0.push(format!(
                 "{what}, {threads} threads: {peak} MiB with a limit of {limit} MiB, {written} MiB written"
             ));
@@ -139,7 +141,8 @@ fn alone(test: impl FnOnce(&mut Complaints)) {
 #[test]
 fn even_scenes_stay_within_the_limit() {
     alone(|complaints| {
-        let (small, large) = (quads(210_000), quads(420_000));
+        let small = quads(210_000);
+        let large = quads(420_000);
         for threads in [1, 2, 7] {
             for memory_limit in [64 * MIB, 8 * MIB, MIB, 1] {
                 let (one, small_bytes) =

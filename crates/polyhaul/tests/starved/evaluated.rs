@@ -17,7 +17,8 @@ fn scene(is_large: bool) -> Scene {
     let mut mesh = Mesh { positions, ..Mesh::default() };
     mesh.faces.offsets = (0..=size as u32 - 2).map(|face| 3 * face).collect();
     mesh.faces.corner_positions = (0..size as u32 - 2).flat_map(|face| [face, face + 1, face + 2]).collect();
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Vertex);
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Vertex;
     mesh.uvs = (0..3 * (size - 2)).map(|i| [(i % 1000) as f32, (i % 7) as f32]).collect();
     mesh.normals = (0..size).map(|i| [(i % 100) as f32, 1.0, 50.0]).collect();
     mesh.face_materials = (0..size - 2).map(|face| (face * 7 % 20) as i32).collect();

@@ -90,11 +90,13 @@ fn reading_off_on_two_threads() {
 #[test]
 fn over_tables() {
     every_allocation(Plan::of("formats::over_tables"), |folder| {
-        let (points, table) = (folder.join("a.ply"), folder.join("b.csv"));
+        let points = folder.join("a.ply");
+        let table = folder.join("b.csv");
         let text: String = (0..500).map(|i| format!("{i},{i}.5,-1,{},0,7,{i}e9\n", i % 256)).collect();
         std::fs::write(&table, format!("# remark\nX,y,z,red,green,blue,my value\n{text}")).unwrap();
         let run = RunOptions::default().with_threads(Some(1));
-        let (read, write) = (ReadOptions::default(), WriteOptions::default().with_run(run.clone()));
+        let read = ReadOptions::default();
+        let write = WriteOptions::default().with_run(run.clone());
         let read = read.with_run(run);
         let there_and_back = move || {
             let output = |path: &std::path::Path| polyhaul::Output::Path(path.into());

@@ -78,7 +78,9 @@ fn reading_into_one_array_and_points() {
 #[test]
 fn writing() {
     every_allocation(Plan::of("table::writing"), |_| {
-        let (table, shared, comments) = (table(), Shared::with_room(4 << 20), ["c".repeat(4000)]);
+        let table = table();
+        let shared = Shared::with_room(4 << 20);
+        let comments = ["c".repeat(4000)];
         let write = move || {
             for (format, digits) in [(Format::Csv, Digits::Fixed(3)), (Format::Npy, Digits::Shortest)] {
                 shared.lock().clear();

@@ -64,12 +64,14 @@ impl Job {
         let thread = &mut seen.threads[0];
         thread.totals = Totals::default();
         thread.spans.iter().for_each(|span| thread.totals.add(span.lane, span.phase, ns(span.phase)));
-        (seen.elapsed_ns, seen.used) = (thread.totals.sum(), None);
+        seen.elapsed_ns = thread.totals.sum();
+        seen.used = None;
         for file in &mut seen.files {
             file.calls.waiting_ns = file.calls.calls * ns(file.phase);
         }
         for calls in [&mut seen.host_alone, &mut seen.host_beside] {
-            (calls.elapsed_ns, calls.idle_ns) = (calls.calls * ns(Phase::Host), 0);
+            calls.elapsed_ns = calls.calls * ns(Phase::Host);
+            calls.idle_ns = 0;
         }
         for section in &mut seen.sections {
             (section.start_ns, section.end_ns) = (0, seen.elapsed_ns);
@@ -87,7 +89,7 @@ fn is(verdict: &Verdict, bound: Bound) {
 }
 
 fn share(verdict: &Verdict, bound: Bound) -> f64 {
-    verdict.causes.iter().find(|(it, _)| *it == bound).map_or(0.0, |(_, share)| *share)
+    verdict.causes.iter().find(|(cause, _)| *cause == bound).map_or(0.0, |(_, share)| *share)
 }
 
 /// Lines of numbers that are not alike.
@@ -223,13 +225,13 @@ fn a_stream_is_told_from_members() {
     let mut stream = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     stream.write_all(&text).unwrap();
     assert_eq!(read(stream.finish().unwrap()), (text.len() as u64, text.len() as u64));
-    let kept = Shared::default();
+    let shared = Shared::default();
     let options = WriteOptions::default().with_compression(Compression::Gzip);
-    let written = Writer::new(Output::Writer(Box::new(kept.clone()), "points.obj".into()))
+    let written = Writer::new(Output::Writer(Box::new(shared.clone()), "points.obj".into()))
         .options(&options)
         .scene(&scene(60_000))
         .unwrap();
-    assert_eq!(read(kept.take()), (written.writes[0].plain_bytes, 0));
+    assert_eq!(read(shared.take()), (written.writes[0].plain_bytes, 0));
 }
 
 #[test]
@@ -249,8 +251,9 @@ fn one_stream_of_gzip() {
     let read = |threads| read(threads, Input::Memory(packed.clone(), "notes.obj.gz".into()));
     is(&read(1).verdict(Phase::Decompress), Bound::Decompress);
     let job = read(4);
-    let (on_input, all) = (job.spans_of(Lane::Input, Phase::Decompress), job.spans(Phase::Decompress));
-    assert!(on_input > 2 && on_input + 2 >= all, "{on_input} of {all}");
+    let on_input = job.spans_of(Lane::Input, Phase::Decompress);
+    let all_spans = job.spans(Phase::Decompress);
+    assert!(on_input > 2 && on_input + 2 >= all_spans, "{on_input} of {all_spans}");
     assert_eq!(job.report.reads[0].stream_bytes, 2_000_002);
 }
 
@@ -270,10 +273,10 @@ fn a_codec_that_takes_long() {
 fn picture(side: usize) -> Vec<u8> {
     let samples = Samples::U8(letters(side * side * 3).into());
     let image = Image { width: side, height: side, channels: Channels::Rgb, samples, ..Image::default() };
-    let kept = Shared::default();
+    let shared = Shared::default();
     let options = WriteOptions::default().with_format(Some(Format::Png));
-    Writer::new(Output::Writer(Box::new(kept.clone()), "a.png".into())).options(&options).image(&image).unwrap();
-    kept.take()
+    Writer::new(Output::Writer(Box::new(shared.clone()), "a.png".into())).options(&options).image(&image).unwrap();
+    shared.take()
 }
 
 #[test]
@@ -340,8 +343,9 @@ fn the_caller_s_own_threads_are_counted_once() {
             Ok(Reader::new(Input::Memory(points(60_000), "points.obj".into())).options(&options).scene()?.report)
         })
     };
-    let (own, pooled) = (read(None), read(Some(ThreadPool(Arc::new(pool)))));
-    assert_eq!(pooled.spans(Phase::Parse), own.spans(Phase::Parse));
+    let own_threads = read(None);
+    let pooled = read(Some(ThreadPool(Arc::new(pool))));
+    assert_eq!(pooled.spans(Phase::Parse), own_threads.spans(Phase::Parse));
     // Those of the pool, and the caller's, which waits for them.
-    assert!(own.seen.threads.len() <= 2 && pooled.seen.threads.len() <= 3, "{}", pooled.seen.threads.len());
+    assert!(own_threads.seen.threads.len() <= 2 && pooled.seen.threads.len() <= 3, "{}", pooled.seen.threads.len());
 }

@@ -45,7 +45,7 @@ fn elements(scene: &Scene) -> impl Iterator<Item = &Elements> {
     scene.meshes.iter().map(|mesh| &mesh.faces)
 }
 
-/// The values of an array of all meshes, one after the other.
+/// The concatenated values of an array of all meshes.
 fn numbers<const N: usize>(scene: &Scene, array: fn(&Mesh) -> &[[f32; N]]) -> impl Iterator<Item = f32> {
     scene.meshes.iter().flat_map(move |mesh| array(mesh).as_flattened().iter().copied())
 }
@@ -118,7 +118,8 @@ pub fn first_difference(one: &Path, other: &Path) -> Result<Option<u64>> {
         Ok(file) => Ok(BufReader::with_capacity(1 << 20, file)),
         Err(error) => Err(io("opening", path, error)),
     };
-    let (mut a, mut b) = (open(one)?, open(other)?);
+    let mut a = open(one)?;
+    let mut b = open(other)?;
     let mut offset = 0;
     loop {
         let left = a.fill_buf().map_err(|error| io("reading", one, error))?;
@@ -170,9 +171,11 @@ mod tests {
             std::fs::write(&path, bytes).unwrap();
             path
         };
-        let (a, b, c) = (file("a", b"12345"), file("b", b"12845"), file("c", b"123456"));
-        assert_eq!(first_difference(&a, &a).unwrap(), None);
-        assert_eq!(first_difference(&a, &b).unwrap(), Some(2));
-        assert_eq!(first_difference(&a, &c).unwrap(), Some(5));
+        let first = file("a", b"12345");
+        let changed = file("b", b"12845");
+        let longer = file("c", b"123456");
+        assert_eq!(first_difference(&first, &first).unwrap(), None);
+        assert_eq!(first_difference(&first, &changed).unwrap(), Some(2));
+        assert_eq!(first_difference(&first, &longer).unwrap(), Some(5));
     }
 }

@@ -32,7 +32,7 @@ impl Pair {
         let Pair { from, to, is_image } = *self;
         if is_image {
             let image = polyhaul::Reader::new(source).options(read).image().expect("an image that was converted").value;
-            return image_faults((from, to), image_noise(&image, to), differences, report);
+            return image_faults(from, to, image_noise(&image, to), differences, report);
         }
         let mut wrong = faults(from, to, differences, report);
         // A stream has no material library next to it.

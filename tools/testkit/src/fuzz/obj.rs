@@ -37,8 +37,8 @@ pub fn obj(data: &[u8], effort: Effort) {
 /// A reading that did not fail has all elements that the text declares.
 pub fn complete(text: &[u8], scene: &Scene) {
     let totals = scene.totals();
-    let found: naive::Totals = std::array::from_fn(|kind| totals[kind] as usize);
-    assert_eq!(naive::declared(text), found, "declared and found");
+    let counts: naive::Totals = std::array::from_fn(|kind| totals[kind] as usize);
+    assert_eq!(naive::declared(text), counts, "declared and found");
 }
 
 /// A scene that is written and read again has the same values, and is written the same.

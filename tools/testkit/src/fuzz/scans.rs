@@ -216,12 +216,12 @@ fn triangles_come_back(trial: &Trial<'_>, scene: &Scene) {
 }
 
 fn triangles(scene: &Scene) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut lines = Vec::new();
     for mesh in &scene.meshes {
         for (face, corners) in mesh.faces.corner_positions.chunks(3).enumerate() {
             let corners: Vec<_> = corners.iter().map(|&corner| mesh.positions[corner as usize]).collect();
-            all.push(format!("{:?} {corners:?}", mesh.normals[face]));
+            lines.push(format!("{:?} {corners:?}", mesh.normals[face]));
         }
     }
-    all
+    lines
 }

@@ -7,7 +7,7 @@ use polyhaul::model::{Scalar, Table};
 use polyhaul::options::{ColumnTypes, MissingValue, TableHeader, TableReadOptions, TableWriteOptions};
 use polyhaul::{Format, Input, Loaded, Output, Reader, Tables, Writer};
 
-/// Reads bytes as a table, or as a numpy array if they begin like one, in many ways with the same result, which
+/// Reads bytes as a table, or as a numpy array if they start like one, in many ways with the same result, which
 /// survives being written.
 pub fn table(data: &[u8], effort: Effort) {
     const NAMES: [&str; 5] = ["x.csv", "x.tsv", "x.txt", "x.xyz", "x.pts"];

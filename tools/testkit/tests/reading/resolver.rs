@@ -16,13 +16,13 @@ const TEXT: &[u8] = b"mtllib mine.mtl file.mtl\nusemtl mine\nusemtl file\n";
 fn resolving(
     answer: impl Fn(&str) -> io::Result<Option<Input>> + Send + Sync + 'static,
 ) -> (ReadOptions, Arc<Mutex<Vec<String>>>) {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let log = asked.clone();
+    let requested_names = Arc::new(Mutex::new(Vec::new()));
+    let log = requested_names.clone();
     let resolve = move |name: &str| {
         log.lock().unwrap().push(name.to_owned());
         answer(name)
     };
-    (options(1, None).with_resolver(Some(Resolve(Arc::new(resolve)))), asked)
+    (options(1, None).with_resolver(Some(Resolve(Arc::new(resolve)))), requested_names)
 }
 
 fn memory(text: &[u8]) -> Input {

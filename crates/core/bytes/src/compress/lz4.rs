@@ -127,15 +127,7 @@ pub(super) struct Lz4 {
 
 impl Lz4 {
     pub(super) fn new(memory_bytes: u64) -> Self {
-        Lz4 {
-            memory_bytes,
-            head: Lz4Head::legacy(),
-            hash: Xxh32::new(0),
-            size: 0,
-            window: Vec::new(),
-            start: 0,
-            end: 0,
-        }
+        Lz4 { memory_bytes, head: Lz4Head::legacy(), hash: Xxh32::new(), size: 0, window: Vec::new(), start: 0, end: 0 }
     }
 
     /// Reads a block; returns whether the frame ended instead.
@@ -231,7 +223,7 @@ impl MemberFormat for Lz4 {
         self.start = 0;
         self.end = 0;
         self.size = 0;
-        self.hash = Xxh32::new(0);
+        self.hash = Xxh32::new();
         self.head = head;
         Ok(())
     }

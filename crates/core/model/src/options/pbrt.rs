@@ -22,7 +22,7 @@ pub enum PbrtMeshes {
     /// They stay where they are: in the text, or in the files that the scene names.
     #[default]
     Keep,
-    /// Into the text, including those of files that were read. Meshes with faces other than only triangles or only
+    /// Into the text, including arrays of files that were read. Meshes with faces other than only triangles or only
     /// quads stay.
     Inline,
     /// Into PLY files next to the scene, for triangles with at least this many vertices. The scene's own files stay.

@@ -57,8 +57,8 @@ fn threads_chunks_and_memory_change_nothing() {
         for (threads, chunk_bytes, limit) in
             [(2, None, LIMITS[0]), (3, Some(100), LIMITS[0]), (7, Some(1), 1), (64, Some(1 << 20), 1)]
         {
-            let found = try_bytes(&scene, &options(Some(codec), run(threads, chunk_bytes, limit))).unwrap();
-            assert!(found == expected, "{extension}: {threads} threads, {chunk_bytes:?}, {limit}");
+            let written = try_bytes(&scene, &options(Some(codec), run(threads, chunk_bytes, limit))).unwrap();
+            assert!(written == expected, "{extension}: {threads} threads, {chunk_bytes:?}, {limit}");
         }
     }
 }
@@ -85,7 +85,7 @@ fn levels_change_the_size_alone() {
 #[test]
 fn nothing_is_a_file_too() {
     for (codec, _) in CODECS {
-        let found = try_bytes(&Scene::default(), &options(Some(codec), RunOptions::default())).unwrap();
-        assert_eq!(plain_of(found), bytes(&Scene::default(), &plain()));
+        let written = try_bytes(&Scene::default(), &options(Some(codec), RunOptions::default())).unwrap();
+        assert_eq!(plain_of(written), bytes(&Scene::default(), &plain()));
     }
 }

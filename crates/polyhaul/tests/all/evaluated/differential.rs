@@ -12,9 +12,10 @@ fn unsigned_nan(text: &str) -> String {
 }
 
 #[track_caller]
-pub fn compare(what: &str, found: &str, expected: &str) {
-    let (found, expected) = (unsigned_nan(found), unsigned_nan(expected));
-    assert!(found == expected, "{what}: {}", difference(&found, &expected));
+pub fn compare(what: &str, actual: &str, expected: &str) {
+    let actual = unsigned_nan(actual);
+    let expected = unsigned_nan(expected);
+    assert!(actual == expected, "{what}: {}", difference(&actual, &expected));
 }
 
 fn random(seed: u64, numbers: Numbers) -> (Scene, WriteOptions) {
@@ -25,8 +26,8 @@ fn random(seed: u64, numbers: Numbers) -> (Scene, WriteOptions) {
 fn check(seeds: std::ops::Range<u64>, numbers: Numbers) {
     for seed in seeds {
         let (scene, obj) = random(seed, numbers);
-        let found = text(&scene, &with(&obj));
-        compare(&format!("seed {seed}, {obj:?}"), &found, &reference::write(&scene, &obj, None));
+        let written = text(&scene, &with(&obj));
+        compare(&format!("seed {seed}, {obj:?}"), &written, &reference::write(&scene, &obj, None));
     }
 }
 
@@ -56,8 +57,8 @@ fn check_runs(what: &str, scene: &Scene, obj: &WriteOptions, threads: &[usize]) 
     for &threads in threads {
         for chunk_bytes in CHUNKS {
             for limit in LIMITS {
-                let found = bytes(scene, &with_run(obj, run(threads, chunk_bytes, limit)));
-                let same = found == expected;
+                let written = bytes(scene, &with_run(obj, run(threads, chunk_bytes, limit)));
+                let same = written == expected;
                 assert!(same, "{what}: {threads} threads, chunks of {chunk_bytes:?}, {limit} bytes of memory");
             }
         }

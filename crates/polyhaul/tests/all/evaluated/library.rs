@@ -60,8 +60,8 @@ fn names_are_those_of_usemtl() {
     let names = ["two words", "a\tb", "tail "];
     let scene = scene(&names, &[Some(vec![Some(0), Some(1), Some(2)])]);
     check(&scene, &["a\tb", "tail_", "two_words"]);
-    let found = text(&scene, &plain());
-    assert_eq!(lines(&found, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl "]);
+    let written = text(&scene, &plain());
+    assert_eq!(lines(&written, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl "]);
 }
 
 /// Names sort as they are written: `a_b` after `aab`, though a blank sorts before everything.
@@ -91,11 +91,11 @@ fn where_nobody_speaks_of_materials_there_is_no_library() {
 
 #[test]
 fn faces_without_slots_use_the_first() {
-    let mut one = scene(&["red", "blue"], &[Some(vec![Some(1), Some(0)])]);
-    one.meshes[0].face_materials = Array::default();
-    check(&one, &["blue", "red"]);
-    assert_eq!(lines(&text(&one, &plain()), "usemtl"), ["usemtl blue"]);
-    let mut none = one.clone();
+    let mut red_blue = scene(&["red", "blue"], &[Some(vec![Some(1), Some(0)])]);
+    red_blue.meshes[0].face_materials = Array::default();
+    check(&red_blue, &["blue", "red"]);
+    assert_eq!(lines(&text(&red_blue, &plain()), "usemtl"), ["usemtl blue"]);
+    let mut none = red_blue.clone();
     none.meshes[0].faces = Default::default();
     none.objects[0].end = none.meshes[0].counts();
     check(&none, &["blue", "red"]);

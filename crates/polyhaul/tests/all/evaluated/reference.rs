@@ -350,7 +350,8 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
         }
     }
     let joins: Vec<_> = users.iter().filter(|(edge, faces)| faces.len() == 2 && !sharp.contains(edge)).collect();
-    let (mut groups, mut count) = (vec![0; smooth.len()], 0);
+    let mut groups = vec![0; smooth.len()];
+    let mut count = 0;
     for first in 0..smooth.len() {
         if groups[first] != 0 {
             continue;
@@ -397,7 +398,8 @@ fn bits(mesh: &Mesh, groups: &[u32]) -> Vec<u32> {
 fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (number, group) in mesh.vertex_groups.iter().enumerate() {
-        let (mut sum, mut is_member) = (0.0, false);
+        let mut sum = 0.0;
+        let mut is_member = false;
         for corner in mesh.faces.corners(face) {
             let weight = group.weights[mesh.faces.corner_positions[corner] as usize];
             if !weight.is_nan() {
@@ -405,7 +407,7 @@ fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
                 is_member = true;
             }
         }
-        if is_member && best.is_none_or(|(_, most)| sum > most) {
+        if is_member && best.is_none_or(|(_, max)| sum > max) {
             best = Some((number, sum));
         }
     }
@@ -429,7 +431,10 @@ impl Frame {
         let r = turn.map(|a| [entry(a, 0), entry(a, 1), entry(a, 2)]);
         let at = turn.map(|a| entry(a, 3));
         let cofactor = |i: usize, j: usize| {
-            let (i1, i2, j1, j2) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
+            let i1 = (i + 1) % 3;
+            let i2 = (i + 2) % 3;
+            let j1 = (j + 1) % 3;
+            let j2 = (j + 2) % 3;
             r[i1][j1] * r[i2][j2] - r[i1][j2] * r[i2][j1]
         };
         let determinant = cofactor(0, 0) * r[0][0] + (cofactor(1, 0) * r[1][0] + cofactor(2, 0) * r[2][0]);
@@ -469,7 +474,8 @@ fn vector(axis: Axis) -> [f32; 3] {
 
 /// Forward, up, and forward x up.
 fn basis(forward: Axis, up: Axis) -> Matrix {
-    let (f, u) = (vector(forward), vector(up));
+    let f = vector(forward);
+    let u = vector(up);
     [f, u, [f[1] * u[2] - f[2] * u[1], f[2] * u[0] - f[0] * u[2], f[0] * u[1] - f[1] * u[0]]]
 }
 
@@ -514,30 +520,30 @@ pub fn number(value: f32, digits: Digits) -> String {
 
 /// From all digits of the exact value, of which a float has at most 149 after the point.
 fn ties_to_even(value: f32, digits: usize) -> String {
-    let all = format!("{:.160}", value.abs());
-    let (kept, rest) = all.split_at(all.find('.').unwrap() + 1 + digits);
-    let mut kept: Vec<u8> = kept.bytes().collect();
+    let digits_of_value = format!("{:.160}", value.abs());
+    let (kept_digits, rest) = digits_of_value.split_at(digits_of_value.find('.').unwrap() + 1 + digits);
+    let mut kept_digits: Vec<u8> = kept_digits.bytes().collect();
     let half = format!("5{}", "0".repeat(rest.len() - 1));
-    let is_odd = kept.iter().rfind(|c| **c != b'.').is_some_and(|c| c % 2 == 1);
+    let is_odd = kept_digits.iter().rfind(|c| **c != b'.').is_some_and(|c| c % 2 == 1);
     if rest > half.as_str() || rest == half && is_odd {
-        let mut place = kept.len();
+        let mut place = kept_digits.len();
         loop {
             if place == 0 {
-                kept.insert(0, b'1');
+                kept_digits.insert(0, b'1');
                 break;
             }
             place -= 1;
-            match kept[place] {
+            match kept_digits[place] {
                 b'.' => {}
-                b'9' => kept[place] = b'0',
+                b'9' => kept_digits[place] = b'0',
                 _ => {
-                    kept[place] += 1;
+                    kept_digits[place] += 1;
                     break;
                 }
             }
         }
     }
-    let text = String::from_utf8(kept).unwrap();
+    let text = String::from_utf8(kept_digits).unwrap();
     let sign = if value.is_sign_negative() { "-" } else { "" };
     format!("{sign}{}", text.trim_end_matches('.'))
 }

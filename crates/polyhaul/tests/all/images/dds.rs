@@ -54,16 +54,16 @@ fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("dds", "good/openimageio-images") {
         same_for_all("x.dds", &bytes);
         let image = read(bytes).unwrap();
-        let wanted = load("x.tga", file("dds", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        let expected = load("x.tga", file("dds", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
         assert_eq!(
             (image.width, image.height, image.channels),
-            (wanted.width, wanted.height, wanted.channels),
+            (expected.width, expected.height, expected.channels),
             "{name}"
         );
         // Between the two ends of a block decoders round in their own way.
-        let most = if name.contains("rgba8") || name.contains("bc7") { 0 } else { 1 };
-        for (found, wanted) in bytes_of(&image).iter().zip(bytes_of(&wanted)) {
-            assert!(found.abs_diff(*wanted) <= most, "{name}: {found} {wanted}");
+        let tolerance = if name.contains("rgba8") || name.contains("bc7") { 0 } else { 1 };
+        for (found, expected) in bytes_of(&image).iter().zip(bytes_of(&expected)) {
+            assert!(found.abs_diff(*expected) <= tolerance, "{name}: {found} {expected}");
         }
     }
 }

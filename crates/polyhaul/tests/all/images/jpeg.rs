@@ -26,10 +26,10 @@ fn pixels_are_nearly_those_of_another_decoder() {
         same_for_all("x.jpg", &bytes);
         let image = load(bytes).unwrap();
         let array = crate::images::file("jpg", &format!("expected/{name}.npy"));
-        let wanted = shaped(&image, &array, "|u1", &name);
-        let far = bytes_of(&image).iter().zip(wanted).map(|(found, wanted)| found.abs_diff(*wanted));
-        let (most, sum) = far.fold((0, 0), |(most, sum), by| (by.max(most), sum + usize::from(by)));
-        assert!(most <= 6 && sum <= wanted.len() / 2, "{name}: {most}, {sum} in {}", wanted.len());
+        let expected = shaped(&image, &array, "|u1", &name);
+        let far = bytes_of(&image).iter().zip(expected).map(|(decoded, expected)| decoded.abs_diff(*expected));
+        let (max, sum) = far.fold((0, 0), |(max, sum), by| (by.max(max), sum + usize::from(by)));
+        assert!(max <= 6 && sum <= expected.len() / 2, "{name}: {max}, {sum} in {}", expected.len());
     }
 }
 
@@ -135,13 +135,13 @@ fn a_header_without_an_end_is_refused() {
 /// Where each segment begins, up to that of the first scan.
 fn segments(bytes: &[u8]) -> Vec<usize> {
     let mut at = 2;
-    let mut found = Vec::new();
+    let mut segments = Vec::new();
     while bytes[at + 1] != 0xDA {
-        found.push(at);
+        segments.push(at);
         at += 2 + usize::from(u16::from_be_bytes([bytes[at + 2], bytes[at + 3]]));
     }
-    found.push(at);
-    found
+    segments.push(at);
+    segments
 }
 
 #[test]
@@ -162,15 +162,15 @@ fn stray_bytes_between_segments_are_skipped() {
         }
     }
     let plain = file("rgb_420");
-    let all = segments(&plain);
+    let plain_segments = segments(&plain);
     let mut bytes = plain.clone();
-    all.iter().rev().for_each(|at| drop(bytes.splice(*at..*at, [1, 2, 3, 4, 5, 6])));
+    plain_segments.iter().rev().for_each(|at| drop(bytes.splice(*at..*at, [1, 2, 3, 4, 5, 6])));
     let (image, counts) = warned("x.jpg", &bytes);
     assert!(image == load(plain).unwrap());
-    assert_eq!(counts, [("stray-bytes", 6 * all.len() as u64)]);
+    assert_eq!(counts, [("stray-bytes", 6 * plain_segments.len() as u64)]);
     let loaded = polyhaul::Reader::new(Input::Memory(bytes, "x.jpg".into())).image().unwrap();
     let warning = &loaded.report.warnings.kept()[0].diagnostic;
-    let words = format!("x.jpg: byte 2: skipped {} stray bytes between segments", 6 * all.len());
+    let words = format!("x.jpg: byte 2: skipped {} stray bytes between segments", 6 * plain_segments.len());
     assert_eq!(warning.to_string(), words);
 }
 
@@ -178,7 +178,9 @@ fn stray_bytes_between_segments_are_skipped() {
 fn smooth(channels: Channels, width: usize, height: usize) -> Image {
     let colors = channels.colors();
     let value = |at: usize| {
-        let (x, y, color) = (at / colors % width, at / colors / width, at % colors);
+        let x = at / colors % width;
+        let y = at / colors / width;
+        let color = at % colors;
         match color {
             0 => 40 + 170 * x / width,
             1 => 40 + 170 * y / height,
@@ -251,7 +253,7 @@ fn bands_are_one_scan() {
         .map(|pair| pair[1])
         .collect();
     assert!(restarts.len() > 8, "{restarts:x?}");
-    assert!(restarts.iter().zip((0xD0..=0xD7).cycle()).all(|(found, wanted)| *found == wanted), "{restarts:x?}");
+    assert!(restarts.iter().zip((0xD0..=0xD7).cycle()).all(|(marker, expected)| *marker == expected), "{restarts:x?}");
     assert!(difference(&image, &load(bytes).unwrap()) < 40);
 }
 
@@ -274,7 +276,7 @@ fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     assert!(
         bytes_of(&found)
             .chunks_exact(3)
-            .all(|pixel| pixel.iter().zip([200, 100, 50]).all(|(found, wanted)| found.abs_diff(wanted) < 4))
+            .all(|pixel| pixel.iter().zip([200, 100, 50]).all(|(decoded, expected)| decoded.abs_diff(expected) < 4))
     );
     let gray = Samples::U8([90, 255].repeat(64).into());
     let image = Image { width: 8, height: 8, channels: Channels::GrayAlpha, samples: gray, ..Image::default() };
@@ -286,7 +288,7 @@ fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     assert!(
         bytes_of(&found)
             .chunks_exact(3)
-            .all(|pixel| pixel.iter().zip([127, 255, 0]).all(|(found, wanted)| found.abs_diff(wanted) < 6))
+            .all(|pixel| pixel.iter().zip([127, 255, 0]).all(|(decoded, expected)| decoded.abs_diff(expected) < 6))
     );
     assert_eq!(counts, [("changed-samples", 64), ("cut-samples", 64)]);
     let wide = Samples::U16([0x8000].repeat(64).into());
@@ -318,13 +320,14 @@ fn sizes_that_jpeg_does_not_hold_are_refused() {
 /// More than 512 MiB of pixels, in a file that has one byte for each 512 of them at least.
 #[test]
 fn pixels_out_of_nearly_nothing_are_refused() {
-    let (width, height) = (15_000_u16, 12_500_u16);
-    let least = 3 * usize::from(width) * usize::from(height) / 100;
+    let width = 15_000_u16;
+    let height = 12_500_u16;
+    let min_bytes = 3 * usize::from(width) * usize::from(height) / 100;
     let mut bytes = file("rgb_444");
     let frame = bytes.windows(2).position(|mark| mark == [0xFF, 0xC0]).unwrap();
     bytes[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
     bytes[frame + 7..frame + 9].copy_from_slice(&width.to_be_bytes());
-    for size in [400_000, least - 1] {
+    for size in [400_000, min_bytes - 1] {
         bytes.resize(size, 0);
         for load in [crate::images::load, load_stream] {
             let error = load("x.jpg", bytes.clone(), &ReadOptions::default()).unwrap_err();

@@ -50,16 +50,20 @@ fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("ktx2", "good") {
         same_for_all("x.ktx2", &bytes);
         let image = load("x.ktx2", bytes, &ReadOptions::default()).unwrap();
-        let wanted = load("x.tga", file("ktx2", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        let expected = load("x.tga", file("ktx2", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
         assert_eq!(
             (image.width, image.height, image.channels),
-            (wanted.width, wanted.height, wanted.channels),
+            (expected.width, expected.height, expected.channels),
             "{name}"
         );
-        let (Samples::U8(found), Samples::U8(wanted)) = (&image.samples, &wanted.samples) else { panic!("{name}") };
+        let Samples::U8(decoded) = &image.samples else { panic!("{name}") };
+        let Samples::U8(expected) = &expected.samples else { panic!("{name}") };
         // Between the two ends of a block of BC1 or BC3 decoders round in their own way.
-        let most = if name.contains("bc1") || name.contains("bc3") { 1 } else { 0 };
-        assert!(found.iter().zip(wanted).all(|(found, wanted)| found.abs_diff(*wanted) <= most), "{name}");
+        let tolerance = if name.contains("bc1") || name.contains("bc3") { 1 } else { 0 };
+        assert!(
+            decoded.iter().zip(expected).all(|(decoded, expected)| decoded.abs_diff(*expected) <= tolerance),
+            "{name}"
+        );
         assert_eq!(image.color_space == ColorSpace::Linear, name == "bc7_zstd");
     }
 }
@@ -93,7 +97,8 @@ fn another_reader_sees_the_same() {
             let texture = Texture { color_space, premultiplied, ..texture(encoding, [9, 7, 1], 3, 1, 4) };
             for bytes in [plain(&texture), packed(&texture)] {
                 let other = ::ktx2::Reader::new(&bytes).unwrap();
-                let (header, basic) = (other.header(), other.basic_dfd().unwrap());
+                let header = other.header();
+                let basic = other.basic_dfd().unwrap();
                 let format = header.format.unwrap();
                 let (mut wanted, type_bytes) = ::ktx2::dfd::Basic::from_format(format).unwrap();
                 assert_eq!(header.type_size, type_bytes, "{format:?}");
@@ -127,7 +132,7 @@ fn zlib_and_gaps_are_read() {
     for level in [1, 0] {
         let raw = &whole.levels[level][..];
         zlib.extend([0xEE; 5]);
-        let begin = zlib.len() as u32;
+        let start = zlib.len() as u32;
         let size = raw.len() as u16;
         zlib.extend([0x78, 1, 1]);
         zlib.extend(size.to_le_bytes().into_iter().chain((!size).to_le_bytes()).chain(raw.iter().copied()));
@@ -136,8 +141,8 @@ fn zlib_and_gaps_are_read() {
             (low, (high + low) % 65_521)
         });
         zlib.extend((high << 16 | low).to_be_bytes());
-        let count = zlib.len() as u32 - begin;
-        zlib = set(set(zlib, 80 + 24 * level, begin), 88 + 24 * level, count);
+        let count = zlib.len() as u32 - start;
+        zlib = set(set(zlib, 80 + 24 * level, start), 88 + 24 * level, count);
     }
     assert!(load_texture("x.ktx2", &zlib).unwrap() == whole);
     same_for_all("x.ktx2", &zlib);

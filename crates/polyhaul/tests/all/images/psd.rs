@@ -28,8 +28,8 @@ fn read(bytes: Vec<u8>) -> Result<Image> {
 fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("psd", "good") {
         same_for_all("x.psd", &bytes);
-        let wanted = load("x.tga", file("psd", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
-        assert!(read(bytes).unwrap() == wanted, "{name}");
+        let expected = load("x.tga", file("psd", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        assert!(read(bytes).unwrap() == expected, "{name}");
     }
 }
 
@@ -39,7 +39,8 @@ fn modes_and_bits() {
         .iter()
         .flat_map(|[a, b]| {
             let mut colors = vec![0; 256];
-            (colors[0], colors[255]) = (*a, *b);
+            colors[0] = *a;
+            colors[255] = *b;
             colors
         })
         .collect();

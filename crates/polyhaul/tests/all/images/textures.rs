@@ -258,8 +258,11 @@ fn info_tells_levels_without_decoding() {
         let bytes = written_texture(name, &cube, ImageWriteOptions::default(), &RunOptions::default()).unwrap();
         let input = Input::Memory(bytes.clone(), name.into());
         let image = polyhaul::inspect::info(input, &ReadOptions::default()).unwrap().0.image.unwrap();
-        let told = image.texture.unwrap();
-        assert_eq!((told.encoding, told.levels, told.layers, told.faces, told.depth), (Encoding::Bc7, 5, 2, 6, 1));
+        let texture = image.texture.unwrap();
+        assert_eq!(
+            (texture.encoding, texture.levels, texture.layers, texture.faces, texture.depth),
+            (Encoding::Bc7, 5, 2, 6, 1)
+        );
         let decoded = load(name, bytes, &ReadOptions::default()).unwrap();
         let again = polyhaul::inspect::ImageSummary::from_image(&decoded);
         assert_eq!(again, polyhaul::inspect::ImageSummary { texture: None, ..image });

@@ -29,7 +29,7 @@ const FORMATS: [&str; 16] = [
     "sog",
 ];
 /// Larger files take longer and show no more.
-const MOST_BYTES: u64 = 20_000;
+const MAX_BYTES: u64 = 20_000;
 
 /// How the conversions of a pair ended.
 #[derive(Clone, Copy, Default)]
@@ -104,8 +104,8 @@ fn all_samples(from: &str) -> Vec<Sample> {
         return Vec::new();
     }
     let folder = if ["csv", "tsv", "txt", "xyz", "pts", "npy"].contains(&from) { "table" } else { from };
-    let all = samples(&format!("{folder}/good"), from);
-    all.into_iter().filter(|sample| sample.size <= MOST_BYTES).collect()
+    let good_samples = samples(&format!("{folder}/good"), from);
+    good_samples.into_iter().filter(|sample| sample.size <= MAX_BYTES).collect()
 }
 
 /// Numbers that a generator gives, from a seed.
@@ -116,7 +116,8 @@ pub fn next(seed: &mut u64) -> usize {
 
 /// The bytes with a few of them changed, mostly to what numbers and names have.
 fn mutated(bytes: &[u8], seed: u64) -> Vec<u8> {
-    let (mut bytes, mut seed) = (bytes.to_vec(), seed);
+    let mut bytes = bytes.to_vec();
+    let mut seed = seed;
     if bytes.is_empty() {
         return bytes;
     }
@@ -139,8 +140,10 @@ pub fn write_tallies(file: &str, [from_names, to_names]: [&[&str]; 2], tallies: 
     for ((from, to), tally) in tallies {
         let Tally { exact, warned, silent, refused } = tally;
         let _ = writeln!(text, "{} {}: {exact} {warned} {silent} {refused}", from_names[*from], to_names[*to]);
-        (sum.exact, sum.warned) = (sum.exact + exact, sum.warned + warned);
-        (sum.silent, sum.refused) = (sum.silent + silent, sum.refused + refused);
+        sum.exact += exact;
+        sum.warned += warned;
+        sum.silent += silent;
+        sum.refused += refused;
     }
     let Tally { exact, warned, silent, refused } = sum;
     let _ = writeln!(text, "all: {exact} carry everything, {warned} warn, {silent} lose in silence, {refused} refused");
@@ -157,7 +160,8 @@ pub fn none_wrong(wrong: &[String]) {
 #[test]
 fn no_conversion_loses_in_silence() {
     let folder = Folder::new("losses").unwrap();
-    let (mut tallies, mut wrong) = (BTreeMap::<(usize, usize), Tally>::new(), Vec::new());
+    let mut tallies = BTreeMap::<(usize, usize), Tally>::new();
+    let mut wrong = Vec::new();
     for (from_number, from) in FORMATS.into_iter().enumerate() {
         for sample in all_samples(from) {
             let bytes = sample.bytes();
@@ -165,21 +169,22 @@ fn no_conversion_loses_in_silence() {
             let path = sample.path.clone();
             sources.push((sample.name.clone(), Box::new(move || Input::Path(path.clone()))));
             for seed in 0..mutants() {
-                let (changed, name) = (mutated(&bytes, seed + sample.size), format!("x.{from}"));
+                let changed = mutated(&bytes, seed + sample.size);
+                let name = format!("x.{from}");
                 let source = move || Input::Memory(changed.clone(), name.clone());
                 sources.push((format!("{} mutated by {}", sample.name, seed + sample.size), Box::new(source)));
             }
             for (number, (name, source)) in sources.iter().enumerate() {
                 for (to_number, to) in FORMATS.into_iter().enumerate() {
-                    let done = convert_and_compare(source, Format::named(to).unwrap(), &folder);
-                    let found = done
+                    let compared = convert_and_compare(source, Format::named(to).unwrap(), &folder);
+                    let faults = compared
                         .as_ref()
                         .map(|(differences, report)| faults(from, to, differences, report))
                         .unwrap_or_default();
                     if number == 0 {
-                        tallies.entry((from_number, to_number)).or_default().count(&done, found.len());
+                        tallies.entry((from_number, to_number)).or_default().count(&compared, faults.len());
                     }
-                    wrong.extend(found.into_iter().map(|fault| format!("{name} to {to}: {fault}")));
+                    wrong.extend(faults.into_iter().map(|fault| format!("{name} to {to}: {fault}")));
                 }
             }
         }

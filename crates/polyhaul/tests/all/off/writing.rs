@@ -43,11 +43,13 @@ fn meshes_are_vertices_and_faces() {
 #[test]
 fn keywords_say_what_vertices_have() {
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]; 4].into(), Domain::Vertex);
+    mesh.normals = [[0.0, 0.0, 1.0]; 4].into();
+    mesh.normal_domain = Domain::Vertex;
     assert!(shortest(mesh.clone()).starts_with("NOFF\n4 1 0\n0 0 0.5 0 0 1\n"));
     mesh.colors = [[1.0, 0.0, 0.2, 1.0]; 4].into();
     assert!(shortest(mesh.clone()).starts_with("CNOFF\n4 1 0\n0 0 0.5 0 0 1 255 0 51 255\n"));
-    (mesh.uvs, mesh.uv_domain) = ([[0.25, 0.75]; 4].into(), Domain::Vertex);
+    mesh.uvs = [[0.25, 0.75]; 4].into();
+    mesh.uv_domain = Domain::Vertex;
     let whole = scene(mesh);
     assert!(
         text(&whole, WriteOptions::default()).starts_with("STCNOFF\n4 1 0\n0 0 0.5 0 0 1 255 0 51 255 0.25 0.75\n")
@@ -75,13 +77,15 @@ fn vertices_are_split_where_corners_differ() {
     let expected = "STOFF\n5 3 0\n0 0 0.5 0 0\n2 0 0.5 1 0\n2 2 0.5 1 1\n0 2 0.5 0 0\n2 2 0.5 0.5 0.5\n\
                     3 0 1 2\n3 0 4 3\n1 2\n";
     assert_eq!(shortest(mesh.clone()), expected);
-    (mesh.uvs, mesh.uv_domain) = ([[0.5, 0.5], [0.25, 0.25]].into(), Domain::Face);
+    mesh.uvs = [[0.5, 0.5], [0.25, 0.25]].into();
+    mesh.uv_domain = Domain::Face;
     mesh.faces.corner_uvs = [].into();
-    let found = shortest(mesh.clone());
-    assert!(found.starts_with("STOFF\n6 3 0\n") && found.contains("3 0 1 2\n3 4 5 3\n"), "{found}");
-    (mesh.normals, mesh.normal_domain) = ((0..6).map(|i| [i as f32, 0.0, 0.0]).collect(), Domain::Corner);
-    let found = shortest(mesh);
-    assert!(found.starts_with("STNOFF\n6 3 0\n") && found.contains("2 2 0.5 4 0 0 0.25 0.25\n"), "{found}");
+    let written = shortest(mesh.clone());
+    assert!(written.starts_with("STOFF\n6 3 0\n") && written.contains("3 0 1 2\n3 4 5 3\n"), "{written}");
+    mesh.normals = (0..6).map(|i| [i as f32, 0.0, 0.0]).collect();
+    mesh.normal_domain = Domain::Corner;
+    let written = shortest(mesh);
+    assert!(written.starts_with("STNOFF\n6 3 0\n") && written.contains("2 2 0.5 4 0 0 0.25 0.25\n"), "{written}");
 }
 
 #[test]
@@ -90,10 +94,10 @@ fn lines_and_points_are_small_faces() {
     mesh.lines =
         Elements { offsets: [0, 3, 5].into(), corner_positions: [0, 1, 2, 3, 0].into(), ..Elements::default() };
     mesh.points = [3, 1].into();
-    let found = shortest(mesh.clone());
+    let written = shortest(mesh.clone());
     assert!(
-        found.starts_with("OFF\n4 6 0\n") && found.ends_with("4 0 1 2 3\n2 0 1\n2 1 2\n2 3 0\n1 3\n1 1\n"),
-        "{found}"
+        written.starts_with("OFF\n4 6 0\n") && written.ends_with("4 0 1 2 3\n2 0 1\n2 1 2\n2 3 0\n1 3\n1 1\n"),
+        "{written}"
     );
     assert_eq!(warned(&scene(mesh), WriteOptions::default()), []);
 }
@@ -102,7 +106,8 @@ fn lines_and_points_are_small_faces() {
 fn objects_stand_where_they_are() {
     let moved = [[-1.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[1.0, 0.0, 0.0]; 4].into(), Domain::Vertex);
+    mesh.normals = [[1.0, 0.0, 0.0]; 4].into();
+    mesh.normal_domain = Domain::Vertex;
     let object = |transform| Object { end: mesh.counts(), transform, ..Object::default() };
     let objects = vec![object(None), object(Some(moved))];
     let found = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() }, WriteOptions::default());
@@ -161,7 +166,8 @@ fn what_was_read_is_written_and_read_again() {
 #[test]
 fn what_off_has_no_place_for_is_counted() {
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]].into(), Domain::Face);
+    mesh.normals = [[0.0, 0.0, 1.0]].into();
+    mesh.normal_domain = Domain::Face;
     let column = |name: &str, values| Column { name: name.into(), values, offsets: None };
     mesh.vertex_columns = vec![column("heat", Values::U8([1; 4].into()))];
     mesh.face_columns = vec![column("attribute", Values::U16([7].into()))];

@@ -21,7 +21,8 @@ fn check<T>(name: &str, needed: u64, set: fn(&mut Limits) -> &mut u64, run: impl
         };
         assert!(limit < needed, "{name}: {limit} of {needed}: {error}");
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
-        let (message, hint) = (error.to_string(), error.diagnostic().hint.clone().unwrap_or_default());
+        let message = error.to_string();
+        let hint = error.diagnostic().hint.clone().unwrap_or_default();
         for part in [format!("({name})"), needed.to_string(), limit.to_string()] {
             assert!(message.contains(&part), "{part}: {message}");
         }

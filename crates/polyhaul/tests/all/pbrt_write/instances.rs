@@ -32,7 +32,8 @@ fn instances_become_shapes_that_stand_where_they_stood() {
     let tree = ["sphere", "cylinder", "cone", "paraboloid"];
     assert_eq!(classes, [&["disk", "sphere"][..], &tree, &tree, &tree].concat());
     assert!(flat.objects.is_empty() && flat.instances.is_empty());
-    let (old, new) = (ops::places64(before).unwrap(), ops::places64(&flat).unwrap());
+    let old = ops::places64(before).unwrap();
+    let new = ops::places64(&flat).unwrap();
     let shapes: Vec<_> = flat.shapes().skip(2).collect();
     for (number, instance) in before.instances().enumerate() {
         let outer = old.of_instance(before, &instance);

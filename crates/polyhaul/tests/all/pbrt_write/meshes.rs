@@ -77,7 +77,7 @@ fn instances_are_objects_that_share_a_mesh() {
     assert_eq!(flat.meshes[0].uv_domain, Domain::Vertex);
     assert_eq!(flat.meshes[0].faces.corner_positions, [0, 2, 1]);
     assert_eq!(flat.meshes[1].faces.corner_positions, [0, 2, 3, 1]);
-    let objects: Vec<(&str, usize)> = flat.objects.iter().map(|it| (it.name.as_str(), it.mesh)).collect();
+    let objects: Vec<(&str, usize)> = flat.objects.iter().map(|object| (object.name.as_str(), object.mesh)).collect();
     assert_eq!(objects, [("tree", 0), ("tree", 1), ("tree", 0), ("tree", 1)]);
     assert_eq!(flat.objects[0].transform.unwrap()[0], [2.0, 0.0, 0.0, 10.0]);
     let options = WriteOptions::default().with_format(Some(Format::Obj));

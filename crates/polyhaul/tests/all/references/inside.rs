@@ -79,9 +79,9 @@ fn holds(path: &Path, part: &[u8]) -> bool {
 fn images_are_found_by_name() {
     let folder = new_folder();
     let path = folder.file("s/a.glb", glb(&both(), &binary())).unwrap();
-    let found = Reader::new(&path).scene().unwrap();
-    assert_eq!(names(&found.value), ["a.glb#image0.png", "a.glb#image1.jpg"]);
-    assert!(found.report.warnings.is_empty(), "{:?}", found.report.warnings);
+    let loaded = Reader::new(&path).scene().unwrap();
+    assert_eq!(names(&loaded.value), ["a.glb#image0.png", "a.glb#image1.jpg"]);
+    assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
     let options = ReadOptions::default();
     let image = read_referenced_image(Some(&path), "a.glb#image0.png", &options).unwrap().value;
     assert_eq!((image.width, image.height), (1, 1));
@@ -193,8 +193,8 @@ fn kinds_that_are_not_read_are_named() {
     let folder = new_folder();
     let path =
         folder.file("a.glb", glb(&scene(&json!([{"bufferView": 2, "mimeType": "image/ktx2"}])), &binary())).unwrap();
-    let found = Reader::new(path).scene().unwrap();
-    let said = messages(&found.report.warnings, "left-out-images");
+    let loaded = Reader::new(path).scene().unwrap();
+    let said = messages(&loaded.report.warnings, "left-out-images");
     assert!(said.len() == 1 && said[0].contains("`image/ktx2`, neither PNG nor JPEG"), "{said:?}");
 }
 

@@ -115,15 +115,16 @@ fn text_has_the_fewest_digits_of_each_number() {
 #[test]
 fn objects_stand_where_they_are() {
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]].into(), Domain::Face);
+    mesh.normals = [[0.0, 0.0, 1.0]].into();
+    mesh.normal_domain = Domain::Face;
     mesh.faces = Elements { offsets: [0, 3].into(), corner_positions: [0, 1, 2].into(), ..Elements::default() };
     let moved = [[-1.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let object =
         |name: &str, transform| Object { name: name.into(), end: mesh.counts(), transform, ..Object::default() };
     let objects = vec![object("here", None), object("there", Some(moved))];
-    let found = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() });
-    assert!(found.contains("endsolid here\nsolid there\nfacet normal -0.0 0.0 1.0\n"), "{found}");
-    assert!(found.contains("    vertex 5.0 0.0 0.5\n    vertex 3.0 2.0 0.5\n    vertex 3.0 0.0 0.5\n"), "{found}");
+    let written = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() });
+    assert!(written.contains("endsolid here\nsolid there\nfacet normal -0.0 0.0 1.0\n"), "{written}");
+    assert!(written.contains("    vertex 5.0 0.0 0.5\n    vertex 3.0 2.0 0.5\n    vertex 3.0 0.0 0.5\n"), "{written}");
 }
 
 #[test]
@@ -132,14 +133,15 @@ fn degenerate_triangles_have_no_direction() {
     mesh.positions = [[1.0; 3], [f32::NAN; 3], [3e38, 0.0, 0.0]].into();
     mesh.faces =
         Elements { offsets: [0, 3, 6].into(), corner_positions: [0, 0, 0, 0, 1, 2].into(), ..Elements::default() };
-    let found = text(&scene(mesh));
-    assert_eq!(found.matches("facet normal 0.0 0.0 0.0").count(), 2, "{found}");
+    let written = text(&scene(mesh));
+    assert_eq!(written.matches("facet normal 0.0 0.0 0.0").count(), 2, "{written}");
 }
 
 #[test]
 fn what_stl_has_no_place_for_is_counted() {
     let mut mesh = square();
-    (mesh.uvs, mesh.uv_domain) = ([[0.0; 2]; 4].into(), Domain::Vertex);
+    mesh.uvs = [[0.0; 2]; 4].into();
+    mesh.uv_domain = Domain::Vertex;
     mesh.colors = [[1.0; 4]; 4].into();
     let column = |name: &str, values| Column { name: name.into(), values, offsets: None };
     mesh.vertex_columns = vec![column("heat", Values::U8([1; 4].into()))];

@@ -25,12 +25,12 @@ fn files_come_back_byte_for_byte() {
         let scene = polyhaul::read(&path).unwrap();
         let out = folder.join(name);
         polyhaul::write(&scene, &out).unwrap();
-        let found = without_comments(&folder.text(name));
-        assert!(found == golden(name), "{name}: {}", difference(&found, &golden(name)));
+        let written = without_comments(&folder.text(name));
+        assert!(written == golden(name), "{name}: {}", difference(&written, &golden(name)));
         let library = name.replace(".obj", ".mtl");
         if data("blender").join(&library).exists() {
-            let found = without_comments(&folder.text(&library));
-            assert!(found == golden(&library), "{library}: {}", difference(&found, &golden(&library)));
+            let written = without_comments(&folder.text(&library));
+            assert!(written == golden(&library), "{library}: {}", difference(&written, &golden(&library)));
         } else {
             assert!(!out.with_file_name(&library).exists(), "{library}");
         }
@@ -47,8 +47,8 @@ fn threads_and_chunks_make_no_difference() {
         for chunk_bytes in if small { &chunks[..] } else { &chunks[..2] } {
             for threads in THREADS {
                 let options = WriteOptions::default().with_run(run(threads, *chunk_bytes));
-                let found = bytes(&scene, &options);
-                assert!(found == expected, "{}: {threads} threads, {chunk_bytes:?}", path.display());
+                let written = bytes(&scene, &options);
+                assert!(written == expected, "{}: {threads} threads, {chunk_bytes:?}", path.display());
             }
         }
     }
@@ -74,16 +74,16 @@ fn leaving_out_gives_what_blender_leaves_out() {
     let both = WriteOptions::default().with_scene(SceneWriteOptions::default().with_uv(false).with_normals(false));
     for (options, name) in [(uv, "opt_no_uv"), (normals, "opt_no_normals"), (both, "opt_no_uv_no_normals")] {
         let expected = golden(&format!("{name}.obj")).replace(name, "opt_default");
-        let found = base_with(options);
-        assert!(found == expected, "{name}: {}", difference(&found, &expected));
+        let written = base_with(options);
+        assert!(written == expected, "{name}: {}", difference(&written, &expected));
     }
 }
 
 #[test]
 fn without_materials_no_line_names_one() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
-    let found = base_with(options);
-    assert!(lines(&found, "usemtl").is_empty() && lines(&found, "mtllib").is_empty());
+    let written = base_with(options);
+    assert!(lines(&written, "usemtl").is_empty() && lines(&written, "mtllib").is_empty());
     // Blender sorts faces by material only where it writes materials: the same lines in another order.
     let sorted = |text: &str, keyword: &str| {
         let mut sorted: Vec<String> = lines(text, keyword).into_iter().map(String::from).collect();
@@ -91,29 +91,29 @@ fn without_materials_no_line_names_one() {
         sorted
     };
     for keyword in ["o", "v", "vt", "f"] {
-        assert_eq!(sorted(&found, keyword), sorted(&golden("opt_no_materials.obj"), keyword), "{keyword}");
+        assert_eq!(sorted(&written, keyword), sorted(&golden("opt_no_materials.obj"), keyword), "{keyword}");
     }
 }
 
 #[test]
 fn material_groups_are_blenders() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_material_groups(true));
-    let (found, expected) =
+    let (written, expected) =
         (base_with(options), golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default"));
-    assert!(found == expected, "{}", difference(&found, &expected));
+    assert!(written == expected, "{}", difference(&written, &expected));
 }
 
 #[test]
 fn object_groups_are_blenders_but_for_the_name_of_the_mesh() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_object_groups(true));
-    let found = base_with(options);
+    let written = base_with(options);
     let expected = golden("opt_object_groups.obj").replace("opt_object_groups", "opt_default");
     let rest = |text: &str| text.lines().filter(|line| !line.starts_with("g ")).collect::<Vec<_>>().join("\n");
-    assert!(rest(&found) == rest(&expected), "{}", difference(&rest(&found), &rest(&expected)));
-    for (found, expected) in lines(&found, "g").iter().zip(lines(&expected, "g")) {
-        assert!(expected.starts_with(&format!("{found}_")), "{found}, {expected}");
+    assert!(rest(&written) == rest(&expected), "{}", difference(&rest(&written), &rest(&expected)));
+    for (written, expected) in lines(&written, "g").iter().zip(lines(&expected, "g")) {
+        assert!(expected.starts_with(&format!("{written}_")), "{written}, {expected}");
     }
-    assert_eq!(lines(&found, "g").len(), lines(&expected, "g").len());
+    assert_eq!(lines(&written, "g").len(), lines(&expected, "g").len());
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn groups_and_colors_can_be_left_out_again() {
         ("opt_colors", WriteOptions::default().with_scene(SceneWriteOptions::default().with_colors(false))),
     ] {
         let scene = polyhaul::read(data("blender").join(format!("{name}.obj"))).unwrap();
-        let found = text(&scene, &with(options)).replace(name, "opt_default");
-        assert!(found == expected, "{name}: {}", difference(&found, &expected));
+        let written = text(&scene, &with(options)).replace(name, "opt_default");
+        assert!(written == expected, "{name}: {}", difference(&written, &expected));
     }
 }
 
@@ -143,17 +143,17 @@ fn axes_and_scale_are_blenders() {
         ("opt_scale_0p01", scale),
     ];
     for (name, options) in cases {
-        let found = base_with(options);
+        let written = base_with(options);
         let expected = golden(&format!("{name}.obj")).replace(name, "opt_default");
-        assert_eq!(found.lines().count(), expected.lines().count());
-        for (found, expected) in found.lines().zip(expected.lines()) {
+        assert_eq!(written.lines().count(), expected.lines().count());
+        for (written, expected) in written.lines().zip(expected.lines()) {
             let number = |word: &str| word.parse::<f64>().ok();
             let near = |(a, b): (&str, &str)| match (number(a), number(b)) {
                 (Some(a), Some(b)) if !expected.starts_with('f') => (a - b).abs() < 1.5e-4,
                 _ => a == b,
             };
-            let words = || found.split(' ').zip(expected.split(' '));
-            assert!(words().all(near) && words().count() > 0, "{name}: {found}, {expected}");
+            let words = || written.split(' ').zip(expected.split(' '));
+            assert!(words().all(near) && words().count() > 0, "{name}: {written}, {expected}");
         }
     }
 }
@@ -161,13 +161,13 @@ fn axes_and_scale_are_blenders() {
 #[test]
 fn triangles_are_as_many_as_blenders() {
     let options = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
-    let (found, expected) = (base_with(options), golden("opt_triangulated.obj"));
-    let faces = lines(&found, "f");
+    let (written, expected) = (base_with(options), golden("opt_triangulated.obj"));
+    let faces = lines(&written, "f");
     assert!(faces.iter().all(|face| face.split(' ').count() == 4));
     assert_eq!(faces.len(), lines(&expected, "f").len());
     // Blender puts triangles in an order of its own, and with them all that hangs on it.
     for keyword in ["o", "v"] {
-        assert_eq!(lines(&found, keyword), lines(&expected, keyword));
+        assert_eq!(lines(&written, keyword), lines(&expected, keyword));
     }
 }
 
@@ -184,8 +184,9 @@ fn without_pbr_extensions_their_statements_are_gone() {
     };
     let is_pbr =
         |line: &&str| ["Pr", "Pm", "Ps", "Pc", "Pcr", "aniso", "anisor"].contains(&line.split(' ').next().unwrap());
-    let (all, without) = (written(true), written(false));
-    assert!(all.lines().any(|line| is_pbr(&line)));
-    let rest: Vec<_> = all.lines().filter(|line| !is_pbr(line)).collect();
+    let with_everything = written(true);
+    let without = written(false);
+    assert!(with_everything.lines().any(|line| is_pbr(&line)));
+    let rest: Vec<_> = with_everything.lines().filter(|line| !is_pbr(line)).collect();
     assert_eq!(rest, without.lines().collect::<Vec<_>>());
 }

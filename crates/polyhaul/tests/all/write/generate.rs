@@ -65,7 +65,8 @@ struct Maker {
 
 impl Maker {
     fn counts(&self) -> Counts {
-        let (faces, lines) = (self.sizes[0].len() as u32, self.sizes[1].len() as u32);
+        let faces = self.sizes[0].len() as u32;
+        let lines = self.sizes[1].len() as u32;
         Counts { faces, lines, ..self.mesh.counts() }
     }
 
@@ -93,7 +94,9 @@ impl Maker {
     }
 
     fn thing(&mut self) {
-        let (u, v, w) = (self.number(), self.number(), self.number());
+        let u = self.number();
+        let v = self.number();
+        let w = self.number();
         match self.random.below(20) {
             _ if self.mesh.positions.is_empty() => self.position(),
             0..5 => self.position(),
@@ -143,13 +146,15 @@ impl Maker {
         let count = self.mesh.positions.len();
         let control_points = (0..1 + self.random.below(6)).map(|_| self.random.below(count) as u32).collect();
         let knots = (0..self.random.below(9)).map(|knot| knot as f32).collect();
-        let (degree, rational) = (1 + self.random.below(5) as u32, self.random.once_in(2));
+        let degree = 1 + self.random.below(5) as u32;
+        let rational = self.random.once_in(2);
         self.mesh.curves.push(Curve { degree, rational, range: [0.0, 4.5], control_points, knots, at });
     }
 
     /// What needs to know how many positions, uvs and normals there are.
     fn fill(&mut self) {
-        let (positions, uvs) = (self.mesh.positions.len(), self.mesh.uvs.len());
+        let positions = self.mesh.positions.len();
+        let uvs = self.mesh.uvs.len();
         let with_normals = !self.mesh.normals.is_empty() && !self.random.once_in(4);
         self.mesh.faces = self.elements(0, with_normals);
         self.mesh.lines = self.elements(1, false);
@@ -175,7 +180,9 @@ impl Maker {
     }
 
     fn elements(&mut self, kind: usize, with_normals: bool) -> Elements {
-        let (positions, uvs, normals) = (self.mesh.positions.len(), self.mesh.uvs.len(), self.mesh.normals.len());
+        let positions = self.mesh.positions.len();
+        let uvs = self.mesh.uvs.len();
+        let normals = self.mesh.normals.len();
         let with_uvs = uvs > 0 && !self.random.once_in(4);
         let mut elements = Elements::default();
         if !self.sizes[kind].is_empty() {
@@ -183,7 +190,8 @@ impl Maker {
         }
         for &size in &self.sizes[kind] {
             let random = &mut self.random;
-            let (has_uv, has_normal) = (!random.once_in(3), !random.once_in(3));
+            let has_uv = !random.once_in(3);
+            let has_normal = !random.once_in(3);
             let mixed = self.wanted.mixed && random.once_in(3);
             for _ in 0..size {
                 let mut pick = |count: usize, has: bool| {
@@ -210,11 +218,12 @@ pub fn scattered(random: &mut Random) -> Scene {
     for mesh in 0..1 + random.below(3) {
         result.meshes.push(Mesh::default());
         for _ in 0..1 + random.below(4) {
-            let wanted = Wanted { objects: 1, things: 20, curves: false, group_objects: false, ..ALL };
-            let part = scene(random, wanted);
+            let expected = Wanted { objects: 1, things: 20, curves: false, group_objects: false, ..ALL };
+            let part = scene(random, expected);
             let start = result.meshes[mesh].counts();
             append(&mut result.meshes[mesh], &part.meshes[0]);
-            let (name, end) = (format!("part {}", result.objects.len()), result.meshes[mesh].counts());
+            let name = format!("part {}", result.objects.len());
+            let end = result.meshes[mesh].counts();
             result.objects.push(Object { name, kind: ObjectKind::Object, mesh, start, end, ..Object::default() });
             result.materials = part.materials;
         }
@@ -232,7 +241,8 @@ pub fn scattered(random: &mut Random) -> Scene {
 /// Appends the arrays of another mesh, which has the same groups.
 fn append(mesh: &mut Mesh, other: &Mesh) {
     let base = mesh.counts();
-    let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
+    let positions = mesh.positions.len();
+    let uvs = mesh.uvs.len();
     mesh.positions.to_mut().unwrap().extend(&other.positions);
     mesh.uvs.to_mut().unwrap().extend(&other.uvs);
     mesh.normals.to_mut().unwrap().extend(&other.normals);

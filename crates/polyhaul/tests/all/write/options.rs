@@ -52,8 +52,8 @@ fn both(change: impl FnOnce(&mut WriteOptions)) -> (String, String) {
 
 /// The text without the lines of these keywords.
 fn less(text: &str, keywords: &[&str]) -> String {
-    let kept = |line: &&str| !keywords.contains(&line.split(' ').next().unwrap());
-    text.lines().filter(kept).map(|line| format!("{line}\n")).collect()
+    let is_kept = |line: &&str| !keywords.contains(&line.split(' ').next().unwrap());
+    text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
 }
 
 #[test]
@@ -91,8 +91,8 @@ curv 0.000000 1.000000 -3 -2 -1
 parm u 0.000000 0.000000 0.000000 1.000000 1.000000 1.000000
 end
 ";
-    let found = text(&scene(), &plain());
-    assert!(found == expected, "{}", difference(&found, expected));
+    let written = text(&scene(), &plain());
+    assert!(written == expected, "{}", difference(&written, expected));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn digits_are_those_of_their_kind() {
                 .with_normal_digits(Some(digits((places + 2) % 14)))
                 .with_color_digits(Some(digits((places + 3) % 14))),
         );
-        let found = text(&scene(), &with(obj));
+        let written = text(&scene(), &with(obj));
         let line = |keyword: &str, parts: &[(f32, usize)]| {
             let numbers: String =
                 parts.iter().map(|&(value, shift)| format!(" {}", number(value, (places + shift) % 14))).collect();
@@ -185,7 +185,7 @@ fn digits_are_those_of_their_kind() {
             line("vt", &[(1.0, 1), (0.1, 1), (0.5, 1)]),
             line("vn", &[(0.0, 2), (0.6, 2), (-0.8, 2)]),
         ] {
-            assert!(found.contains(&expected), "{places} places: {expected}{found}");
+            assert!(written.contains(&expected), "{places} places: {expected}{written}");
         }
     }
 }
@@ -214,15 +214,15 @@ fn axes_are_turned_and_positions_scaled() {
             )),
         )
     };
-    let found = turned(Axis::Y, Axis::Z);
-    assert!(found.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{found}");
-    assert!(found.contains("\nvn 0.0000 0.8000 0.6000\n"), "{found}");
-    let (found, all) = both(|options| options.scene.global_scale = 10.0);
+    let written = turned(Axis::Y, Axis::Z);
+    assert!(written.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{written}");
+    assert!(written.contains("\nvn 0.0000 0.8000 0.6000\n"), "{written}");
+    let (written, all) = both(|options| options.scene.global_scale = 10.0);
     assert!(
-        found.contains("\nv 1.000000 2.000000 3.000000\n") && found.contains("\nvn 0.0000 0.6000 -0.8000\n"),
-        "{found}"
+        written.contains("\nv 1.000000 2.000000 3.000000\n") && written.contains("\nvn 0.0000 0.6000 -0.8000\n"),
+        "{written}"
     );
-    assert_eq!(less(&found, &["v"]), less(&all, &["v"]));
+    assert_eq!(less(&written, &["v"]), less(&all, &["v"]));
     let before = scene();
     let options = WriteOptions::default().with_scene(
         SceneWriteOptions::default()

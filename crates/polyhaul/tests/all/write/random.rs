@@ -30,8 +30,9 @@ fn check(scenes: &[Scene]) {
         for options in [plain(), shortest()] {
             let first = text(scene, &options);
             let again = parse(first.as_str()).unwrap_or_else(|error| panic!("scene {number}: {error}\n{first}"));
-            let (found, expected) = (meaning(&again), meaning(scene));
-            assert!(found == expected, "scene {number}: {}\n{first}", difference(&found, &expected));
+            let reread = meaning(&again);
+            let expected = meaning(scene);
+            assert!(reread == expected, "scene {number}: {}\n{first}", difference(&reread, &expected));
             let second = text(&again, &options);
             assert!(second == first, "scene {number}: {}", difference(&second, &first));
             assert_same(&read(second), &again, &format!("scene {number}"));
@@ -78,9 +79,9 @@ fn many_small_objects_come_back() {
 
 #[test]
 fn threads_and_chunks_make_no_difference() {
-    let mut all = scenes(7, 30, ALL);
-    all.extend(scenes(8, 3, Wanted { things: 400, ..ALL }));
-    for (number, scene) in all.iter().enumerate() {
+    let mut generated = scenes(7, 30, ALL);
+    generated.extend(scenes(8, 3, Wanted { things: 400, ..ALL }));
+    for (number, scene) in generated.iter().enumerate() {
         let expected = bytes(scene, &plain());
         for threads in THREADS {
             for chunk_bytes in [Some(1), Some(7), Some(100), None] {

@@ -119,12 +119,12 @@ fn an_animation_may_end_early() {
     let whole = of_chunks(&parts());
     let still_end = 8 + parts()[..4].iter().map(Vec::len).sum::<usize>();
     for size in still_end..whole.len() {
-        let found = load_warned("x.png", whole[..size].to_vec(), &threads(1, None));
+        let loaded = load_warned("x.png", whole[..size].to_vec(), &threads(1, None));
         // Before the first frame behind the still image the file is cut, as any other is.
         let is_read = size >= still_end + 8;
-        assert_eq!(found.is_ok(), is_read, "{size}: {:?}", found.err());
+        assert_eq!(loaded.is_ok(), is_read, "{size}: {:?}", loaded.err());
         if is_read {
-            let (image, counts) = found.unwrap();
+            let (image, counts) = loaded.unwrap();
             assert_eq!(image.samples, Samples::U8([10, 20, 30, 40].into()));
             assert_eq!(counts[0], ("broken-animation", 1));
         }

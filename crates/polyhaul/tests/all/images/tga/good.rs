@@ -21,22 +21,22 @@ fn pixels_by_hand() {
         load(header).unwrap()
     };
     // Two rows, the bottom one first.
-    let found = with(header(2, NO_MAP, [1, 2], 24, 0), &[1, 2, 3, 4, 5, 6]);
-    assert_eq!(found, image(1, 2, Channels::Rgb, vec![6, 5, 4, 3, 2, 1]));
+    let pixels = with(header(2, NO_MAP, [1, 2], 24, 0), &[1, 2, 3, 4, 5, 6]);
+    assert_eq!(pixels, image(1, 2, Channels::Rgb, vec![6, 5, 4, 3, 2, 1]));
     // From the top right.
-    let found = with(header(2, NO_MAP, [2, 1], 32, 0x38), &[1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(found, image(2, 1, Channels::Rgba, vec![7, 6, 5, 8, 3, 2, 1, 4]));
-    let found = with(header(3, NO_MAP, [2, 1], 16, 0x28), &[9, 8, 7, 6]);
-    assert_eq!(found, image(2, 1, Channels::GrayAlpha, vec![9, 8, 7, 6]));
+    let pixels = with(header(2, NO_MAP, [2, 1], 32, 0x38), &[1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(pixels, image(2, 1, Channels::Rgba, vec![7, 6, 5, 8, 3, 2, 1, 4]));
+    let pixels = with(header(3, NO_MAP, [2, 1], 16, 0x28), &[9, 8, 7, 6]);
+    assert_eq!(pixels, image(2, 1, Channels::GrayAlpha, vec![9, 8, 7, 6]));
     // 15 bits, and 16 with and without a bit of alpha.
     for (bits, descriptor, wanted) in [(15, 0, vec![255, 0, 0]), (16, 0, vec![255, 0, 0]), (16, 1, vec![255, 0, 0])] {
-        let found = with(header(2, NO_MAP, [1, 1], bits, descriptor), &[0, 0x7C]);
-        assert_eq!(bytes_of(&found), wanted, "{bits} {descriptor}");
+        let pixels = with(header(2, NO_MAP, [1, 1], bits, descriptor), &[0, 0x7C]);
+        assert_eq!(bytes_of(&pixels), wanted, "{bits} {descriptor}");
     }
 }
 
 #[test]
-fn maps_begin_where_they_say() {
+fn maps_start_where_they_say() {
     // Colours 5 and 6 of 24 bits; an identification of two bytes stands before them.
     let mut file = header(1, [1, 5, 0, 2, 0, 24], [3, 1], 8, 0x20);
     file[0] = 2;

@@ -5,7 +5,9 @@ use polyhaul::ErrorKind;
 
 /// An image with runs of every length and pixels that repeat in no run.
 fn sample(channels: Channels) -> Image {
-    let (width, height, size) = (311, 23, channels.count());
+    let width = 311;
+    let height = 23;
+    let size = channels.count();
     let mut samples = Vec::new();
     for place in 0..width * height {
         let run = place / (1 + place / width * 7);
