@@ -3,7 +3,7 @@
 use crate::arrays::Held;
 use crate::errors;
 use crate::job::{self, Caller, Job};
-use crate::options::{self, Read, Write};
+use crate::options::{self, NativeReadOptions, NativeWriteOptions};
 use crate::report;
 use crate::scene::{SceneIn, scene_to_python};
 use crate::streams::{Callback, HostReader, HostWriter};
@@ -26,6 +26,10 @@ pub(crate) struct Source {
     name: String,
 }
 
+/// What is read and how: `Reading` of `_io.py`. The resolver is called with the names of files that a scene refers to.
+#[derive(FromPyObject)]
+pub(crate) struct Reading<'py>(Source, PyRef<'py, NativeReadOptions>, Option<Py<PyAny>>, Option<Bound<'py, PyAny>>);
+
 /// The output: a path, or functions that take bytes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -39,12 +43,9 @@ pub(crate) struct Target {
 /// Reads a scene: the scene and the report, as dicts. One for a renderer becomes meshes and objects if it should be
 /// flattened. `turn` has other axes, forward and up, and a scale.
 #[pyfunction]
-#[pyo3(signature = (source, options, progress, flatten, turn, writable))]
 pub(crate) fn read<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: Reading<'py>,
     flatten: bool,
     turn: (Option<(String, String)>, f32),
     writable: bool,
@@ -54,7 +55,7 @@ pub(crate) fn read<'py>(
         Some((forward, up)) => Some(Axes { forward: options::axis(&forward)?, up: options::axis(&up)? }),
         None => None,
     };
-    let loaded = reading(py, source, options, progress, move |job, input, options| {
+    let loaded = run_reading(py, reading, move |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).scene()?;
         let mut loaded = if flatten { loaded.flattened(&options.limits)? } else { loaded };
         if axes.is_some() || scale != 1.0 {
@@ -73,10 +74,10 @@ pub(crate) fn write<'py>(
     py: Python<'py>,
     scene: SceneIn<'py>,
     target: Target,
-    options: Write,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options()?;
+    let mut options = options.options.clone();
     let scene = scene.scene()?;
     let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
@@ -89,18 +90,15 @@ pub(crate) fn write<'py>(
 
 /// Reads a scene and writes it: the report, as a dict.
 #[pyfunction]
-#[pyo3(signature = (source, options, progress, target, writing))]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: Reading<'py>,
     target: Target,
-    writing: Write,
+    writing: &NativeWriteOptions,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let total_memory = options.memory_limit();
-    let mut writing = writing.options()?;
-    let report = reading(py, source, options, progress, move |job, input, options| {
+    let total_memory = reading.1.memory_limit;
+    let mut writing = writing.options.clone();
+    let report = run_reading(py, reading, move |job, input, options| {
         job.rule(&mut writing.run);
         let (output, is_file) = target.open(job);
         // While it only reads, it can be abandoned.
@@ -119,13 +117,8 @@ pub(crate) fn convert<'py>(
 
 /// Returns the inventory of a source and the report, as dicts.
 #[pyfunction]
-pub(crate) fn info<'py>(
-    py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let (inventory, report) = reading(py, source, options, progress, |job, input, options| {
+pub(crate) fn info<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let (inventory, report) = run_reading(py, reading, |job, input, options| {
         let (inventory, report) = polyhaul::inspect::info(input, options)?;
         job.complete(report.bytes_in);
         Ok((inventory, report))
@@ -137,28 +130,24 @@ pub(crate) fn info<'py>(
 #[pyfunction]
 pub(crate) fn validate<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: Reading<'py>,
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
-    let validation =
-        reading(py, source, options, progress, |_, input, options| polyhaul::inspect::validate(input, options))?;
+    let validation = run_reading(py, reading, |_, input, options| polyhaul::inspect::validate(input, options))?;
     let error = validation.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
     Ok((validation.valid, error, report::report(py, &validation.report)?))
 }
 
-/// Runs `work` as a job that reads `source`.
-pub(crate) fn reading<T: Send + 'static>(
+/// Runs `work` as a job that reads.
+pub(crate) fn run_reading<T: Send + 'static>(
     py: Python<'_>,
-    source: Source,
-    read: Read,
-    progress: Option<Bound<'_, PyAny>>,
+    reading: Reading<'_>,
     work: impl FnOnce(&Job, Input, &ReadOptions) -> polyhaul::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let mut options = read.options()?;
+    let Reading(source, options, resolver, progress) = reading;
+    let mut options = options.options.clone();
     job::run(py, progress, move |job| {
         job.rule(&mut options.run);
-        options.resolver = read.resolver.map(|function| resolve(&job.caller, function));
+        options.resolver = resolver.map(|function| resolve(&job.caller, function));
         work(job, source.input(&job.caller), &options)
     })
 }

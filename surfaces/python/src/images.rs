@@ -4,9 +4,9 @@
 //! used in place.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{Source, Target, reading};
+use crate::calls::{Reading, Target, run_reading};
 use crate::job;
-use crate::options::{Read, Write};
+use crate::options::NativeWriteOptions;
 use crate::report;
 use polyhaul::Loaded;
 use polyhaul::model::{
@@ -56,13 +56,8 @@ struct SamplesIn(Samples);
 
 /// Reads the image of a source.
 #[pyfunction]
-pub(crate) fn read_image<'py>(
-    py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<ImageOut<'py>> {
-    let loaded = reading(py, source, options, progress, |job, input, options| {
+pub(crate) fn read_image<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<ImageOut<'py>> {
+    let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).image()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
@@ -95,10 +90,10 @@ pub(crate) fn write_image<'py>(
     py: Python<'py>,
     image: ImageIn,
     target: Target,
-    options: Write,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options()?;
+    let mut options = options.options.clone();
     let image = image.image()?;
     let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);

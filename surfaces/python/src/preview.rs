@@ -1,9 +1,9 @@
 //! Pictures of sources and of scenes. The calls that users see are in `surfaces/python/polyhaul/_preview.py`.
 
-use crate::calls::{Source, reading};
+use crate::calls::{Reading, run_reading};
 use crate::images::{ImageOut, image_to_python};
 use crate::job;
-use crate::options::{Read, axis};
+use crate::options::axis;
 use crate::scene::SceneIn;
 use polyhaul::model::{Axes, Axis};
 use polyhaul::options::RunOptions;
@@ -72,15 +72,9 @@ fn named<T: Copy>(items: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
 
 /// Draws a source.
 #[pyfunction]
-pub(crate) fn preview<'py>(
-    py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
-    look: PreviewIn,
-) -> PyResult<ImageOut<'py>> {
+pub(crate) fn preview<'py>(py: Python<'py>, reading: Reading<'py>, look: PreviewIn) -> PyResult<ImageOut<'py>> {
     let look = look.options()?;
-    let drawn = reading(py, source, options, progress, move |job, input, options| {
+    let drawn = run_reading(py, reading, move |job, input, options| {
         let drawn = pictures::preview(input, options, &look.with_run(options.run.clone()))?;
         job.complete(drawn.report.bytes_in);
         Ok(drawn)

@@ -5,7 +5,7 @@
 use crate::arrays::Array;
 use crate::calls::Target;
 use crate::job;
-use crate::options::{Run, Write};
+use crate::options::NativeWriteOptions;
 use crate::report;
 use polyhaul::rows::{self, Column, Dialect, Kind, RowFormat};
 use pyo3::buffer::PyUntypedBuffer;
@@ -48,10 +48,10 @@ pub(crate) fn write_rows<'py>(
     rows: RowsIn,
     ends: (PyBackedBytes, PyBackedBytes),
     target: Target,
-    options: Write,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options()?;
+    let mut options = options.options.clone();
     let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let format = rows.format()?;
@@ -69,10 +69,10 @@ pub(crate) fn format_rows(
     py: Python<'_>,
     rows: RowsIn,
     out: Option<Out>,
-    run: Run,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(Option<Array>, usize)> {
-    let mut run = run.options();
+    let mut run = options.options.run.clone();
     job::run(py, progress, move |job| {
         job.rule(&mut run);
         let format = rows.format()?;

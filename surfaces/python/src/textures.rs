@@ -1,8 +1,8 @@
 //! Images to textures for graphics cards. The public interface is in `surfaces/python/polyhaul/_texture.py`.
 
-use crate::calls::{Source, Target, reading};
+use crate::calls::{Reading, Target, run_reading};
 use crate::images::space_named;
-use crate::options::{Read, Write};
+use crate::options::NativeWriteOptions;
 use crate::report;
 use polyhaul::model::{Encoding, Texel};
 use polyhaul::ops::{BlockQuality, MipmapFilter};
@@ -31,16 +31,14 @@ pub(crate) struct Made<'py>(usize, usize, String, usize, Bound<'py, PyDict>);
 #[pyfunction]
 pub(crate) fn import_texture<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: Reading<'py>,
     how: How,
     target: Target,
-    writing: Write,
+    writing: &NativeWriteOptions,
 ) -> PyResult<Made<'py>> {
-    let writing = writing.options()?;
+    let writing = writing.options.clone();
     let how = how.options()?;
-    let made = reading(py, source, options, progress, move |job, input, read| {
+    let made = run_reading(py, reading, move |job, input, read| {
         let options = how
             .with_format(writing.format)
             .with_image(writing.image)

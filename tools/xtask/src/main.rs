@@ -1,9 +1,10 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask blender`,
 //! `cargo xtask neighbors`, `cargo xtask ray`, `cargo xtask web`, `cargo xtask browser`, `cargo xtask header`,
-//! `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask deny`, `cargo xtask faults`, `cargo xtask bench`.
+//! `cargo xtask option-types`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask deny`, `cargo xtask faults`,
+//! `cargo xtask bench`.
 //!
 //! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`). Nothing
-//! here is part of the library, and only `header` changes a source file.
+//! here is part of the library, and only `header` and `option-types` change a source file.
 
 mod api;
 mod bench;
@@ -39,6 +40,7 @@ usage: cargo xtask CHORE
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interface of the Rust crates to public-api.txt (compared by test)
   header                     generate surfaces/capi/include/polyhaul.h from the sources
+  option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
   install-c [--prefix DIR] [--destdir DIR] [--debug]
                              build the C library and install it: headers, static and shared library, pkg-config
                              (default prefix: /usr/local; --destdir: install below DIR, for packages;
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         ["browser"] => test::host("browser", web::step),
         ["wheels", targets @ ..] => wheels::main(targets),
         ["header"] => capi::header(),
+        ["option-types"] => python::option_types(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
         ["api"] => api::main(),
         ["deny"] => test::deny(),

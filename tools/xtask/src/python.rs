@@ -8,7 +8,7 @@ use crate::test::{Outcome, Tally, Totals, each_line};
 use crate::{root, term};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::{env, fs};
 
 /// Possible names of Python, the best first.
@@ -48,9 +48,7 @@ pub(crate) fn step(quick: bool, tally: &mut Tally) -> Outcome {
     let Some(python) = program(IS_NEW_ENOUGH) else {
         return Outcome::Skipped("Python 3.11 or later is not installed".into());
     };
-    let source = root::root().join("surfaces/python");
-    let requirements = source.join("requirements-test.txt");
-    let place = Place { folder: target().join("python"), source, requirements };
+    let place = Place::of_package();
     let steps: &[&dyn Fn() -> bool] =
         &[&|| place.format(), &|| quick || place.clippy(), &|| place.environment(python), &|| place.install(), &|| {
             place.types()
@@ -65,7 +63,23 @@ pub(crate) fn step(quick: bool, tally: &mut Tally) -> Outcome {
     Outcome::of(sum.failed == 0 && sum.passed > 0)
 }
 
+/// Writes the types of Python's options anew, from the table in the package that this builds.
+pub(crate) fn option_types() -> ExitCode {
+    let place = Place::of_package();
+    let is_done = program(IS_NEW_ENOUGH).is_some_and(|python| {
+        place.environment(python) && place.install() && root::runs(place.python().arg("tests/option_types.py"))
+    });
+    if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 impl Place {
+    /// The package and its tests.
+    fn of_package() -> Place {
+        let source = root::root().join("surfaces/python");
+        let requirements = source.join("requirements-test.txt");
+        Place { folder: target().join("python"), source, requirements }
+    }
+
     /// Every file of the bindings is as rustfmt would write it.
     fn format(&self) -> bool {
         if !root::succeeds(root::cargo().args(["fmt", "--version"])) {

@@ -55,7 +55,9 @@ impl OptionKind {
     #[doc(hidden)]
     pub fn check(range: &RangeInclusive<i128>, value: &impl OptionValue) -> Result<(), String> {
         match value.number() {
-            Some(number) if !range.contains(&number) => Err(format!("expected {} to {}", range.start(), range.end())),
+            Some(number) if !range.contains(&number) => {
+                Err(format!("expected {}", OptionKind::Integer(*range.start(), *range.end()).expected()))
+            }
             _ => Ok(()),
         }
     }
