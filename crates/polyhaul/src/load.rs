@@ -11,7 +11,7 @@ use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
 use crate::read_job::{ReadDetails, ReadJob};
 use crate::references::source_folder;
-use crate::registry::FormatKind;
+use crate::registry::{self, FormatKind};
 use crate::report::{Clock, Report};
 use crate::scan::load_chosen;
 use crate::table_job::no_tables;
@@ -96,8 +96,8 @@ pub(crate) fn load_as(
 ) -> Result<(Read, Report)> {
     if options.rows.is_everything() {
         load_whole(input, options, shape)
-    } else if cfg!(polyhaul_only_reads) {
-        Err(Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files"))
+    } else if cfg!(not(feature = "writing")) {
+        Err(registry::only_reads())
     } else {
         load_chosen(input, options, shape)
     }

@@ -212,6 +212,12 @@ const NO_WRITERS: Writers = Writers {
     texture: None,
 };
 
+/// The error of calls that need the feature `writing`, in a build without it.
+pub(crate) fn only_reads() -> Error {
+    let error = Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files");
+    error.with_hint("enable the feature `writing` of the crate polyhaul")
+}
+
 impl Format {
     fn entry(self) -> &'static FormatRow {
         &ROWS[self.row()]

@@ -9,7 +9,7 @@ use crate::mesh_job::{Looks, MeshJob};
 use crate::options::WriteOptions;
 use crate::outputs::name_of;
 use crate::references::Relinker;
-use crate::registry::{MeshWriter, SceneWriter};
+use crate::registry::{self, MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_geometry::check;
 use polyhaul_geometry::splat_motion::{has_splats, moves_splats, settle_splats};
@@ -90,8 +90,8 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
 
 /// The format of an output: by the options, by its name, or OBJ.
 pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
-    if cfg!(polyhaul_only_reads) {
-        return Err(Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files"));
+    if cfg!(not(feature = "writing")) {
+        return Err(registry::only_reads());
     }
     wanted_format(output, options)?.built()
 }

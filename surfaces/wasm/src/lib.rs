@@ -23,10 +23,10 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod answer;
-#[cfg(not(polyhaul_only_reads))]
+#[cfg(feature = "convert")]
 mod convert;
 mod facets;
-#[cfg(not(polyhaul_only_reads))]
+#[cfg(feature = "convert")]
 mod given;
 mod host;
 #[cfg_attr(not(feature = "obj"), expect(dead_code, reason = "no other format is read in parts"))]

@@ -1,5 +1,6 @@
 //! Where the repository is, and which cargo to call.
 
+use crate::term;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,11 @@ pub(crate) fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let manifest = Path::new(&manifest);
     manifest.ancestors().nth(2).unwrap_or(manifest).to_path_buf()
+}
+
+/// The folder for what is built.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
 /// A call of the cargo that runs this chore, in the root folder.
@@ -34,4 +40,20 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok()
+}
+
+/// The program of a subcommand of Cargo, such as `cargo-deny`: installed already, or installed below `target` now.
+pub(crate) fn cargo_tool(name: &str) -> Option<PathBuf> {
+    let program = format!("cargo-{name}");
+    let works = |program: &Path| succeeds(Command::new(program).args([name, "--version"]));
+    if works(Path::new(&program)) {
+        return Some(program.into());
+    }
+    let folder = target().join("tools");
+    let installed = folder.join("bin").join(&program);
+    if !installed.is_file() {
+        term::out(format!("installing {program}\n"));
+        runs(cargo().args(["install", "--quiet", "--locked", &program, "--root"]).arg(&folder));
+    }
+    works(&installed).then_some(installed)
 }

@@ -427,7 +427,7 @@ const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
 impl FormatRow {
     /// The same row; without writers in a build that only reads, which then has none of their code.
     const fn trimmed(self) -> FormatRow {
-        if cfg!(polyhaul_only_reads) { FormatRow { write: NO_WRITERS, ..self } } else { self }
+        if cfg!(feature = "writing") { self } else { FormatRow { write: NO_WRITERS, ..self } }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{BIG, COMMAND, assert_no_panic, blender, shell, skip, stderr};
 use crate::common::{Folder, command};
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 fn stdout(output: &Output) -> String {
@@ -71,27 +72,41 @@ fn a_file_size_limit_leaves_the_old_file() {
     }
 }
 
-/// A library belongs beside a file, and a device is none.
+/// A library belongs beside a file, and a device is not a file. Links to devices are in a folder of the test's own; the
+/// names that stand for standard output have a library nowhere, and the text of ours is found by a name of its own.
 #[test]
 #[cfg(target_os = "linux")]
 fn devices_get_no_library() {
-    let name = blender("opt_default");
+    let folder = Folder::new("disk-devices");
+    let material = format!("material-of-process-{}", std::process::id());
+    folder.file("a.mtl", &format!("newmtl {material}\n"));
+    let scene = format!("mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl {material}\nf 1 2 3\n");
+    let input = folder.file("a.obj", &scene);
+    let links = ["null", "full"].map(|device| {
+        let link = folder.path(device);
+        std::os::unix::fs::symlink(Path::new("/dev").join(device), &link).unwrap();
+        link
+    });
+    let names = folder.names();
+    let targets = [(&*links[0], 0), (&*links[1], 1), ("/dev/null", 0), ("/dev/full", 1)];
+    let outputs = [("/dev/stdout", 0), ("/dev/fd/1", 0), ("/proc/self/fd/1", 0)];
     let mut wrong = Vec::new();
-    for (target, code) in
-        [("/dev/null", 0), ("/dev/stdout", 0), ("/dev/fd/1", 0), ("/proc/self/fd/1", 0), ("/dev/full", 1)]
-    {
-        let output = command().args(["convert", "-q", "--to", "obj", &name, target]).output().unwrap();
+    for (target, code) in targets.into_iter().chain(outputs) {
+        let output = command().args(["convert", "-q", "--to", "obj", &input, target]).output().unwrap();
         assert_no_panic(&stderr(&output));
         if output.status.code() != Some(code) {
             wrong.push(format!("{target}: {:?} {}", output.status.code(), stderr(&output)));
         }
-        for library in ["/dev/opt_default.mtl", "/dev/null.mtl", "/dev/full.mtl", "/dev/stdout.mtl"] {
-            if std::fs::remove_file(library).is_ok() {
+        for device in ["a", "null", "full", "stdout"] {
+            let library = format!("/dev/{device}.mtl");
+            if std::fs::read_to_string(&library).is_ok_and(|text| text.contains(&material)) {
+                std::fs::remove_file(&library).unwrap();
                 wrong.push(format!("{target}: {library} was written"));
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(folder.names(), names);
 }
 
 #[test]
