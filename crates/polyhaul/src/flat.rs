@@ -2,15 +2,15 @@
 
 use crate::options::{ReadOptions, WriteOptions};
 use crate::references;
-use polyhaul_mesh::parts;
+use polyhaul_geometry::parts;
 use polyhaul_model::Scene;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::options::Instances;
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
-use polyhaul_pbrt::options::Instances;
 use polyhaul_pbrt::shown::{ShownCamera, ShownInstance};
 use polyhaul_preview::{PlacedInstance, SceneCamera};
 use std::borrow::Cow;

@@ -8,11 +8,11 @@ use crate::options::WriteOptions;
 use crate::outputs::write_with;
 use crate::references::Relinker;
 use crate::report::Report;
-use polyhaul_mesh::options::Placement;
-use polyhaul_mesh::parts;
+use polyhaul_geometry::parts;
 #[cfg(any(feature = "ply", feature = "splat"))]
-use polyhaul_mesh::splats::SplatsJob;
+use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::error::Result;
+use polyhaul_model::options::Placement;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Mesh, Scene};
 use polyhaul_pipeline::write::Writing;

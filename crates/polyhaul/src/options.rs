@@ -2,18 +2,14 @@
 
 use polyhaul_bytes::FileOptions;
 pub use polyhaul_bytes::{Codec, Throttle};
-#[cfg(feature = "gltf")]
-pub use polyhaul_gltf::{GltfInstances, GltfWriteOptions};
-pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
-pub use polyhaul_mesh::options::{
-    ColumnName, ColumnTypes, Delimiter, Dialect, Digits, MissingValue, ObjReadOptions, ObjWriteOptions, Placement,
-    PlyEncoding, PlyWriteOptions, Smoothing, SplatWriteOptions, StlReadOptions, StlWriteOptions, TableHeader,
-    TableReadOptions, TableWriteOptions,
-};
 pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
+pub use polyhaul_model::options::{
+    ColumnName, ColumnTypes, Delimiter, Dialect, Digits, GltfInstances, GltfWriteOptions, ImageReadOptions,
+    ImageWriteOptions, Instances, MissingValue, ObjReadOptions, ObjWriteOptions, PbrtMeshes, PbrtWriteOptions,
+    Placement, PlyEncoding, PlyWriteOptions, PngLevel, Smoothing, SplatWriteOptions, StlReadOptions, StlWriteOptions,
+    TableHeader, TableReadOptions, TableWriteOptions,
+};
 pub use polyhaul_model::{Axes, Axis};
-#[cfg(feature = "pbrt")]
-pub use polyhaul_pbrt::options::{Instances, PbrtMeshes, PbrtWriteOptions};
 pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
 pub use polyhaul_scan::{Expression, RowOptions};
 use std::sync::Arc;
@@ -137,7 +133,6 @@ polyhaul_model::options! {
         /// Files outside the source's folder are copied only if the asset was read with [`ReadOptions::allow_outside`].
         pub copy_assets: bool = false, with_copy_assets;
         /// How to write the instances of a renderer scene (by default, as the format allows).
-        #[cfg(feature = "pbrt")]
         pub instances: Instances = Instances::default(), with_instances;
         /// Options for writing OBJ.
         pub obj: ObjWriteOptions = ObjWriteOptions::default(), with_obj;
@@ -148,12 +143,10 @@ polyhaul_model::options! {
         /// Options for writing Gaussian splats.
         pub splats: SplatWriteOptions = SplatWriteOptions::default(), with_splats;
         /// Options for writing glTF.
-        #[cfg(feature = "gltf")]
         pub gltf: GltfWriteOptions = GltfWriteOptions::default(), with_gltf;
         /// Options for writing numeric tables.
         pub table: TableWriteOptions = TableWriteOptions::default(), with_table;
         /// Options for writing pbrt scenes.
-        #[cfg(feature = "pbrt")]
         pub pbrt: PbrtWriteOptions = PbrtWriteOptions::default(), with_pbrt;
         /// Options for writing images.
         pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;

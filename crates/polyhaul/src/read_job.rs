@@ -7,8 +7,6 @@ use crate::loaded::Loaded;
 use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
 use crate::report::Report;
-#[cfg(feature = "ply")]
-use polyhaul_mesh::ply::PlyHeader;
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ImagePart, Scene};
@@ -16,6 +14,8 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
+#[cfg(feature = "ply")]
+use polyhaul_ply::PlyHeader;
 use std::collections::BTreeSet;
 
 /// Reads a mesh that a scene names, by the options.

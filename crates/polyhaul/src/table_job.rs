@@ -1,7 +1,7 @@
 //! Reading and writing tables: the shared part of their rows in the registry, and tables of numbers as the points of a
 //! scene.
 //!
-//! Operations on all tables are in `tables`; text and numbers are up to `polyhaul-mesh`.
+//! Operations on all tables are in `tables`; text and numbers are up to `polyhaul-table`.
 
 use crate::format::Format;
 use crate::input::Output;
@@ -12,14 +12,14 @@ use crate::outputs::{Written, name_of, write_with};
 use crate::read_job::ReadJob;
 use crate::references::Relinker;
 use crate::report::Report;
-use polyhaul_mesh::parts::{self, note_left_out};
-#[cfg(feature = "ply")]
-use polyhaul_mesh::ply;
-use polyhaul_mesh::table::{self, Layout, Rows, TableFormat};
+use polyhaul_geometry::parts::{self, note_left_out};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Scene, SourceFolder, Table};
+#[cfg(feature = "ply")]
+use polyhaul_ply as ply;
+use polyhaul_table::{self as table, Layout, Rows, TableFormat};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
 

@@ -9,12 +9,14 @@ use crate::outputs::Written;
 use crate::references::Relinker;
 use crate::report::Report;
 use crate::table_job::{begin_remarks, note_losses, note_row_remarks, table_kind};
-use polyhaul_mesh::table::{RowPartText, RowParts, Rows, TableFormat};
-#[cfg(feature = "ply")]
-use polyhaul_mesh::{options::PlyEncoding, ply};
 use polyhaul_model::error::{Error, ErrorKind, Result};
+#[cfg(feature = "ply")]
+use polyhaul_model::options::PlyEncoding;
 use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::write::Writing;
+#[cfg(feature = "ply")]
+use polyhaul_ply as ply;
+use polyhaul_table::{RowPartText, RowParts, Rows, TableFormat};
 
 /// What is known before the first row.
 pub(crate) struct PartsJob<'j, 'o> {

@@ -11,12 +11,12 @@ use crate::references::Relinker;
 use crate::report::{Clock, Report};
 use crate::save::format_of;
 use crate::table_job::TablesJob;
-use polyhaul_mesh::options::{ColumnName, TableReadOptions};
-use polyhaul_mesh::table::{self, Layout, TableFormat};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
+use polyhaul_model::options::{ColumnName, TableReadOptions};
 use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::run::{Phase, span};
+use polyhaul_table::{self as table, Layout, TableFormat};
 
 /// Reads the requested tables of an input.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Tables>> {

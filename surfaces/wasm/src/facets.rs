@@ -9,7 +9,7 @@ use crate::request::Request;
 use crate::shapes::{Shape, ShapeKind, Use, light};
 use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece};
 use polyhaul::{Format, Reader, Report, Result};
-use polyhaul_mesh::stl;
+use polyhaul_stl as stl;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 

@@ -5,9 +5,9 @@
 //! many workers fill, in [`huge`] pages while these are cheap. [`feed`] and [`window`] deliver bytes in order,
 //! [`bytes`] by offset. [`read`] reads and attributes failures. [`relay`] passes bytes between parts that are read in
 //! parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`] writes pages to a sink, compressed or
-//! not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for unordered work.
-//! [`prefetch`] has cold files fetched while they are parsed. [`crew`] supplies the threads: our own, or the caller's
-//! pool.
+//! not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for unordered work. [`place`]
+//! finds lines and columns of offsets. [`prefetch`] has cold files fetched while they are parsed. [`crew`] supplies the
+//! threads: our own, or the caller's pool.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -26,6 +26,7 @@ pub mod options;
 pub mod out;
 pub mod packed;
 pub mod parallel;
+pub mod place;
 pub mod prefetch;
 pub mod read;
 pub mod reader;

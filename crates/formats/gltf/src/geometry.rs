@@ -6,9 +6,9 @@
 //! range and a short list. Bytes are made in [`crate::pages`].
 
 use crate::splats::SplatPlaces;
-use polyhaul_mesh::domains::index_attributes;
-use polyhaul_mesh::flat::spans;
-use polyhaul_mesh::weld::{Welded, weld};
+use polyhaul_geometry::domains::index_attributes;
+use polyhaul_geometry::flat::spans;
+use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Counts, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;

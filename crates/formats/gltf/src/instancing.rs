@@ -3,8 +3,8 @@
 //! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_mesh_gpu_instancing>. How it is
 //! read is in [`crate::instances`].
 
-use crate::options::GltfInstances;
 use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_model::options::GltfInstances;
 use std::collections::HashMap;
 
 /// The attributes of instances.

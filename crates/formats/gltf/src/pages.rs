@@ -9,7 +9,7 @@ use crate::quantize::{Lattice, normal_code, unit_code};
 use crate::splats::SplatAttribute;
 use crate::transforms::InstancePlace;
 use crate::views::ViewKind;
-use polyhaul_mesh::frame::Frame;
+use polyhaul_geometry::frame::Frame;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Values, with_values};
 use polyhaul_pipeline::arrays::PIECE;

@@ -29,7 +29,7 @@ use crate::log::{Log, located, malformed, over_limit, unsupported};
 use crate::materials::{check_name, materials};
 use crate::meshes::{FoundMesh, MeshReader};
 use crate::splats::SplatPrimitive;
-use polyhaul_mesh::transform::transform_axes;
+use polyhaul_geometry::transform::transform_axes;
 use polyhaul_model::error::{Error, Result, try_copy, try_push, try_string};
 use polyhaul_model::splats::{AXES, LINEAR_COLORS};
 use polyhaul_model::warnings::Warnings;

@@ -5,13 +5,13 @@ use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VE
 use crate::document::Document;
 use crate::looks::GltfImages;
 use crate::losses;
-use crate::options::GltfWriteOptions;
 use crate::pages::{GltfData, GltfPages, PAGE_BYTES};
 use crate::plan::{GltfPlan, plan};
 use crate::uri::encode_name;
 use crate::views::{Layout, lay_out};
-use polyhaul_mesh::parts::Part;
+use polyhaul_geometry::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::GltfWriteOptions;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Scene};
 use polyhaul_pipeline::options::RunOptions;

@@ -1,8 +1,8 @@
 //! Gaussian splats: what is written and read of them, against numbers made by hand.
 
 use polyhaul_bytes::{Sink, Source};
+use polyhaul_geometry::parts::parts;
 use polyhaul_gltf::{GltfFile, GltfFound, GltfImages, GltfJob, GltfWriteOptions, read};
-use polyhaul_mesh::parts::parts;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::splats::{CONSTANT_HARMONIC, HARMONICS, LINEAR_COLORS, SplatColumns, Splats, logit_of, opacity_of};
 use polyhaul_model::warnings::Warnings;
@@ -50,7 +50,7 @@ fn found(bytes: Vec<u8>) -> Result<GltfFound> {
 /// The same with y up, as the caller of the writer makes it.
 fn upright(scene: &Scene) -> Scene {
     let mut scene = Scene { axes: polyhaul_model::splats::AXES, ..scene.clone() };
-    polyhaul_mesh::transform::transform_axes(&mut scene, Axes::OBJ, 1.0, &RunOptions::default()).unwrap();
+    polyhaul_geometry::transform::transform_axes(&mut scene, Axes::OBJ, 1.0, &RunOptions::default()).unwrap();
     scene
 }
 

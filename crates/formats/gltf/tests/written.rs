@@ -1,8 +1,8 @@
 //! What the options of the writer make of scenes: instances, quantized values, compressed views, and the largest file.
 
 use polyhaul_bytes::{Sink, Source};
+use polyhaul_geometry::parts::parts;
 use polyhaul_gltf::{GltfFile, GltfImages, GltfInstances, GltfJob, GltfWriteOptions, read};
-use polyhaul_mesh::parts::parts;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Elements, Mesh, Object, Scene};

@@ -8,7 +8,7 @@
 use exr::prelude as exr_library;
 use exr_library::{ReadChannels, ReadLayers, WritableImage};
 use polyhaul_bytes::Source;
-use polyhaul_image::options::ImageReadOptions;
+use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::{Image, Samples, warnings::Warnings};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::{ParseOptions, RunOptions};

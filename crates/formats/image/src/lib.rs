@@ -34,7 +34,6 @@ pub mod jpeg;
 pub mod ktx2;
 pub mod masks;
 pub mod mipmaps;
-pub mod options;
 pub mod pieces;
 pub mod pixels;
 #[cfg(target_arch = "x86_64")]

@@ -1,10 +1,10 @@
 //! Scenes for a renderer as scenes of meshes.
 
 use crate::looks::{NameFile, PbrtLooks};
-use crate::options::Instances;
 use crate::places::{Matrix64, Places64, multiply64, places64};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::options::Instances;
 use polyhaul_model::render::{ObjectDefinition, Parameter, ParameterValues, Render, Shape};
 use polyhaul_model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
 use std::collections::{BTreeMap, HashMap};

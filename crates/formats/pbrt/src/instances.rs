@@ -5,10 +5,10 @@
 //! `flatten`.
 
 use crate::flatten::check_objects;
-use crate::options::Instances;
 use crate::places::{Places64, places64};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::options::Instances;
 use polyhaul_model::render::{Instances as All, Motion, Node, Render, Segment, Step, StepKind, StoredShape, Transform};
 use std::collections::HashMap;
 

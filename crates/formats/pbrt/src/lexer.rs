@@ -3,10 +3,10 @@
 use super::ahead::{AheadNumbers, NUMBER_BYTES};
 use super::event::{PbrtComplaint, Spot};
 use memchr::{memchr, memchr2, memrchr};
-use polyhaul_mesh::place::excerpt;
 use polyhaul_model::error::{Error, Excerpt, Result};
 use polyhaul_model::warnings::Weight;
 use polyhaul_pipeline::chunk::{Gap, Text};
+use polyhaul_pipeline::place::excerpt;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
 

@@ -32,7 +32,6 @@ pub mod instances;
 mod intern;
 mod lexer;
 pub mod looks;
-pub mod options;
 mod parameters;
 mod parse;
 pub mod places;

@@ -1,6 +1,6 @@
 //! Formats of Gaussian splats: SPZ, the rows of `.splat`, and SOG.
 //!
-//! How splats are in memory is in [`polyhaul_model::splats`]; compressed PLY is PLY, and is in `polyhaul_mesh::ply`.
+//! How splats are in memory is in [`polyhaul_model::splats`]; compressed PLY is PLY, and is in `polyhaul_ply`.
 //!
 //! `records`: bytes to columns, in parallel. `rows`: `.splat`. `spz`: SPZ. `sog`: SOG. `packer`: splats that are packed
 //! while they are read. Nothing here opens a file.

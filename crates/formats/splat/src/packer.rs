@@ -9,9 +9,9 @@
 
 use crate::pages::{FormatRecords, RecordStream, write_streams};
 use crate::{rows, spz};
-use polyhaul_mesh::options::SplatWriteOptions;
-use polyhaul_mesh::splats::{SplatsJob, SplatsLeft, note_clamped, note_losses, used_normals};
+use polyhaul_geometry::splats::{SplatsJob, SplatsLeft, note_clamped, note_losses, used_normals};
 use polyhaul_model::error::{Error, Result};
+use polyhaul_model::options::SplatWriteOptions;
 use polyhaul_model::splats::{COLUMNS, HARMONICS, Splats, rest_name};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, Table, Values};

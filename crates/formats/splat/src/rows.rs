@@ -14,7 +14,7 @@
 use crate::SplatsFound;
 use crate::pages::{RecordStream, byte, write_streams};
 use crate::records::{Records, resize_column};
-use polyhaul_mesh::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint};
 use polyhaul_model::splats::{
     SplatColumns, Splats, color_of, harmonic_of, log_of, logit_of, opacity_of, unit_quaternion,

@@ -6,13 +6,13 @@
 use crate::format::Format;
 use crate::loaded::Tables;
 use crate::tables::{names_of, select};
-use polyhaul_mesh::options::TableReadOptions;
-use polyhaul_mesh::parts::note_left_out;
-use polyhaul_mesh::table::{self, TableFormat};
+use polyhaul_geometry::parts::note_left_out;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::names;
+use polyhaul_model::options::TableReadOptions;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Array, Column, Table, Values};
+use polyhaul_table::{self as table, TableFormat};
 use std::collections::HashSet;
 
 /// The element that points are in.

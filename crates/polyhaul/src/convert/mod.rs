@@ -143,8 +143,8 @@ fn shape(from: Format, to: Format, write: &WriteOptions) -> ContentShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_mesh::options::{Dialect, Digits, Placement, PlyEncoding, PlyWriteOptions};
     use polyhaul_model::Axes;
+    use polyhaul_model::options::{Dialect, Digits, Placement, PlyEncoding, PlyWriteOptions};
 
     #[test]
     fn only_what_has_tables_goes_over_tables() {

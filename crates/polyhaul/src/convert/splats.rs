@@ -15,7 +15,7 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::{self, write_with};
 use crate::report::{Clock, Report};
 use crate::scan::read_parts;
-use polyhaul_mesh::splats::SplatsJob;
+use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Result, try_copy};
 use polyhaul_pipeline::run::{Phase, span};

@@ -6,7 +6,7 @@
 //! stays, as after a kill at that moment: such a folder has the old scene with some new parts, each whole. The new
 //! scene never exists without all the files that it names.
 //!
-//! The content of text is up to `polyhaul-pbrt`, and that of a mesh file to PLY in `polyhaul-mesh`.
+//! The content of text is up to `polyhaul-pbrt`, and that of a mesh file to `polyhaul-ply`.
 
 use crate::input::Output;
 use crate::ops::{MeshOps, SceneOps};
@@ -17,23 +17,24 @@ use crate::report::{Clock, Report};
 use crate::{ops, references};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::Sink;
+use polyhaul_geometry::dedup::number_rows;
+use polyhaul_geometry::parts;
 use polyhaul_insight::Moved;
-use polyhaul_mesh::dedup::number_rows;
-use polyhaul_mesh::options::PlyWriteOptions;
-use polyhaul_mesh::{parts, ply};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::options::PlyWriteOptions;
+use polyhaul_model::options::{Instances, PbrtMeshes};
 use polyhaul_model::render::RenamedFiles;
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh, Scene};
-use polyhaul_pbrt::options::{Instances, PbrtMeshes};
 use polyhaul_pbrt::writer::from_meshes;
 use polyhaul_pbrt::writer::{Plan, Split, meshes};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_pipeline::write::Writing;
+use polyhaul_ply as ply;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

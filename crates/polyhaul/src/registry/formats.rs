@@ -13,15 +13,14 @@ use crate::mesh_job::{Comments, MeshJob, has_polygons};
 use crate::options::WriteOptions;
 use crate::read_job::ReadJob;
 use crate::{table_job, table_parts};
+use polyhaul_geometry::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
 use polyhaul_image as image;
-use polyhaul_mesh as mesh;
-use polyhaul_mesh::options::{Dialect, Placement};
-use polyhaul_mesh::table::TableFormat;
-use polyhaul_mesh::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
 use polyhaul_model::Scene;
 use polyhaul_model::error::Result;
+use polyhaul_model::options::{Dialect, Placement};
 #[cfg(feature = "splat")]
 use polyhaul_splat::packer::SplatPacking;
+use polyhaul_table::TableFormat;
 
 macro_rules! formats {
     ($($(#[$docs:meta])+ $name:ident = $row:expr, $feature:literal { $($field:ident: $value:expr,)+ })+) => {
@@ -49,7 +48,7 @@ macro_rules! formats {
 formats! {
     /// Wavefront OBJ with its material library, MTL.
     Obj = row("obj", FormatKind::Scene), "obj" {
-        looks: Looks::Words(mesh::obj::begins_as_obj),
+        looks: Looks::Words(polyhaul_obj::begins_as_obj),
         read: Readers { scene: Some(crate::obj::read), pieces: Some(crate::obj::pieces), ..NO_READERS },
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
@@ -64,17 +63,17 @@ formats! {
     }
     /// PLY, the Stanford polygon format.
     Ply = row("ply", FormatKind::Scene), "ply" {
-        looks: Looks::Signature(Strength::Strong, |head| mesh::ply::looks_like_ply(head.bytes)),
+        looks: Looks::Signature(Strength::Strong, |head| polyhaul_ply::looks_like_ply(head.bytes)),
         read: Readers {
             scene: Some(read_ply),
             pieces: Some(|job, consumer| {
-                let Some(read) = mesh::ply::pieces(job.feed(), &job.parse_options(), consumer)? else { return Ok(false) };
+                let Some(read) = polyhaul_ply::pieces(job.feed(), &job.parse_options(), consumer)? else { return Ok(false) };
                 job.note(read.threads, read.warnings);
                 Ok(true)
             }),
             tables: Some(table_job::read_elements),
             parts: Some(|job, bytes, read| {
-                let Some(threads) = mesh::ply::parts(job.feed(), &job.parse_options(), bytes, read)? else {
+                let Some(threads) = polyhaul_ply::parts(job.feed(), &job.parse_options(), bytes, read)? else {
                     return Ok(false);
                 };
                 job.note(threads, polyhaul_model::warnings::Warnings::default());
@@ -95,7 +94,7 @@ formats! {
                     Dialect::Blender => triangulate_scene_as_blender(scene, run),
                     _ => triangulate_scene(scene, run),
                 },
-                write: |job| job.write_parts(|options| &options.ply, Comments::NameFiles, mesh::ply::write_scene),
+                write: |job| job.write_parts(|options| &options.ply, Comments::NameFiles, polyhaul_ply::write_scene),
             })),
             tables: Some(TablesWriter {
                 wants_mesh: |options| options.ply.wants_mesh(),
@@ -107,18 +106,18 @@ formats! {
     }
     /// STL, triangles for 3D printing.
     Stl = row("stl", FormatKind::Scene), "stl" {
-        looks: Looks::Signature(Strength::Usual, |head| mesh::stl::looks_like_stl(head.bytes, head.size)),
+        looks: Looks::Signature(Strength::Usual, |head| polyhaul_stl::looks_like_stl(head.bytes, head.size)),
         read: Readers {
             scene: Some(|job| {
                 let own = job.parse_options().with(job.options.stl);
-                let found = mesh::stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &own, None)?;
+                let found = polyhaul_stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &own, None)?;
                 job.note(found.threads, found.warnings);
                 Ok(found.scene)
             }),
             pieces: Some(|job, consumer| {
                 let own = job.parse_options().with(job.options.stl);
                 let (source, garbage) = (job.plain.source().clone(), job.plain.garbage().cloned());
-                let found = mesh::stl::read(source, garbage, &own, Some(consumer))?;
+                let found = polyhaul_stl::read(source, garbage, &own, Some(consumer))?;
                 job.note(found.threads, found.warnings);
                 Ok(true)
             }),
@@ -135,7 +134,7 @@ formats! {
                     Dialect::Blender => triangulate_scene_as_shown(scene, run),
                     _ => triangulate_scene(scene, run),
                 },
-                write: |job| job.write_parts(|options| &options.stl, Comments::AreText, mesh::stl::write),
+                write: |job| job.write_parts(|options| &options.stl, Comments::AreText, polyhaul_stl::write),
             })),
             ..NO_WRITERS
         },
@@ -158,7 +157,7 @@ formats! {
     Pts = row(TableFormat::Pts.name(), FormatKind::Table(TableFormat::Pts)), "table" { read: TABLE_READERS, write: TABLE_WRITERS, }
     /// A numpy array.
     Npy = row("npy", FormatKind::Table(TableFormat::Npy)), "table" {
-        looks: Looks::Signature(Strength::Strong, |head| mesh::table::npy::looks_like_npy(head.bytes)),
+        looks: Looks::Signature(Strength::Strong, |head| polyhaul_table::npy::looks_like_npy(head.bytes)),
         read: TABLE_READERS,
         write: TABLE_WRITERS,
     }
@@ -295,10 +294,10 @@ formats! {
     }
     /// OFF, the object file format of Geomview.
     Off = row("off", FormatKind::Scene), "off" {
-        looks: Looks::Signature(Strength::Usual, |head| mesh::off::looks_like_off(head.text())),
+        looks: Looks::Signature(Strength::Usual, |head| polyhaul_off::looks_like_off(head.text())),
         read: Readers {
             scene: Some(|job| {
-                let found = mesh::off::read(job.text(), &job.parse_options())?;
+                let found = polyhaul_off::read(job.text(), &job.parse_options())?;
                 job.note(found.threads, found.warnings);
                 Ok(found.scene)
             }),
@@ -315,7 +314,7 @@ formats! {
                 only_triangles: false,
                 has_upright_splats: false,
                 triangulate: |scene, _, run| triangulate_scene(scene, run),
-                write: |job| job.write_parts(|options| &options.ply, Comments::AreText, mesh::off::write),
+                write: |job| job.write_parts(|options| &options.ply, Comments::AreText, polyhaul_off::write),
             })),
             ..NO_WRITERS
         },
@@ -372,7 +371,7 @@ formats! {
     /// read as the same scenes.
     CompressedPly = row("compressed.ply", FormatKind::Scene), "ply" {
         read: Readers { scene: Some(read_ply), ..NO_READERS },
-        write: splat_writers(|job| job.write_splats(mesh::ply::write_packed)),
+        write: splat_writers(|job| job.write_splats(polyhaul_ply::write_packed)),
     }
     /// SOG, Gaussian splats as images; it is read-only. An archive of these files, `.sog`, is read as its JSON.
     Sog = row("sog", FormatKind::Scene), "sog" {
@@ -403,7 +402,7 @@ const fn splat_writers(write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
 /// Reads PLY, compressed or not.
 #[cfg(feature = "ply")]
 fn read_ply(job: &mut ReadJob<'_>) -> Result<Scene> {
-    let read = mesh::ply::scene(job.feed(), &job.parse_options())?;
+    let read = polyhaul_ply::scene(job.feed(), &job.parse_options())?;
     job.note(read.threads, read.warnings);
     job.details.header = Some(read.header);
     Ok(read.content)

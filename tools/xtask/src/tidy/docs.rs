@@ -8,8 +8,8 @@ use std::fmt::Write;
 /// Doc lines per line of code below which a crate is not explained. Well-kept libraries have 0.25 to 0.6.
 const LEAST_DOCS: f64 = 0.1;
 
-/// Pages that name every crate of the project.
-const PAGES: &[&str] = &["README.md", "ARCHITECTURE.md"];
+/// The page that names every crate of the project.
+const MAP: &str = "ARCHITECTURE.md";
 
 /// Folders whose mention in backticks is a path that has to exist.
 const PLACES: &[&str] = &["crates/", "surfaces/", "tools/", "testdata/", "docs/", ".ci/"];
@@ -68,14 +68,14 @@ fn count(file: &File) -> [u32; 3] {
 
 /// The standing pages are there, name every crate, and name no path that is gone.
 pub(super) fn standing_pages(tree: &Tree, findings: &mut Vec<Finding>) {
-    for page in PAGES.iter().copied().chain(["CONTRIBUTING.md", "CHANGELOG.md"]) {
+    for page in [MAP, "README.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
         let Some(file) = tree.file(page) else {
             findings.push(Finding::new(page, 1, "the page is missing"));
             continue;
         };
-        let crates = tree.crates().filter(|folder| {
-            PAGES.contains(&page) && ["crates/", "surfaces/"].iter().any(|place| folder.starts_with(place))
-        });
+        let crates = tree
+            .crates()
+            .filter(|folder| page == MAP && ["crates/", "surfaces/"].iter().any(|place| folder.starts_with(place)));
         let unnamed = crates.filter(|folder| !names_crate(&file.text, folder));
         findings.extend(unnamed.map(|folder| Finding::new(page, 1, format!("does not name the crate {folder}"))));
         if page == "CHANGELOG.md" {
@@ -161,17 +161,18 @@ mod tests {
     fn stale_pages_are_found() {
         let files = [
             MANIFEST,
-            ("README.md", "no crate, but a bus: context/\n"),
-            ("ARCHITECTURE.md", "  text/   numbers\nsee `crates/gone/src` and `crates/core/text` and `crates/*/src`\n"),
+            ("README.md", "no crate\n"),
+            ("ARCHITECTURE.md", "a bus: context/\nsee `crates/gone/src` and `surfaces/none` and `crates/*/src`\n"),
             ("CHANGELOG.md", "# Changes\n## 1.0\n"),
         ];
         assert_eq!(
             findings_of(standing_pages, &files),
             [
+                "ARCHITECTURE.md:1: does not name the crate crates/core/text",
                 "ARCHITECTURE.md:2: names crates/gone/src, which does not exist",
+                "ARCHITECTURE.md:2: names surfaces/none, which does not exist",
                 "CHANGELOG.md:1: has no section `## Unreleased`",
                 "CONTRIBUTING.md:1: the page is missing",
-                "README.md:1: does not name the crate crates/core/text",
             ]
         );
     }

@@ -1,9 +1,9 @@
 //! The content of an image's EXR file: its channels in the order of their names, and the header before them.
 
 use super::header::{ExrWindow, MAX_NAME_BYTES, STORAGE};
-use crate::options::ImageWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names::shown;
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{ChannelSamples, ChannelType, Channels, Image, ImageAttribute};
 use std::collections::BTreeMap;
 

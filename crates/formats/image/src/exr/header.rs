@@ -12,12 +12,12 @@
 //!
 //! Numbers are little-endian.
 
-use crate::options::ImageReadOptions;
 use exr::compression::Compression;
 use exr::math::{RoundingMode, Vec2};
 use exr::meta::attribute::{LevelMode, TileDescription};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, limit_hint, try_push};
 use polyhaul_model::names::{decode, shown};
+use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ChannelType, ImageAttribute};
 use polyhaul_pipeline::options::ParseOptions;

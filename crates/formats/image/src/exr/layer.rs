@@ -7,9 +7,9 @@
 
 use super::channels::standard_names;
 use super::header::{ExrChannel, ExrPart};
-use crate::options::ImageReadOptions;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result};
 use polyhaul_model::names::shown;
+use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::{ChannelType, Channels, ColorChannel};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! What of an image's colors an EXR file does not hold: halves round, and colors are premultiplied.
 
 use super::channels::{halves, multiplies};
-use crate::options::ImageWriteOptions;
 use crate::samples::SampleType;
 use polyhaul_model::error::Result;
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Image, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -119,7 +119,7 @@ mod tests {
             ..Image::default()
         };
         let of = |image: &Image, from, exr_float| {
-            let style = ImageWriteOptions { exr_float, ..ImageWriteOptions::default() };
+            let style = ImageWriteOptions::default().with_exr_float(exr_float);
             losses(image, from, &style, &RunOptions::default()).unwrap()
         };
         let found = of(&image, SampleType::F32, false);

@@ -5,7 +5,6 @@
 
 use super::channels::{ChannelSource, OutChannel, channels, header, multiplies, window};
 use super::header::MAX_COORDINATE;
-use crate::options::ImageWriteOptions;
 use crate::raster::page_of;
 use exr::compression::Compression;
 use exr::meta::BlockDescription;
@@ -13,6 +12,7 @@ use exr::meta::attribute::{ChannelDescription, IntegerBounds, LineOrder, SampleT
 use exr::meta::header::Header;
 use exr::prelude::f16;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{ChannelSamples, ChannelType, ColorSpace, Image, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;

@@ -5,10 +5,10 @@
 //! bytes do not depend on the number of threads. Only this module uses the library that encodes, `jpeg-encoder`: it
 //! gets a band as a separate image, whose header and marks are removed.
 
-use crate::options::ImageWriteOptions;
 use crate::raster::page_of;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, JfifWrite, SamplingFactor};
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Channels, Image, Samples};
 use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};

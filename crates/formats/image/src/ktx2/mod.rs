@@ -12,7 +12,7 @@
 //!   warning for each kind. Mip levels are derived from it, so dropping them is no loss.
 //!
 //! The smallest level is written first, each level as one frame of zstd if
-//! [`ImageWriteOptions`](crate::options::ImageWriteOptions) asks for that.
+//! [`ImageWriteOptions`](polyhaul_model::options::ImageWriteOptions) asks for that.
 //!
 //! `header`: header and level index. `vk`: the formats by number. `dfd`: the data format descriptor. `reader`,
 //! `writer`: the rest. Sources: the Khronos KTX File Format Specification 2.0 and the Khronos Data Format Specification

@@ -1,9 +1,9 @@
 //! Textures to KTX 2 files, the smallest level first.
 
 use super::{ENTRY_BYTES, HEADER_BYTES, MAGIC, PLAIN, ZSTD, dfd, vk};
-use crate::options::ImageWriteOptions;
 use crate::pieces;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Encoding, Texture};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::packed::pack;

@@ -7,10 +7,10 @@
 use super::SIGNATURE;
 use super::filter;
 use super::sums::Adler;
-use crate::options::{ImageWriteOptions, PngLevel};
 use crate::raster::page_of;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{ImageWriteOptions, PngLevel};
 use polyhaul_model::{Channels, ColorSpace, Image, Samples};
 use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};

@@ -3,10 +3,10 @@
 //! Rows are encoded in parallel, several to a page. No packet continues in the next row.
 
 use super::{EXTENSION_BYTES, HEADER_BYTES, PREMULTIPLIED, SIGNATURE};
-use crate::options::ImageWriteOptions;
 use crate::pixels;
 use crate::raster::page_of;
 use polyhaul_model::error::{Error, ErrorKind, Result, planted};
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Channels, Image, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::run::Phase;

@@ -8,9 +8,9 @@
 use super::materials;
 use super::materials::OfShapes;
 use crate::build::{Builder, Given, GivenValues};
-use polyhaul_mesh::parts::{loose_vertices, note_left_out};
-use polyhaul_mesh::transform::UNMOVED;
-use polyhaul_mesh::weld::{Welded, weld};
+use polyhaul_geometry::parts::{loose_vertices, note_left_out};
+use polyhaul_geometry::transform::UNMOVED;
+use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::render::{MaterialUse, Motion, ParameterType, Render, ShapeState, Step, Transform};

@@ -6,10 +6,10 @@ use super::quantize::{color, coordinate, harmonic, long_rotation, scale, short_r
 use super::read::SpzAttribute;
 use super::turn;
 use crate::pages::{FormatRecords, RecordStream, byte, write_streams};
-use polyhaul_mesh::options::SplatWriteOptions;
-use polyhaul_mesh::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
 use polyhaul_model::Bounds;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::SplatWriteOptions;
 use polyhaul_model::splats::{ANTIALIASED, Splats, opacity_of};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::write::Writing;
