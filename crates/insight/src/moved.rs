@@ -48,9 +48,9 @@ impl Moved {
     }
 
     /// Adds this to the entry of `all` with the same properties; nothing is added if it is empty.
-    pub fn add_to(self, all: &mut Vec<Moved>) {
+    pub fn add_to(self, list: &mut Vec<Moved>) {
         let kind = |moved: &Moved| (moved.format, moved.codec, moved.durable);
-        match all.iter_mut().find(|moved| kind(moved) == kind(&self)) {
+        match list.iter_mut().find(|moved| kind(moved) == kind(&self)) {
             Some(entry) => {
                 entry.bytes += self.bytes;
                 entry.plain_bytes += self.plain_bytes;
@@ -58,7 +58,7 @@ impl Moved {
             }
             None if self.bytes == 0 => {}
             // The list is short: at most one entry per format and codec.
-            None => all.push(self),
+            None => list.push(self),
         }
     }
 }

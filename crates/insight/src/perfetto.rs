@@ -98,8 +98,8 @@ impl Events<'_> {
     }
 
     /// Passes the text on if it has more than `most` bytes.
-    fn hand_on(&mut self, most: usize) -> io::Result<()> {
-        if self.json.size() > most { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
+    fn hand_on(&mut self, max_bytes: usize) -> io::Result<()> {
+        if self.json.size() > max_bytes { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
     }
 
     fn name_process(&mut self, title: &str) -> io::Result<()> {

@@ -255,14 +255,14 @@ fn pieces_are_drawn_as_the_model_is() {
         KnownPositions::Sample(&mesh.positions[..9]),
         KnownPositions::Unknown,
     ];
-    for (number, known) in orders.into_iter().enumerate() {
+    for (number, positions_known) in orders.into_iter().enumerate() {
         let mut bounds = None;
         let mut readings = 0;
         let picture = loop {
             readings += 1;
             let options = options(2);
             let drawing = MeshDrawing::new(&options, Axes::OBJ, bounds).unwrap();
-            drawing.start(known).unwrap();
+            drawing.begin(positions_known).unwrap();
             for (number, positions) in mesh.positions.chunks(999).enumerate() {
                 let first_face = 333 * number as u64;
                 let faces = PieceFaces::Triangles;

@@ -187,28 +187,28 @@ impl Waiting<'_> {
 
 /// The progress of the work; updated by its threads.
 struct Meter {
-    done: AtomicU64,
+    finished: AtomicU64,
     /// [`Meter::UNKNOWN`] if it is not known.
     total: AtomicU64,
 }
 
 impl Default for Meter {
     fn default() -> Meter {
-        Meter { done: AtomicU64::new(Meter::UNKNOWN), total: AtomicU64::new(Meter::UNKNOWN) }
+        Meter { finished: AtomicU64::new(Meter::UNKNOWN), total: AtomicU64::new(Meter::UNKNOWN) }
     }
 }
 
 impl Meter {
     const UNKNOWN: u64 = u64::MAX;
 
-    fn set(&self, done: u64, total: Option<u64>) {
+    fn set(&self, finished: u64, total: Option<u64>) {
         self.total.store(total.unwrap_or(Meter::UNKNOWN), Ordering::Relaxed);
-        self.done.store(done, Ordering::Relaxed);
+        self.finished.store(finished, Ordering::Relaxed);
     }
 
     /// The latest values; `None` if there are none.
     fn get(&self) -> Option<(u64, Option<u64>)> {
-        Some((Meter::known(&self.done)?, Meter::known(&self.total)))
+        Some((Meter::known(&self.finished)?, Meter::known(&self.total)))
     }
 
     fn known(value: &AtomicU64) -> Option<u64> {

@@ -34,7 +34,7 @@ pub(crate) struct NativeProfile {
 struct Open {
     sampler: Option<Sampler>,
     /// The report of all jobs, without their phases and warnings.
-    done: Report,
+    report: Report,
 }
 
 /// The results.
@@ -168,7 +168,7 @@ pub(crate) fn note(py: Python<'_>, report: &Report) -> PyResult<()> {
     if let Some(profile) = current(py)?
         && let Some(open) = &mut *profile.get().open()
     {
-        open.done.extend(Report { warnings: Warnings::default(), phases: Vec::new(), ..report.clone() });
+        open.report.extend(Report { warnings: Warnings::default(), phases: Vec::new(), ..report.clone() });
     }
     Ok(())
 }
@@ -179,9 +179,9 @@ fn current(py: Python<'_>) -> PyResult<Option<Bound<'_, NativeProfile>>> {
 }
 
 impl Ended {
-    fn from_recording(recording: Recording, done: &Report) -> Ended {
+    fn from_recording(recording: Recording, report: &Report) -> Ended {
         let ceilings = measure::kept_for(&recording);
-        let verdict = Verdict::from_recording(&recording, &done.facts(), ceilings.as_ref());
+        let verdict = Verdict::from_recording(&recording, &report.facts(), ceilings.as_ref());
         Ended { recording, verdict, ceilings }
     }
 }

@@ -62,12 +62,12 @@ pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult
 }
 
 /// The contents of a scene for a renderer.
-fn render<'py>(py: Python<'py>, found: &RenderInventory) -> PyResult<Bound<'py, PyDict>> {
+fn render<'py>(py: Python<'py>, inventory: &RenderInventory) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
-    for (name, count) in found.contents.by_name() {
+    for (name, count) in inventory.contents.by_name() {
         fields.set_item(name, count)?;
     }
-    for (name, counts) in [("classes", &found.classes), ("directives", &found.directives)] {
+    for (name, counts) in [("classes", &inventory.classes), ("directives", &inventory.directives)] {
         let by_name = PyDict::new(py);
         for (name, count) in counts {
             by_name.set_item(name, count)?;
@@ -75,10 +75,10 @@ fn render<'py>(py: Python<'py>, found: &RenderInventory) -> PyResult<Bound<'py, 
         fields.set_item(name, by_name)?;
     }
     let summary = |files: &FileSummary| (files.kind, files.count, files.missing, files.bytes, files.plain_bytes);
-    fields.set_item("files", found.files.iter().map(summary).collect::<Vec<_>>())?;
-    fields.set_item("texture_files", &found.texture_files)?;
-    fields.set_item("missing_textures", &found.missing_textures)?;
-    fields.set_item("outside_textures", &found.outside_textures)?;
+    fields.set_item("files", inventory.files.iter().map(summary).collect::<Vec<_>>())?;
+    fields.set_item("texture_files", &inventory.texture_files)?;
+    fields.set_item("missing_textures", &inventory.missing_textures)?;
+    fields.set_item("outside_textures", &inventory.outside_textures)?;
     Ok(fields)
 }
 

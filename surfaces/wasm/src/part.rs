@@ -236,8 +236,8 @@ mod tests {
         joined_shapes
     }
 
-    fn sum<const N: usize>(counts: &[[usize; N]], end: usize, own: [usize; N]) -> [usize; N] {
-        counts[..end].iter().fold(own, |sum, counts| std::array::from_fn(|at| sum[at] + counts[at]))
+    fn sum<const N: usize>(counts: &[[usize; N]], end: usize, start: [usize; N]) -> [usize; N] {
+        counts[..end].iter().fold(start, |sum, counts| std::array::from_fn(|at| sum[at] + counts[at]))
     }
 
     fn line<const N: usize>(counts: &[[usize; N]], end: usize) -> String {

@@ -206,18 +206,20 @@ impl Shape {
             let offset = |element: usize| elements.offsets.get(element).map_or(0, |&offset| offset as usize);
             offset(self.elements.start)..offset(self.elements.end)
         };
-        let (indices, own) = match self.kind {
+        let (indices, corners_of_shape) = match self.kind {
             ShapeKind::Faces => (&mesh.faces.corner_positions, of_elements(&mesh.faces)),
             ShapeKind::Lines => (&mesh.lines.corner_positions, of_elements(&mesh.lines)),
             ShapeKind::Points => (&mesh.points, self.elements.clone()),
         };
         let has_color = |&vertex: &u32| mesh.colors.get(vertex as usize).is_some_and(|[red, ..]| !red.is_nan());
-        self.has_colors = !mesh.colors.is_empty() && indices[own.clone()].iter().any(has_color);
+        self.has_colors = !mesh.colors.is_empty() && indices[corners_of_shape.clone()].iter().any(has_color);
         self.has_normals = self.kind == ShapeKind::Faces;
         self.has_uvs = self.kind == ShapeKind::Faces
             && !mesh.uvs.is_empty()
             && match mesh.uv_domain {
-                Domain::Indexed => mesh.faces.corner_uvs.get(own).is_some_and(|uvs| uvs.iter().any(|&uv| uv != NONE)),
+                Domain::Indexed => {
+                    mesh.faces.corner_uvs.get(corners_of_shape).is_some_and(|uvs| uvs.iter().any(|&uv| uv != NONE))
+                }
                 _ => true,
             };
     }
@@ -372,14 +374,14 @@ impl Block {
             *slot = value(&mesh.positions, vertices(corner));
         }
         let triangles = normals.as_chunks_mut::<3>().0.iter_mut().zip(positions.as_chunks::<3>().0);
-        for (triangle, (slots, found)) in triangles.enumerate().take(faces.len()) {
+        for (triangle, (slots, triangle_corners)) in triangles.enumerate().take(faces.len()) {
             let corner_normals = [0, 1, 2].map(|at| {
                 let at = 3 * triangle + at;
                 mesh.normals.get(index(&mesh.faces.corner_normals, mesh.normal_domain, at, &corners[at]) as usize)
             });
             *slots = match corner_normals {
                 [Some(&a), Some(&b), Some(&c)] => [a, b, c],
-                _ => [normal(*found); 3],
+                _ => [normal(*triangle_corners); 3],
             };
         }
         if !mesh.uvs.is_empty() {

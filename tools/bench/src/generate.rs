@@ -313,10 +313,10 @@ impl Text {
     }
 
     /// At least `least` digits.
-    fn digits(&mut self, mut value: u64, least: usize) {
+    fn digits(&mut self, mut value: u64, min_digits: usize) {
         let mut buffer = [b'0'; 20];
         let mut start = buffer.len();
-        while value > 0 || buffer.len() - start < least {
+        while value > 0 || buffer.len() - start < min_digits {
             start -= 1;
             buffer[start] = b'0' + (value % 10) as u8;
             value /= 10;

@@ -21,9 +21,9 @@ pub fn main(name: &str, run: impl FnOnce(&[&str]) -> Result<(), Failure>) -> Exi
 
 /// Limits polyhaul to the instruction set that the environment names, to show on one machine how fast others are.
 fn cap_level() -> Result<(), Failure> {
-    let Ok(wanted) = std::env::var("POLYHAUL_BENCH_LEVEL") else { return Ok(()) };
-    let level = Level::all().find(|level| format!("{level:?}").eq_ignore_ascii_case(&wanted));
-    level.ok_or_else(|| format!("this CPU has no level {wanted}"))?.cap();
+    let Ok(level_name) = std::env::var("POLYHAUL_BENCH_LEVEL") else { return Ok(()) };
+    let level = Level::all().find(|level| format!("{level:?}").eq_ignore_ascii_case(&level_name));
+    level.ok_or_else(|| format!("this CPU has no level {level_name}"))?.cap();
     Ok(())
 }
 

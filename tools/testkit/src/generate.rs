@@ -394,10 +394,10 @@ impl Text<'_> {
         self.counts[stream] += 1;
     }
 
-    fn element(&mut self, keyword: &str, least: usize) {
+    fn element(&mut self, keyword: &str, min_corners: usize) {
         self.keyword(keyword);
         let long = self.random.once_in(15);
-        let corners = least + self.random.below(if long { 90 } else { 3 });
+        let corners = min_corners + self.random.below(if long { 90 } else { 3 });
         let mixed = self.random.once_in(12);
         let mut form = self.random.below(4);
         for corner in 0..corners {

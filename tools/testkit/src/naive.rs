@@ -253,11 +253,11 @@ impl Naive {
         Some(())
     }
 
-    fn element(&mut self, kind: usize, least: usize, line: &[u8]) -> Option<()> {
+    fn element(&mut self, kind: usize, min_corners: usize, line: &[u8]) -> Option<()> {
         let totals = self.totals();
         let corners = values(line).into_iter().map(|word| corner(word, totals));
         let corners = corners.collect::<Option<Vec<_>>>()?;
-        if corners.len() < least {
+        if corners.len() < min_corners {
             return None;
         }
         let attributes = self.now.clone();

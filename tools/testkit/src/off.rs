@@ -7,13 +7,13 @@ use crate::random::Random;
 ///
 /// Reading it succeeds, possibly with warnings about faces without corners, and about colors of faces. The same
 /// generator yields the same bytes everywhere.
-pub fn random(random: &mut Random, most: usize) -> Vec<u8> {
+pub fn random(random: &mut Random, max_bytes: usize) -> Vec<u8> {
     let end: &str = random.pick::<&str>(&["\n", "\n", "\r\n", "\r"]);
     let mut text = OffText { out: String::new(), end, random };
     let keyword =
         *text.random.pick(&["OFF", "OFF", "COFF", "NOFF", "CNOFF", "STOFF", "STCNOFF", "NCOFF", "NCSTOFF", ""]);
-    let vertices = text.random.below(most + 1);
-    let faces = text.random.below(most + 1);
+    let vertices = text.random.below(max_bytes + 1);
+    let faces = text.random.below(max_bytes + 1);
     text.header(keyword, vertices, faces);
     let has_bytes = text.random.once_in(2);
     for _ in 0..vertices {

@@ -150,7 +150,7 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     let mut rows: Vec<_> =
         Phase::ALL.into_iter().map(|phase| (phase, totals.total(phase))).filter(|(_, ns)| *ns > 0).collect();
     rows.sort_by_key(|(phase, ns)| (std::cmp::Reverse(*ns), *phase));
-    let Some(most) = rows.first().map(|(_, ns)| *ns) else {
+    let Some(max_ns) = rows.first().map(|(_, ns)| *ns) else {
         return "<p class=soft>No phases were recorded.</p>".into();
     };
     let mut out = String::from(
@@ -160,7 +160,7 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     for (phase, ns) in rows {
         let index = phase as usize;
         let name = phase_words(phase);
-        let width = 100.0 * ns as f64 / most as f64;
+        let width = 100.0 * ns as f64 / max_ns as f64;
         let part = escaped(&share(ns as f64 / total_ns as f64));
         let moved: u64 =
             job.recording.files.iter().filter(|file| file.phase == phase).map(|file| file.calls.bytes).sum();
@@ -280,8 +280,12 @@ fn size_range(size: u64) -> String {
     }
 }
 
-fn range(least: u64, largest: u64) -> String {
-    if least == largest { size_class(least) } else { format!("{} – {}", size_class(least), size_class(largest)) }
+fn range(smallest: u64, largest: u64) -> String {
+    if smallest == largest {
+        size_class(smallest)
+    } else {
+        format!("{} – {}", size_class(smallest), size_class(largest))
+    }
 }
 
 /// The best rates of the machine, if known.

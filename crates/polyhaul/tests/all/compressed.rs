@@ -98,11 +98,11 @@ fn other_tools_read_it_and_theirs_is_read() {
         // The tools are called as their formats are.
         let name = &codec.to_string();
         let packed = converted(&plain, Some(codec), run(2, None));
-        let Some(found) = tool(name, &["-d", "-c", "-q"], &packed) else {
+        let Some(unpacked) = tool(name, &["-d", "-c", "-q"], &packed) else {
             let _ = writeln!(std::io::stderr(), "SKIPPED: {name} is not installed");
             continue;
         };
-        assert!(found == plain, "{name} -d");
+        assert!(unpacked == plain, "{name} -d");
         for level in ["-1", "-9"] {
             let theirs = tool(name, &["-c", "-q", level], &plain).unwrap();
             assert!(converted(&theirs, None, run(2, None)) == plain, "{name} {level}");

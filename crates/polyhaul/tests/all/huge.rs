@@ -98,10 +98,10 @@ fn rows_past_4_gib_are_read() {
         Values::F32(values) => (values.len() as u64, values[values.len() - 2], values[values.len() - 1]),
         _ => (0, 0.0, 0.0),
     };
-    for (form, one) in [("binary_little_endian", 1f32.to_le_bytes()), ("binary_big_endian", 1f32.to_be_bytes())] {
+    for (form, one_bytes) in [("binary_little_endian", 1f32.to_le_bytes()), ("binary_big_endian", 1f32.to_be_bytes())] {
         let head = ply(form, rows, "float b");
         let size = head.len() as u64 + 4 * rows;
-        let path = sparse(&folder, "a.ply", &head, size, &one);
+        let path = sparse(&folder, "a.ply", &head, size, &one_bytes);
         let loaded = Reader::new(path).tables().unwrap();
         assert_eq!(last(&loaded.value.tables[0].columns[0].values), (rows, 0.0, 1.0), "{form}");
     }

@@ -136,14 +136,14 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 #[test]
 fn files_have_the_same_faces_and_the_same_errors() {
-    for (folder, least) in [("stl", 10), ("ply", 5), ("obj", 10)] {
+    for (folder, min_files) in [("stl", 10), ("ply", 5), ("obj", 10)] {
         let is_done = |path: &PathBuf| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             check(&std::fs::read(path).unwrap(), &name)
         };
         let is_small = |path: &&PathBuf| path.metadata().unwrap().len() < 100_000;
         let streamed_count = files(folder).iter().filter(is_small).filter(|path| is_done(path)).count();
-        assert!(streamed_count >= least, "{folder}: {streamed_count}");
+        assert!(streamed_count >= min_files, "{folder}: {streamed_count}");
     }
 }
 

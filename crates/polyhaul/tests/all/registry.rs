@@ -12,7 +12,7 @@ fn every_format_has_a_fuzz_target() {
         let Some((_, target, _)) = fuzz::TARGETS.iter().find(|(format, ..)| format == name) else {
             panic!("{name} has no row in the targets of the test kit");
         };
-        let fuzz = corpus::root().join("../fuzz");
+        let fuzz = corpus::root().join("../tools/fuzz");
         for file in [format!("fuzz_targets/{target}.rs"), format!("dictionaries/{target}.dict")] {
             assert!(fuzz.join(&file).exists(), "{file}");
         }

@@ -56,14 +56,15 @@ fn every_degree_and_version_has_the_same_bytes() {
         let comments = ["by a test".to_owned()];
         let encoding = if degree == 1 { PlyEncoding::BigEndian } else { PlyEncoding::LittleEndian };
         let from = written(&folder, &[table], [&comments, &infos], encoding);
-        for (version, most) in [(2, 4), (3, 4), (3, 1), (4, 2), (4, 0)] {
+        for (version, max_degree) in [(2, 4), (3, 4), (3, 1), (4, 2), (4, 0)] {
             for threads in [1, 3] {
                 let run = RunOptions::default().with_threads(Some(threads));
                 let read = ReadOptions::default().with_run(run.clone());
                 let mut write = WriteOptions::default().with_run(run);
-                (write.splats.spz_version, write.splats.sh_degree) = (version, most);
+                write.splats.spz_version = version;
+                write.splats.sh_degree = max_degree;
                 for name in NAMES {
-                    assert!(same(&folder, &from, name, &read, &write), "{name} {degree} {version} {most}");
+                    assert!(same(&folder, &from, name, &read, &write), "{name} {degree} {version} {max_degree}");
                 }
             }
         }

@@ -115,9 +115,9 @@ fn one_changed_byte_breaks_nothing() {
         mutate::bytes_at(&picture.bytes, places, |at, byte, bytes| {
             let what = || format!("{} with {byte:#04x} at {at}", picture.name);
             let memory = Input::Memory(bytes.to_vec(), name.clone());
-            let (found, used) = measure(|| image(memory, &options(1)));
+            let (decoded, used) = measure(|| image(memory, &options(1)));
             assert!(used.peak_bytes <= max_bytes, "{}: {} KiB", what(), used.peak_bytes >> 10);
-            match found {
+            match decoded {
                 Ok(image) => assert_eq!(image.sample_count(), Some(image.samples.len()), "{}", what()),
                 Err(error) => {
                     let is_fault = matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory);

@@ -145,13 +145,13 @@ fn even_scenes_stay_within_the_limit() {
         let large = quads(420_000);
         for threads in [1, 2, 7] {
             for memory_limit in [64 * MIB, 8 * MIB, MIB, 1] {
-                let (one, small_bytes) =
+                let (small_run, small_bytes) =
                     complaints.check("quads", &small, threads, memory_limit, &WriteOptions::default());
-                let (two, large_bytes) =
+                let (large_run, large_bytes) =
                     complaints.check("quads", &large, threads, memory_limit, &WriteOptions::default());
                 assert!(small_bytes > 25_000_000 && large_bytes > 50_000_000, "{small_bytes} {large_bytes}");
-                if two.count.abs_diff(one.count) > 20 {
-                    complaints.0.push(format!("{threads} threads, {memory_limit} bytes: {one:?}, {two:?}"));
+                if large_run.count.abs_diff(small_run.count) > 20 {
+                    complaints.0.push(format!("{threads} threads, {memory_limit} bytes: {small_run:?}, {large_run:?}"));
                 }
             }
         }

@@ -113,20 +113,20 @@ fn letters(count: usize) -> Vec<u8> {
 struct Host {
     bytes: Vec<u8>,
     at: usize,
-    most: usize,
+    max_read: usize,
     phase: Option<Phase>,
 }
 
 impl Host {
-    fn new(bytes: Vec<u8>, most: usize) -> Host {
-        Host { bytes, at: 0, most, phase: None }
+    fn new(bytes: Vec<u8>, max_read: usize) -> Host {
+        Host { bytes, at: 0, max_read, phase: None }
     }
 }
 
 impl Read for Host {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let _span = self.phase.map(trace::span);
-        let count = out.len().min(self.most).min(self.bytes.len() - self.at);
+        let count = out.len().min(self.max_read).min(self.bytes.len() - self.at);
         out[..count].copy_from_slice(&self.bytes[self.at..][..count]);
         self.at += count;
         Ok(count)

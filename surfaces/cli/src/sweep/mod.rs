@@ -49,16 +49,16 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
     let hold = session.signals().hold();
     let swept_asset = hold.as_ref().map_err(Clone::clone).and_then(|_| swept(session, args, chart, &mut report));
     match swept_asset {
-        Ok(found) => {
-            if !session.everywhere.json && !console::result(&text(&found)) {
+        Ok(results) => {
+            if !session.everywhere.json && !console::result(&text(&results)) {
                 return FAILED;
             }
             session.show_work(&report);
-            let interrupted = found.sweep.is_interrupted.then(Error::cancelled);
-            let unwritten = write(&found.sweep, args, chart).inspect_err(|error| session.show_error(error));
+            let interrupted = results.sweep.is_interrupted.then(Error::cancelled);
+            let unwritten = write(&results.sweep, args, chart).inspect_err(|error| session.show_error(error));
             let error = unwritten.err().or(interrupted);
             let outcome = (session.exit_code(error.as_ref()), error.as_ref());
-            session.finish_with("sweep", Some(SweepDetails::new(&found)), &report, None, outcome, JsonTo::Stdout)
+            session.finish_with("sweep", Some(SweepDetails::new(&results)), &report, None, outcome, JsonTo::Stdout)
         }
         Err(error) => session.fail("sweep", &error, JsonTo::Stdout),
     }
@@ -247,13 +247,13 @@ fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
 }
 
 /// The text for people.
-fn text(found: &SweepFound) -> String {
-    let mut text = table::table(&found.sweep);
-    if let Some((folder, bytes, _)) = found.cache.as_ref().filter(|cache| cache.1 > 0) {
+fn text(results: &SweepFound) -> String {
+    let mut text = table::table(&results.sweep);
+    if let Some((folder, bytes, _)) = results.cache.as_ref().filter(|cache| cache.1 > 0) {
         let folder = human::safe(&folder.display().to_string());
         text += &format!("compressed copies use {} in {folder}; use --forget to delete them\n", human::bytes(*bytes));
     }
-    if !found.has_ceilings {
+    if !results.has_ceilings {
         text += "run `polyhaul limits` once to get predictions next to measured times\n";
     }
     text
@@ -336,8 +336,8 @@ struct CacheRow {
 }
 
 impl SweepDetails {
-    fn new(found: &SweepFound) -> SweepDetails {
-        let sweep = &found.sweep;
+    fn new(results: &SweepFound) -> SweepDetails {
+        let sweep = &results.sweep;
         let name = |stored: usize| sweep.stored.get(stored).map_or(String::new(), |stored| stored.name.clone());
         let cell = |cell: &polyhaul::report::Cell| {
             let (device, bytes_per_second) = match cell.device {
@@ -374,7 +374,7 @@ impl SweepDetails {
             bytes: stored.bytes,
             plain_bytes: stored.plain_bytes,
         };
-        let cache = found.cache.as_ref().map(|(folder, bytes, made)| CacheRow {
+        let cache = results.cache.as_ref().map(|(folder, bytes, made)| CacheRow {
             folder: folder.display().to_string(),
             bytes: *bytes,
             made: *made,
@@ -382,7 +382,7 @@ impl SweepDetails {
         let threads = sweep.threads();
         SweepDetails {
             asset: sweep.asset.clone(),
-            files: found.file_count,
+            files: results.file_count,
             stored: stored.map(row).collect(),
             cells: sweep.cells.iter().map(cell).collect(),
             interrupted: sweep.is_interrupted,

@@ -211,8 +211,8 @@ fn waits(locks: &Locked) -> String {
     text
 }
 
-fn many(count: u64, one: &str, several: &str) -> String {
-    format!("{} {}", human::count(count), if count == 1 { one } else { several })
+fn many(count: u64, singular: &str, plural: &str) -> String {
+    format!("{} {}", human::count(count), if count == 1 { singular } else { plural })
 }
 
 #[cfg(test)]

@@ -24,13 +24,13 @@ fn folder(test: &str) -> (Folder, String, String) {
 
 /// The files below a folder, by their paths in it.
 fn files(folder: &str) -> Vec<String> {
-    fn list(folder: &Path, below: &str, found: &mut Vec<String>) {
+    fn list(folder: &Path, below: &str, names: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap()) {
             let name = format!("{below}{}", entry.file_name().to_str().unwrap());
             if entry.path().is_dir() {
-                list(&entry.path(), &format!("{name}/"), found);
+                list(&entry.path(), &format!("{name}/"), names);
             } else {
-                found.push(name);
+                names.push(name);
             }
         }
     }

@@ -323,14 +323,14 @@ fn what_was_measured_before_a_signal_is_kept() {
     let lines = std::fs::read_to_string(&csv).unwrap();
     assert!(lines.lines().count() == 23 && lines.contains(",,,,,\"skipped: interrupted\""), "{lines}");
     assert!(std::fs::read_to_string(&svg).unwrap().contains("a.obj (interrupted: "));
-    let (found, code) = patient(|wait| {
+    let (json, code) = patient(|wait| {
         let output = signalled(&cache, &["sweep", &main, "--json"], "-TERM", wait);
         let json: Value = serde_json::from_slice(&output.stdout).ok()?;
         json["cells"].is_array().then_some((json, output.status.code()))
     });
-    assert_eq!((code, &found["interrupted"], &found["error"]["kind"]), (Some(143), &json!(true), &json!("cancelled")));
+    assert_eq!((code, &json["interrupted"], &json["error"]["kind"]), (Some(143), &json!(true), &json!("cancelled")));
     // The slow rates come first.
-    assert!(found["cells"][0]["median_seconds"].as_f64() > Some(0.05), "{found}");
+    assert!(json["cells"][0]["median_seconds"].as_f64() > Some(0.05), "{json}");
 }
 
 #[test]

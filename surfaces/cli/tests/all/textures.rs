@@ -3,8 +3,8 @@
 use crate::common::{Folder, run};
 
 /// A TGA of two gray pixels.
-fn tga(one: u8, other: u8) -> [u8; 20] {
-    [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, one, other]
+fn tga(first: u8, second: u8) -> [u8; 20] {
+    [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, first, second]
 }
 
 /// A folder with some images below `in`.

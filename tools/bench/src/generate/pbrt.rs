@@ -125,6 +125,6 @@ fn numbers(text: &mut Text, values: impl IntoIterator<Item = f64>) {
 }
 
 /// A number from -`most` to `most`.
-fn random(index: u32, at: u32, most: f64) -> f64 {
-    most * f64::from(hash(index, at, 7) as i32) / f64::from(i32::MAX)
+fn random(index: u32, at: u32, max: f64) -> f64 {
+    max * f64::from(hash(index, at, 7) as i32) / f64::from(i32::MAX)
 }

@@ -68,10 +68,10 @@ impl Record {
     }
 }
 
-fn contender<'a>(name: &'static str, wanted: &[u8], write: Writer<'a>) -> Contender<'a> {
+fn contender<'a>(name: &'static str, expected: &[u8], write: Writer<'a>) -> Contender<'a> {
     let mut out = vec![1; ROOM_BYTES * RECORDS];
     let length = write(&mut out);
-    let agrees = Some(out[..length] == *wanted);
+    let agrees = Some(out[..length] == *expected);
     Contender { name, agrees, run: Box::new(move || _ = black_box(write(black_box(&mut out)))) }
 }
 

@@ -68,8 +68,8 @@ pub fn convert(data: &[u8], _: Effort) {
     let target = Input::Memory(out.take(), format!("out.{}", pair.to));
     let Pair { from, to, .. } = pair;
     match polyhaul::diff(source(), target, &read, 0.0) {
-        Ok(found) => {
-            let wrong = pair.faults(source(), &read, &found.differences, &report);
+        Ok(comparison) => {
+            let wrong = pair.faults(source(), &read, &comparison.differences, &report);
             assert!(wrong.is_empty(), "{from} to {to}: {wrong:?}");
         }
         Err(error) => {

@@ -111,12 +111,12 @@ pub fn off(data: &[u8], effort: Effort) {
             format!("{meshes:?} {:?}", scene.objects)
         };
         assert_eq!(plain(&back.value), plain(scene));
-        for (found, expected) in back.value.meshes.iter().zip(&scene.meshes) {
-            assert_eq!(found.colors.len(), expected.colors.len());
-            let channels = found.colors.as_flattened().iter().zip(expected.colors.as_flattened());
+        for (mesh_read, expected) in back.value.meshes.iter().zip(&scene.meshes) {
+            assert_eq!(mesh_read.colors.len(), expected.colors.len());
+            let channels = mesh_read.colors.as_flattened().iter().zip(expected.colors.as_flattened());
             let step = if float_colors { 0.0 } else { 0.503 / 255.0 };
-            for (found, expected) in channels.filter(|(_, expected)| !expected.is_nan()) {
-                assert!((found - expected.clamp(0.0, 1.0)).abs() <= step, "{found} {expected} {float_colors}");
+            for (actual, expected) in channels.filter(|(_, expected)| !expected.is_nan()) {
+                assert!((actual - expected.clamp(0.0, 1.0)).abs() <= step, "{actual} {expected} {float_colors}");
             }
         }
     }

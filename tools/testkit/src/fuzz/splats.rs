@@ -52,7 +52,7 @@ fn survive(mut trial: Trial<'_>, options: &ReadOptions, formats: &[Format]) {
         let splats = Splats::from_mesh(&scene.meshes[0]).expect("splats are read");
         (splats.len(), splats.degree())
     };
-    let (own, degree) = count(scene);
+    let (own_count, degree) = count(scene);
     if !trial.draws(RETURN_SHARE) {
         return;
     }
@@ -64,7 +64,7 @@ fn survive(mut trial: Trial<'_>, options: &ReadOptions, formats: &[Format]) {
         assert_eq!(broken_rule(&back), None);
         let max_degree = if to == Format::CompressedPly { 3 } else { 4 };
         // Empty files have no columns.
-        let degree = if own == 0 { count(&back).1 } else { degree.min(max_degree) };
-        assert_eq!(count(&back), (own, degree));
+        let degree = if own_count == 0 { count(&back).1 } else { degree.min(max_degree) };
+        assert_eq!(count(&back), (own_count, degree));
     }
 }

@@ -209,9 +209,9 @@ impl Writer<'_> {
     }
 
     /// Small sizes are as likely as large ones.
-    fn random_size(&mut self, most: usize) -> u64 {
+    fn random_size(&mut self, max_size: usize) -> u64 {
         let scale = self.random.below(4);
-        self.random.below((most >> scale) + 1) as u64
+        self.random.below((max_size >> scale) + 1) as u64
     }
 
     /// A mesh in a separate file; one in three is compressed.

@@ -17,28 +17,28 @@ fn round(spec: &Spec) -> (Folder, Made, NaiveContents) {
     (folder, made, scene)
 }
 
-fn check(made: &Made, found: &NaiveContents) {
+fn check(made: &Made, contents: &NaiveContents) {
     let text = |counts: &BTreeMap<&'static str, u64>| format!("{counts:?}");
-    assert_eq!(text(&made.counts.directives), format!("{:?}", found.directives));
-    assert_eq!(text(&made.counts.shapes), format!("{:?}", found.shapes));
+    assert_eq!(text(&made.counts.directives), format!("{:?}", contents.directives));
+    assert_eq!(text(&made.counts.shapes), format!("{:?}", contents.shapes));
     let counts = &made.counts;
-    assert_eq!(counts.positions, found.positions);
-    assert_eq!(counts.unique_triangles, found.unique_triangles);
-    assert_eq!(counts.instanced_triangles, found.instanced_triangles);
-    assert_eq!(counts.curve_points, found.curve_points);
-    assert_eq!(counts.texture_files, found.texture_files.len() as u64);
+    assert_eq!(counts.positions, contents.positions);
+    assert_eq!(counts.unique_triangles, contents.unique_triangles);
+    assert_eq!(counts.instanced_triangles, contents.instanced_triangles);
+    assert_eq!(counts.curve_points, contents.curve_points);
+    assert_eq!(counts.texture_files, contents.texture_files.len() as u64);
     let of_kind = |kind| made.files.iter().filter(move |file| file.kind == kind);
     let text: BTreeMap<String, u64> = of_kind(FileKind::Text).map(|file| (file.name.clone(), file.bytes)).collect();
-    assert_eq!(text, found.text_bytes);
-    assert!(of_kind(FileKind::Ply).map(|file| &file.name).eq(&found.ply_files));
+    assert_eq!(text, contents.text_bytes);
+    assert!(of_kind(FileKind::Ply).map(|file| &file.name).eq(&contents.ply_files));
 }
 
 #[test]
 fn counts_are_those_of_a_naive_reader() {
     for layout in [Layout::Imports, Layout::OneFile] {
         for codec in [None, Some(Codec::Gzip), Some(Codec::Zstd), Some(Codec::Lz4)] {
-            let (folder, made, found) = round(&Spec { layout, codec, ..spec() });
-            check(&made, &found);
+            let (folder, made, contents) = round(&Spec { layout, codec, ..spec() });
+            check(&made, &contents);
             for file in &made.files {
                 assert_eq!(std::fs::metadata(folder.join(&file.name)).unwrap().len(), file.disk_bytes, "{file:?}");
             }

@@ -270,19 +270,19 @@ fn saved(taking: Taking, name: &str) -> (polyhaul_testkit::hostile::Taken, Resul
 #[test]
 fn it_is_written_to_in_large_blocks() {
     for name in ["grid.obj", "grid.ply", "grid.obj.gz", "dot.tga"] {
-        let (all, report) = saved(Taking::All, name);
-        assert_eq!((report.unwrap(), all.flushes, all.closes), (all.bytes.len() as u64, 1, 1), "{name}");
-        let (_, whole) = all.blocks.split_last().unwrap();
-        assert!(whole.iter().all(|&block| block >= BLOCK_BYTES), "{name}: {:?}", all.blocks);
+        let (at_once, report) = saved(Taking::All, name);
+        assert_eq!((report.unwrap(), at_once.flushes, at_once.closes), (at_once.bytes.len() as u64, 1, 1), "{name}");
+        let (_, full_blocks) = at_once.blocks.split_last().unwrap();
+        assert!(full_blocks.iter().all(|&block| block >= BLOCK_BYTES), "{name}: {:?}", at_once.blocks);
         let (parts, report) = saved(Taking::AtMost(10_007), name);
-        assert!(report.is_ok() && parts.bytes == all.bytes, "{name}");
+        assert!(report.is_ok() && parts.bytes == at_once.bytes, "{name}");
     }
 }
 
 #[test]
 fn whatever_it_does_wrong_when_written_to_is_its_fault() {
-    let (all, _) = saved(Taking::All, "grid.obj");
-    let size = all.bytes.len();
+    let (whole, _) = saved(Taking::All, "grid.obj");
+    let size = whole.bytes.len();
     for at in [0, 1, BLOCK_BYTES, size / 2, size - 1] {
         let wrong = [Taking::FailsAt(at), Taking::NothingAt(at), Taking::ClaimsTooMuchAt(at), Taking::PanicsAt(at)];
         for taking in wrong.into_iter().chain([Taking::FailsToFlush, Taking::FailsToClose]) {

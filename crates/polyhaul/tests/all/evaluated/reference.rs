@@ -305,17 +305,17 @@ fn value_of(mesh: &Mesh, domain: Domain, stream: &[u32], face: usize, corner: us
 /// The line of a value: the first that is equal, so that -0 is 0 and not a number is nothing else.
 fn place(
     lines: &mut Vec<String>,
-    known: &mut HashMap<Vec<u32>, usize>,
+    numbers: &mut HashMap<Vec<u32>, usize>,
     value: &[f32],
     text: impl Fn() -> String,
 ) -> usize {
     let key: Vec<u32> = value.iter().map(|c| (c + 0.0).to_bits()).collect();
     let is_number = value.iter().all(|c| !c.is_nan());
-    if let Some(&line) = known.get(&key).filter(|_| is_number) {
+    if let Some(&line) = numbers.get(&key).filter(|_| is_number) {
         return line;
     }
     lines.push(text());
-    known.insert(key, lines.len() - 1);
+    numbers.insert(key, lines.len() - 1);
     lines.len() - 1
 }
 

@@ -39,8 +39,11 @@ fn pixels_are_those_of_another_decoder() {
             // This way of packing loses something, in each decoder its own.
             let far = if name.starts_with("dwa") { 2e-3 } else { 0.0 };
             let mut count = 0;
-            for (found, expected) in floats(&image).iter().zip(expected) {
-                assert!((found - expected).abs() <= far * expected.abs().max(1.0), "{name}: {found} and {expected}");
+            for (decoded, expected) in floats(&image).iter().zip(expected) {
+                assert!(
+                    (decoded - expected).abs() <= far * expected.abs().max(1.0),
+                    "{name}: {decoded} and {expected}"
+                );
                 count += 1;
             }
             assert_eq!(count, image.samples.len(), "{name}");

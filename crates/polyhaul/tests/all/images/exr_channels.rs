@@ -79,16 +79,16 @@ fn any_channels_are_read_and_come_back_as_they_were() {
         (vec![uints("B"), uints("G"), halves("R", 4), uints("id")], Channels::Rgb, &["B", "G", "id"]),
         (vec![halves("Y", 1), halves("Z", 2), halves("a.b.c", 3)], Channels::Gray, &["Z", "a.b.c"]),
     ];
-    for (channels, wanted, extra) in rows {
+    for (channels, expected, extra) in rows {
         let count = channels.len();
         let kinds = channels.iter().map(|channel| (channel.name.clone(), channel.kind)).collect::<Vec<_>>();
         let Loaded { value: image, report } = plain(&exr(&[ExrPart::new(7, 5, channels)]));
-        assert_eq!((image.channels, names(&image).as_slice()), (wanted, extra), "{kinds:?}");
+        assert_eq!((image.channels, names(&image).as_slice()), (expected, extra), "{kinds:?}");
         assert_eq!(counts(&report), []);
         // Names and types, too, are those of the file.
         let bytes = written_by_all("x.exr", &image, ImageWriteOptions::default());
-        let (told, _) = inspect::info(Input::Memory(bytes, "x.exr".into()), &ReadOptions::default()).unwrap();
-        let parts = told.image.unwrap().parts;
+        let (summary, _) = inspect::info(Input::Memory(bytes, "x.exr".into()), &ReadOptions::default()).unwrap();
+        let parts = summary.image.unwrap().parts;
         assert_eq!(parts[0].channels.len(), count);
         for (channel, (name, kind)) in parts[0].channels.iter().zip(kinds) {
             let kind = [ChannelType::U32, ChannelType::F16, ChannelType::F32][kind as usize];
@@ -245,18 +245,18 @@ fn luminance_and_chroma_are_colour() {
     {
         for kind in [HALF, FLOAT] {
             for size in [[40, 32], [41, 33], [1, 1]] {
-                let (bytes, wanted) = chroma(size, sampling, kind, window);
+                let (bytes, expected) = chroma(size, sampling, kind, window);
                 let Loaded { value: image, report } = read(&bytes, &ReadOptions::default()).unwrap();
                 assert_eq!((image.channels, image.extra.len(), counts(&report)), (Channels::Rgb, 0, vec![]));
                 let margin = if sampling == [1, 1] { 0 } else { 14 };
-                for (at, (found, wanted)) in floats_of(&image).iter().zip(&wanted).enumerate() {
+                for (at, (decoded, expected)) in floats_of(&image).iter().zip(&expected).enumerate() {
                     let x = at as i32 / 3 % size[0];
                     let y = at as i32 / 3 / size[0];
                     let is_inside = |at: i32, size: i32| (margin..size - margin).contains(&at);
                     let far = if is_inside(x, size[0]) && is_inside(y, size[1]) { 4e-3 } else { 0.5 };
                     assert!(
-                        (found - wanted).abs() < far,
-                        "{sampling:?} {window:?} {size:?} at {x}, {y}: {found} {wanted}"
+                        (decoded - expected).abs() < far,
+                        "{sampling:?} {window:?} {size:?} at {x}, {y}: {decoded} {expected}"
                     );
                 }
                 let again = written("x.exr", &image, ImageWriteOptions::default(), &RunOptions::default()).unwrap();
@@ -323,12 +323,14 @@ fn deep_parts_are_refused_or_passed() {
 
 #[test]
 fn smaller_levels_are_counted() {
-    for (mode, wanted) in [(0, vec![]), (1, vec![("left-out-levels", 4)]), (2, vec![("left-out-levels", 14)])] {
+    for (mode, expected_warnings) in
+        [(0, vec![]), (1, vec![("left-out-levels", 4)]), (2, vec![("left-out-levels", 14)])]
+    {
         for size in [3, 16, 64] {
             let mut part = ExrPart::new(19, 5, vec![halves("Y", 1), uints("id")]);
             part.tiles = Some([size, size, mode]);
             let Loaded { value: image, report } = plain(&exr(&[part]));
-            assert_eq!(counts(&report), wanted, "{mode}");
+            assert_eq!(counts(&report), expected_warnings, "{mode}");
             assert!(again(&image) == image);
             assert_eq!(floats_of(&image)[19 + 3], (3 + 7 + 31) as f32 / 8.0);
         }

@@ -40,13 +40,13 @@ fn files_are_read_however_they_are_stored() {
 fn rows_may_start_at_any_corner() {
     let pixels = [[128, 0, 0, 129], [0, 128, 0, 129], [0, 0, 128, 129], [64, 64, 64, 129]].concat();
     let [red, green, blue, gray] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5; 3]];
-    for (size, wanted) in [
+    for (size, expected) in [
         ("-Y 2 +X 2", [red, green, blue, gray]),
         ("+Y 2 +X 2", [blue, gray, red, green]),
         ("-Y 2 -X 2", [green, red, gray, blue]),
         ("+Y 2 -X 2", [gray, blue, green, red]),
     ] {
-        assert_eq!(load(with(size, &pixels)).unwrap(), image(2, 2, wanted.concat()), "{size}");
+        assert_eq!(load(with(size, &pixels)).unwrap(), image(2, 2, expected.concat()), "{size}");
     }
 }
 

@@ -208,12 +208,12 @@ fn what_is_written_is_nearly_read_again() {
         // Sides of whole blocks, of parts of them, and of one pixel.
         for (width, height) in [(64, 48), (61, 47), (1, 1), (1, 300), (300, 1)] {
             let image = smooth(channels, width, height);
-            for (quality, most) in [(100, 4), (95, 6), (90, 8), (75, 24)] {
+            for (quality, max_difference) in [(100, 4), (95, 6), (90, 8), (75, 24)] {
                 let bytes = written_by_all("x.jpg", &image, with_quality(quality));
-                let (found, counts) = load_warned("x.jpg", bytes, &threads(1, None)).unwrap();
-                let far = difference(&image, &found);
-                assert!(far <= most, "{channels:?} {width} x {height} at {quality}: {far}");
-                assert_eq!((counts, found.color_space), (vec![], image.color_space));
+                let (decoded, counts) = load_warned("x.jpg", bytes, &threads(1, None)).unwrap();
+                let far = difference(&image, &decoded);
+                assert!(far <= max_difference, "{channels:?} {width} x {height} at {quality}: {far}");
+                assert_eq!((counts, decoded.color_space), (vec![], image.color_space));
             }
         }
     }
@@ -271,10 +271,10 @@ fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     };
     let alpha = Samples::U8([200, 100, 50, 0].repeat(64).into());
     let image = Image { width: 8, height: 8, channels: Channels::Rgba, samples: alpha, ..Image::default() };
-    let (found, counts) = saved(&image);
-    assert_eq!((found.channels, counts), (Channels::Rgb, vec![("changed-samples", 64), ("left-out-alpha", 1)]));
+    let (decoded, counts) = saved(&image);
+    assert_eq!((decoded.channels, counts), (Channels::Rgb, vec![("changed-samples", 64), ("left-out-alpha", 1)]));
     assert!(
-        bytes_of(&found)
+        bytes_of(&decoded)
             .chunks_exact(3)
             .all(|pixel| pixel.iter().zip([200, 100, 50]).all(|(decoded, expected)| decoded.abs_diff(expected) < 4))
     );
@@ -284,17 +284,17 @@ fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     // Light becomes sRGB, and what is above 1 is cut.
     let light = Samples::F32([0.2140, 4.0, 0.0].repeat(64).into());
     let image = Image { width: 8, height: 8, samples: light, color_space: ColorSpace::Linear, ..Image::default() };
-    let (found, counts) = saved(&image);
+    let (decoded, counts) = saved(&image);
     assert!(
-        bytes_of(&found)
+        bytes_of(&decoded)
             .chunks_exact(3)
             .all(|pixel| pixel.iter().zip([127, 255, 0]).all(|(decoded, expected)| decoded.abs_diff(expected) < 6))
     );
     assert_eq!(counts, [("changed-samples", 64), ("cut-samples", 64)]);
     let wide = Samples::U16([0x8000].repeat(64).into());
     let image = Image { width: 8, height: 8, channels: Channels::Gray, samples: wide, ..Image::default() };
-    let (found, counts) = saved(&image);
-    assert_eq!(bytes_of(&found), [128; 64]);
+    let (decoded, counts) = saved(&image);
+    assert_eq!(bytes_of(&decoded), [128; 64]);
     // One warning covers all that JPEG changes.
     assert_eq!(counts, [("changed-samples", 64)]);
 }

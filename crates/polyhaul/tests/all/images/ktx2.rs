@@ -100,23 +100,23 @@ fn another_reader_sees_the_same() {
                 let header = other.header();
                 let basic = other.basic_dfd().unwrap();
                 let format = header.format.unwrap();
-                let (mut wanted, type_bytes) = ::ktx2::dfd::Basic::from_format(format).unwrap();
+                let (mut expected, type_bytes) = ::ktx2::dfd::Basic::from_format(format).unwrap();
                 assert_eq!(header.type_size, type_bytes, "{format:?}");
                 if premultiplied {
-                    wanted.flags = ::ktx2::dfd::DataFormatFlags::ALPHA_PREMULTIPLIED;
+                    expected.flags = ::ktx2::dfd::DataFormatFlags::ALPHA_PREMULTIPLIED;
                 }
                 // A format without a number for sRGB has that of linear, and says so in the descriptor alone.
-                if wanted.transfer_function == basic.transfer_function {
-                    assert_eq!(basic, &wanted, "{format:?}")
+                if expected.transfer_function == basic.transfer_function {
+                    assert_eq!(basic, &expected, "{format:?}")
                 } else {
                     assert_eq!(basic.transfer_function, Some(::ktx2::TransferFunction::SRGB), "{format:?}")
                 }
                 assert_eq!((header.pixel_width, header.pixel_height, header.pixel_depth), (9, 7, 0));
                 assert_eq!((header.layer_count, header.face_count, header.level_count), (3, 1, 4));
                 assert_eq!(other.writer(), Some("polyhaul\0"));
-                for (level, wanted) in other.levels().zip(&texture.levels) {
-                    assert_eq!(level.uncompressed_byte_length, wanted.len() as u64);
-                    assert!(header.supercompression_scheme.is_some() || wanted == level.data, "{format:?}");
+                for (level, expected) in other.levels().zip(&texture.levels) {
+                    assert_eq!(level.uncompressed_byte_length, expected.len() as u64);
+                    assert!(header.supercompression_scheme.is_some() || expected == level.data, "{format:?}");
                 }
             }
         }

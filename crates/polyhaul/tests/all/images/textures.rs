@@ -118,7 +118,7 @@ fn cubes_arrays_and_volumes_come_back() {
 /// One picture is read as an image: what stands beside it is told, by kind.
 #[test]
 fn pictures_that_an_image_drops_are_warnings() {
-    for (size, layers, faces, levels, wanted) in [
+    for (size, layers, faces, levels, expected) in [
         ([16, 16, 1], 1, 6, 5, vec![("left-out-faces", 5), ("left-out-levels", 4)]),
         ([16, 16, 1], 3, 6, 1, vec![("left-out-faces", 5), ("left-out-layers", 2)]),
         ([5, 9, 1], 4, 1, 4, vec![("left-out-layers", 3), ("left-out-levels", 3)]),
@@ -131,7 +131,7 @@ fn pictures_that_an_image_drops_are_warnings() {
             let bytes = written_texture(name, &whole, ImageWriteOptions::default(), &RunOptions::default()).unwrap();
             let (image, counts) = warned(name, &bytes);
             assert_eq!((image.width, image.height), (size[0], size[1]));
-            assert_eq!(counts, wanted, "{name}");
+            assert_eq!(counts, expected, "{name}");
             // As a texture nothing is dropped.
             let strict = ReadOptions::default().with_strict(true);
             assert!(polyhaul::Reader::new(Input::Memory(bytes, name.into())).options(&strict).texture().is_ok());
@@ -226,7 +226,7 @@ fn flipped_bits_are_errors_or_other_textures() {
                             assert_eq!(one.kind(), other.kind(), "{name} {at} {bit}: {one} {other}");
                             assert!(!matches!(one.kind(), ErrorKind::Internal | ErrorKind::Memory), "{one}");
                         }
-                        (one, other) => panic!("{name} {at} {bit}: {:?} {:?}", one.err(), other.err()),
+                        (first, second) => panic!("{name} {at} {bit}: {:?} {:?}", first.err(), second.err()),
                     }
                 }
             }

@@ -45,8 +45,8 @@ pub type Done = Option<(Vec<Difference>, Report)>;
 
 impl Tally {
     /// Counts a conversion, in which so much was wrong.
-    pub fn count(&mut self, done: &Done, faults: usize) {
-        *match done {
+    pub fn count(&mut self, converted: &Done, faults: usize) {
+        *match converted {
             None => &mut self.refused,
             _ if faults > 0 => &mut self.silent,
             Some((differences, report)) if differences.is_empty() && report.warnings.is_empty() => &mut self.exact,
@@ -87,7 +87,7 @@ pub fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Fold
         .convert(polyhaul::Writer::new(&target).options(&writing(to)))
         .ok()?;
     match polyhaul::diff(source(), Input::Path(target), &reading(), 0.0) {
-        Ok(found) => Some((found.differences, report)),
+        Ok(comparison) => Some((comparison.differences, report)),
         // What cannot be read as a scene may be a table still.
         Err(_) if polyhaul::diff(source(), source(), &reading(), 0.0).is_err() => None,
         Err(_) if polyhaul::Reader::new(source()).options(&reading()).scene().is_err() => None,

@@ -49,8 +49,8 @@ fn text_that_is_left_out_is_counted() {
     std::fs::write(folder.join("main.pbrt"), text).unwrap();
     std::fs::write(folder.join("a.pbrt"), "Shape \"sphere\"\n").unwrap();
     let options = crate::pbrt::support::lenient(ReadOptions::default());
-    let (found, _) = info(Input::Path(folder.join("main.pbrt")), &options).unwrap();
-    let text = found.render.unwrap().files.into_iter().find(|files| files.kind == "pbrt").unwrap();
+    let (inventory, _) = info(Input::Path(folder.join("main.pbrt")), &options).unwrap();
+    let text = inventory.render.unwrap().files.into_iter().find(|files| files.kind == "pbrt").unwrap();
     assert_eq!((text.count, text.missing), (2, 2));
 }
 
@@ -126,23 +126,23 @@ fn images_are_looked_for_beside_the_files_that_may_name_them() {
         ("in/parts/bumps.png", "123"),
         ("lamp.png", "1234567"),
     ];
-    let (found, report) = told("pbrt-images", &files, &ReadOptions::default());
-    assert_eq!(found.texture_files, ["../lamp.png", "a.png", "bumps.png", "glow.png", "sky.exr"]);
+    let (inventory, report) = told("pbrt-images", &files, &ReadOptions::default());
+    assert_eq!(inventory.texture_files, ["../lamp.png", "a.png", "bumps.png", "glow.png", "sky.exr"]);
     assert_eq!(
-        (&found.missing_textures[..], &found.outside_textures[..]),
+        (&inventory.missing_textures[..], &inventory.outside_textures[..]),
         (&["a.png".into(), "glow.png".into()][..], &["../lamp.png".into()][..])
     );
     let counts = report.warnings.counts();
     assert_eq!((counts["missing-texture"], counts["outside-texture"], counts.len()), (2, 1, 2));
-    let [text, _, textures] = &found.files[..] else { panic!("{:?}", found.files) };
+    let [text, _, textures] = &inventory.files[..] else { panic!("{:?}", inventory.files) };
     assert_eq!((text.count, text.bytes), (3, IMAGES.len() as u64 + 20));
     assert_eq!((textures.count, textures.missing, textures.bytes, textures.plain_bytes), (2, 2, 8, None));
-    assert_eq!(found.directives.iter().find(|(name, _)| name == "Include").unwrap().1, 2);
+    assert_eq!(inventory.directives.iter().find(|(name, _)| name == "Include").unwrap().1, 2);
     // Where it may be.
     let outside = ReadOptions::default().with_allow_outside(true);
-    let (found, report) = told("pbrt-images-outside", &files, &outside);
-    assert_eq!(found.missing_textures, ["a.png", "glow.png"]);
-    assert_eq!((found.files[2].bytes, report.warnings.counts().len()), (15, 1));
+    let (inventory, report) = told("pbrt-images-outside", &files, &outside);
+    assert_eq!(inventory.missing_textures, ["a.png", "glow.png"]);
+    assert_eq!((inventory.files[2].bytes, report.warnings.counts().len()), (15, 1));
 }
 
 #[test]
@@ -150,10 +150,10 @@ fn meshes_that_are_left_alone_are_looked_for() {
     let shape = |name: &str| format!("Shape \"plymesh\" \"string filename\" \"{name}\"\n");
     let main = format!("WorldBegin\n{}{}{}", shape("a.ply"), shape("b.ply"), shape("a.ply"));
     let lazy = ReadOptions::default().with_load_meshes(false);
-    let (found, report) = told("pbrt-lazy", &[("in/main.pbrt", &main), ("in/a.ply", "no mesh")], &lazy);
+    let (inventory, report) = told("pbrt-lazy", &[("in/main.pbrt", &main), ("in/a.ply", "no mesh")], &lazy);
     assert_eq!(report.warnings.counts().iter().collect::<Vec<_>>(), [(&"missing-mesh", &1)]);
     let ply = FileSummary { kind: "ply", count: 1, missing: 1, bytes: 7, plain_bytes: None };
-    assert_eq!((&found.files[1], found.contents.unread_meshes), (&ply, 3));
+    assert_eq!((&inventory.files[1], inventory.contents.unread_meshes), (&ply, 3));
 }
 
 #[test]

@@ -36,15 +36,15 @@ fn moved(matrix: [[f64; 4]; 4], [x, y, z]: [f64; 3]) -> [f64; 3] {
     [row(0) / row(3), row(1) / row(3), row(2) / row(3)]
 }
 
-fn check(render: &Render, wanted: [f64; 3], point: [f64; 3], what: &str) {
+fn check(render: &Render, expected: [f64; 3], point: [f64; 3], what: &str) {
     let double = places64(render).unwrap();
     let single = places32(render).unwrap();
     let instance = render.instances().next().unwrap();
     let position = moved(double.of_instance(render, &instance), point);
     let found32 = moved(single.of_instance(render, &instance).map(|row| row.map(f64::from)), point);
     for axis in 0..3 {
-        assert!(near(position[axis], wanted[axis], 1e-12), "{what}: {position:?} {wanted:?}");
-        assert!(near(found32[axis], wanted[axis], 2e-5), "{what}: {found32:?} {wanted:?}");
+        assert!(near(position[axis], expected[axis], 1e-12), "{what}: {position:?} {expected:?}");
+        assert!(near(found32[axis], expected[axis], 2e-5), "{what}: {found32:?} {expected:?}");
     }
 }
 

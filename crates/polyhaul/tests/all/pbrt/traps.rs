@@ -83,11 +83,11 @@ fn outcome(text: &Arc<Vec<u8>>, way: &ReadOptions) -> String {
 #[test]
 fn each_comes_to_what_it_should() {
     let mut wrong = Vec::new();
-    for (trap, wanted) in OUTCOMES {
+    for (trap, expected) in OUTCOMES {
         let text = Arc::new(trap.text(3000));
         for (threads, chunk_bytes) in [(1, None), (2, Some(500)), (7, Some(20_000)), (64, None)] {
             let actual = outcome(&text, &options(threads, chunk_bytes));
-            if actual != wanted {
+            if actual != expected {
                 wrong.push(format!("{trap:?}, {threads} threads, {chunk_bytes:?}: {actual}"));
             }
         }
@@ -99,7 +99,7 @@ fn each_comes_to_what_it_should() {
 /// What the end of a text leaves open is told where it began.
 #[test]
 fn unclosed_constructs_are_reported_where_they_start() {
-    for (text, wanted) in [
+    for (text, expected) in [
         ("WorldBegin\n  Shape \"sphere", "2:9: this string is not terminated on its line"),
         ("WorldBegin\nShape \"a\" \"float x\" [ 1 2\n\n# end\n", "2:21: this list is not closed with `]`"),
         ("WorldBegin\nShape \"a\" \"float x\" [ 1\n2\nShape \"b\"\n", "2:21: this list is not closed with `]`"),
@@ -122,7 +122,7 @@ fn unclosed_constructs_are_reported_where_they_start() {
     ] {
         for chunk_bytes in [None, Some(1), Some(15)] {
             let error = read(&Arc::new(text.into()), &options(2, chunk_bytes)).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("x.pbrt:{wanted}")), "{text}: {error}");
+            assert!(error.starts_with(&format!("x.pbrt:{expected}")), "{text}: {error}");
         }
     }
 }
@@ -130,14 +130,14 @@ fn unclosed_constructs_are_reported_where_they_start() {
 #[test]
 fn a_million_scopes_and_numbers_are_read() {
     const MILLION: u64 = 1_000_000;
-    for (trap, wanted) in [
+    for (trap, expected) in [
         (Trap::DeepAttributes, "0 shapes"),
         (Trap::NestedObjects, "5:1 `ObjectBegin` is not allowed between `ObjectBegin` and `ObjectEnd` | 1999998"),
         (Trap::OpenBracket, "4:33 this list is not closed with `]` | 1"),
         (Trap::LongNumber, "1 shapes"),
     ] {
         let text = Arc::new(trap.text(MILLION));
-        assert_eq!(outcome(&text, &options(2, None)), wanted, "{trap:?}");
+        assert_eq!(outcome(&text, &options(2, None)), expected, "{trap:?}");
     }
     // A shape in the middle, and each scope with a transform.
     let text = format!(
@@ -256,9 +256,9 @@ fn limits_hold_to_the_one() {
         ("name_bytes", 7, |limits, limit| limits.name_bytes = limit),
         ("elements", 2, |limits, limit| limits.elements = limit),
     ];
-    for (name, most, set) in limits {
-        for (limit, fits) in [(most - 1, false), (most, true), (most + 1, true)] {
-            for (threads, chunk_bytes) in [(1, None), (1, Some(1)), (2, Some(100)), (7, Some(most as usize + 3))] {
+    for (name, max, set) in limits {
+        for (limit, fits) in [(max - 1, false), (max, true), (max + 1, true)] {
+            for (threads, chunk_bytes) in [(1, None), (1, Some(1)), (2, Some(100)), (7, Some(max as usize + 3))] {
                 let mut way = options(threads, chunk_bytes);
                 set(&mut way.limits, limit);
                 let result = read(&text, &way);

@@ -77,22 +77,22 @@ fn calls(folder: &Folder, log: &[String]) -> Vec<(String, usize)> {
 
 /// What is wrong with a folder after writing was stopped.
 fn wrong(folder: &Folder, new: &BTreeMap<String, Vec<u8>>, hit: &str, is_kill: bool) -> Option<String> {
-    let (found, litter) = contents(folder.path());
-    let is_new = |name: &str| found.get(name) == new.get(name);
+    let (files, litter) = contents(folder.path());
+    let is_new = |name: &str| files.get(name) == new.get(name);
     let whole = |(name, bytes): (&String, &Vec<u8>)| is_new(name) || bytes == b"old" && BEFORE.contains(&name.as_str());
-    if !found.iter().all(whole) {
+    if !files.iter().all(whole) {
         return Some("a file is neither old nor new".into());
     }
     if is_new("a.pbrt") && !new.keys().all(|name| is_new(name)) {
-        return Some(format!("the new scene lacks what it names: {:?}", found.keys()));
+        return Some(format!("the new scene lacks what it names: {:?}", files.keys()));
     }
     if is_kill {
         return None;
     }
     let replaced = BEFORE.iter().filter(|name| is_new(name)).count();
     let is_late = hit.contains("rename") || hit.contains("fsync") && !hit.contains(".tmp") || is_new("a.pbrt");
-    if litter > 0 || !is_new("a.pbrt") && found.len() != BEFORE.len() || !is_late && replaced > 0 {
-        return Some(format!("{litter} temporary files, {replaced} replaced, {:?}", found.keys()));
+    if litter > 0 || !is_new("a.pbrt") && files.len() != BEFORE.len() || !is_late && replaced > 0 {
+        return Some(format!("{litter} temporary files, {replaced} replaced, {:?}", files.keys()));
     }
     None
 }

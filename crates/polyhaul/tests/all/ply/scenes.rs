@@ -68,11 +68,12 @@ fn long_double(row: usize, from: usize) -> String {
 #[test]
 fn long_doubles_are_the_nearest_and_rounding_is_noted_for_any_pieces() {
     const ROWS: usize = 1500;
-    for (kept, from) in [("", 0), ("", 200), ("", 1499), ("", ROWS), ("property double time\n", 0)] {
-        let lines = format!("element vertex {ROWS}\nproperty double x\nproperty uchar red\nproperty double y\n{kept}");
+    for (time_property, from) in [("", 0), ("", 200), ("", 1499), ("", ROWS), ("property double time\n", 0)] {
+        let lines =
+            format!("element vertex {ROWS}\nproperty double x\nproperty uchar red\nproperty double y\n{time_property}");
         let lines = lines + "property uchar green\nproperty uchar blue\nproperty double z\n";
         let word = |row: usize, at: usize| long_double(row + 7 * at, from + 7 * at);
-        let time = |row: usize| if kept.is_empty() { String::new() } else { word(row, 3) };
+        let time = |row: usize| if time_property.is_empty() { String::new() } else { word(row, 3) };
         let row = |row: usize| {
             format!("{} {} {} {} 0 255 {}\n", word(row, 0), row % 256, word(row, 1), time(row), word(row, 2))
         };

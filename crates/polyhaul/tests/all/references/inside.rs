@@ -176,9 +176,9 @@ fn sources_without_a_file_drop_them() {
     let bytes = glb(&both(), &binary());
     let memory = Reader::new(Input::Memory(bytes.clone(), "a.glb".into())).scene().unwrap();
     let archive = folder.file("a.zip", zip::simple(&[("a.glb", &bytes)], zip::Method::Stored)).unwrap();
-    for found in [memory, Reader::new(archive).scene().unwrap()] {
-        assert!(names(&found.value).is_empty());
-        assert_eq!(found.report.warnings.counts()["left-out-images"], 2);
+    for loaded in [memory, Reader::new(archive).scene().unwrap()] {
+        assert!(names(&loaded.value).is_empty());
+        assert_eq!(loaded.report.warnings.counts()["left-out-images"], 2);
     }
     // From a stream, nothing leads to what is inside a file.
     let path = folder.file("a.glb", bytes).unwrap();

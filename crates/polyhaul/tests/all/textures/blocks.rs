@@ -50,11 +50,11 @@ fn decoded(texture: &Texture) -> Vec<f32> {
 }
 
 /// The error of the first `count` samples of each pixel, in decibels.
-fn psnr(wanted: &[f32], wanted_size: usize, found: &[f32], found_size: usize, count: usize) -> f64 {
-    let pixels = wanted.chunks_exact(wanted_size).zip(found.chunks_exact(found_size));
+fn psnr(expected: &[f32], expected_size: usize, decoded: &[f32], decoded_size: usize, count: usize) -> f64 {
+    let pixels = expected.chunks_exact(expected_size).zip(decoded.chunks_exact(decoded_size));
     let square = |(a, b): (&f32, &f32)| f64::from(a - b).powi(2);
     let sum: f64 = pixels.map(|(a, b)| a[..count].iter().zip(&b[..count]).map(square).sum::<f64>()).sum();
-    10.0 * ((wanted.len() / wanted_size * count) as f64 / sum.max(1e-12)).log10()
+    10.0 * ((expected.len() / expected_size * count) as f64 / sum.max(1e-12)).log10()
 }
 
 fn values(image: &Image) -> Vec<f32> {

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 const MANIFEST: &str = ".polyhaul-textures";
 
 /// A TGA of two gray pixels.
-fn tga(one: u8, other: u8) -> Vec<u8> {
-    vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, one, other]
+fn tga(first: u8, second: u8) -> Vec<u8> {
+    vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, first, second]
 }
 
 /// Images in a folder, and a folder for textures.

@@ -37,8 +37,8 @@ fn written(folder: &Folder, scene: &Scene) -> (Vec<String>, String) {
 }
 
 #[track_caller]
-fn expect(found: (Vec<String>, String), names: &[&str], line: &str) {
-    assert_eq!((found.0.iter().map(String::as_str).collect::<Vec<_>>(), found.1.as_str()), (names.to_vec(), line));
+fn expect(output: (Vec<String>, String), names: &[&str], line: &str) {
+    assert_eq!((output.0.iter().map(String::as_str).collect::<Vec<_>>(), output.1.as_str()), (names.to_vec(), line));
 }
 
 #[test]

@@ -97,64 +97,64 @@ end
 
 #[test]
 fn uvs_can_be_left_out() {
-    let (found, all) = both(|options| options.scene.uv = false);
-    let corners = all.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1//1 2//1 3//1 4//1").replace("1/1 2/2 3/3", "1 2 3");
+    let (changed, usual) = both(|options| options.scene.uv = false);
+    let corners = usual.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1//1 2//1 3//1 4//1").replace("1/1 2/2 3/3", "1 2 3");
     let expected = less(&corners, &["vt"]).replace("1/1/1 2 3//1", "1//1 2 3//1").replace("1/1 2/2", "1 2");
-    assert_eq!(found, expected);
+    assert_eq!(changed, expected);
 }
 
 #[test]
 fn normals_can_be_left_out() {
-    let (found, all) = both(|options| options.scene.normals = false);
-    let corners = all.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1/1 2/2 3/3 4/1").replace("1//1 2//1 3//1", "1 2 3");
-    assert_eq!(found, less(&corners, &["vn"]).replace("1/1/1 2 3//1", "1/1 2 3"));
+    let (changed, usual) = both(|options| options.scene.normals = false);
+    let corners = usual.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1/1 2/2 3/3 4/1").replace("1//1 2//1 3//1", "1 2 3");
+    assert_eq!(changed, less(&corners, &["vn"]).replace("1/1/1 2 3//1", "1/1 2 3"));
 }
 
 #[test]
 fn lines_of_one_keyword_can_be_left_out() {
-    let (found, all) = both(|options| options.obj.materials = false);
-    assert_eq!(found, less(&all, &["usemtl", "mtllib"]));
-    let (found, all) = both(|options| options.obj.groups = false);
-    assert_eq!(found, less(&all, &["g"]));
-    let (found, all) = both(|options| options.obj.smoothing = Smoothing::None);
-    assert_eq!(found, less(&all, &["s"]));
+    let (changed, usual) = both(|options| options.obj.materials = false);
+    assert_eq!(changed, less(&usual, &["usemtl", "mtllib"]));
+    let (changed, usual) = both(|options| options.obj.groups = false);
+    assert_eq!(changed, less(&usual, &["g"]));
+    let (changed, usual) = both(|options| options.obj.smoothing = Smoothing::None);
+    assert_eq!(changed, less(&usual, &["s"]));
 }
 
 #[test]
 fn colors_can_be_left_out() {
-    let (found, all) = both(|options| options.scene.colors = false);
-    assert_eq!(found, all.replace(" 1.0000 0.5000 0.2500 0.5000\n", "\n").replace(" 1.0000 0.5000 0.2500\n", "\n"));
+    let (changed, usual) = both(|options| options.scene.colors = false);
+    assert_eq!(changed, usual.replace(" 1.0000 0.5000 0.2500 0.5000\n", "\n").replace(" 1.0000 0.5000 0.2500\n", "\n"));
 }
 
 /// The positions of curves stay: other elements may use them.
 #[test]
 fn curves_can_be_left_out() {
-    let (found, all) = both(|options| options.obj.curves = false);
-    assert_eq!(found, less(&all, &["cstype", "deg", "curv", "parm", "end"]));
+    let (changed, usual) = both(|options| options.obj.curves = false);
+    assert_eq!(changed, less(&usual, &["cstype", "deg", "curv", "parm", "end"]));
 }
 
 #[test]
 fn objects_can_be_groups() {
-    let (found, all) = both(|options| options.obj.object_groups = true);
-    assert_eq!(found, less(&all, &["g"]).replace("o first", "g first").replace("o knot", "g knot"));
+    let (changed, usual) = both(|options| options.obj.object_groups = true);
+    assert_eq!(changed, less(&usual, &["g"]).replace("o first", "g first").replace("o knot", "g knot"));
 }
 
 #[test]
 fn materials_can_be_groups() {
-    let (found, all) = both(|options| options.obj.material_groups = true);
+    let (changed, usual) = both(|options| options.obj.material_groups = true);
     let expected =
-        all.replace("usemtl red", "g first_red\nusemtl red").replace("usemtl blue", "g first_blue\nusemtl blue");
-    assert_eq!(found, expected);
+        usual.replace("usemtl red", "g first_red\nusemtl red").replace("usemtl blue", "g first_blue\nusemtl blue");
+    assert_eq!(changed, expected);
 }
 
 #[test]
 fn triangles_need_no_other_positions() {
-    let (found, all) = both(|options| options.scene.triangulate = true);
-    assert_eq!(less(&found, &["f"]), less(&all, &["f"]));
-    let faces = lines(&found, "f");
+    let (changed, usual) = both(|options| options.scene.triangulate = true);
+    assert_eq!(less(&changed, &["f"]), less(&usual, &["f"]));
+    let faces = lines(&changed, "f");
     assert_eq!(faces.len(), 5);
     assert!(faces.iter().all(|face| face.split(' ').count() == 4), "{faces:?}");
-    assert_eq!(&faces[2..], &lines(&all, "f")[1..]);
+    assert_eq!(&faces[2..], &lines(&usual, "f")[1..]);
 }
 
 #[test]
@@ -217,12 +217,12 @@ fn axes_are_turned_and_positions_scaled() {
     let written = turned(Axis::Y, Axis::Z);
     assert!(written.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{written}");
     assert!(written.contains("\nvn 0.0000 0.8000 0.6000\n"), "{written}");
-    let (written, all) = both(|options| options.scene.global_scale = 10.0);
+    let (changed, usual) = both(|options| options.scene.global_scale = 10.0);
     assert!(
-        written.contains("\nv 1.000000 2.000000 3.000000\n") && written.contains("\nvn 0.0000 0.6000 -0.8000\n"),
-        "{written}"
+        changed.contains("\nv 1.000000 2.000000 3.000000\n") && changed.contains("\nvn 0.0000 0.6000 -0.8000\n"),
+        "{changed}"
     );
-    assert_eq!(less(&written, &["v"]), less(&all, &["v"]));
+    assert_eq!(less(&changed, &["v"]), less(&usual, &["v"]));
     let before = scene();
     let options = WriteOptions::default().with_scene(
         SceneWriteOptions::default()

@@ -135,8 +135,8 @@ fn targets(setting: Setting) -> Vec<(String, usize)> {
     let run = Run::new(setting, None);
     assert!(run.output.status.success() && run.content(setting.extension) == new(setting).0, "{}", stderr(&run.output));
     let targets = run.targets();
-    for wanted in ["write", "rename", "open", "close"] {
-        assert!(targets.iter().any(|(name, _)| name.starts_with(wanted)), "{:#?}", run.log);
+    for call in ["write", "rename", "open", "close"] {
+        assert!(targets.iter().any(|(name, _)| name.starts_with(call)), "{:#?}", run.log);
     }
     let writes = targets.iter().filter(|(name, _)| name == "write").count();
     assert!(writes >= if setting.compress.is_some() { 3 } else { 9 }, "{:#?}", run.log);
@@ -325,7 +325,7 @@ fn a_signal_at_any_call_leaves_a_whole_file() {
         assert!(names.1.is_empty(), "{case}");
         match run.output.status.code() {
             Some(0) => assert!(content == new(ALONE).0, "{case}"),
-            Some(found) if found == code => assert!(content == OLD && names.0.len() == 1, "{case}"),
+            Some(exit_code) if exit_code == code => assert!(content == OLD && names.0.len() == 1, "{case}"),
             _ => panic!("{case}"),
         }
     }

@@ -39,10 +39,10 @@ fn parts() -> [Vec<u8>; 8] {
 
 /// Holds that the still image is read, with these warnings.
 #[track_caller]
-fn is_still(bytes: &[u8], wanted: &[(&'static str, u64)], what: &str) {
+fn is_still(bytes: &[u8], expected: &[(&'static str, u64)], what: &str) {
     let (image, counts) = warned("x.png", bytes);
     assert_eq!(image.samples, Samples::U8([10, 20, 30, 40].into()), "{what}");
-    assert_eq!(counts, wanted, "{what}");
+    assert_eq!(counts, expected, "{what}");
 }
 
 #[test]

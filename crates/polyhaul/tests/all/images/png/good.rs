@@ -44,13 +44,13 @@ fn pixels_by_hand() {
 
 #[test]
 fn the_file_says_whether_samples_are_linear() {
-    for (name, wanted) in [
+    for (name, expected) in [
         ("gamma_1", ColorSpace::Linear),
         ("gamma_45455", ColorSpace::Srgb),
         ("gamma_1_srgb", ColorSpace::Srgb),
         ("many_idat", ColorSpace::Srgb),
     ] {
-        assert_eq!(load(file(&format!("good/own/{name}.png"))).unwrap().color_space, wanted, "{name}");
+        assert_eq!(load(file(&format!("good/own/{name}.png"))).unwrap().color_space, expected, "{name}");
     }
 }
 
