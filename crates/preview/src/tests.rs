@@ -262,7 +262,7 @@ fn pieces_are_drawn_as_the_model_is() {
             readings += 1;
             let options = options(2);
             let drawing = MeshDrawing::new(&options, Axes::OBJ, bounds).unwrap();
-            drawing.begin(positions_known).unwrap();
+            drawing.start(positions_known).unwrap();
             for (number, positions) in mesh.positions.chunks(999).enumerate() {
                 let first_face = 333 * number as u64;
                 let faces = PieceFaces::Triangles;
