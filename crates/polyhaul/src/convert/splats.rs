@@ -22,7 +22,7 @@ use polyhaul_model::options::FormatOptions;
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_pipeline::table_parts::{TableSource, each_part};
 use polyhaul_scan::table::TableChoice;
-use polyhaul_splat::packer::{PackedSplats, SplatPacker, SplatPacking};
+use polyhaul_splat::packer::{PackedRecords, SplatPacker, SplatPacking};
 use std::path::Path;
 
 /// Converts splats part by part; `None` if they must be read as a scene.
@@ -65,14 +65,14 @@ fn packed(
     choice: Option<&TableChoice<'_>>,
     packing: SplatPacking,
     (read, write): (&ReadOptions, &WriteOptions),
-) -> Result<Option<(PackedSplats, usize)>> {
+) -> Result<Option<(PackedRecords, usize)>> {
     let [head] = source.tables() else { return Ok(None) };
     let count = choice.map_or(head.row_count, |choice| choice.count(0) as usize);
     let Some(packer) = SplatPacker::new(head, packing, &write.splats).filter(|_| head.name == VERTEX && count > 0)
     else {
         return Ok(None);
     };
-    let mut splats = PackedSplats::new(packer.clone(), count)?;
+    let mut splats = PackedRecords::new(packer.clone(), count)?;
     let work = |first, mut part| {
         choice.map_or(Ok(()), |choice| choice.keep(0, first, &mut part))?;
         packer.pack(&part)
@@ -81,13 +81,13 @@ fn packed(
     Ok((splats.count() == count).then_some((splats, threads)))
 }
 
-fn contents(splats: &PackedSplats) -> Contents {
+fn contents(splats: &PackedRecords) -> Contents {
     let positions = splats.count() as u64;
     Contents { objects: 1, positions, normals: if splats.has_normals() { positions } else { 0 }, ..Contents::default() }
 }
 
 fn write_packed(
-    splats: &PackedSplats,
+    splats: &PackedRecords,
     remarks: &Scene,
     path: &Path,
     (to, write): (Format, &WriteOptions),
