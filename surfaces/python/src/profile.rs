@@ -81,7 +81,7 @@ impl NativeProfile {
         NativeProfile {
             trace,
             began_unix_s: began.ok().map(|since| since.as_secs()),
-            open: Mutex::new(Some(Open { sampler, done: Report::default() })),
+            open: Mutex::new(Some(Open { sampler, report: Report::default() })),
             ended: OnceLock::new(),
         }
     }
@@ -89,10 +89,10 @@ impl NativeProfile {
     /// Ends the recording; a second call does nothing.
     fn end(&self, py: Python<'_>) {
         py.detach(|| {
-            let Some(Open { sampler, done }) = self.open().take() else { return };
+            let Some(Open { sampler, report }) = self.open().take() else { return };
             drop(sampler);
             // Nobody else has taken the open state.
-            let _ = self.ended.set(Ended::from_recording(self.trace.recording(), &done));
+            let _ = self.ended.set(Ended::from_recording(self.trace.recording(), &report));
         });
     }
 
