@@ -1,6 +1,8 @@
 //! Scenes for a renderer as meshes, objects and materials, and the losses of that.
 
-use crate::options::{ReadOptions, WriteOptions};
+#[cfg(feature = "preview")]
+use crate::options::ReadOptions;
+use crate::options::WriteOptions;
 use crate::references;
 use polyhaul_geometry::parts;
 use polyhaul_model::Scene;
@@ -11,9 +13,12 @@ use polyhaul_model::options::Instances;
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
+#[cfg(feature = "preview")]
 use polyhaul_pbrt::shown::{ShownCamera, ShownInstance};
+#[cfg(feature = "preview")]
 use polyhaul_preview::{PlacedInstance, SceneCamera};
 use std::borrow::Cow;
+#[cfg(feature = "preview")]
 use std::ops::Range;
 
 /// The meshes of a scene for a renderer, all of whose instances will be written.
@@ -28,6 +33,7 @@ pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warni
     flat(Cow::Owned(scene), (Instances::Auto, limits), warnings)
 }
 
+#[cfg(feature = "preview")]
 /// What a picture of a scene for a renderer shows.
 pub(crate) struct ShownScene {
     pub(crate) scene: Scene,
@@ -36,6 +42,7 @@ pub(crate) struct ShownScene {
     pub(crate) camera: Option<SceneCamera>,
 }
 
+#[cfg(feature = "preview")]
 /// What a picture of a scene for a renderer shows. Warns about shapes that it does not.
 pub(crate) fn shown(scene: Scene, read: &ReadOptions, warnings: &mut Warnings) -> Result<ShownScene> {
     let folder = scene.folder.clone();

@@ -70,6 +70,7 @@ pub mod options;
 mod outputs;
 #[cfg(feature = "pbrt")]
 mod pbrt;
+#[cfg(feature = "preview")]
 pub mod preview;
 mod read_job;
 mod reader;

@@ -20,7 +20,7 @@ use polyhaul::options::Progress;
 use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, Report, Result};
 use polyhaul_batch::{
-    Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, Row, StatusRow, Task, WorkerCommand,
+    Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, StatusRow, Task, WorkerCommand,
     compact_logs, write_manifest,
 };
 use polyhaul_bytes::hash::xxh3_64;
