@@ -41,6 +41,7 @@ usage: cargo xtask TASK
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interfaces of the Rust crates to their public-api.txt
   header                     generate surfaces/capi/include/polyhaul.h from the sources
+  option-page                generate docs/guide/options.md from the table of options
   option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
   install-c [--prefix DIR] [--destdir DIR] [--debug | --tested]
                              build the C library and install it: headers, static and shared library, pkg-config
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         ["web"] => web::main(),
         ["wheels", targets @ ..] => wheels::main(targets),
         ["header"] => capi::header(),
+        ["option-page"] => test::option_page(),
         ["option-types"] => python::option_types(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
         ["api"] => api::main(),

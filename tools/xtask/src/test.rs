@@ -39,6 +39,14 @@ pub(crate) fn python() -> ExitCode {
     single("python", python::step)
 }
 
+/// Writes the guide's page of options anew.
+pub(crate) fn option_page() -> ExitCode {
+    let mut command = root::cargo();
+    command.args(["test", "--quiet", "--package", "polyhaul", "--test", "all", "option_page"]);
+    let is_done = root::runs(command.env("POLYHAUL_WRITE_PAGE", "1"));
+    if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 /// Every file is formatted as rustfmt does it.
 fn format() -> Outcome {
     if !root::succeeds(root::cargo().args(["fmt", "--version"])) {

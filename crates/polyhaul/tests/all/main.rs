@@ -11,6 +11,7 @@ mod huge;
 mod images;
 mod losses;
 mod off;
+mod option_page;
 mod ops;
 mod pbrt;
 mod pbrt_write;
