@@ -23,7 +23,7 @@ fn scene(materials: &[&str], slots: &[Option<Vec<Option<usize>>>]) -> Scene {
     scene
 }
 
-/// The `mtllib` line and the names in the library; `None` where there is no library.
+/// The `mtllib` line and the names in the library; `None` without a library.
 fn written(scene: &Scene, obj: &ObjWriteOptions) -> (Vec<String>, Option<Vec<String>>) {
     let folder = new_folder();
     polyhaul::Writer::new(folder.join("a.obj")).options(&with(obj)).scene(scene).unwrap();
@@ -124,7 +124,7 @@ fn one_definition_for_each_name() {
     check(&scene, &["a_b"]);
 }
 
-/// A stream has no place for a library; what it is called is said only where the scene knows.
+/// A stream cannot hold a library; its name is only written if the scene has one.
 #[test]
 fn a_stream_names_the_library_that_the_scene_names() {
     let mut scene = scene(&["red"], &[Some(vec![Some(0)])]);

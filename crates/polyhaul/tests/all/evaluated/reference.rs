@@ -387,7 +387,7 @@ fn bits(mesh: &Mesh, groups: &[u32]) -> Vec<u32> {
     groups.iter().map(|&group| bit_of[group as usize]).collect()
 }
 
-/// The group with the most weight on the corners of a face.
+/// The group with the largest weight on the corners of a face.
 fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (number, group) in mesh.vertex_groups.iter().enumerate() {
@@ -472,7 +472,7 @@ fn basis(forward: Axis, up: Axis) -> Matrix {
     [f, u, [f[1] * u[2] - f[2] * u[1], f[2] * u[0] - f[0] * u[2], f[0] * u[1] - f[1] * u[0]]]
 }
 
-/// The rotation that takes the basis of the scene to that of the file.
+/// The rotation from the scene's basis to the file's.
 fn axes_matrix(axes: Axes, obj: &ObjWriteOptions) -> Matrix {
     let from = basis(axes.forward, axes.up);
     let to = basis(obj.forward_axis, obj.up_axis);
