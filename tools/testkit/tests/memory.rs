@@ -265,7 +265,7 @@ fn work_is_linear_in_the_number_of_chunks() {
     linear(&shapes, OnError::Raise, small);
 }
 
-/// The kernel's own figure for the most memory that the process had: `None` where there is none.
+/// The kernel's figure for the peak memory of the process; `None` if unavailable.
 fn peak_resident_bytes() -> Option<u64> {
     let mut text = String::new();
     File::open(Path::new("/proc/self/status")).ok()?.read_to_string(&mut text).ok()?;

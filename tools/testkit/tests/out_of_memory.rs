@@ -111,7 +111,7 @@ fn ply(form: &str) -> Vec<u8> {
         (0..2).for_each(|_| number(&mut file, &[7], "7".into()));
         number(&mut file, &[1], "1".into());
         number(&mut file, &1.5f64.to_le_bytes(), "1.5".into());
-        // From the hundredth on, lines are no rows.
+        // From the hundredth line on, lines are not rows.
         if file.len() % 3 == 0 {
             end(&mut file);
         }

@@ -114,7 +114,7 @@ fn other_tools_read_it_and_theirs_is_read() {
     }
 }
 
-/// Only the end of a name tells the codec: what is no UTF-8 may stand before it, for the library beside too.
+/// Only the end of a name selects the codec: the rest may be invalid UTF-8, also for the library beside it.
 #[test]
 #[cfg(target_os = "linux")]
 fn names_need_not_be_text() {

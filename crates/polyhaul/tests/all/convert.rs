@@ -1,4 +1,4 @@
-//! From file to file: what is kept, what is fitted to the target, how formats are told, and what `before` may do.
+//! From file to file: content kept, content fitted to the target, format detection, and the callback `before`.
 
 use polyhaul::model::{Column, Table, Values};
 use polyhaul::options::{Axes, ColumnName, Compression, Digits, OnError, SceneWriteOptions};
@@ -204,7 +204,7 @@ fn elements_and_columns_are_chosen() {
             .contains("contains lists, which a table of numbers cannot store")
     );
     assert_eq!(refusal("1,2\n", "x.csv", &read, Format::Tsv).kind(), ErrorKind::Usage);
-    // Nothing that is asked for is left out silently.
+    // Requested options are never ignored silently.
     for (source, name) in [(CLOUD, "x.ply"), ("v 0 0 0\n", "x.obj")] {
         assert_eq!(refusal(source, name, &read, Format::Obj).kind(), ErrorKind::Usage, "{name}");
     }
@@ -244,7 +244,7 @@ fn formats_are_told_by_content_where_names_say_nothing() {
         let path = |end: &str, bytes: &[u8]| Input::Path(folder.file(&format!("{place}{end}"), bytes).unwrap());
         assert!(same(memory(bytes, "somewhere")) && same(path("", bytes)), "{name}");
         assert!(name == "x.obj" || same(path(".dat", bytes)), "{name}");
-        // Of a stream nobody knows the size, which tells binary STL.
+        // The size of a stream, which identifies binary STL, is unknown.
         assert!(place == 2 || same(stream(bytes, "stdin")), "{name}");
         for (codec, extension) in CODECS {
             let packed = pack(codec, bytes, 20);

@@ -28,7 +28,7 @@ fn sparse(folder: &Folder, name: &str, start: &[u8], size: u64, end: &[u8]) -> P
 fn refused(path: PathBuf) -> Error {
     let error = Reader::new(&path).tables().map(drop).unwrap_err();
     match error.kind() {
-        // STL is no table.
+        // STL cannot be read as a table.
         ErrorKind::Usage | ErrorKind::Unsupported => Reader::new(path).scene().map(drop).unwrap_err(),
         _ => error,
     }
@@ -192,7 +192,7 @@ impl Read for Blanks {
     }
 }
 
-/// Lines and offsets past 2^32 are told as they are.
+/// Lines and offsets past 2^32 are reported correctly.
 #[test]
 #[ignore = "takes a minute"]
 fn text_past_4_gib_has_true_places() {

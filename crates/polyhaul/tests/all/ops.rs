@@ -164,7 +164,7 @@ fn burst(corners: usize, random: &mut Random) -> Vec<Point> {
     (0..corners).map(corner).collect()
 }
 
-/// The outline of a random union of cells of a grid that grew one by one, so that it has no holes:
+/// The outline of a random union of grid cells, grown cell by cell so that it is free of holes:
 /// many corners on straight lines.
 fn grown(cells: usize, random: &mut Random) -> Vec<Point> {
     let mut outline: Vec<[i32; 2]> = vec![[0, 0], [1, 0], [1, 1], [0, 1]];

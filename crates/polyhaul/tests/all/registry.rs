@@ -36,7 +36,7 @@ fn every_format_has_files() {
     let tables = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
     for format in Format::ALL.into_iter().filter(|format| !tables.contains(&format.name())) {
         let name = format.name();
-        // Its files have the extension of PLY, whose reader tells them apart.
+        // Its files have PLY's extension; the PLY reader distinguishes them.
         let (folder, extension) = if name == "compressed.ply" { ("packed_ply", "ply") } else { (name, name) };
         assert!(!corpus::samples(&format!("{folder}/good"), extension).is_empty(), "{name} has no good file");
     }

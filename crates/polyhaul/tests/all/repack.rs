@@ -1,4 +1,4 @@
-//! Files under another compression: the bytes come back, and samples tell what they come to.
+//! Files recompressed: the bytes survive, and samples predict the sizes.
 
 use polyhaul::options::{Codec, Compression, Progress, RunOptions};
 use polyhaul::repack::{repack, sampled};
@@ -47,7 +47,7 @@ fn samples_tell_sizes() {
     for ((codec, _), bytes) in codecs.into_iter().zip(&whole.packed_bytes) {
         assert_eq!(repacked(&plain, codec.into()).len() as u64, *bytes);
     }
-    // A part of it is about right, and so is the begin of a stream.
+    // A sample is about right, and so is the start of a stream.
     let part = of(&plain, 3 << 20);
     let close = |a: u64, b: u64| a.abs_diff(b) * 20 < b;
     assert!(part.packed_bytes.iter().zip(&whole.packed_bytes).all(|(&a, &b)| close(a, b)), "{part:?} {whole:?}");
@@ -75,7 +75,7 @@ fn the_end_of_a_gzip_file_of_one_member_tells_its_size() {
     // What is sampled packs less well than the rest.
     let plain = [text(200_000), b"v 0.25 0.125 1\n".repeat(40_000)].concat();
     assert_eq!(plain_bytes(gzip(&plain)), plain.len() as u64);
-    // The end of several members tells of the last one alone, and that of a file with something behind it of nothing.
+    // The end of several members only covers the last one; the end of a file with trailing bytes covers none.
     let several = plain_bytes([gzip(&plain), gzip(&plain[..100_000])].concat());
     assert!(several > 1_000_000, "{several}");
     assert!(plain_bytes([gzip(&plain), vec![0; 64]].concat()) > 1_000_000);

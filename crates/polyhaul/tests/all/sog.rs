@@ -114,7 +114,7 @@ fn archives_and_folders_are_the_same_splats() {
         let loaded = Reader::new(Input::Memory(bytes.clone(), "splats.zip".into())).options(&options).scene().unwrap();
         assert_eq!(loaded.value.meshes, expected.meshes);
     }
-    // JSON alone has no images.
+    // JSON alone lacks the images.
     let json = std::fs::read(folder.join("meta.json")).unwrap();
     let error = Reader::new(Input::Memory(json, "x".into())).scene().unwrap_err();
     assert!(error.to_string().contains("cannot read the image `means_l.webp`"), "{error}");

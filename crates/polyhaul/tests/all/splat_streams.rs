@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const NAMES: [&str; 2] = ["a.spz", "a.splat"];
 
-/// A table of splats: `extra` are the columns behind those of training software.
+/// A table of splats: `extra` are the columns after the usual ones.
 fn splats(rows: usize, degree: usize, has_normals: bool, extra: Vec<Column>) -> Table {
     let mut state = 9u32;
     let mut column = |name: &str, far: f32| {
@@ -118,7 +118,7 @@ fn what_is_not_splats_alone_is_read_as_a_scene() {
         let from = written(&folder, tables, [&[], &[]], PlyEncoding::LittleEndian);
         assert!(NAMES.iter().all(|name| !same(&folder, &from, name, &read, &write)), "{number}");
     }
-    // A comment that names a texture is no more than text to these formats.
+    // A comment that names a texture is only text to these formats.
     let textured = ["TextureFile a.png".to_owned()];
     let from = written(&folder, &[splats(rows, 0, false, Vec::new())], [&textured, &[]], PlyEncoding::LittleEndian);
     assert!(same(&folder, &from, "a.spz", &read, &write));

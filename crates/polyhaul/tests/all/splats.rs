@@ -330,7 +330,7 @@ fn every_prefix_is_an_error_or_fewer_splats() {
     for (format, whole) in files.into_iter().chain([fourth]) {
         for size in 0..whole.len() {
             let read = Reader::new(Input::Memory(whole[..size].to_vec(), "x".into())).format(format).scene();
-            // Rows have no count before them.
+            // Rows are not preceded by a count.
             let may_be_whole = format == Format::Splat && size % 32 == 0;
             assert_eq!(read.is_ok(), may_be_whole, "{format:?}: {size} of {}", whole.len());
         }
@@ -404,7 +404,7 @@ fn splats_of_moved_objects_are_moved_where_a_format_has_no_objects() {
         let options = written(format, RunOptions::default());
         assert!(bytes(&placed, &options) == bytes(&moved, &options), "{format:?}");
     }
-    // glTF has nodes: the splats of the object are those of the scene, and the transform is that of the object.
+    // glTF has nodes: splats stay unchanged, and the object keeps its transform.
     let loaded = load(bytes(&placed, &written(Format::Glb, RunOptions::default())), Format::Glb).value;
     assert_eq!(loaded.objects[0].transform, Some(turned));
     assert_eq!(

@@ -58,7 +58,7 @@ pub(crate) fn same(folder: &Folder, from: &Path, name: &str, read: &ReadOptions,
     }
 }
 
-/// Vertices with numbers of several types, and faces; `lengths` are those of their lists, over and over.
+/// Vertices with numbers of several types, and faces; `lengths` are the lengths of their lists, repeated.
 fn mesh(rows: usize, lengths: &[usize]) -> Vec<Table> {
     let column = |name: &str, values: Values| Column { name: name.into(), values, offsets: None };
     let floats = |step: f32| Values::F32((0..rows).map(|row| (row as f32 * step).sin()).collect());
@@ -199,7 +199,7 @@ fn what_is_unusual_is_read_as_a_whole() {
     assert!(!same(&folder, &more, "a.ply", &read, &write));
     assert!(!same(&folder, &more, "a.ply", &read.clone().with_on_error(OnError::Warn), &write));
     assert!(!same(&folder, &more, "a.ply", &read.clone().with_strict(true), &write));
-    // Nobody sees a file that was begun.
+    // No partial file is visible.
     assert!(folder.names().iter().all(|name| !name.contains("tmp")), "{:?}", folder.names());
 }
 
@@ -302,7 +302,7 @@ fn elements_that_refer_to_chosen_vertices_may_have_any_columns() {
     let loaded = Reader::new(&*folder.join("parts-a.ply")).tables().unwrap().value.tables;
     assert!(loaded.iter().all(|table| table.row_count > 100 && table.row_count < 40_000));
 
-    // The first face, which tells how lists are counted, may go.
+    // The first face, which determines how lists are counted, may be dropped.
     let mut tables = mesh(40_000, &[3]);
     tables[1] = mesh(40_000, &[vec![300], vec![3; 39_999]].concat()).remove(1);
     let from = write_mesh(&folder, "long.ply", &tables, PlyEncoding::LittleEndian);

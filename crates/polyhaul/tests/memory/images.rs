@@ -128,7 +128,7 @@ fn one_changed_byte_breaks_nothing() {
     }
 }
 
-/// Larger files are those of limits.
+/// Larger files are covered by limits.
 const CUT_BYTES: usize = 64 << 10;
 
 #[test]
@@ -165,7 +165,7 @@ fn nothing_is_allocated_or_asked_for_each_row() {
     }
 }
 
-/// The kernel's own figure for the most memory since it was last set back, in bytes: `None` where there is none.
+/// The kernel's figure for peak memory since the last reset, in bytes; `None` if unavailable.
 fn peak_resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;

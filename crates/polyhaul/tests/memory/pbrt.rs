@@ -1,5 +1,5 @@
-//! Memory of reading hostile pbrt is that of the input, and that of writing is the limit. A binary of its own, for its
-//! allocator; its counters are the process's, so one test runs at a time.
+//! Reading hostile pbrt needs no more memory than the input, and writing no more than the limit. A binary of its own,
+//! for its allocator; its counters are the process's, so one test runs at a time.
 
 use crate::alone;
 use polyhaul::model::Scene;

@@ -282,7 +282,7 @@ fn a_child_formats_rows() {
     rows::format_rows(&format(), &columns(&records), &mut out, &run(3)).unwrap();
 }
 
-/// A lock that somebody waits for is a call of futex: there are no more of them for more rows. Starting and joining
+/// A contended lock is a call of futex: more rows do not need more of them. Starting and joining
 /// threads takes some.
 #[test]
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Memory of reading is that of the columns and the limit; that of writing is the limit. A binary of its own, for its
+//! Reading needs the columns and the limit as memory; writing only the limit. A binary of its own, for its
 //! allocator; its counters are the process's, so one test runs at a time.
 
 use crate::alone;

@@ -38,7 +38,7 @@ fn takes<T>(bytes: u64, job: impl FnOnce() -> polyhaul::Result<T>) -> T {
     result
 }
 
-/// Text that begins like this, and then says nothing for a while.
+/// Text that starts like this, followed by a long comment.
 fn long(text: &str) -> String {
     format!("{text}#{}\n", "-".repeat(SMALL_BYTES))
 }

@@ -51,8 +51,8 @@ impl Job {
         spans.filter(|span| (span.lane, span.phase) == (lane, phase)).count()
     }
 
-    /// The verdict, if each span of `slow` had taken 100 ms, those of waits no time and all others 1 ms. For jobs of
-    /// one thread: what others wait for is no matter of counting.
+    /// The verdict if each span of `slow` had taken 100 ms, waits no time and all other spans 1 ms. For jobs of one
+    /// thread: waits of other threads do not follow from counts.
     fn verdict(&self, slow: Phase) -> Verdict {
         let ns = |phase: Phase| match phase {
             _ if phase == slow => 100_000_000,
@@ -287,7 +287,7 @@ fn pixels_that_one_thread_decodes() {
         recorded(threads, |run| Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).image()?.report))
     };
     is(&read(1).verdict(Phase::Decode), Bound::Decode);
-    // Others could help with what is done side by side alone.
+    // Other threads could only help with parallel work.
     let job = read(4);
     assert_eq!(job.spans(Phase::Decode), job.spans_of(Lane::Alone, Phase::Decode));
 }
@@ -308,7 +308,7 @@ fn a_limit_that_backs_few_threads() {
     assert!(verdict.advice[0].contains("of 8 threads"), "{verdict:?}");
 }
 
-/// A scene of many meshes in files, each of which a resolver is asked for: that is a call of the host.
+/// A scene of many mesh files, each requested from a resolver: each request is a call of the host.
 #[test]
 fn a_resolver_is_a_host() {
     let mesh = b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\

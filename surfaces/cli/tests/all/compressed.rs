@@ -95,7 +95,7 @@ fn levels_and_codecs_that_make_no_sense() {
     run(&["validate", &folder.path("b.obj.zst"), &folder.path("c.obj")]).expect(0);
 }
 
-/// Only the end of a name tells the codec: what is no UTF-8 may stand before it.
+/// Only the end of a name selects the codec: the rest may be invalid UTF-8.
 #[test]
 #[cfg(target_os = "linux")]
 fn names_need_not_be_text() {

@@ -13,7 +13,7 @@ fn limits(folder: &Folder, cache: &Folder, args: &[&str]) -> Output {
     for name in ["XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"] {
         command.env(name, cache.path(""));
     }
-    // Tests run beside others: what those use of the cores is not asked.
+    // Tests run in parallel: their use of the cores is not checked.
     let force = if args.contains(&"--forget") { None } else { Some("--force") };
     command.args(QUICK).arg(folder.path("")).args(args).args(force).output().unwrap()
 }
@@ -126,7 +126,7 @@ fn an_interruption_leaves_nothing() {
         let mut command = command();
         command.env("XDG_CACHE_HOME", cache.path("")).args(["limits", "-q", &folder.path("")]);
         let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-        // Its own file shows that it is at work: it has no name any more.
+        // Its unnamed temporary file shows that it is working.
         let descriptors = format!("/proc/{}/fd", child.id());
         let is_ours = |entry: std::io::Result<std::fs::DirEntry>| {
             let link = std::fs::read_link(entry.unwrap().path()).unwrap_or_default();

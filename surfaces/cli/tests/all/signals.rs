@@ -11,7 +11,7 @@ fn waiting(args: &[&str]) -> (Child, ChildStdin) {
     let mut child = command().args(args).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(SOUND.as_bytes()).unwrap();
-    // Only Linux tells when that is; elsewhere a while must do.
+    // Only Linux reports that; elsewhere, wait a while.
     let status = format!("/proc/{}/status", child.id());
     let end = Instant::now() + Duration::from_secs(5);
     while cfg!(target_os = "linux") && Instant::now() < end {

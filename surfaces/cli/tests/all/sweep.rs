@@ -249,7 +249,7 @@ fn people_get_tables_and_cells_that_are_left_out_say_why() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.contains("run `polyhaul limits` once"), "{text}");
-    // Where all is as it is there are no copies.
+    // No copies are made if everything is stored as is.
     assert!(find(&cache.path(""), "asset.txt").is_empty() && !text.contains("copies use"), "{text}");
 }
 
@@ -355,7 +355,7 @@ fn arguments_that_make_no_sense_are_refused() {
     }
     let missing = polyhaul(&cache, &["sweep", &folder.path("none.obj")]);
     assert_eq!(missing.status.code(), Some(1), "{missing:?}");
-    // A file that cannot be written is told before anything is loaded.
+    // A file that cannot be written is reported before anything is loaded.
     let nowhere = polyhaul(&cache, &["sweep", &folder.path("none.obj"), "--csv", &folder.path("no/such/a.csv")]);
     assert!(nowhere.status.code() == Some(1) && String::from_utf8_lossy(&nowhere.stderr).contains("a.csv"));
     assert!(cache.names().is_empty());

@@ -1,4 +1,4 @@
-//! Tables of numbers, and what is told by content, through the command.
+//! Tables of numbers, and detection by content, through the command.
 
 use crate::common::{Folder, SOUND, run, run_piped, run_with};
 use serde_json::json;
@@ -117,7 +117,7 @@ fn content_tells_the_format_of_standard_input() {
     );
 }
 
-/// What says nothing is no empty scene, unless somebody says which format it is.
+/// An empty input is not an empty scene unless its format is given.
 #[test]
 fn content_that_says_nothing_is_refused() {
     let folder = Folder::new("tables-nothing");

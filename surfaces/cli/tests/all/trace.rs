@@ -87,7 +87,7 @@ fn hostile_names_do_not_break_the_trace() {
     let folder = Folder::new("trace-names");
     let mut name = OsStr::new(&folder.path("")).to_owned();
     name.push(OsStr::from_bytes(b"a\"\\\n\t\x01\x7f<script>.obj"));
-    // Where the system takes names that are no UTF-8.
+    // On systems that allow names of invalid UTF-8.
     let mut odd = name.clone();
     odd.push(OsStr::from_bytes(b"\xff.obj"));
     let name = if std::fs::write(&odd, SOUND).is_ok() { odd } else { name };

@@ -85,7 +85,7 @@ fn nonsense_is_one_object_too() {
 
 #[test]
 fn options_about_our_own_work_are_refused_where_there_is_none() {
-    // Standard output is that of the program that is watched.
+    // Standard output belongs to the watched program.
     let ran = run(&["--json", "watch", "--trace", "t.json", "--", "true"]).expect(2);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("--trace applies only to subcommands"), "{ran:?}");
     let folder = Folder::new("usage-own-work");

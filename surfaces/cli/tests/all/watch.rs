@@ -89,7 +89,7 @@ assert os.pread(f, 3, 15000) == b''
     let stack = &texture["stacks"][0]["frames"];
     let frames: Vec<_> = stack.as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(frames.len() > 4 && frames[0].contains("pread"), "{frames:?}");
-    // In what is shown to people the order is that of what buffering would spare.
+    // The text for people is sorted by the time that buffering would save.
     let ran = command()
         .args(["watch", python().unwrap(), "-c", script])
         .current_dir(folder.path(""))
@@ -139,7 +139,7 @@ is_over.append(1)
     assert!(file(&report, "a")["reads"]["calls"].as_u64() >= Some(160), "{report}");
 }
 
-/// Whether the interpreter has a package that is no part of Python.
+/// Whether the interpreter has a third-party package.
 fn has_package(name: &str) -> bool {
     let import = |python| Command::new(python).args(["-c", &format!("import {name}")]).output();
     has_python()
@@ -364,7 +364,7 @@ fn what_cannot_be_started_has_the_codes_of_shells() {
     let value: Value = serde_json::from_str(&plain.stderr).unwrap();
     assert_eq!(value["error"]["kind"], "io");
     run(&["watch", "-o", &folder.path("none/report"), "true"]).expect(1);
-    // A report of before stays where there is no new one.
+    // An earlier report stays if there is no new one.
     let report = folder.file("report", "of before");
     run(&["watch", "-o", &report, "--", &folder.path("none")]).expect(127);
     assert_eq!(std::fs::read_to_string(&report).unwrap(), "of before");

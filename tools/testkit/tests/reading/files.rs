@@ -86,7 +86,7 @@ fn files_that_cannot_be_read() {
     assert_eq!(error.kind(), ErrorKind::Usage);
 }
 
-/// 5 GiB that begin as OBJ and go on as nothing.
+/// 5 GiB that start as OBJ and continue as zeros.
 #[test]
 #[cfg(unix)]
 fn a_hole_of_five_gibibytes() {

@@ -1,4 +1,4 @@
-//! Reading, tested by somebody who does not trust it: each module is a promise.
+//! Independent tests of reading: each module is a promise.
 //!
 //! The files of `testdata` are taken up by themselves. Whatever is random comes from a fixed seed.
 

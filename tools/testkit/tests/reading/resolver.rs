@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 const TEXT: &[u8] = b"mtllib mine.mtl file.mtl\nusemtl mine\nusemtl file\n";
 
-/// Options with a resolver, and the names that it was asked for.
+/// Options with a resolver, and the names requested from it.
 fn resolving(
     answer: impl Fn(&str) -> io::Result<Option<Input>> + Send + Sync + 'static,
 ) -> (ReadOptions, Arc<Mutex<Vec<String>>>) {

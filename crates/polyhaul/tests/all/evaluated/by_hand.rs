@@ -365,7 +365,7 @@ fn triangles_are_cut_before_anything_else() {
     }
 }
 
-/// The triangles of a mesh in the order of Blender, from the rules alone but for polygons of more than four corners.
+/// The triangles of a mesh in the order of Blender, from the rules alone, except polygons of more than four corners.
 fn cut_as_blender(mesh: &Mesh) -> Mesh {
     let corners = mesh.faces.corner_positions.len();
     let numbers: Vec<[f32; 3]> = (0..corners).map(|corner| [corner as f32, 0.0, 0.0]).collect();

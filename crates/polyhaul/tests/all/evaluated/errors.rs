@@ -239,7 +239,7 @@ fn a_cancelled_write_leaves_the_old_file() {
     }
 }
 
-/// Memory of somebody else is checked and written as our own is.
+/// Borrowed memory is checked and written like owned memory.
 #[test]
 fn shared_arrays_are_as_good_as_owned_ones() {
     let mut scene = good();

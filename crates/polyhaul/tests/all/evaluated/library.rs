@@ -125,7 +125,7 @@ fn one_definition_for_each_name() {
     check(&scene, &["a_b"]);
 }
 
-/// A stream has no place for a library; what it is called is said only where the scene knows.
+/// A stream cannot hold a library; its name is only written if the scene has one.
 #[test]
 fn a_stream_names_the_library_that_the_scene_names() {
     let mut scene = scene(&["red"], &[Some(vec![Some(0)])]);

@@ -394,7 +394,7 @@ fn bits(mesh: &Mesh, groups: &[u32]) -> Vec<u32> {
     groups.iter().map(|&group| bit_of[group as usize]).collect()
 }
 
-/// The group with the most weight on the corners of a face.
+/// The group with the largest weight on the corners of a face.
 fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (number, group) in mesh.vertex_groups.iter().enumerate() {

@@ -86,7 +86,7 @@ fn runs_are_cut_at_the_end_of_their_row() {
         let Samples::U8(samples) = &image.samples else { panic!("{:?}", image.samples) };
         (samples.iter().step_by(3).copied().collect::<Vec<u8>>(), counts)
     };
-    // A run, numbers as they are, and one that would begin behind the end.
+    // A run, literal numbers, and a run that would start after the end.
     assert_eq!(read(&[5, 1, 0, 0, 4, 2, 0, 1]), (vec![2, 2, 2, 2, 1, 1, 1, 1], vec![("cut-run", 1)]));
     let plain = [2, 1, 0, 3, 1, 2, 3, 0, 0, 0, 4, 2, 0, 1];
     assert_eq!(read(&plain), (vec![2, 2, 2, 2, 1, 1, 1, 2], vec![("cut-run", 1)]));

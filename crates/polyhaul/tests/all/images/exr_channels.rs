@@ -85,7 +85,7 @@ fn any_channels_are_read_and_come_back_as_they_were() {
         let Loaded { value: image, report } = plain(&exr(&[ExrPart::new(7, 5, channels)]));
         assert_eq!((image.channels, names(&image).as_slice()), (expected, extra), "{kinds:?}");
         assert_eq!(counts(&report), []);
-        // Names and types, too, are those of the file.
+        // Names and types also match the file.
         let bytes = written_by_all("x.exr", &image, ImageWriteOptions::default());
         let (summary, _) = inspect::info(Input::Memory(bytes, "x.exr".into()), &ReadOptions::default()).unwrap();
         let parts = summary.image.unwrap().parts;

@@ -135,7 +135,7 @@ fn what_is_written_is_read_again() {
         let second = load(written_by_all("x.hdr", &first, ImageWriteOptions::default())).unwrap();
         assert!(first == second, "{width} x {height}");
     }
-    // The least exponent, in rows that are not in runs.
+    // The minimum exponent, in rows without runs.
     let tiny = load(written_by_all("x.hdr", &image(1, 1, vec![4.6e-41; 3]), ImageWriteOptions::default())).unwrap();
     assert_eq!(floats(&tiny), [f32::from_bits(1 << 15); 3]);
     let flat = image(64, 2, [0.5_f32, 2.0, 0.0].repeat(128));

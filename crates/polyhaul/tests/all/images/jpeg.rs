@@ -132,7 +132,7 @@ fn a_header_without_an_end_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
 }
 
-/// Where each segment begins, up to that of the first scan.
+/// The start of each segment, up to the first scan.
 fn segments(bytes: &[u8]) -> Vec<usize> {
     let mut at = 2;
     let mut segments = Vec::new();

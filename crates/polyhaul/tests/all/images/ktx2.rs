@@ -105,7 +105,7 @@ fn another_reader_sees_the_same() {
                 if premultiplied {
                     expected.flags = ::ktx2::dfd::DataFormatFlags::ALPHA_PREMULTIPLIED;
                 }
-                // A format without a number for sRGB has that of linear, and says so in the descriptor alone.
+                // Formats without an sRGB number use the linear number; only the descriptor says sRGB.
                 if expected.transfer_function == basic.transfer_function {
                     assert_eq!(basic, &expected, "{format:?}")
                 } else {

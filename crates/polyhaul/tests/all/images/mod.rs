@@ -72,7 +72,7 @@ fn load_stream(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Imag
         .map(|loaded| loaded.value)
 }
 
-/// Gives what it is asked for in parts of one to `most` bytes.
+/// Returns requested bytes in small parts of varying size.
 struct Parts(std::io::Cursor<Vec<u8>>, usize);
 
 impl Read for Parts {
@@ -228,7 +228,7 @@ fn changed_bytes_break_nothing(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Counts how often a reader is asked, and for how much at least.
+/// Records the size of each request to a reader.
 #[derive(Clone, Default)]
 struct Asked(std::sync::Arc<std::sync::Mutex<Vec<usize>>>);
 
@@ -241,7 +241,7 @@ impl Read for Counted {
     }
 }
 
-/// Holds that a source is asked for large blocks, and not often.
+/// Asserts that a source is read in few, large blocks.
 #[track_caller]
 fn asked_in_blocks(name: &str, bytes: &[u8]) {
     let requested = Asked::default();

@@ -115,7 +115,7 @@ fn cubes_arrays_and_volumes_come_back() {
     }
 }
 
-/// One picture is read as an image: what stands beside it is told, by kind.
+/// One picture is read as an image: the others are reported, by kind.
 #[test]
 fn pictures_that_an_image_drops_are_warnings() {
     for (size, layers, faces, levels, expected) in [

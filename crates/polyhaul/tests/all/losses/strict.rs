@@ -210,7 +210,7 @@ fn a_scene_of_many_files_is_refused_as_one() {
     let read = ReadOptions::default();
     let (_, mut write) = options(Format::Pbrt, true, 2);
     write.pbrt.meshes = PbrtMeshes::Ply { vertices: 1 };
-    // pbrt has no shape for lines.
+    // pbrt cannot store lines.
     let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nl 1 2\n";
     let error = polyhaul::Reader::new(Input::Memory(text.into(), "a.obj".into()))
         .options(&read)

@@ -109,7 +109,7 @@ fn broken_faces_can_be_left_out() {
         load_with(text, &lenient).unwrap_err().to_string(),
         "x.off:3:7: `x` is not an index (face 0); expected an integer"
     );
-    // What has no meaning at all is an error in any case.
+    // Meaningless words are an error in any case.
     for name in
         ["bad/number.off", "bad/few_values.off", "bad/few_indices.off", "bad/color_word.off", "bad/short_faces.off"]
     {

@@ -1,4 +1,4 @@
-//! Files as somebody reads them who takes one line after the other and knows nothing of chunks, and ours beside it.
+//! Compares files with a naive reader that reads line by line, without chunks.
 
 use crate::off::*;
 use polyhaul_testkit::corpus::samples;

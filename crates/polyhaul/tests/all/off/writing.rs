@@ -1,4 +1,4 @@
-//! Bytes that are spelled out, and what OFF has no place for.
+//! Expected bytes, and content that OFF cannot store.
 
 use crate::off::*;
 use polyhaul::Output;

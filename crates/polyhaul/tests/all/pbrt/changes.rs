@@ -19,7 +19,7 @@ const CHANGES: [(&str, Change); 3] = [
     ("is written anew", |path| fs::write(path, fs::read(path).unwrap()).unwrap()),
 ];
 
-/// Reads a scene in which a file names one that the host has, and changes that file when the host is asked for it.
+/// Reads a scene in which a file names one of the host's files, and changes the file when the host is called for it.
 fn changed(changing: &'static str, threads: usize, change: Option<Change>) -> polyhaul::Result<usize> {
     let folder = Folder::new("pbrt-changes").unwrap();
     let shapes = "Shape \"sphere\" \"float radius\" 2\n".repeat(400);

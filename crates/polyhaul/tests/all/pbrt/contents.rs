@@ -96,7 +96,7 @@ fn sum(files: &[&FileSummary]) -> u64 {
     files.iter().map(|files| files.plain_bytes.unwrap()).sum()
 }
 
-/// What is told of a scene in a folder with these files, and all codes of warnings.
+/// The inventory of a scene in a folder with these files, and all warning codes.
 fn told(name: &str, files: &[(&str, &str)], options: &ReadOptions) -> (RenderInventory, Report) {
     let folder = Folder::new(name).unwrap();
     for (name, text) in files {

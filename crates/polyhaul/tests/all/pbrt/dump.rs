@@ -1,4 +1,4 @@
-//! A scene in words, line by line, with everything resolved that the model keeps apart: what a renderer would be told.
+//! A scene in words, line by line, fully resolved: everything that a renderer would receive.
 
 use polyhaul::model::render::{Entity, MaterialUse, Motion, Name, ParameterValues, Parameters, Render, ShapeState};
 use polyhaul::ops::{Places64, places64};

@@ -76,7 +76,7 @@ fn an_import_has_a_state_of_its_own() {
             assert_eq!(is_there, directive == "Include");
         }
     }
-    // Scopes of an import are its own: it can neither leave one open nor close that of another.
+    // Scopes of an import are independent: it can neither leave one open nor close an outer one.
     for (part, wanted) in
         [("AttributeBegin", "part.pbrt:1:15: `AttributeBegin`"), ("AttributeEnd\nFoo", "part.pbrt:2:1: ")]
     {

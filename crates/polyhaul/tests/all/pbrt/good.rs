@@ -1,4 +1,4 @@
-//! The scenes of `testdata/pbrt/good`, with what they come to by eye; and those of `bad`, with what is said of them.
+//! The scenes of `testdata/pbrt/good` with hand-checked results, and the scenes of `bad` with their messages.
 
 use crate::pbrt::support::{data, lenient, options, read, render, scenes, summary};
 use polyhaul::model::render::{MaterialUse, ParameterType, ParameterValues, Render, Step};

@@ -35,7 +35,7 @@ const SETTINGS: [Case; 12] = [
             "option \"pixelstats\" false",
         ],
     ),
-    // What the camera is told is the way from the world to it.
+    // The camera receives the transform from the world to it.
     ("Translate 1 2 3 Camera \"perspective\" WorldBegin", &["camera \"perspective\" @ 1 0 0 1, 0 1 0 2, 0 0 1 3"]),
     // From the side, with z up: x of the world is away from the camera.
     (
@@ -123,7 +123,7 @@ const PARAMETERS: [Case; 14] = [
 
 /// What stands in the world.
 const WORLDS: [Case; 21] = [
-    // The world begins with no transform, and that of the camera is undone by its inverse.
+    // The world starts with the identity, and the camera's transform is undone by its inverse.
     (
         "Translate 1 2 3 Camera \"c\" WorldBegin Shape \"a\" CoordSysTransform \"camera\" Shape \"b\"
          CoordSysTransform \"world\" Shape \"c\"",

@@ -96,7 +96,7 @@ fn each_comes_to_what_it_should() {
     assert!(Trap::ALL.iter().zip(OUTCOMES).all(|(trap, (other, _))| *trap == other));
 }
 
-/// What the end of a text leaves open is told where it began.
+/// Constructs left open at the end are reported where they started.
 #[test]
 fn unclosed_constructs_are_reported_where_they_start() {
     for (text, expected) in [
@@ -174,7 +174,7 @@ fn rings_are_told_where_they_close() {
     }
 }
 
-/// Names of a host have no identity: a ring is found by its depth.
+/// A host's names lack identity: a ring is detected by its depth.
 #[test]
 fn a_ring_of_a_host_is_too_deep() {
     let give = |name: &str| Ok(Some(Input::Memory(b"Include \"other\"\n".to_vec(), name.into())));
@@ -245,7 +245,7 @@ fn a_fan_of_files_is_limited() {
     }
 }
 
-/// Of lines, from that which a directive begins to that of the next one, without its end; whatever the pieces.
+/// Limits the lines from the start of a directive to the next one; for any pieces.
 #[test]
 fn limits_hold_to_the_one() {
     let long = format!("Shape \"curve\" \"float a\" [\n{}]\n\n# more\n", "1 2 3\n".repeat(40));

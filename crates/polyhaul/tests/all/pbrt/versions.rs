@@ -97,7 +97,7 @@ fn names_that_pbrt_v4_does_not_have_are_noted_once() {
     }
 }
 
-/// What pbrt-v4 has, too, is no evidence.
+/// Names that pbrt-v4 also has are not evidence.
 #[test]
 fn scenes_of_pbrt_v4_have_no_such_warning() {
     let scene = "Accelerator \"kdtree\"\nSampler \"halton\"\nIntegrator \"path\"\nFilm \"rgb\"\nCamera \"perspective\"\n\

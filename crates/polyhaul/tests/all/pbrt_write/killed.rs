@@ -59,7 +59,7 @@ fn traced(folder: &Folder, inject: Option<&str>) -> (bool, Vec<String>) {
     (output.status.success(), logs.text("log").lines().map(str::to_owned).collect())
 }
 
-/// The calls on files of the folder: their names, and their numbers among those of their name and thread.
+/// The calls on files of the folder: their names, and their numbers among calls of the same name and thread.
 fn calls(folder: &Folder, log: &[String]) -> Vec<(String, usize)> {
     let mut counts = BTreeMap::new();
     let mut calls = Vec::new();

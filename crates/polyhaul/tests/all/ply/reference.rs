@@ -1,4 +1,4 @@
-//! A slow reader of PLY from the rules of the format: no fast path, no threads, and no errors that are told apart.
+//! A slow reader of PLY from the rules of the format: no fast path, no threads, and a single kind of error.
 
 use crate::ply::support::rows_of;
 use polyhaul::model::{Scalar, Table};

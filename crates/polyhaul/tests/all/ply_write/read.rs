@@ -18,7 +18,7 @@ impl Rest<'_> {
             let size = self.bytes[start..].iter().position(|byte| byte.is_ascii_whitespace()).unwrap();
             let word = std::str::from_utf8(&self.bytes[start..start + size]).unwrap();
             self.bytes = &self.bytes[start + size..];
-            // A float's own digits, not those of the nearest double.
+            // The shortest digits of the float, not of the nearest double.
             return Number(if kind == "float" { word.parse::<f32>().unwrap().into() } else { word.parse().unwrap() });
         }
         let size = match kind {

@@ -189,7 +189,7 @@ fn a_failure_removes_the_copies() {
     write.run.cancel = cancel.clone();
     cancel.cancel();
     assert_eq!(failing(&write), ErrorKind::Cancelled);
-    // A scale that is no number fails when the main file is formatted.
+    // A scale of NaN fails when the main file is formatted.
     let mut write = COPYING();
     write.scene.global_scale = f32::NAN;
     failing(&write);

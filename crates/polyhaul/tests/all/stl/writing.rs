@@ -1,4 +1,4 @@
-//! Bytes that are spelled out, and what STL has no place for.
+//! Expected bytes, and content that STL cannot store.
 
 use crate::stl::*;
 use polyhaul::model::{Column, Domain, Elements, Mesh, Object, Scene, Values};
@@ -75,7 +75,7 @@ fn what_was_read_is_written_as_it_was() {
         }
         assert!(bytes[84..] == file(name)[84..] && report.warnings.is_empty(), "{name}: {:?}", report.warnings);
     }
-    // That word at the begin is not written again.
+    // The word at the start is not written again.
     let loaded = load(file("good/solid_binary.stl")).unwrap();
     assert!(write(&loaded.value, WriteOptions::default()).0.starts_with(b"polyhaul"));
 }

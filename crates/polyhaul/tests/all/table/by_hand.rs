@@ -204,7 +204,7 @@ fn lines_rows_and_columns_are_picked() {
     assert_eq!(with(text, places), table_of(3, vec![column("", ints([2, 4, 6]))]));
     let none = picked.with_columns(names(&["z"]));
     assert_eq!(error(text, "x.csv", none).kind(), ErrorKind::Usage);
-    // What comes behind the rows that were asked for is not looked at.
+    // Text after the requested rows is not read.
     let rows = options().with_max_rows(Some(1));
     assert_eq!(with("1\nx\n", rows), table_of(1, vec![column("", ints([1]))]));
     assert_eq!(with("0.5\n1\n", options().with_max_rows(Some(0))).row_count, 0);

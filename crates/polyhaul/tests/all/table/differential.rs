@@ -59,7 +59,7 @@ fn field(random: &mut Random) -> String {
     }
 }
 
-/// Some of the columns, in any order, are those of the whole table.
+/// Some columns, picked in any order, equal the columns of the whole table.
 fn picked(random: &mut Random, expected: &Table, text: &str, options: TableReadOptions) {
     if expected.columns.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The files of `testdata/table`: those of `good` are read, and come to what is said here; those of `bad` are errors.
+//! The files of `testdata/table`: files in `good` are read as listed here; files in `bad` are errors.
 
 use crate::table::support::{shown, table};
 use polyhaul::{Input, Reader};

@@ -274,7 +274,7 @@ fn materials_inject_nothing() {
     for (what, place) in places {
         for text in NASTY.map(|text| text.replace("v 9 9 9", "newmtl extra").replace("f 1 2 3", "newmtl extra")) {
             if what == "name" && text.trim().is_empty() {
-                // There is no way to say a name of blanks.
+                // A name of blanks cannot be written.
                 continue;
             }
             let mut scene = halves();
@@ -296,7 +296,7 @@ fn materials_inject_nothing() {
     }
 }
 
-/// What has no sign of its own in a file: blanks around a name.
+/// Characters that a file cannot represent: blanks around a name.
 #[test]
 fn blanks_around_names_change_no_more_than_the_name() {
     let mut scene = halves();

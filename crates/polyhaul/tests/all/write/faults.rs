@@ -106,7 +106,7 @@ fn a_flush_that_fails_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Io);
 }
 
-/// A writer sees large blocks only, but for the last.
+/// All blocks passed to a writer are large, except the last.
 #[test]
 fn a_writer_sees_large_blocks() {
     #[derive(Clone, Default)]

@@ -14,7 +14,7 @@ pub struct SceneSpec {
     pub curves: bool,
     /// Corners of one element with different indices.
     pub mixed: bool,
-    /// Objects that a `g` begins.
+    /// Objects started by a `g`.
     pub group_objects: bool,
     /// State that no element says before the first change: a line without a material after a face
     /// with one.
@@ -151,7 +151,7 @@ impl Maker {
         self.mesh.curves.push(Curve { degree, rational, range: [0.0, 4.5], control_points, knots, at });
     }
 
-    /// What needs to know how many positions, uvs and normals there are.
+    /// Adds the content that depends on the number of positions, uvs and normals.
     fn fill(&mut self) {
         let positions = self.mesh.positions.len();
         let uvs = self.mesh.uvs.len();

@@ -159,7 +159,7 @@ fn a_point_before_the_faces_stays_in_its_group() {
     check_text("g a\nv 0 0 0\nv 1 0 0\nv 0 1 0\np 1\ng b\nf 1 2 3\n");
 }
 
-/// Lines are written after faces: they need a line that says that they have no material.
+/// Lines are written after faces: they need a line that resets the material.
 #[test]
 fn a_line_before_the_first_material_gets_none() {
     check_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1 2\nusemtl red\nf 1 2 3\n");

@@ -6,7 +6,7 @@ use polyhaul::model::{Color, Counts, Material, Mesh, Run, Scene};
 use polyhaul::options::ObjWriteOptions;
 use std::fs;
 
-/// A triangle with these materials; names that begin with `?` are used and nowhere defined.
+/// A triangle with these materials; names that start with `?` are used but undefined.
 fn scene(libraries: &[&str], materials: &[&str]) -> Scene {
     let material = |name: &&str| match name.strip_prefix('?') {
         Some(name) => Material { name: name.into(), missing: true, ..Material::default() },

@@ -60,7 +60,7 @@ fn arrays(mesh: &Mesh, object: &Object, out: &mut Vec<String>) {
     for i in start.positions as usize..end.positions as usize {
         let weight = mesh.position_weights.get(i).copied().unwrap_or(1.0);
         let color = mesh.colors.get(i).filter(|color| !color.iter().all(|c| c.is_nan()));
-        // A position has a weight or a colour, and a colour of a file has no alpha.
+        // A position has a weight or a color, and colors of a file are opaque.
         let color = color.map(|color| &color[..3]);
         let weight = if color.is_some() { 1.0 } else { weight };
         out.push(format!("position {:?} {weight:?} {color:?}", mesh.positions[i]));

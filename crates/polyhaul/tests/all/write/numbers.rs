@@ -1,4 +1,4 @@
-//! Numbers are those of C's `printf`, and the shortest read back as the same bits.
+//! Numbers equal C's `printf`, and the shortest ones read back as the same bits.
 
 use super::support::*;
 use polyhaul::WriteOptions;
@@ -133,7 +133,7 @@ fn shortest_digits_are_the_same_bits() {
         let again = read(bytes(&scene, &options(Digits::Shortest)));
         let mesh_read = &again.meshes[0];
         let mut expected = scene.meshes[0].clone();
-        // The file has no alpha.
+        // The file stores no alpha.
         expected.colors = expected.colors.iter().map(|&[red, green, blue, _]| [red, green, blue, 1.0]).collect();
         let pairs = [
             (mesh_read.positions.as_flattened(), expected.positions.as_flattened()),

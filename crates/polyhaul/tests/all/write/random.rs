@@ -66,7 +66,7 @@ fn curves_come_back() {
     check(&scenes(4, 300, SceneSpec { lines_and_points: false, ..ALL }));
 }
 
-/// Nothing says that there is no material, no group or no smoothing before the first that is said.
+/// Nothing resets material, group or smoothing before their first statement.
 #[test]
 fn what_is_in_no_group_stays_in_none() {
     check(&scenes(5, 300, SceneSpec { late_state: true, curves: false, ..ALL }));

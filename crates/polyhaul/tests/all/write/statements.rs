@@ -62,7 +62,7 @@ fn groups_before_a_group_of_positions_come_back() {
     let text = format!("g a\ng b\n{HEAD}f 1 2 3\ng c\ng d\n{HEAD}g e\ng f\nf 4 5 6\n");
     assert_eq!(bytes_of(&text, &plain()), text);
     let text = format!("o x\n{HEAD}g a\ng b\nf 1 2 3\no y\ng c\n{HEAD}g d\nf 4 5 6\ng e\n");
-    // A group in a fresh object is no section: it is said again before the first element.
+    // A group in a fresh object does not start a section: it is repeated before the first element.
     let moved = text.replace("o y\ng c\n", "o y\n").replace("g d\nf 4", "g c\ng d\nf 4");
     assert_eq!(bytes_of(&text, &plain()), moved);
     assert_eq!(bytes_of(&moved, &plain()), moved);

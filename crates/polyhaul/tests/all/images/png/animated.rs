@@ -129,7 +129,7 @@ fn an_animation_may_end_early() {
             assert_eq!(counts[0], ("broken-animation", 1));
         }
     }
-    // Garbage in place of a chunk, which is an error where there is no animation.
+    // Garbage in place of a chunk, which is an error without an animation.
     let garbage = [&whole[..whole.len() - 12], &[0xEE; 30]].concat();
     is_still(&garbage, &[("broken-animation", 1), ("left-out-frames", 2)], "garbage");
     let [header, _, _, still, ..] = parts();

@@ -107,7 +107,7 @@ fn colors_that_the_map_does_not_have_are_found_in_packets() {
     for place in [1, 4, 6, 8, 10, 12, 14, packets.len() - 1] {
         let mut file = file.clone();
         file[start + place] = 7;
-        // What follows is no earlier error.
+        // The rest does not cause an earlier error.
         for size in [start + place + 1, file.len()] {
             let at = start + place;
             let message = format!("x.tga: byte {at}: this pixel refers to a color outside the color map");
