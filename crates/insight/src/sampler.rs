@@ -1,7 +1,7 @@
 //! Samples the system's counters of the process at intervals while a job runs.
 //!
 //! It is one thread that sleeps nearly always; its samples go to [`Trace::sample`]. The counters are in
-//! `crates/core/bytes/src/trace/process.rs`. It does not judge.
+//! `crates/core/trace/src/process.rs`. It does not judge.
 
 use polyhaul_trace::{Process, Trace};
 use std::sync::Arc;

@@ -2,10 +2,11 @@
 //!
 //! All calls of foreign functions are here. Their results are checked and never trusted.
 
+use crate::host_error::{broken, failed};
 use crate::options::{ph_pool_fn, ph_progress_fn, ph_resolve_fn};
 use crate::source::{self, ph_finish_fn, ph_input, ph_release_fn, ph_seek_fn, ph_size_fn};
 use polyhaul::options::{Cancel, Progress, Resolve, ThreadPool};
-use polyhaul::{Error, HostRead, HostWrite, Input, Output};
+use polyhaul::{HostRead, HostWrite, Input, Output};
 use std::ffi::{CString, c_void};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,55 +20,6 @@ struct User(*mut c_void);
 unsafe impl Send for User {}
 // SAFETY: as for `Send`: nothing here reads through it.
 unsafe impl Sync for User {}
-
-/// The number below 0 with which a callback failed.
-#[derive(Debug)]
-struct HostCode(i32);
-
-impl std::fmt::Display for HostCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the host's callback returned {}", self.0)
-    }
-}
-
-impl std::error::Error for HostCode {}
-
-/// A breach of the contract; the number is 0.
-#[derive(Debug)]
-struct Broken(String);
-
-impl std::fmt::Display for Broken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Broken {}
-
-fn failed(code: i64) -> io::Error {
-    io::Error::other(HostCode(i32::try_from(code).unwrap_or(i32::MIN)))
-}
-
-fn broken(message: impl Into<String>) -> io::Error {
-    io::Error::other(Broken(message.into()))
-}
-
-/// Whether a callback caused `error`, and what it returned; 0 if it broke its contract.
-pub(crate) fn host_code(error: &Error) -> Option<i32> {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.io_error()?);
-    while let Some(at) = cause {
-        if let Some(HostCode(code)) = at.downcast_ref() {
-            return Some(*code);
-        }
-        if at.is::<Broken>() {
-            return Some(0);
-        }
-        // An `io::Error` does not return what it wraps as its source.
-        let wrapped = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        cause = wrapped.map(|inner| inner as _).or_else(|| at.source());
-    }
-    None
-}
 
 /// Calls the host's release when it is dropped.
 pub(crate) struct Release(ph_release_fn, User);

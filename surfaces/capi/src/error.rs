@@ -2,7 +2,7 @@
 //!
 //! [`guard`] is around every function: neither an error nor a panic passes it.
 
-use crate::callbacks::host_code;
+use crate::host_error::host_code;
 use crate::raw::{self, Record};
 use polyhaul::{Error, ErrorKind, Result};
 use std::cell::RefCell;

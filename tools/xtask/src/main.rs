@@ -26,7 +26,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  tidy                       check the rules of the code base; findings are printed as path:line: rule: message
+  tidy [--list]              check the rules of the code base; findings are printed as path:line: message
+                             --list: print the places of what is limited or known instead: habits, circles of imports
   test [--quick]             run all checks: tidy, format, lints, tests, docs, cross checks
                              --quick: only tidy, format and tests
   python                     build, install and test the Python package (a step of test)
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["tidy"] => tidy::main(),
+        ["tidy", "--list"] => tidy::list(),
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
         ["python"] => test::python(),

@@ -3,7 +3,8 @@
 //!
 //! The times are computed from the starts of calls ([`Schedule`], which has no clock), and a call that finished earlier
 //! waits: its own duration is included, and late wake-ups are compensated. It changes neither the bytes read and
-//! written nor the calls. Who is throttled is decided in `source.rs` and `sink.rs`; the waiting is in `counters.rs`.
+//! written nor the calls. Who is throttled is decided in `source.rs` and `sink.rs`; the waiting is in
+//! `trace/counters.rs`.
 
 mod fetched;
 

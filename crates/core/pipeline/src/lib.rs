@@ -1,4 +1,5 @@
-//! The scheduler: chunks, slots, order. The only place in the library with threads.
+//! The scheduler: chunks, slots, order. All jobs run on its threads; the manifests of the crates that start others say
+//! why (`threads` in `[package.metadata.polyhaul]`).
 //!
 //! [`run`] moves numbered chunks through workers and commits them in order; `line` holds those in flight. [`chunk`]
 //! cuts text into chunks at line boundaries; [`blocks`] cuts bytes at fixed offsets. [`mod@column`] is an array that

@@ -105,7 +105,7 @@ impl ChannelMasks {
         [0, 1, 2, 3].map(|channel: usize| self.channels[channel].narrow(pixel))
     }
 
-    /// Converts stored pixels to [`Masks::encoding`].
+    /// Converts stored pixels to [`ChannelMasks::encoding`].
     pub(crate) fn expand(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let encoding = self.encoding();
         let pixels = stored.chunks_exact(self.bytes);

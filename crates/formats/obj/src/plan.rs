@@ -62,7 +62,7 @@ const OTHER_GROUP: u32 = NONE - 1;
 /// A value that no run has.
 const UNKNOWN: u32 = NONE - 2;
 
-/// The runs of a mesh in the order of [`Held`].
+/// The runs of a mesh in the order of [`ObjHeld`]: smoothing, groups, materials.
 pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {
     [&mesh.smoothing_runs, &mesh.group_runs, &mesh.material_runs]
 }

@@ -1,8 +1,8 @@
 //! Scenes for a renderer built by a program: entities with parameters, transforms, shapes and objects, one after
 //! another.
 //!
-//! Every entity has its own segment, so arrays that are passed in are not moved. Writing a finished scene as text is up
-//! to `formats::pbrt::writer`.
+//! Every entity has its own segment, so arrays that are passed in are not moved. [`crate::writer`] writes a finished
+//! scene as text.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::render::{

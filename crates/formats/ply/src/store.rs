@@ -20,7 +20,7 @@ pub(super) enum PlyStore {
     Quads(Column<[u32; 4]>),
 }
 
-/// A part of a [`Store`] that does not move.
+/// A part of a [`PlyStore`] that does not move.
 pub(super) enum Pinned<'a> {
     Bytes1(Pin<'a, u8>),
     Bytes2(Pin<'a, u16>),

@@ -1,7 +1,7 @@
 //! Scenes of many files: opens the files that a pbrt scene names, and reads the meshes of its shapes.
 //!
 //! A name is searched in the folder of the scene and then in that of the file that contains it; see [`crate::resolve`]
-//! for what may be opened. The meaning of text is up to `formats::pbrt`.
+//! for what may be opened. [`polyhaul_pbrt`] parses the text.
 
 use crate::format::Format;
 use crate::loaded::Loaded;

@@ -3,7 +3,7 @@
 //! No test here depends on how long anything took: a job runs, the durations in its recording are replaced by a model
 //! (so much for each span of a phase), and the verdict is on that. So what is tested is which phases, lanes, calls and
 //! threads a job records, all of which are counted. The rules on recordings are tested beside them, in
-//! `report/verdict/tests.rs`; that verdicts are right about real time, `cargo xtask bench verdicts` measures.
+//! `insight/verdict/tests.rs`; that verdicts are right about real time, `cargo xtask bench verdicts` measures.
 
 use polyhaul::model::{Channels, Image, Samples, Scene};
 use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool, Throttle};

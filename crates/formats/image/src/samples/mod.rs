@@ -397,7 +397,7 @@ pub(super) trait SampleStore: Copy {
     /// Converts floats to samples, whole pixels, with `encodes` colors from linear to sRGB.
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [Self]) -> Result<()>;
 
-    /// How many floats from 0 to 1 [`Store::store`] did not store exactly.
+    /// How many floats from 0 to 1 [`SampleStore::store`] did not store exactly.
     fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[Self]) -> Result<u64>;
 }
 

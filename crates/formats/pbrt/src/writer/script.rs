@@ -1,7 +1,7 @@
 //! The content of a scene file, in order: operations that are small whatever they refer to.
 //!
-//! Pages are split at two [`Cursor`]s, which may be in the middle of an array. The text of an item depends only on the
-//! script and not on the cuts.
+//! Pages are split at two [`PbrtCursor`]s, which may be in the middle of an array. The text of an item depends only on
+//! the script and not on the cuts.
 
 use polyhaul_model::render::{Motion, Name};
 use std::ops::Range;

@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | 0..8 | bits of the codes | bits of the code and of the extra bits | bits of the main table |
 //! | 8..12 | bits of the codes | bits of the code | bits of the second table |
-//! | 12..15 | how many literals, 1 or 2 | [`Kind`] | [`Kind`] |
+//! | 12..15 | how many literals, 1 or 2 | [`InflateKind`] | [`InflateKind`] |
 //! | 15 | 1 | 0 | 0 |
 //! | 16..32 | the literals | base | where the second table begins |
 
@@ -107,7 +107,7 @@ impl Entry {
         self.0 >> 16
     }
 
-    /// [`Kind::VALUE`] or another kind for entries without literals, a different value for literals.
+    /// [`InflateKind::VALUE`] or another kind for entries without literals, a different value for literals.
     #[inline(always)]
     pub(super) fn kind(self) -> u32 {
         self.0 >> 12 & 15
