@@ -20,6 +20,7 @@ use std::path::Path;
 const FEW_BYTES: usize = 8;
 
 /// The format of a source to be read, and the format that its first bytes look like.
+#[derive(Clone, Copy)]
 pub(crate) struct Detected {
     pub(crate) format: Format,
     looks: Looks,
@@ -27,6 +28,7 @@ pub(crate) struct Detected {
 
 /// The apparent content of a source. Decompressed bytes are not examined: that could report damage too early, and the
 /// result must not depend on how the bytes arrive.
+#[derive(Clone, Copy)]
 enum Looks {
     Known(Option<Format>),
     /// To be found when needed.

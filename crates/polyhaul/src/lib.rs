@@ -80,7 +80,7 @@ pub mod report;
 mod resolve;
 pub mod rows;
 mod save;
-mod scan;
+mod select;
 #[cfg(feature = "sog")]
 mod sog;
 mod table_job;

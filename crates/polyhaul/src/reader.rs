@@ -5,13 +5,13 @@
 use crate::convert::{self, Content, Converted};
 use crate::format::Format;
 use crate::input::Input;
-use crate::load;
+use crate::load::{self, chosen};
 use crate::loaded::{Loaded, TableArray, Tables};
 use crate::open::Opened;
 use crate::options::{Limits, OnError, ReadOptions, RowOptions};
 use crate::report::Report;
 use crate::writer::Writer;
-use crate::{images, scan, tables};
+use crate::{images, tables};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Image, Scene, Table, Texture};
 use polyhaul_pipeline::consumer::MeshConsumer;
@@ -212,7 +212,7 @@ impl Reader {
     pub fn batches(self, bytes: usize, mut take: impl FnMut(Table) -> Result<()> + Send) -> Result<Report> {
         self.run(|input, options| {
             let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
-            scan::batches(&input, options, bytes, &mut take)
+            chosen::batches(&input, options, bytes, &mut take)
         })
     }
 

@@ -5,7 +5,7 @@
 
 use crate::format::Format;
 use crate::loaded::Tables;
-use crate::tables::{names_of, select};
+use crate::select::{names_of, select};
 use polyhaul_geometry::parts::note_left_out;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::names;

@@ -10,11 +10,11 @@ use super::{Content, Converted};
 use crate::format::Format;
 use crate::input::Output;
 use crate::inspect::Contents;
+use crate::load::chosen::read_parts;
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::{self, write_with};
 use crate::report::{Clock, Report};
-use crate::scan::read_parts;
 use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Result, try_copy};
@@ -46,7 +46,7 @@ pub(super) fn pack(
     let alone = read.run.clone().with_threads(Some(1));
     let Some(choice) = chosen(input, read, &alone)? else { return Ok(None) };
     let (mut found, choice) = (None, choice.as_ref());
-    let (is_done, reading) = read_parts(input, read, part_bytes, &mut |source, _| {
+    let (is_done, reading) = read_parts(input, None, read, part_bytes, &mut |source, _| {
         let Some((splats, threads)) = packed(source, choice, packing, (read, write))? else { return Ok(None) };
         let [comments, infos] = source.remarks();
         let (comments, infos) = (try_copy(comments, "comments")?, try_copy(infos, "remarks")?);

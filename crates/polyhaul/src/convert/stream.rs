@@ -10,6 +10,7 @@ use super::fit::fit;
 use super::{Content, Converted};
 use crate::format::Format;
 use crate::input::Output;
+use crate::load::chosen::{choose_parts, read_parts};
 use crate::loaded::Tables;
 use crate::open::Opened;
 use crate::options::{ImageReadOptions, ReadOptions, WriteOptions};
@@ -17,7 +18,6 @@ use crate::outputs::{self, Opening};
 use crate::references::{Relinker, source_folder};
 use crate::registry::TablesWriter;
 use crate::report::{Phase, Report};
-use crate::scan::{choose_parts, read_parts};
 use crate::table_parts::{PartsJob, TablePartText, TableParts};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -72,7 +72,7 @@ pub(super) fn stream(
     let write = &WriteOptions { run: write.run.clone().with_threads(Some(threads)), ..write.clone() };
     let folder = source_folder(input.near(), read);
     let mut streamed = None;
-    let (is_done, mut reading) = read_parts(input, read, part_bytes, &mut |source, from| {
+    let (is_done, mut reading) = read_parts(input, None, read, part_bytes, &mut |source, from| {
         let own = Streamed::new((from, to, writer), path, &folder, (read, write));
         let Some(own) = own.open(source, choice.as_ref(), file_bytes)? else { return Ok(None) };
         let (own, threads) = own.write_all(source, choice.as_ref())?;
@@ -101,7 +101,7 @@ pub(super) fn chosen<'o>(
     if read.rows.is_everything() {
         return Ok(Some(None));
     }
-    Ok(choose_parts(input, read, alone)?.map(Some))
+    Ok(choose_parts(input, None, read, alone)?.map(Some))
 }
 
 /// Tables on their way from a reader to a writer.

@@ -26,8 +26,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The key of the scene's own file.
 const MAIN: usize = usize::MAX;
 
-/// Reads a pbrt scene, and notes its files in the details of the job.
-pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
+/// Reads a pbrt scene, and notes its files in the details of the job. The files of its shapes are of `mesh_format`.
+pub(crate) fn read(job: &mut ReadJob<'_>, mesh_format: Format) -> Result<Scene> {
     let (plain, near, options, format) = (job.plain, job.near, job.options, job.format);
     let opener = Opener { options, near, format, files: Mutex::default() };
     let identity = match near {
@@ -49,7 +49,8 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     render.folder = near.path().map(folder_of);
     let mut scene = Scene { render: Some(Box::new(render)), ..Scene::default() };
     if options.load_meshes {
-        let meshes = Meshes { opener: &opener, options, read: job.read_mesh, report: &mut *job.report };
+        let read = job.read_mesh;
+        let meshes = Meshes { opener: &opener, options, mesh_format, read, report: &mut *job.report };
         let mut sum = meshes.read(&mut scene, &found.meshes)?;
         (sum.bytes, sum.plain_bytes) = (job.report.bytes_in - bytes, job.report.plain_bytes_in - plain_bytes);
         files.meshes = Some(sum);
@@ -161,6 +162,7 @@ impl Files for Opener<'_> {
 struct Meshes<'a> {
     opener: &'a Opener<'a>,
     options: &'a ReadOptions,
+    mesh_format: Format,
     read: ReadMesh,
     report: &'a mut Report,
 }
@@ -251,6 +253,7 @@ impl Meshes<'_> {
     fn load_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
         let threads = self.options.run.worker_threads();
         let mut options = self.options.clone();
+        options.format = Some(self.mesh_format);
         options.run.progress = None;
         let together = if files.len() >= threads { threads } else { 1 };
         options.run.threads = Some(threads / together);

@@ -144,7 +144,7 @@ formats! {
     /// pbrt-v4, renderer scenes.
     Pbrt = row("pbrt", FormatKind::Scene), "pbrt" {
         looks: Looks::Signature(Strength::Usual, |head| polyhaul_pbrt::looks_like_scene(head.text())),
-        read: Readers { scene: Some(crate::pbrt::read), ..NO_READERS },
+        read: Readers { scene: Some(|job| crate::pbrt::read(job, Format::Ply)), ..NO_READERS },
         write: Writers { scene: Some(SceneWriter::Render(crate::pbrt::save)), ..NO_WRITERS },
     }
     /// Comma-separated values.

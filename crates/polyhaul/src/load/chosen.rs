@@ -3,14 +3,14 @@
 //! Rows of a file that has tables are chosen by the columns of the file, even if it is read as a scene. Such a file is
 //! read twice: which rows there are is known before the first one is kept. How rows are chosen is in `polyhaul-scan`.
 
+use super::whole::{Content, ContentShape, Read, check_elements, load_whole, timed};
 use crate::detect::Detected;
 use crate::format::Format;
-use crate::load::{Content, ContentShape, Read, check_elements, load_whole, timed};
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
+use crate::select::select_columns;
 use crate::table_job::no_tables;
-use crate::tables::select_columns;
 use polyhaul_model::Table;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::ColumnName;
@@ -30,11 +30,12 @@ pub(crate) fn load_chosen(
     shape: impl Fn(Format) -> ContentShape,
 ) -> Result<(Read, Report)> {
     options.rows.check()?;
-    let format = format_of(input, options)?;
+    let detected = detect(input, options)?;
+    let format = detected.format;
     let all = everything(options);
     match shape(format) {
         ContentShape::Tables => {
-            let (mut read, report) = load_whole(input, &all, shape)?;
+            let (mut read, report) = load_whole(input, Some(detected), &all, shape)?;
             if let Content::Tables(found) = &mut read.content {
                 let mut target = target(&found.tables, options.table.element.as_deref())?;
                 if options.table.columns.is_some() {
@@ -52,9 +53,9 @@ pub(crate) fn load_chosen(
         ContentShape::Scene => {
             check_elements(format, options)?;
             let by_table = format.has_tables() && !options.rows.keeps_all();
-            let set = if by_table { Some(rows_of(input, options)?) } else { None };
+            let set = if by_table { Some(rows_of(input, detected, options)?) } else { None };
             let all = ReadOptions { table: options.table.clone(), ..all };
-            let (mut read, report) = load_whole(input, &all, shape)?;
+            let (mut read, report) = load_whole(input, Some(detected), &all, shape)?;
             if let Content::Scene(scene) = &mut read.content {
                 mesh::keep_scene(scene, set, &options.rows, &options.run)?;
             }
@@ -73,18 +74,21 @@ fn everything(options: &ReadOptions) -> ReadOptions {
     all
 }
 
-fn format_of(input: &Opened, options: &ReadOptions) -> Result<Format> {
+/// The format of an input that will be read more than once, so that it is detected once.
+fn detect(input: &Opened, options: &ReadOptions) -> Result<Detected> {
     let plain = input.plain(options)?;
-    Detected::detect(&plain, input.near().path(), input.name(), options)?.format.built()
+    let detected = Detected::detect(&plain, input.near().path(), input.name(), options)?;
+    detected.format.built()?;
+    Ok(detected)
 }
 
 /// The chosen rows of a file that has tables.
-fn rows_of(input: &Opened, options: &ReadOptions) -> Result<RowSet> {
+fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<RowSet> {
     let alone = options.run.clone().with_threads(Some(1));
-    if let Some(choice) = choose_parts(input, options, &alone)? {
+    if let Some(choice) = choose_parts(input, Some(detected), options, &alone)? {
         return Ok(choice.into_rows());
     }
-    let (read, _) = load_whole(input, &everything(options), |_| ContentShape::Tables)?;
+    let (read, _) = load_whole(input, Some(detected), &everything(options), |_| ContentShape::Tables)?;
     let Content::Tables(found) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
     };
@@ -96,11 +100,12 @@ fn rows_of(input: &Opened, options: &ReadOptions) -> Result<RowSet> {
 /// different rows, each by the options `alone` of one thread.
 pub(crate) fn choose_parts<'o>(
     input: &Opened,
+    detected: Option<Detected>,
     options: &'o ReadOptions,
     alone: &'o RunOptions,
 ) -> Result<Option<TableChoice<'o>>> {
     let mut choice = None;
-    let (is_done, report) = read_parts(input, options, LOOK_BYTES, &mut |source, _| {
+    let (is_done, report) = read_parts(input, detected, options, LOOK_BYTES, &mut |source, _| {
         let target = target(source.tables(), options.table.element.as_deref())?;
         let mut chooser = TableChooser::new(source.tables(), target, &options.rows, alone)?;
         if (0..target).any(|number| chooser.is_after(number)) {
@@ -141,12 +146,13 @@ pub(crate) type UseParts<'r> = dyn FnMut(&dyn TableSource, Format) -> Result<Opt
 /// Reads the tables of a file some rows at a time, and reports; `false` if they have to be read as a whole.
 pub(crate) fn read_parts(
     input: &Opened,
+    detected: Option<Detected>,
     options: &ReadOptions,
     part_bytes: usize,
     read: &mut UseParts<'_>,
 ) -> Result<(bool, Report)> {
     let read = RefCell::new(read);
-    timed(input, options, |job| {
+    timed(input, detected, options, |job| {
         let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else { return Ok(false) };
         let format = job.format;
         match parts(job, part_bytes, &mut |source| (read.borrow_mut())(source, format)) {
@@ -165,7 +171,8 @@ pub(crate) fn batches(
     take: &mut (dyn FnMut(Table) -> Result<()> + Send),
 ) -> Result<Report> {
     options.rows.check()?;
-    if !format_of(input, options)?.has_tables() {
+    let detected = detect(input, options)?;
+    if !detected.format.has_tables() {
         return Err(no_tables("are read in batches"));
     }
     let all = everything(options);
@@ -174,16 +181,17 @@ pub(crate) fn batches(
     let (run, rows) = (&alone, BatchRows::All);
     let mut batches = Batches { options, run, target: 0, rows, first: 0, empty: None, failed: None, take };
     if options.rows.sample.is_some() {
-        batches.rows = BatchRows::Of(rows_of(input, options)?);
+        batches.rows = BatchRows::Of(rows_of(input, detected, options)?);
     }
-    let (is_done, mut report) =
-        read_parts(input, &all, part_bytes, &mut |source, _| batches.parts(source, &all.run).map(Some))?;
+    let (is_done, mut report) = read_parts(input, Some(detected), &all, part_bytes, &mut |source, _| {
+        batches.parts(source, &all.run).map(Some)
+    })?;
     if let Some(error) = batches.failed.take() {
         return Err(error);
     }
     // A strict reader fails for a warning, wherever it was.
     if !is_done || options.strict && !report.warnings.is_empty() {
-        let (read, whole) = load_whole(input, &all, |_| ContentShape::Tables)?;
+        let (read, whole) = load_whole(input, Some(detected), &all, |_| ContentShape::Tables)?;
         let Content::Tables(found) = read.content else { return Err(no_tables("are read in batches")) };
         report = whole;
         batches.run = &options.run;
