@@ -6,10 +6,9 @@
 //! content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. The
 //! signatures of formats are in the registry. Nothing here reads on or parses.
 
-use crate::format::Format;
+use crate::format::{Format, HEAD_BYTES, Head};
 use crate::open::Plain;
 use crate::options::ReadOptions;
-use crate::registry::{HEAD_BYTES, Head};
 use polyhaul_bytes::Codec;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::Warnings;

@@ -35,6 +35,9 @@
     allow(dead_code, unused_imports, reason = "formats use it that are not built")
 )]
 
+#[macro_use]
+mod formats;
+
 mod archives;
 mod convert;
 mod detect;
@@ -83,6 +86,7 @@ mod save;
 mod select;
 #[cfg(feature = "sog")]
 mod sog;
+mod table_fit;
 mod table_job;
 mod table_parts;
 mod tables;

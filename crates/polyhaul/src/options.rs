@@ -126,7 +126,7 @@ impl Format {
     pub fn is_among(self, names: &[&str]) -> bool {
         let is_one = |name: &&str| match *name {
             "images" => self.is_image(),
-            "tables" => self.table().is_some(),
+            "tables" => self.is_table(),
             name => self.name().replace('.', "_") == name,
         };
         names.is_empty() || names.iter().any(is_one)

@@ -11,7 +11,7 @@ use crate::references::Relinker;
 use crate::report::{Clock, Report};
 use crate::save::format_of;
 use crate::select::select;
-use crate::table_job::TablesJob;
+use crate::table_job::{TablesJob, table_of};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::run::{Phase, span};
@@ -35,7 +35,7 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<T
         return Err(Error::new(ErrorKind::Usage, "row options do not apply to arrays; read a table instead"));
     }
     let (read, report) = timed(&Opened::new(input, options)?, None, options, |job| {
-        let Some(kind) = job.format.table().filter(|&kind| kind != TableFormat::Npy) else {
+        let Some(kind) = table_of(job.format).filter(|&kind| kind != TableFormat::Npy) else {
             return Err(Error::new(ErrorKind::Usage, "only text tables can be read into one array"));
         };
         let own = job.parse_options().with(options.table.clone());

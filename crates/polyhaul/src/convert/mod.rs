@@ -1,11 +1,10 @@
 //! From file to file: as tables if that keeps everything, as a scene if the target requires one.
 //!
 //! A PLY file and a table of numbers are tables, with any columns of any type. Conversions between those go from table
-//! to table ([`fit`]), so that nothing is rounded, renamed or dropped except for what the target cannot store. A
+//! to table (`table_fit`), so that nothing is rounded, renamed or dropped except for what the target cannot store. A
 //! conversion goes through a scene if the source or the target has no tables, or if options require a mesh: see
 //! [`shape`]. Reading and writing are in `load`, `save` and `tables`.
 
-mod fit;
 mod memory;
 #[cfg(feature = "splat")]
 mod splats;
@@ -22,6 +21,7 @@ use crate::references::source_folder;
 use crate::report::Report;
 use crate::save;
 use crate::save::format_of;
+use crate::table_fit::fit;
 use crate::{images, tables};
 use memory::Memory;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -120,7 +120,7 @@ fn convert_by(
         Loaded::Tables(found) => {
             let name = outputs::name_of(&output).into_owned();
             let mut losses = Warnings::default();
-            let found = fit::fit(found, (from, to), &read.table, &name, &mut losses)?;
+            let found = fit(found, (from, to), &read.table, &name, &mut losses)?;
             losses.refuse_losses(write.strict)?;
             reading.warnings.extend(losses);
             before(Content::Tables(&found.tables), &reading)?;

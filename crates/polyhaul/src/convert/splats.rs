@@ -4,7 +4,6 @@
 //! whenever this one meets something unusual: anything but splats, an option that moves them, a warning, an error. How
 //! splats are packed is in `polyhaul_splat::packer`.
 
-use super::fit::VERTEX;
 use super::stream::{Before, chosen, part_bytes};
 use super::{Content, Converted};
 use crate::format::Format;
@@ -15,6 +14,7 @@ use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::{self, write_with};
 use crate::report::{Clock, Report};
+use crate::table_fit::VERTEX;
 use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Result, try_copy};

@@ -6,7 +6,6 @@
 //! turns them into columns, and those into the rows of the output, which are written in order. Rows that are the same
 //! in both files are copied.
 
-use super::fit::fit;
 use super::{Content, Converted};
 use crate::format::Format;
 use crate::input::Output;
@@ -18,6 +17,7 @@ use crate::outputs::{self, Opening};
 use crate::references::{Relinker, source_folder};
 use crate::registry::TablesWriter;
 use crate::report::{Phase, Report};
+use crate::table_fit::{fit, is_of_points};
 use crate::table_parts::{PartsJob, TablePartText, TableParts};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -26,7 +26,6 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::table_parts::{RowsSlot, TableSource, unlike};
 use polyhaul_pipeline::write::Pages;
 use polyhaul_scan::table::TableChoice;
-use polyhaul_table::TableFormat;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -60,9 +59,7 @@ pub(super) fn stream(
     else {
         return Ok(None);
     };
-    // The columns of points depend on their values.
-    let is_points = matches!(to.table(), Some(TableFormat::Xyz | TableFormat::Pts));
-    if (writer.wants_mesh)(write) || is_points {
+    if (writer.wants_mesh)(write) || is_of_points(to) {
         return Ok(None);
     }
     let alone = read.run.clone().with_threads(Some(1));

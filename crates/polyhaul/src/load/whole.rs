@@ -3,14 +3,13 @@
 //! How each format is read is in the registry.
 
 use crate::detect::Detected;
-use crate::format::Format;
+use crate::format::{Format, FormatKind};
 use crate::loaded::Loaded;
 use crate::loaded::Tables;
 use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
 use crate::read_job::{ReadDetails, ReadJob};
 use crate::references::source_folder;
-use crate::registry::FormatKind;
 use crate::report::{Clock, Report};
 use crate::table_job::no_tables;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -37,7 +36,7 @@ impl ContentShape {
     pub(crate) fn from_format(format: Format) -> ContentShape {
         match format.kind() {
             FormatKind::Scene => ContentShape::Scene,
-            FormatKind::Table(_) => ContentShape::Tables,
+            FormatKind::Table => ContentShape::Tables,
             FormatKind::Image => ContentShape::Image,
             FormatKind::Texture => ContentShape::Texture,
         }
@@ -139,7 +138,7 @@ fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
 
 /// Fails if an element or columns are requested from something read as a scene.
 pub(crate) fn check_elements(format: Format, options: &ReadOptions) -> Result<()> {
-    if format.table().is_some() || options.table.element.is_none() && options.table.columns.is_none() {
+    if format.is_table() || options.table.element.is_none() && options.table.columns.is_none() {
         return Ok(());
     }
     let message = format!("an element or columns were requested, but {} is read as a scene", format.name());
