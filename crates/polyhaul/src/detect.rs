@@ -7,8 +7,8 @@
 //! signatures of formats are in the registry. Nothing here reads on or parses.
 
 use crate::format::{Format, HEAD_BYTES, Head};
-use crate::open::Plain;
 use crate::options::ReadOptions;
+use crate::plain::Plain;
 use polyhaul_bytes::Codec;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::Warnings;

@@ -4,11 +4,12 @@
 
 mod fit;
 
+use crate::containers::Near;
 use crate::format::Format;
 use crate::input::{Input, Output};
 use crate::load::{Content, ContentShape, Read, load_as};
 use crate::loaded::Loaded;
-use crate::open::{Near, Opened};
+use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::{name_of, write_to};
 use crate::report::{Clock, Report};

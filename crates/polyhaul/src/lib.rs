@@ -38,7 +38,7 @@
 #[macro_use]
 mod formats;
 
-mod archives;
+mod containers;
 mod convert;
 mod detect;
 pub mod diff;
@@ -49,9 +49,6 @@ mod flat;
 mod flat;
 mod format;
 #[cfg(feature = "gltf")]
-mod gltf;
-#[cfg(not(feature = "gltf"))]
-#[path = "no_gltf.rs"]
 mod gltf;
 mod image_job;
 mod images;
@@ -71,8 +68,10 @@ mod open;
 pub mod ops;
 pub mod options;
 mod outputs;
+mod paths;
 #[cfg(feature = "pbrt")]
 mod pbrt;
+mod plain;
 pub mod preview;
 mod read_job;
 mod reader;

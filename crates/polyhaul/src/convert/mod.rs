@@ -17,7 +17,6 @@ use crate::load::{Content as Loaded, ContentShape, Read, load_as};
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs;
-use crate::references::source_folder;
 use crate::report::Report;
 use crate::save;
 use crate::save::format_of;
@@ -124,7 +123,7 @@ fn convert_by(
             losses.refuse_losses(write.strict)?;
             reading.warnings.extend(losses);
             before(Content::Tables(&found.tables), &reading)?;
-            let folder = source_folder(input.near(), read);
+            let folder = input.near().source_folder(read);
             tables::save_checked((&found.tables, &folder), [&found.comments, &found.infos], to, output, write)?
         }
     };

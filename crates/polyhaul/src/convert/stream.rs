@@ -14,7 +14,7 @@ use crate::loaded::Tables;
 use crate::open::Opened;
 use crate::options::{ImageReadOptions, ReadOptions, WriteOptions};
 use crate::outputs::{self, Opening};
-use crate::references::{Relinker, source_folder};
+use crate::references::Relinker;
 use crate::registry::TablesWriter;
 use crate::report::{Phase, Report};
 use crate::table_fit::{fit, is_of_points};
@@ -67,7 +67,7 @@ pub(super) fn stream(
     let file_bytes = input.file_bytes().unwrap_or(0);
     let threads = read.run.worker_threads().min(write.run.worker_threads());
     let write = &WriteOptions { run: write.run.clone().with_threads(Some(threads)), ..write.clone() };
-    let folder = source_folder(input.near(), read);
+    let folder = input.near().source_folder(read);
     let mut streamed = None;
     let (is_done, mut reading) = read_parts(input, None, read, part_bytes, &mut |source, from| {
         let own = Streamed::new((from, to, writer), path, &folder, (read, write));

@@ -3,10 +3,10 @@
 //! They are found and opened under the rules for files that a scene refers to. An image that is not found stays a
 //! reference, about which the relinking warns; so does one in an archive.
 
+use crate::containers::Near;
 use crate::format::Format;
 use crate::images;
 use crate::input::Input;
-use crate::open::Near;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::write_to_memory;
 use crate::resolve::{Read, Resolver};

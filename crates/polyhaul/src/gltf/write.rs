@@ -1,7 +1,7 @@
 //! Writing glTF: one `.glb` file, or a `.gltf` file and its buffer next to it.
 
 use super::embed::embed;
-use super::images::may_be_image;
+use crate::containers::is_inner_name;
 use crate::input::Output;
 use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
@@ -30,7 +30,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     };
     // No file is written for an image that glTF has no place for.
     let maps = materials.iter_mut().flat_map(|material| &mut material.maps);
-    maps.filter(|map| !polyhaul_gltf::shows(map.kind) && may_be_image(&map.file)).for_each(|map| map.file.clear());
+    maps.filter(|map| !polyhaul_gltf::shows(map.kind) && is_inner_name(&map.file)).for_each(|map| map.file.clear());
     let materials = links.materials(&materials, &scene.folder)?;
     let copies = links.finish(&mut report.warnings)?;
     let objects = scene.listed_objects()?;

@@ -6,10 +6,10 @@ use crate::detect::Detected;
 use crate::format::{Format, FormatKind};
 use crate::loaded::Loaded;
 use crate::loaded::Tables;
-use crate::open::{Opened, Plain};
+use crate::open::Opened;
 use crate::options::ReadOptions;
+use crate::plain::Plain;
 use crate::read_job::{ReadDetails, ReadJob};
-use crate::references::source_folder;
 use crate::report::{Clock, Report};
 use crate::table_job::no_tables;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -106,7 +106,7 @@ fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
         ContentShape::Scene => {
             check_elements(format, job.options)?;
             let scene = readers.scene.ok_or_else(|| format.only_image())?(job)?;
-            let scene = Scene { folder: source_folder(job.near, job.options), ..scene };
+            let scene = Scene { folder: job.near.source_folder(job.options), ..scene };
             Ok(Content::Scene(scene))
         }
         ContentShape::Tables => {

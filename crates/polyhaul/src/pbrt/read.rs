@@ -3,13 +3,16 @@
 //! A name is searched in the folder of the scene and then in that of the file that contains it; see [`crate::resolve`]
 //! for what may be opened. [`polyhaul_pbrt`] parses the text.
 
+use crate::containers::Near;
 use crate::format::Format;
 use crate::loaded::Loaded;
-use crate::open::{Near, Opened, Plain};
+use crate::open::Opened;
 use crate::options::ReadOptions;
+use crate::paths::folder_of;
+use crate::plain::Plain;
 use crate::read_job::{FileSum, ReadJob, ReadMesh, SceneFiles};
 use crate::report::Report;
-use crate::resolve::{FoundFile, Resolver, folder_of};
+use crate::resolve::{FoundFile, Resolver};
 use polyhaul_bytes::place;
 use polyhaul_model::Scene;
 use polyhaul_model::error::Diagnostic;

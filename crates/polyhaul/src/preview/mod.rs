@@ -6,12 +6,13 @@ mod textures;
 
 pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Sheet, Style, View};
 
+use crate::containers::Near;
 use crate::flat::{self, ShownScene};
 use crate::format::Format;
 use crate::input::Input;
 use crate::load::{Content, ContentShape, Read, load_as, load_pieces};
 use crate::loaded::Loaded;
-use crate::open::{Near, Opened};
+use crate::open::Opened;
 use crate::ops::SceneOps;
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
