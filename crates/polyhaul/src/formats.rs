@@ -14,14 +14,14 @@ macro_rules! format_rows {
             Obj = row("obj", FormatKind::Scene), "obj" {
                 looks: Looks::Words(polyhaul_obj::begins_as_obj),
             } => {
-                read: Readers { scene: Some(crate::obj::read), pieces: Some(crate::obj::pieces), ..NO_READERS },
+                read: Readers { scene: Some(obj::read), pieces: Some(obj::pieces), ..NO_READERS },
                 write: Writers {
                     scene: Some(SceneWriter::Meshes(MeshWriter {
                         placement: |_, options| options.scene.placement(Some(Axes::OBJ)),
                         only_triangles: false,
                         has_upright_splats: false,
                         triangulate: |scene, _, run| triangulate_scene_as_blender(scene, run),
-                        write: crate::obj::write,
+                        write: obj::write,
                     })),
                     ..NO_WRITERS
                 },
@@ -112,8 +112,10 @@ macro_rules! format_rows {
             Pbrt = row("pbrt", FormatKind::Scene), "pbrt" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_pbrt::looks_like_scene(head.text())),
             } => {
-                read: Readers { scene: Some(|job| crate::pbrt::read(job, Format::Ply)), ..NO_READERS },
-                write: Writers { scene: Some(SceneWriter::Render(crate::pbrt::save)), ..NO_WRITERS },
+                read: Readers { scene: Some(|job| pbrt::read(job, Format::Ply)), ..NO_READERS },
+                write: Writers { scene: Some(SceneWriter::Render(|scene, output, options| {
+                        pbrt::save(scene, output, options, polyhaul_ply::write_scene)
+                    })), ..NO_WRITERS },
             }
             /// Comma-separated values.
             Csv = row("csv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
@@ -309,7 +311,7 @@ macro_rules! format_rows {
                     read: polyhaul_gltf::read_image,
                 }),
             } => {
-                read: Readers { scene: Some(crate::gltf::read), ..NO_READERS },
+                read: Readers { scene: Some(gltf::read), ..NO_READERS },
                 write: Writers {
                     scene: Some(SceneWriter::Meshes(MeshWriter {
                         placement: |scene, options| {
@@ -319,7 +321,7 @@ macro_rules! format_rows {
                         only_triangles: true,
                         has_upright_splats: true,
                         triangulate: |scene, _, run| triangulate_scene(scene, run),
-                        write: crate::gltf::write,
+                        write: |job| gltf::write(job, Format::Png),
                     })),
                     ..NO_WRITERS
                 },
@@ -370,7 +372,7 @@ macro_rules! format_rows {
                 main_file: Some("meta.json"),
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_splat::sog::looks_like_sog(head.text())),
             } => {
-                read: Readers { scene: Some(crate::sog::read), ..NO_READERS },
+                read: Readers { scene: Some(sog::read), ..NO_READERS },
             }
         }
     };

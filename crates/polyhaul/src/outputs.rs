@@ -4,6 +4,7 @@
 //! that changes nothing on disk. A failure among the renames removes the files that are new, and the main file keeps
 //! its old content. The content of the files is decided elsewhere: see `save`, `obj`, `pbrt` and `references`.
 
+use crate::format::Format;
 use crate::input::Output;
 use crate::options::{self, WriteOptions};
 use crate::report::{FileWritten, Report};
@@ -229,6 +230,29 @@ impl<'o> Opening<'o> {
         let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
         try_push(&mut files, Written::new(name, file, moved), "the plan")?;
         put_in_place(files, report)
+    }
+}
+
+/// The format of an output: by the options, by its name, or the default.
+pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
+    if cfg!(polyhaul_only_reads) {
+        return Err(Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files"));
+    }
+    requested_format(output, options)?.built()
+}
+
+fn requested_format(output: &Output, options: &WriteOptions) -> Result<Format> {
+    match (options.format, output) {
+        (Some(format), _) => Ok(format),
+        (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
+            let message = format!("cannot infer the output format from `{}`", path.display());
+            Error::new(ErrorKind::Usage, message).with_hint(format!(
+                "use a name that ends in .{}, or specify the format, as in --to obj",
+                Format::ALL.map(Format::name).join(", .")
+            ))
+        }),
+        (None, Output::Host(_, name)) => Ok(Format::of_path(Path::new(name)).unwrap_or(Format::DEFAULT)),
+        (None, _) => Ok(Format::DEFAULT),
     }
 }
 

@@ -106,6 +106,9 @@ const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
 }
 
 impl Format {
+    /// The format of outputs whose name shows none.
+    pub(crate) const DEFAULT: Format = Format::ALL[0];
+
     /// The index of its row.
     pub(crate) const fn row(self) -> usize {
         self.0 as usize

@@ -5,10 +5,18 @@ use super::{
     TablesWriter, Writers,
 };
 use crate::format::Format;
+#[cfg(feature = "gltf")]
+use crate::gltf;
 use crate::image_job::{self, Held};
 use crate::mesh_job::{Comments, MeshJob, has_polygons};
+#[cfg(feature = "obj")]
+use crate::obj;
 use crate::options::WriteOptions;
+#[cfg(feature = "pbrt")]
+use crate::pbrt;
 use crate::read_job::ReadJob;
+#[cfg(feature = "sog")]
+use crate::sog;
 use crate::{table_job, table_parts};
 use polyhaul_geometry::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
 use polyhaul_image as image;
