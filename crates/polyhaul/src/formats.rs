@@ -34,17 +34,13 @@ macro_rules! format_rows {
                 read: Readers {
                     scene: Some(read_ply),
                     pieces: Some(|job, consumer| {
-                        let Some(read) = polyhaul_ply::pieces(job.feed(), &job.parse_options(), consumer)? else { return Ok(false) };
-                        job.note(read.threads, read.warnings);
-                        Ok(true)
+                        let read = polyhaul_ply::pieces(job.feed(), &job.parse_options(), consumer)?;
+                        Ok(read.map(|read| job.note(read.threads, read.warnings)))
                     }),
                     tables: Some(table_job::read_elements),
-                    parts: Some(|job, bytes, read| {
-                        let Some(threads) = polyhaul_ply::parts(job.feed(), &job.parse_options(), bytes, read)? else {
-                            return Ok(false);
-                        };
-                        job.note(threads, polyhaul_model::warnings::Warnings::default());
-                        Ok(true)
+                    parts: Some(|job, bytes, use_tables| {
+                        let read = polyhaul_ply::parts(job.feed(), &job.parse_options(), bytes, use_tables)?;
+                        Ok(read.map(|read| job.note(read.threads, read.warnings)))
                     }),
                     ..NO_READERS
                 },
@@ -87,7 +83,7 @@ macro_rules! format_rows {
                         let (source, garbage) = (job.plain.source().clone(), job.plain.garbage().cloned());
                         let found = polyhaul_stl::read(source, garbage, &own, Some(consumer))?;
                         job.note(found.threads, found.warnings);
-                        Ok(true)
+                        Ok(Attempt::Done(()))
                     }),
                     ..NO_READERS
                 },

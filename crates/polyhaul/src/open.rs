@@ -123,10 +123,15 @@ impl Opened {
         if options.rows.is_everything() { Ok(opened) } else { opened.kept(&options.run.cancel) }
     }
 
-    /// The same input as a stream, as if it came through a pipe; `None` if it already is one.
-    pub(crate) fn streamed(&self) -> Option<Opened> {
-        let source = || Source::reader(Box::new(Buffer::new(self.source.clone())), self.name());
-        self.source.is_positioned().then(|| Opened { source: source(), near: self.near.clone() })
+    /// Whether it can be read more than once, at any offset.
+    pub(crate) fn is_positioned(&self) -> bool {
+        self.source.is_positioned()
+    }
+
+    /// The same input as a stream, as if it came through a pipe.
+    pub(crate) fn streamed(&self) -> Opened {
+        let source = Source::reader(Box::new(Buffer::new(self.source.clone())), self.name());
+        Opened { source, near: self.near.clone() }
     }
 
     /// The plain bytes.

@@ -14,6 +14,7 @@ use crate::writer::Writer;
 use crate::{images, tables};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Image, Scene, Table, Texture};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::crew::within;
 
@@ -161,7 +162,9 @@ impl Reader {
     /// # Errors
     /// The same errors as [`Reader::scene`], and those of the consumer.
     pub fn pieces(self, consumer: &dyn MeshConsumer) -> Result<Option<Report>> {
-        self.run(|input, options| load::load_pieces(&Opened::to_read(input, options)?, options, consumer))
+        self.run(|input, options| {
+            load::load_pieces(&Opened::to_read(input, options)?, options, consumer).map(Attempt::done)
+        })
     }
 
     /// Reads tables, keeping the order and types of the columns: the elements of a PLY file (which [`Reader::scene`]

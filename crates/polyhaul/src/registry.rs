@@ -22,6 +22,7 @@ use polyhaul_image::samples::SampleType;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::Placement;
 use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::table_parts::TableSource;
@@ -34,13 +35,13 @@ pub(crate) struct Handlers {
     write: Writers,
 }
 
-/// Reads a mesh piece by piece; `false` if this file must be read as a scene.
-pub(crate) type PiecesReader = fn(&mut ReadJob<'_>, &dyn MeshConsumer) -> Result<bool>;
+/// Reads a mesh piece by piece; declines if this file must be read as a scene.
+pub(crate) type PiecesReader = fn(&mut ReadJob<'_>, &dyn MeshConsumer) -> Result<Attempt<()>>;
 
-/// Reads tables part by part, of about so many bytes, with a function that returns how many threads it had, or `None`
-/// to have the file read as a whole. Returns `false` if this file must be.
+/// Reads tables part by part, of about so many bytes, with a function that returns how many threads it had, or declines
+/// to have the file read as a whole. Declines, too, if this file must be.
 pub(crate) type PartsReader =
-    fn(&mut ReadJob<'_>, usize, &mut dyn FnMut(&dyn TableSource) -> Result<Option<usize>>) -> Result<bool>;
+    fn(&mut ReadJob<'_>, usize, &mut dyn FnMut(&dyn TableSource) -> Result<Attempt<usize>>) -> Result<Attempt<()>>;
 
 /// How a format is read, for each kind of content that it has.
 pub(crate) struct Readers {

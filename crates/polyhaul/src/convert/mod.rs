@@ -25,6 +25,7 @@ use memory::Memory;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Scene, Table};
+use polyhaul_pipeline::attempt::Attempt;
 use std::borrow::Cow;
 
 /// The content read by a conversion.
@@ -94,11 +95,11 @@ fn convert_by(
     // Nothing is read for an output that cannot be written.
     outputs::check_compression(&output, write)?;
     let input = Opened::to_read(input, read)?;
-    if let Some(done) = stream::stream(&input, &output, (to, read, write), before)? {
+    if let Attempt::Done(done) = stream::stream(&input, &output, (to, read, write), before)? {
         return Ok(done);
     }
     #[cfg(feature = "splat")]
-    if let Some(done) = splats::pack(&input, &output, (to, read, write), before)? {
+    if let Attempt::Done(done) = splats::pack(&input, &output, (to, read, write), before)? {
         return Ok(done);
     }
     let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;

@@ -14,6 +14,7 @@ use crate::table_job::no_tables;
 use polyhaul_model::Table;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::ColumnName;
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::table_parts::{TableSource, each_part};
 use polyhaul_scan::table::{Looked, TableChoice, TableChooser, choose, keep_tables, target};
@@ -85,7 +86,7 @@ fn detect(input: &Opened, options: &ReadOptions) -> Result<Detected> {
 /// The chosen rows of a file that has tables.
 fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<RowSet> {
     let alone = options.run.clone().with_threads(Some(1));
-    if let Some(choice) = choose_parts(input, Some(detected), options, &alone)? {
+    if let Attempt::Done(choice) = choose_parts(input, Some(detected), options, &alone)? {
         return Ok(choice.into_rows());
     }
     let (read, _) = load_whole(input, Some(detected), &everything(options), |_| ContentShape::Tables)?;
@@ -96,20 +97,20 @@ fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<
     choose(&found.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
 }
 
-/// Chooses rows of tables some rows at a time; `None` if they have to be read as a whole. Several threads look at
+/// Chooses rows of tables some rows at a time; declines if they have to be read as a whole. Several threads look at
 /// different rows, each by the options `alone` of one thread.
 pub(crate) fn choose_parts<'o>(
     input: &Opened,
     detected: Option<Detected>,
     options: &'o ReadOptions,
     alone: &'o RunOptions,
-) -> Result<Option<TableChoice<'o>>> {
+) -> Result<Attempt<TableChoice<'o>>> {
     let mut choice = None;
-    let (is_done, report) = read_parts(input, detected, options, LOOK_BYTES, &mut |source, _| {
+    let attempt = read_parts(input, detected, options, LOOK_BYTES, &mut |source, _| {
         let target = target(source.tables(), options.table.element.as_deref())?;
         let mut chooser = TableChooser::new(source.tables(), target, &options.rows, alone)?;
         if (0..target).any(|number| chooser.is_after(number)) {
-            return Ok(None);
+            return Ok(Attempt::Declined);
         }
         let mut threads = 1;
         for (number, table) in source.tables().iter().enumerate() {
@@ -121,10 +122,10 @@ pub(crate) fn choose_parts<'o>(
             }
         }
         choice = Some(chooser.finish()?);
-        Ok(Some(threads))
+        Ok(Attempt::Done(threads))
     })?;
-    // Warnings are those of the path that reads the file as a whole.
-    Ok(choice.filter(|_| is_done && report.warnings.is_empty()))
+    // Its warnings are those of the reading that follows.
+    Ok(choice.filter(|_| attempt.done().is_some()).into())
 }
 
 /// Has a chooser look at all rows of a table; returns how many threads worked.
@@ -139,28 +140,30 @@ fn look_at(chooser: &mut TableChooser<'_>, source: &dyn TableSource, number: usi
     Ok(threads)
 }
 
-/// Uses the tables of a file of this format, and returns how many threads worked; `None` if it wants them to be read as
-/// a whole.
-pub(crate) type UseParts<'r> = dyn FnMut(&dyn TableSource, Format) -> Result<Option<usize>> + 'r;
+/// Uses the tables of a file of this format, and returns how many threads worked; declines to have them read as a whole.
+pub(crate) type UseParts<'r> = dyn FnMut(&dyn TableSource, Format) -> Result<Attempt<usize>> + 'r;
 
-/// Reads the tables of a file some rows at a time, and reports; `false` if they have to be read as a whole.
+/// Reads the tables of a file some rows at a time, and reports; declines if they have to be read as a whole.
 pub(crate) fn read_parts(
     input: &Opened,
     detected: Option<Detected>,
     options: &ReadOptions,
     part_bytes: usize,
     read: &mut UseParts<'_>,
-) -> Result<(bool, Report)> {
+) -> Result<Attempt<Report>> {
     let read = RefCell::new(read);
-    timed(input, detected, options, |job| {
-        let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else { return Ok(false) };
+    let (attempt, report) = timed(input, detected, options, |job| {
+        let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else {
+            return Ok(Attempt::Declined);
+        };
         let format = job.format;
         match parts(job, part_bytes, &mut |source| (read.borrow_mut())(source, format)) {
             // Reading it as a whole finds it again, and the warnings before it.
-            Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(Attempt::Declined),
             result => result,
         }
-    })
+    })?;
+    Ok(attempt.map(|()| report))
 }
 
 /// Hands the chosen rows of one table to `take`, some rows at a time: about `part_bytes` bytes of the file.
@@ -183,20 +186,23 @@ pub(crate) fn batches(
     if options.rows.sample.is_some() {
         batches.rows = BatchRows::Of(rows_of(input, detected, options)?);
     }
-    let (is_done, mut report) = read_parts(input, Some(detected), &all, part_bytes, &mut |source, _| {
-        batches.parts(source, &all.run).map(Some)
+    let attempt = read_parts(input, Some(detected), &all, part_bytes, &mut |source, _| {
+        batches.parts(source, &all.run).map(Attempt::Done)
     })?;
     if let Some(error) = batches.failed.take() {
         return Err(error);
     }
     // A strict reader fails for a warning, wherever it was.
-    if !is_done || options.strict && !report.warnings.is_empty() {
-        let (read, whole) = load_whole(input, Some(detected), &all, |_| ContentShape::Tables)?;
+    let is_refused = |report: &Report| options.strict && !report.warnings.is_empty();
+    let report = if let Some(report) = attempt.done().filter(|report| !is_refused(report)) {
+        report
+    } else {
+        let (read, report) = load_whole(input, Some(detected), &all, |_| ContentShape::Tables)?;
         let Content::Tables(found) = read.content else { return Err(no_tables("are read in batches")) };
-        report = whole;
         batches.run = &options.run;
         batches.whole(found.tables, part_bytes)?;
-    }
+        report
+    };
     batches.empty.take().map_or(Ok(()), take)?;
     Ok(report)
 }

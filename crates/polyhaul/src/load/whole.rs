@@ -15,6 +15,7 @@ use crate::table_job::no_tables;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::prefetch::prefetched;
 use polyhaul_pipeline::read::is_damage;
@@ -60,19 +61,19 @@ pub(crate) struct Read {
     pub(crate) details: ReadDetails,
 }
 
-/// Reads a mesh to a consumer; `None` if it must be read as a scene.
+/// Reads a mesh to a consumer; declines if it must be read as a scene.
 pub(crate) fn load_pieces(
     input: &Opened,
     options: &ReadOptions,
     consumer: &dyn MeshConsumer,
-) -> Result<Option<Report>> {
-    let (is_done, report) = timed(input, None, options, |job| {
+) -> Result<Attempt<Report>> {
+    let (attempt, report) = timed(input, None, options, |job| {
         check_layers(job.format, options)?;
         // Rows are chosen from arrays.
         let pieces = job.format.readers().pieces.filter(|_| options.rows.is_everything());
-        pieces.map_or(Ok(false), |pieces| pieces(job, consumer))
+        pieces.map_or(Ok(Attempt::Declined), |pieces| pieces(job, consumer))
     })?;
-    Ok(is_done.then_some(report))
+    Ok(attempt.map(|()| report))
 }
 
 /// Reads an input as a whole, as what was detected before, if anything was.
@@ -159,26 +160,33 @@ pub(crate) fn timed<T>(
 ) -> Result<(T, Report)> {
     // Reading without a more specific phase counts as parsing.
     let clock = Clock::start_in("read", Phase::Parse);
-    let plain = input.plain(options);
-    let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
-    let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
     let read = |plain: Plain, detected: Option<Detected>| {
         prefetched(plain.source(), &options.run, || read_plain(&plain, detected, input, options, &read))
     };
-    let result = match plain.and_then(|plain| read(plain, detected)) {
-        // Members decoded in parallel are whole or missing, and their sizes are only declared. Reading the stream finds
-        // the content before the damage, and whether there is an error in it, as when reading from a pipe.
-        Err(error) if by_members && (is_damage(&error) || is_compressed && is_of_content(&error, input)) => {
-            match input.streamed() {
-                Some(streamed) => read(streamed.plain(options)?, None),
-                None => Err(error),
-            }
-        }
-        result => result,
+    let (content, mut report) = match read_in_place(input, options, |plain| read(plain, detected))? {
+        Attempt::Done(result) => result,
+        Attempt::Declined => read(input.streamed().plain(options)?, None)?,
     };
-    let (content, mut report) = result?;
     clock.stop(&mut report);
     Ok((content, report))
+}
+
+/// Reads an input where it is, members of compressed data in parallel. Declines damaged data if that can be read as a
+/// stream, too: members decoded in parallel are whole or missing, and their sizes are only declared. Reading the stream
+/// finds the content before the damage, and whether there is an error in it, as when reading from a pipe.
+fn read_in_place<T>(
+    input: &Opened,
+    options: &ReadOptions,
+    read: impl FnOnce(Plain) -> Result<(T, Report)>,
+) -> Result<Attempt<(T, Report)>> {
+    let plain = input.plain(options);
+    let is_by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
+    let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
+    let is_doubtful = |error: &Error| is_damage(error) || is_compressed && is_of_content(error, input);
+    match plain.and_then(read) {
+        Err(error) if is_by_members && input.is_positioned() && is_doubtful(&error) => Ok(Attempt::Declined),
+        result => result.map(Attempt::Done),
+    }
 }
 
 /// Whether an error may be due to missing or misplaced bytes of this input.

@@ -24,6 +24,7 @@ use polyhaul_model::Axes;
 use polyhaul_model::Scene;
 use polyhaul_model::error::Result;
 use polyhaul_model::options::{Dialect, Placement};
+use polyhaul_pipeline::attempt::Attempt;
 #[cfg(feature = "splat")]
 use polyhaul_splat::packer::SplatPacking;
 

@@ -4,7 +4,7 @@
 //! a later span of the compressed data, without the bytes before it (`spans`): for what was decoded so, inflating is
 //! little more than a copy. If the data is one block, as some encoders write it, nothing can be decoded ahead.
 //!
-//! Only for sound files that can be read again: it stops at whatever it does not expect, without a word, and `reader`
+//! Only for sound files that can be read again: it declines whatever it does not expect ([`Attempt`]), and `reader`
 //! then reads the file from its start and finds the fault. So it accepts nothing that `reader` does not: chunks and
 //! their checksums are the library's here too (`idat`), and `ZlibDecoder` accepts no data that the library refuses.
 //! Interlaced and small images are left to `reader`.
@@ -19,6 +19,7 @@ use crate::raster::check_size;
 use polyhaul_bytes::{DecodeAhead, ZlibDecoder, ZlibPlain, ZlibSpan};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Image, Samples};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::reader::BlockReader;
@@ -73,11 +74,11 @@ pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) ->
     interlaced == 0 && is_compressed && row <= MOST_ROW_BYTES && rows >= LEAST_BYTES
 }
 
-/// Reads a file from its start, if it is sound.
-pub(super) fn read(input: &PngInput<'_>, reader: BlockReader<'_>) -> Option<(Image, Animation)> {
+/// Reads a file from its start; declines if it is not sound.
+pub(super) fn read(input: &PngInput<'_>, reader: BlockReader<'_>) -> Attempt<(Image, Animation)> {
     let animation = Mutex::default();
-    let image = decode(input, reader, &animation, SIZES).ok()?;
-    Some((image, animation.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    let Ok(image) = decode(input, reader, &animation, SIZES) else { return Attempt::Declined };
+    Attempt::Done((image, animation.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 fn decode(
