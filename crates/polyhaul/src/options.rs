@@ -90,9 +90,9 @@ polyhaul_model::choices! {
         /// Uncompressed, regardless of the name.
         "none" => None,
         /// gzip, the most widely supported.
-        "gzip" => Gzip,
+        "gzip" | "gz" => Gzip,
         /// zstd, smaller and faster than gzip.
-        "zstd" => Zstd,
+        "zstd" | "zst" => Zstd,
         /// lz4, the fastest.
         "lz4" => Lz4,
     }
@@ -126,7 +126,7 @@ impl Format {
     pub fn is_among(self, names: &[&str]) -> bool {
         let is_one = |name: &&str| match *name {
             "images" => self.is_image(),
-            "tables" => self.table().is_some(),
+            "tables" => self.is_table(),
             name => self.name().replace('.', "_") == name,
         };
         names.is_empty() || names.iter().any(is_one)

@@ -2,10 +2,12 @@
 //!
 //! Opening, detecting and timing are in `load`; formats are in the registry.
 
+use crate::containers::Near;
 use crate::format::Format;
 use crate::loaded::Loaded;
-use crate::open::{Near, Opened, Plain};
+use crate::open::Opened;
 use crate::options::ReadOptions;
+use crate::plain::Plain;
 use crate::report::Report;
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;

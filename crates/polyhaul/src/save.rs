@@ -4,12 +4,13 @@
 
 use crate::flat;
 use crate::format::Format;
+use crate::images::convert_image;
 use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
 use crate::options::WriteOptions;
-use crate::outputs::name_of;
+use crate::outputs::{format_of, name_of};
 use crate::references::Relinker;
-use crate::registry::{self, MeshWriter, SceneWriter};
+use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_geometry::check;
 use polyhaul_geometry::splat_motion::{has_splats, moves_splats, settle_splats};
@@ -22,7 +23,6 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Axes, Mesh, Object, Scene};
 use polyhaul_pipeline::run::{Phase, span};
 use std::borrow::Cow;
-use std::path::Path;
 
 /// Writes a scene.
 ///
@@ -64,7 +64,18 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;
     let (looks, placement) = (&looks, &placement);
-    (writer.write)(MeshJob { scene: &scene, looks, placement, format, output, links, options, report: &mut report })?;
+    let report_of_job = &mut report;
+    (writer.write)(MeshJob {
+        scene: &scene,
+        looks,
+        placement,
+        format,
+        output,
+        links,
+        options,
+        convert_image,
+        report: report_of_job,
+    })?;
     clock.stop(&mut report);
     Ok(report)
 }
@@ -86,29 +97,6 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     let message = format!("{} stores only triangles: {count} polygons were triangulated", format.name());
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
-}
-
-/// The format of an output: by the options, by its name, or OBJ.
-pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
-    if cfg!(not(feature = "writing")) {
-        return Err(registry::only_reads());
-    }
-    wanted_format(output, options)?.built()
-}
-
-fn wanted_format(output: &Output, options: &WriteOptions) -> Result<Format> {
-    match (options.format, output) {
-        (Some(format), _) => Ok(format),
-        (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
-            let message = format!("cannot infer the output format from `{}`", path.display());
-            Error::new(ErrorKind::Usage, message).with_hint(format!(
-                "use a name that ends in .{}, or specify the format, as in --to obj",
-                Format::ALL.map(Format::name).join(", .")
-            ))
-        }),
-        (None, Output::Host(_, name)) => Ok(Format::of_path(Path::new(name)).unwrap_or(Format::Obj)),
-        (None, _) => Ok(Format::Obj),
-    }
 }
 
 /// Whether splats of a scene have to be turned or moved before it is written.

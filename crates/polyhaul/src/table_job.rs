@@ -152,7 +152,12 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
 }
 
 pub(crate) fn table_kind(format: Format) -> Result<TableFormat> {
-    format.table().ok_or_else(|| no_tables("have them"))
+    table_of(format).ok_or_else(|| no_tables("have them"))
+}
+
+/// Which tables of numbers a format holds, if it holds such alone.
+pub(crate) fn table_of(format: Format) -> Option<TableFormat> {
+    TableFormat::ALL.into_iter().find(|table| table.name() == format.name())
 }
 
 /// Warns about what a table of numbers cannot store of a table, its columns and its names.

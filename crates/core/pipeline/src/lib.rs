@@ -8,11 +8,12 @@
 //! read in parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`] writes pages to a sink,
 //! compressed or not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for unordered
 //! work. [`prefetch`] fetches cold files while they are parsed. [`crew`] supplies the threads: own ones, or the
-//! caller's pool.
+//! caller's pool. [`attempt`] is the result of a fast path that may decline.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 pub mod arrays;
+pub mod attempt;
 pub mod blocks;
 pub mod bytes;
 pub mod chunk;

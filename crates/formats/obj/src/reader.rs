@@ -15,6 +15,7 @@ use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use polyhaul_model::warnings::{Warnings, Weight};
 use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
@@ -137,7 +138,7 @@ pub struct ObjPieces {
     pub threads: usize,
 }
 
-/// Hands the faces of a mesh over to a consumer. Returns `None` if it has more that matters than positions and faces:
+/// Hands the faces of a mesh over to a consumer. Declines if it has more that matters than positions and faces:
 /// materials, colors, lines, points or curves.
 ///
 /// The text is read twice, as `text` gives it: once for the positions, which faces may precede.
@@ -145,9 +146,11 @@ pub fn pieces<'s>(
     text: impl Fn() -> TextChunks<'s>,
     options: &ParseOptions,
     consumer: &dyn MeshConsumer,
-) -> Result<Option<ObjPieces>> {
+) -> Result<Attempt<ObjPieces>> {
     let (job, state, _) = match run_job(text(), options, ObjKeeps::Positions) {
-        Err(error) if error.kind() == ErrorKind::Internal && error.diagnostic().message == HAS_MORE => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::Internal && error.diagnostic().message == HAS_MORE => {
+            return Ok(Attempt::Declined);
+        }
         result => result?,
     };
     // SAFETY: the run ended without an error, so every chunk that was placed was also published.
@@ -157,7 +160,7 @@ pub fn pieces<'s>(
     let (job, mut state, threads) = run_job(text(), options, keeps)?;
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     suspects.check(state.counts, job.chunks.name(), options, &mut state.warnings)?;
-    Ok(Some(ObjPieces { warnings: state.warnings, threads }))
+    Ok(Attempt::Done(ObjPieces { warnings: state.warnings, threads }))
 }
 
 /// The error of a part that cannot be read alone.

@@ -208,12 +208,15 @@ impl PlyReader<'_, '_> {
         let at = self.feed.at();
         let extra = self.feed.drain()?;
         if extra > 0 {
-            let message = format!("{extra} extra bytes after the last row");
-            let diagnostic = Diagnostic { place: self.place(at), ..Diagnostic::new(message) };
-            self.warnings.note(self.options.faults, "extra-data", diagnostic)?;
+            self.warnings.note(self.options.faults, "extra-data", extra_data(extra, self.place(at)))?;
         }
         Ok(())
     }
+}
+
+/// The warning about so many bytes after the last row.
+pub(super) fn extra_data(extra: u64, place: Place) -> Diagnostic {
+    Diagnostic { place, ..Diagnostic::new(format!("{extra} extra bytes after the last row")) }
 }
 
 /// Returns the counts of the lists of the row at `at`, if it ends within reach.

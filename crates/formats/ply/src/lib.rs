@@ -51,7 +51,7 @@ mod writer;
 
 pub use header::{PlyHeader, Property};
 pub use packed::write as write_packed;
-pub use parts::parts;
+pub use parts::{PlyPartsRead, parts};
 pub use pieces::{PlyPiecesRead, pieces};
 pub use reader::tables;
 pub use scene::scene;

@@ -3,22 +3,32 @@
 //! For files whose rows can be found without reading all of them: those with any place in reach, and lists that are all
 //! like the first in each element but the last. Others are read as a whole ([`super::reader`]).
 
-use super::binary::{PlyWalk, first_counts, first_rows_agree, grow, read_rows};
+use super::binary::{PlyWalk, extra_data, first_counts, first_rows_agree, grow, read_rows};
 use super::header::{Element, PlyHeaderEncoding};
 use super::layout::{ListType, PlyLayout, PlyShape};
 use super::reader::begin;
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{PlyScratch, PlySinkBlock};
 use super::tables::{sink, table};
-use polyhaul_model::error::{Result, try_copy, try_push, try_string};
+use polyhaul_model::error::{Place, Result, try_copy, try_push, try_string};
+use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, NONE, Table, Values};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::table_parts::{RowsSlot, TableSource, unlike};
 
+/// How the tables of a file were read part by part.
+pub struct PlyPartsRead {
+    /// Warnings about the file.
+    pub warnings: Warnings,
+    /// The threads that read.
+    pub threads: usize,
+}
+
 /// Reads the tables of a file, about `part_bytes` at a time, with `read`, which returns how many threads it had, or
-/// `None` if it wants the file to be read as a whole. Returns the same, and `None` if the file must be.
+/// declines. Declines, too, if the file must be read as a whole.
 ///
 /// # Errors
 /// Those of `read` and of the header.
@@ -26,23 +36,27 @@ pub fn parts(
     feed: Feed<'_>,
     options: &ParseOptions,
     part_bytes: usize,
-    read: &mut dyn FnMut(&dyn TableSource) -> Result<Option<usize>>,
-) -> Result<Option<usize>> {
+    read: &mut dyn FnMut(&dyn TableSource) -> Result<Attempt<usize>>,
+) -> Result<Attempt<PlyPartsRead>> {
     let begun = begin(feed, options)?;
     let swap = begun.swap();
     if begun.header.encoding == PlyHeaderEncoding::Ascii || !begun.feed.is_positioned() || !begun.warnings.is_empty() {
-        return Ok(None);
+        return Ok(Attempt::Declined);
     }
     let (mut feed, header) = (begun.feed, begun.header);
     feed.skip(header.body);
     let elements = &header.elements;
     let (Some(places), Some(last)) = (places(&feed, elements, swap, options)?, elements.last()) else {
-        return Ok(None);
+        return Ok(Attempt::Declined);
     };
     let (size, end) = (feed.size().unwrap_or(0), places.last().map_or(0, |place| place.end));
-    let has_lists = last.properties.iter().any(|property| property.count.is_some());
-    if end != size && !has_lists {
-        return Ok(None);
+    let has_lists = |element: &Element| element.properties.iter().any(|property| property.count.is_some());
+    // Data may follow the rows. If an element before the last has lists, whether all of them are like the first is only
+    // known where the rows end exactly with the file.
+    let may_be_followed = !elements[..elements.len() - 1].iter().any(has_lists);
+    let is_end = |end: u64| end == size || end < size && may_be_followed;
+    if !has_lists(last) && !is_end(end) {
+        return Ok(Attempt::Declined);
     }
     let mut heads = Vec::new();
     for (element, place) in elements.iter().zip(&places) {
@@ -59,12 +73,16 @@ pub fn parts(
     let is_little = header.encoding == PlyHeaderEncoding::LittleEndian;
     let (feed, places) = (&feed, &places[..]);
     let source = PlyTableSource { feed, elements, places, heads, remarks, swap, is_little, part_bytes, walk };
-    let Some(threads) = read(&source)? else { return Ok(None) };
-    if source.walk.is_some_and(|walk| walk.end() != Some(size)) {
-        return Ok(None);
+    let Attempt::Done(threads) = read(&source)? else { return Ok(Attempt::Declined) };
+    let rows_end = source.walk.map_or(Some(end), |walk| walk.end());
+    let Some(rows_end) = rows_end.filter(|&end| is_end(end)) else { return Ok(Attempt::Declined) };
+    let mut warnings = Warnings::default();
+    if rows_end < size {
+        let place = Place { file: feed.name().clone(), offset: Some(rows_end), ..Place::default() };
+        warnings.note(options.faults, "extra-data", extra_data(size - rows_end, place))?;
     }
     feed.check_end(Extent::Whole, &options.run.cancel)?;
-    Ok(Some(threads))
+    Ok(Attempt::Done(PlyPartsRead { warnings, threads }))
 }
 
 /// The elements of a file.

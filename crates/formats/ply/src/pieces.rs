@@ -15,6 +15,7 @@ use super::tables::{PlyBuilder, parts};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::column::Column;
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
 use polyhaul_pipeline::feed::Feed;
@@ -53,21 +54,21 @@ struct PlyVertices {
     colors: Vec<[u8; 4]>,
 }
 
-/// Reads a mesh to a consumer; `None` if the file must be read as a scene.
-pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsumer) -> Result<Option<PlyPiecesRead>> {
+/// Reads a mesh to a consumer; declines if the file must be read as a scene.
+pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsumer) -> Result<Attempt<PlyPiecesRead>> {
     let begun = begin(feed, options)?;
     let swap = begun.swap();
     let (vertices, faces) = match &begun.header.elements[..] {
-        _ if begun.header.encoding == PlyHeaderEncoding::Ascii => return Ok(None),
+        _ if begun.header.encoding == PlyHeaderEncoding::Ascii => return Ok(Attempt::Declined),
         [vertices] if is_vertices(vertices) && is_plain_cloud(vertices) => (vertices, None),
         [vertices, faces]
             if is_vertices(vertices) && has_corners_alone(faces) && (faces.count > 0 || is_plain_cloud(vertices)) =>
         {
             (vertices, Some(faces))
         }
-        _ => return Ok(None),
+        _ => return Ok(Attempt::Declined),
     };
-    let Some(PlyVertexPlan { sink, has_colors }) = plan_vertices(vertices, swap)? else { return Ok(None) };
+    let Some(PlyVertexPlan { sink, has_colors }) = plan_vertices(vertices, swap)? else { return Ok(Attempt::Declined) };
     let (mut feed, mut warnings) = (begun.feed, begun.warnings);
     feed.skip(begun.header.body);
     let progress = PlyRowsProgress::default();
@@ -87,7 +88,7 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     reader.finish()?;
     reader.feed.check_end(Extent::Whole, &options.run.cancel)?;
     let threads = reader.threads;
-    Ok(Some(PlyPiecesRead { warnings, threads }))
+    Ok(Attempt::Done(PlyPiecesRead { warnings, threads }))
 }
 
 /// Whether vertices are points without normals, and no splats.

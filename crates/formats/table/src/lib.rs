@@ -58,6 +58,10 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
+    /// All formats.
+    pub const ALL: [TableFormat; 6] =
+        [TableFormat::Csv, TableFormat::Tsv, TableFormat::Txt, TableFormat::Xyz, TableFormat::Pts, TableFormat::Npy];
+
     /// The name, as files have it for their extension.
     pub const fn name(self) -> &'static str {
         match self {

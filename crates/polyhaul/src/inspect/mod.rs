@@ -29,7 +29,7 @@ use crate::load::{Content, ContentShape, load_as};
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
-use crate::tables;
+use crate::select::select;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::crew::within;
 
@@ -85,7 +85,7 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
         }
         Content::Tables(mut found) => {
             if is_element(read.format) {
-                tables::select(&mut found, &options.table)?;
+                select(&mut found, &options.table)?;
             }
             columns::inventory(&found.tables, &options.run)?
         }

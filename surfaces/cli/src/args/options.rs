@@ -92,7 +92,11 @@ impl<T: FlagGroup> GivenOptions<T> {
             let side = T::SIDE;
             let message =
                 format!("{flag} applies only to {} {side}, but the {side} format is {}", listed(names), first.name());
-            return Err(Error::new(ErrorKind::Usage, message).with_hint(format!("remove {flag}")));
+            let hint = match names.first() {
+                Some(name) if side == "output" => format!("remove {flag}, or choose the format with --to {name}"),
+                _ => format!("remove {flag}"),
+            };
+            return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
         }
         Ok(())
     }

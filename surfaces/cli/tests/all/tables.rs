@@ -45,7 +45,7 @@ fn wrong_tables_say_where_and_what_would_help() {
     said("a,b\n1,2\n3\n", &[], &["a.csv:3:"]);
     said("a,b\n1,\n", &[], &["a.csv:2:"]);
     said("a,b\n1,2\n", &["--columns", "a,z"], &["`z`"]);
-    said("a,b\n1,2\n", &["--element", "vertex"], &["only PLY has elements"]);
+    said("a,b\n1,2\n", &["--element", "vertex"], &["--element applies only to PLY input", "is csv"]);
     said("a,b\n1,2\n", &["--delimiter", "pipe"], &["expected one character"]);
     said("a,b\n1,2\n", &["--missing", "none"], &["expected error, nan or a number"]);
     let ran = run(&["convert", &name("a,b\n1,2\n"), &folder.path("b.obj")]).expect(1);

@@ -176,8 +176,8 @@ macro_rules! option_field {
     };
 }
 
-/// Declares an enum whose values people set by name, with its default and the documentation of each value. `for glb`
-/// limits a value to one format.
+/// Declares an enum whose values people set by name, with its default and the documentation of each value. `|`
+/// adds another name for a value, `for glb` limits it to one format.
 ///
 /// ```
 /// use polyhaul_model::options::OptionValue;
@@ -200,7 +200,7 @@ macro_rules! choices {
     (
         $(#[$docs:meta])*
         pub enum $name:ident = $default:ident {
-            $($(#[doc = $docs_of:expr])* $text:literal $(for $format:ident)? => $variant:ident,)+
+            $($(#[doc = $docs_of:expr])* $text:literal $(| $alias:literal)* $(for $format:ident)? => $variant:ident,)+
         }
     ) => {
         $(#[$docs])*
@@ -226,7 +226,7 @@ macro_rules! choices {
 
             fn parse(text: &str) -> ::std::result::Result<Self, String> {
                 match text {
-                    $($text => Ok($name::$variant),)+
+                    $($text $(| $alias)* => Ok($name::$variant),)+
                     _ => Err(format!("expected {}", Self::KIND.expected())),
                 }
             }

@@ -58,7 +58,9 @@ impl SceneWriteOptions {
             return Ok(Some(Axes { forward, up }));
         }
         let message = format!("forward_axis {} and up_axis {} are parallel", forward.print(), up.print());
-        Err(Error::new(ErrorKind::Usage, message).with_hint("choose two different axes"))
+        let example = if up.line() == Axes::OBJ.up.line() { Axis::NegativeZ } else { Axis::Y };
+        let hint = format!("with up_axis {}, use for example forward_axis {}", up.print(), example.print());
+        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
     }
 
     /// The transformation of scenes in the file, whose axes are the format's if none are given. Formats with a dialect

@@ -19,6 +19,7 @@ use crate::raster::check_size;
 use polyhaul_bytes::{DecodeAhead, ZlibDecoder, ZlibPlain, ZlibSpan};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Image, Samples};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::reader::BlockReader;
@@ -73,11 +74,11 @@ pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) ->
     interlaced == 0 && is_compressed && row <= MAX_ROW_BYTES && rows >= MIN_BYTES
 }
 
-/// Reads a file from its start, if it is sound.
-pub(super) fn read(input: &PngInput<'_>, reader: BlockReader<'_>) -> Option<(Image, Animation)> {
+/// Reads a file from its start; declines if it is not sound.
+pub(super) fn read(input: &PngInput<'_>, reader: BlockReader<'_>) -> Attempt<(Image, Animation)> {
     let animation = Mutex::default();
-    let image = decode(input, reader, &animation, SIZES).ok()?;
-    Some((image, animation.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    let Ok(image) = decode(input, reader, &animation, SIZES) else { return Attempt::Declined };
+    Attempt::Done((image, animation.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 fn decode(

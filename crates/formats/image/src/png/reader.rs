@@ -8,6 +8,7 @@ use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorSpace, Image, Samples};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::{BlockReader, Decoding};
@@ -54,14 +55,14 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let decoding = Decoding::new(&bytes, &options.run);
     let input = PngInput { bytes: &bytes, file: &file, options };
     let mut reader = decoding.reader();
-    let mut decoded = None;
+    let mut attempt = Attempt::Declined;
     if overlap::is_worth_it(&input, &mut reader) {
-        decoded = overlap::read(&input, reader);
+        attempt = overlap::read(&input, reader);
         reader = decoding.reader();
     }
-    let (image, animation) = match decoded {
-        Some(decoded) => decoded,
-        None => {
+    let (image, animation) = match attempt {
+        Attempt::Done(decoded) => decoded,
+        Attempt::Declined => {
             let animation = Mutex::default();
             let result = input.decode(reader, &animation);
             if let Some(error) = decoding.failed() {

@@ -20,7 +20,7 @@ const EVERYTHING: &[u8] = b"\xef\xbb\xbf# all\r\nnewmtl  every thing \r\n\tKA 1\
     newmtl \xc3\xa9\nnewmtl \xe9\nnewmtl #2\nmap_Kd #1.png\nKd 1e-5 1e20 -0\nnewmtl end\nKd 1 2 3 \\";
 
 fn testdata(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/obj").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/obj").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -69,7 +69,7 @@ fn map(kind: MapKind, keyword: &str, file: &str) -> TextureMap {
 #[test]
 fn blender_files_come_back_byte_for_byte() {
     let mut files = 0;
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/obj/blender");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/obj/blender");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "mtl") {

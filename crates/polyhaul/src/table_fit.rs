@@ -5,7 +5,8 @@
 
 use crate::format::Format;
 use crate::loaded::Tables;
-use crate::tables::{names_of, select};
+use crate::select::{names_of, select};
+use crate::table_job::table_of;
 use polyhaul_geometry::parts::note_left_out;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::names;
@@ -16,7 +17,7 @@ use polyhaul_table::{self as table, TableFormat};
 use std::collections::HashSet;
 
 /// The element that points are in.
-pub(super) const VERTEX: &str = "vertex";
+pub(crate) const VERTEX: &str = "vertex";
 /// The names of colors, without alpha.
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];
@@ -24,8 +25,13 @@ const COLORS: [[&str; 3]; 3] =
 const KNOWN: [&str; 15] =
     ["x", "y", "z", "nx", "ny", "nz", "red", "green", "blue", "alpha", "r", "g", "b", "a", "intensity"];
 
+/// Whether a format has the columns of points in a certain order, which depends on their values.
+pub(crate) fn is_of_points(format: Format) -> bool {
+    matches!(table_of(format), Some(TableFormat::Xyz | TableFormat::Pts))
+}
+
 /// Tables for a target: `name` is the target's, for warnings.
-pub(super) fn fit(
+pub(crate) fn fit(
     mut found: Tables,
     (from, to): (Format, Format),
     options: &TableReadOptions,
@@ -40,7 +46,7 @@ pub(super) fn fit(
         select(&mut found, options)?;
     }
     let [table] = &mut found.tables[..] else { return Ok(found) };
-    match to.table() {
+    match table_of(to) {
         None if !from.has_elements() => name_for_ply(table, name, warnings)?,
         Some(TableFormat::Xyz | TableFormat::Pts) if !is_chosen => arrange(table, (to, name), warnings)?,
         _ => {}
@@ -105,7 +111,7 @@ fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warning
         error.with_hint("choose the columns with `--columns`, in the order of the file, or write csv")
     })?;
     let colors = COLORS.iter().find_map(|names| find(table, *names)).filter(|colors| can_be_colors(table, colors));
-    let normals = find(table, ["nx", "ny", "nz"]).filter(|_| to.table() == Some(TableFormat::Xyz));
+    let normals = find(table, ["nx", "ny", "nz"]).filter(|_| table_of(to) == Some(TableFormat::Xyz));
     let intensity = find(table, ["intensity"]).into_iter().flatten();
     let order = positions.into_iter().chain(intensity).chain(colors.into_iter().flatten());
     let (mut columns, mut changed, mut outside) = (Vec::new(), 0, 0);

@@ -3,17 +3,18 @@
 //! Rows of a file that has tables are chosen by the columns of the file, even if it is read as a scene. Such a file is
 //! read twice: which rows there are is known before the first one is kept. How rows are chosen is in `polyhaul-scan`.
 
+use super::whole::{Content, ContentShape, Read, check_elements, load_whole, timed};
 use crate::detect::Detected;
 use crate::format::Format;
-use crate::load::{Content, ContentShape, Read, check_elements, load_whole, timed};
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
+use crate::select::select_columns;
 use crate::table_job::no_tables;
-use crate::tables::select_columns;
 use polyhaul_model::Table;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::ColumnName;
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::table_parts::{TableSource, each_part};
 use polyhaul_scan::table::{Looked, TableChoice, TableChooser, choose, keep_tables, target};
@@ -30,11 +31,12 @@ pub(crate) fn load_chosen(
     shape: impl Fn(Format) -> ContentShape,
 ) -> Result<(Read, Report)> {
     options.rows.check()?;
-    let format = format_of(input, options)?;
+    let detected = detect(input, options)?;
+    let format = detected.format;
     let all = everything(options);
     match shape(format) {
         ContentShape::Tables => {
-            let (mut read, report) = load_whole(input, &all, shape)?;
+            let (mut read, report) = load_whole(input, Some(detected), &all, shape)?;
             if let Content::Tables(found) = &mut read.content {
                 let mut target = target(&found.tables, options.table.element.as_deref())?;
                 if options.table.columns.is_some() {
@@ -52,9 +54,9 @@ pub(crate) fn load_chosen(
         ContentShape::Scene => {
             check_elements(format, options)?;
             let by_table = format.has_tables() && !options.rows.keeps_all();
-            let set = if by_table { Some(rows_of(input, options)?) } else { None };
+            let set = if by_table { Some(rows_of(input, detected, options)?) } else { None };
             let all = ReadOptions { table: options.table.clone(), ..all };
-            let (mut read, report) = load_whole(input, &all, shape)?;
+            let (mut read, report) = load_whole(input, Some(detected), &all, shape)?;
             if let Content::Scene(scene) = &mut read.content {
                 mesh::keep_scene(scene, set, &options.rows, &options.run)?;
             }
@@ -73,18 +75,21 @@ fn everything(options: &ReadOptions) -> ReadOptions {
     all
 }
 
-fn format_of(input: &Opened, options: &ReadOptions) -> Result<Format> {
+/// The format of an input that will be read more than once, so that it is detected once.
+fn detect(input: &Opened, options: &ReadOptions) -> Result<Detected> {
     let plain = input.plain(options)?;
-    Detected::detect(&plain, input.near().path(), input.name(), options)?.format.built()
+    let detected = Detected::detect(&plain, input.near().path(), input.name(), options)?;
+    detected.format.built()?;
+    Ok(detected)
 }
 
 /// The chosen rows of a file that has tables.
-fn rows_of(input: &Opened, options: &ReadOptions) -> Result<RowSet> {
+fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<RowSet> {
     let alone = options.run.clone().with_threads(Some(1));
-    if let Some(choice) = choose_parts(input, options, &alone)? {
+    if let Attempt::Done(choice) = choose_parts(input, Some(detected), options, &alone)? {
         return Ok(choice.into_rows());
     }
-    let (read, _) = load_whole(input, &everything(options), |_| ContentShape::Tables)?;
+    let (read, _) = load_whole(input, Some(detected), &everything(options), |_| ContentShape::Tables)?;
     let Content::Tables(found) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
     };
@@ -92,19 +97,20 @@ fn rows_of(input: &Opened, options: &ReadOptions) -> Result<RowSet> {
     choose(&found.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
 }
 
-/// Chooses rows of tables some rows at a time; `None` if they have to be read as a whole. Several threads look at
+/// Chooses rows of tables some rows at a time; declines if they have to be read as a whole. Several threads look at
 /// different rows, each by the options `alone` of one thread.
 pub(crate) fn choose_parts<'o>(
     input: &Opened,
+    detected: Option<Detected>,
     options: &'o ReadOptions,
     alone: &'o RunOptions,
-) -> Result<Option<TableChoice<'o>>> {
+) -> Result<Attempt<TableChoice<'o>>> {
     let mut choice = None;
-    let (is_done, report) = read_parts(input, options, LOOK_BYTES, &mut |source, _| {
+    let attempt = read_parts(input, detected, options, LOOK_BYTES, &mut |source, _| {
         let target = target(source.tables(), options.table.element.as_deref())?;
         let mut chooser = TableChooser::new(source.tables(), target, &options.rows, alone)?;
         if (0..target).any(|number| chooser.is_after(number)) {
-            return Ok(None);
+            return Ok(Attempt::Declined);
         }
         let mut threads = 1;
         for (number, table) in source.tables().iter().enumerate() {
@@ -116,10 +122,10 @@ pub(crate) fn choose_parts<'o>(
             }
         }
         choice = Some(chooser.finish()?);
-        Ok(Some(threads))
+        Ok(Attempt::Done(threads))
     })?;
-    // Warnings are those of the path that reads the file as a whole.
-    Ok(choice.filter(|_| is_done && report.warnings.is_empty()))
+    // Its warnings are those of the reading that follows.
+    Ok(choice.filter(|_| attempt.done().is_some()).into())
 }
 
 /// Has a chooser look at all rows of a table; returns how many threads worked.
@@ -134,27 +140,31 @@ fn look_at(chooser: &mut TableChooser<'_>, source: &dyn TableSource, number: usi
     Ok(threads)
 }
 
-/// Uses the tables of a file of this format, and returns how many threads worked; `None` if it wants them to be read as
-/// a whole.
-pub(crate) type UseParts<'r> = dyn FnMut(&dyn TableSource, Format) -> Result<Option<usize>> + 'r;
+/// Uses the tables of a file of this format, and returns how many threads worked; declines to have them read as a
+/// whole.
+pub(crate) type UseParts<'r> = dyn FnMut(&dyn TableSource, Format) -> Result<Attempt<usize>> + 'r;
 
-/// Reads the tables of a file some rows at a time, and reports; `false` if they have to be read as a whole.
+/// Reads the tables of a file some rows at a time, and reports; declines if they have to be read as a whole.
 pub(crate) fn read_parts(
     input: &Opened,
+    detected: Option<Detected>,
     options: &ReadOptions,
     part_bytes: usize,
     read: &mut UseParts<'_>,
-) -> Result<(bool, Report)> {
+) -> Result<Attempt<Report>> {
     let read = RefCell::new(read);
-    timed(input, options, |job| {
-        let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else { return Ok(false) };
+    let (attempt, report) = timed(input, detected, options, |job| {
+        let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else {
+            return Ok(Attempt::Declined);
+        };
         let format = job.format;
         match parts(job, part_bytes, &mut |source| (read.borrow_mut())(source, format)) {
             // Reading it as a whole finds it again, and the warnings before it.
-            Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(Attempt::Declined),
             result => result,
         }
-    })
+    })?;
+    Ok(attempt.map(|()| report))
 }
 
 /// Hands the chosen rows of one table to `take`, some rows at a time: about `part_bytes` bytes of the file.
@@ -165,7 +175,8 @@ pub(crate) fn batches(
     take: &mut (dyn FnMut(Table) -> Result<()> + Send),
 ) -> Result<Report> {
     options.rows.check()?;
-    if !format_of(input, options)?.has_tables() {
+    let detected = detect(input, options)?;
+    if !detected.format.has_tables() {
         return Err(no_tables("are read in batches"));
     }
     let all = everything(options);
@@ -174,21 +185,25 @@ pub(crate) fn batches(
     let (run, rows) = (&alone, BatchRows::All);
     let mut batches = Batches { options, run, target: 0, rows, first: 0, empty: None, failed: None, take };
     if options.rows.sample.is_some() {
-        batches.rows = BatchRows::Of(rows_of(input, options)?);
+        batches.rows = BatchRows::Of(rows_of(input, detected, options)?);
     }
-    let (is_done, mut report) =
-        read_parts(input, &all, part_bytes, &mut |source, _| batches.parts(source, &all.run).map(Some))?;
+    let attempt = read_parts(input, Some(detected), &all, part_bytes, &mut |source, _| {
+        batches.parts(source, &all.run).map(Attempt::Done)
+    })?;
     if let Some(error) = batches.failed.take() {
         return Err(error);
     }
     // A strict reader fails for a warning, wherever it was.
-    if !is_done || options.strict && !report.warnings.is_empty() {
-        let (read, whole) = load_whole(input, &all, |_| ContentShape::Tables)?;
+    let is_refused = |report: &Report| options.strict && !report.warnings.is_empty();
+    let report = if let Some(report) = attempt.done().filter(|report| !is_refused(report)) {
+        report
+    } else {
+        let (read, report) = load_whole(input, Some(detected), &all, |_| ContentShape::Tables)?;
         let Content::Tables(found) = read.content else { return Err(no_tables("are read in batches")) };
-        report = whole;
         batches.run = &options.run;
         batches.whole(found.tables, part_bytes)?;
-    }
+        report
+    };
     batches.empty.take().map_or(Ok(()), take)?;
     Ok(report)
 }

@@ -1,12 +1,12 @@
-//! Inputs inside archives: a path that continues after an archive names a member of it.
+//! Members of archives: a path that continues after an archive names a member of it.
 //!
 //! `assets.zip/textures/wood.tga` is a member; `assets.zip/more.zip/a.obj` is one of a nested archive. The name of an
 //! archive alone stands for its only member of a known format. Files next to a member are in the same archive: see
 //! [`crate::resolve`]. The layout of archives is up to `polyhaul_bytes`.
 
 use crate::format::Format;
-use crate::open::{limits, read_all, regular};
 use crate::options::ReadOptions;
+use crate::plain::{limits, read_all, regular};
 use polyhaul_bytes::place;
 use polyhaul_bytes::{Archive, Source};
 use polyhaul_model::error::{Error, ErrorKind, Result};

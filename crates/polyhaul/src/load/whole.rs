@@ -1,28 +1,25 @@
-//! Reading: source, format, content, report. The one way in for every kind of content.
+//! Reading all of an input: source, format, content, report.
 //!
-//! Reading never seeks backward in its source. To read twice, open the input, keep it ([`Opened::kept`]) and load it
-//! twice, as `inspect` does. How each format is read is in the registry.
+//! How each format is read is in the registry.
 
 use crate::detect::Detected;
-use crate::format::Format;
+use crate::format::{Format, FormatKind};
 use crate::loaded::Loaded;
 use crate::loaded::Tables;
-use crate::open::{Opened, Plain};
+use crate::open::Opened;
 use crate::options::ReadOptions;
+use crate::plain::Plain;
 use crate::read_job::{ReadDetails, ReadJob};
-use crate::references::source_folder;
-use crate::registry::{self, FormatKind};
 use crate::report::{Clock, Report};
-use crate::scan::load_chosen;
 use crate::table_job::no_tables;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::prefetch::prefetched;
 use polyhaul_pipeline::read::is_damage;
 use polyhaul_pipeline::run::{Phase, span};
-use polyhaul_scan::RowOptions;
 
 /// The kind of content to read a file as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +37,7 @@ impl ContentShape {
     pub(crate) fn from_format(format: Format) -> ContentShape {
         match format.kind() {
             FormatKind::Scene => ContentShape::Scene,
-            FormatKind::Table(_) => ContentShape::Tables,
+            FormatKind::Table => ContentShape::Tables,
             FormatKind::Image => ContentShape::Image,
             FormatKind::Texture => ContentShape::Texture,
         }
@@ -64,52 +61,29 @@ pub(crate) struct Read {
     pub(crate) details: ReadDetails,
 }
 
-/// Reads the scene of an input.
-pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
-    match load_as(input, options, |_| ContentShape::Scene)? {
-        (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded::new(scene, report)),
-        _ => Err(Error::new(ErrorKind::Internal, "a scene was read as tables")),
-    }
-}
-
-/// Reads a mesh to a consumer; `None` if it must be read as a scene.
+/// Reads a mesh to a consumer; declines if it must be read as a scene.
 pub(crate) fn load_pieces(
     input: &Opened,
     options: &ReadOptions,
     consumer: &dyn MeshConsumer,
-) -> Result<Option<Report>> {
-    let (is_done, report) = timed(input, options, |job| {
+) -> Result<Attempt<Report>> {
+    let (attempt, report) = timed(input, None, options, |job| {
         check_layers(job.format, options)?;
         // Rows are chosen from arrays.
         let pieces = job.format.readers().pieces.filter(|_| options.rows.is_everything());
-        pieces.map_or(Ok(false), |pieces| pieces(job, consumer))
+        pieces.map_or(Ok(Attempt::Declined), |pieces| pieces(job, consumer))
     })?;
-    Ok(is_done.then_some(report))
+    Ok(attempt.map(|()| report))
 }
 
-/// Reads an input as the kind of content that `shape` returns for its format, and keeps the rows that the options
-/// choose. For those, the input has to be readable more than once.
-pub(crate) fn load_as(
-    input: &Opened,
-    options: &ReadOptions,
-    shape: impl Fn(Format) -> ContentShape,
-) -> Result<(Read, Report)> {
-    if options.rows.is_everything() {
-        load_whole(input, options, shape)
-    } else if cfg!(not(feature = "writing")) {
-        Err(registry::only_reads())
-    } else {
-        load_chosen(input, options, shape)
-    }
-}
-
-/// Reads an input as a whole.
+/// Reads an input as a whole, as what was detected before, if anything was.
 pub(crate) fn load_whole(
     input: &Opened,
+    detected: Option<Detected>,
     options: &ReadOptions,
     shape: impl Fn(Format) -> ContentShape,
 ) -> Result<(Read, Report)> {
-    timed(input, options, |job| {
+    timed(input, detected, options, |job| {
         check_layers(job.format, options)?;
         let content = read_content(job, shape(job.format))?;
         Ok(Read { content, format: job.format, details: std::mem::take(&mut job.details) })
@@ -133,7 +107,7 @@ fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
         ContentShape::Scene => {
             check_elements(format, job.options)?;
             let scene = readers.scene.ok_or_else(|| format.only_image())?(job)?;
-            let scene = Scene { folder: source_folder(job.near, job.options), ..scene };
+            let scene = Scene { folder: job.near.source_folder(job.options), ..scene };
             Ok(Content::Scene(scene))
         }
         ContentShape::Tables => {
@@ -142,10 +116,17 @@ fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
     }
 }
 
-/// Reads a mesh that a scene refers to, which can only be PLY.
+/// Reads a mesh that a scene refers to.
 fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
-    let options = ReadOptions { format: Some(Format::Ply), rows: RowOptions::default(), ..options.clone() };
-    load(input, &options)
+    scene_of(load_whole(input, None, options, |_| ContentShape::Scene)?)
+}
+
+/// The scene that was read.
+pub(super) fn scene_of(loaded: (Read, Report)) -> Result<Loaded<Scene>> {
+    match loaded {
+        (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded::new(scene, report)),
+        _ => Err(Error::new(ErrorKind::Internal, "a scene was read as tables")),
+    }
 }
 
 /// Fails if a layer or part is requested from a format that has none.
@@ -158,7 +139,7 @@ fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
 
 /// Fails if an element or columns are requested from something read as a scene.
 pub(crate) fn check_elements(format: Format, options: &ReadOptions) -> Result<()> {
-    if format.table().is_some() || options.table.element.is_none() && options.table.columns.is_none() {
+    if format.is_table() || options.table.element.is_none() && options.table.columns.is_none() {
         return Ok(());
     }
     let message = format!("an element or columns were requested, but {} is read as a scene", format.name());
@@ -169,32 +150,43 @@ pub(crate) fn check_elements(format: Format, options: &ReadOptions) -> Result<()
     }))
 }
 
-/// Opens the plain bytes, has them read as the format that they have, and reports on it.
+/// Opens the plain bytes, has them read as the format that they have, and reports on it. The format is detected unless
+/// it was before.
 pub(crate) fn timed<T>(
     input: &Opened,
+    detected: Option<Detected>,
     options: &ReadOptions,
     read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
 ) -> Result<(T, Report)> {
     // Reading without a more specific phase counts as parsing.
     let clock = Clock::start_in("read", Phase::Parse);
-    let plain = input.plain(options);
-    let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
-    let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
-    let read = |plain: Plain| prefetched(plain.source(), &options.run, || read_plain(&plain, input, options, &read));
-    let result = match plain.and_then(read) {
-        // Members decoded in parallel are whole or missing, and their sizes are only declared. Reading the stream finds
-        // the content before the damage, and whether there is an error in it, as when reading from a pipe.
-        Err(error) if by_members && (is_damage(&error) || is_compressed && is_of_content(&error, input)) => {
-            match input.streamed() {
-                Some(streamed) => read(streamed.plain(options)?),
-                None => Err(error),
-            }
-        }
-        result => result,
+    let read = |plain: Plain, detected: Option<Detected>| {
+        prefetched(plain.source(), &options.run, || read_plain(&plain, detected, input, options, &read))
     };
-    let (content, mut report) = result?;
+    let (content, mut report) = match read_in_place(input, options, |plain| read(plain, detected))? {
+        Attempt::Done(result) => result,
+        Attempt::Declined => read(input.streamed().plain(options)?, None)?,
+    };
     clock.stop(&mut report);
     Ok((content, report))
+}
+
+/// Reads an input where it is, members of compressed data in parallel. Declines damaged data if that can be read as a
+/// stream, too: members decoded in parallel are whole or missing, and their sizes are only declared. Reading the stream
+/// finds the content before the damage, and whether there is an error in it, as when reading from a pipe.
+fn read_in_place<T>(
+    input: &Opened,
+    options: &ReadOptions,
+    read: impl FnOnce(Plain) -> Result<(T, Report)>,
+) -> Result<Attempt<(T, Report)>> {
+    let plain = input.plain(options);
+    let is_by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
+    let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
+    let is_doubtful = |error: &Error| is_damage(error) || is_compressed && is_of_content(error, input);
+    match plain.and_then(read) {
+        Err(error) if is_by_members && input.is_positioned() && is_doubtful(&error) => Ok(Attempt::Declined),
+        result => result.map(Attempt::Done),
+    }
 }
 
 /// Whether an error may be due to missing or misplaced bytes of this input.
@@ -205,24 +197,30 @@ fn is_of_content(error: &Error, input: &Opened) -> bool {
 
 fn read_plain<T>(
     plain: &Plain,
+    detected: Option<Detected>,
     input: &Opened,
     options: &ReadOptions,
     read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
 ) -> Result<(T, Report)> {
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
-    let found = Detected::detect(plain, input.near().path(), input.name(), options)?;
-    let (near, format, details) = (input.near(), found.format.built()?, ReadDetails::default());
+    let detected = match detected {
+        Some(detected) => detected,
+        None => Detected::detect(plain, input.near().path(), input.name(), options)?,
+    };
+    let near = input.near();
+    let format = detected.format.built()?;
+    let details = ReadDetails::default();
     let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details };
     match read(&mut job) {
         Ok(content) => {
-            found.note(plain, &mut report.warnings)?;
+            detected.note(plain, &mut report.warnings)?;
             Ok((content, report))
         }
         Err(error) => match error.kind() {
             // Data that is written while it is read need not make sense.
-            ErrorKind::Malformed => Err(plain.changed().unwrap_or_else(|| found.hint(plain, error))),
-            ErrorKind::Limit | ErrorKind::Unsupported => Err(found.hint(plain, error)),
+            ErrorKind::Malformed => Err(plain.changed().unwrap_or_else(|| detected.hint(plain, error))),
+            ErrorKind::Limit | ErrorKind::Unsupported => Err(detected.hint(plain, error)),
             _ => Err(error),
         },
     }
