@@ -24,7 +24,10 @@ fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     for (title, rows) in [("Reading", ReadOptions::rows()), ("Writing", WriteOptions::rows())] {
         let mut group = None;
-        for row in rows.iter().filter(|row| title == "Reading" || row.group != "limits") {
+        let mut rows: Vec<&OptionRow> = rows.iter().filter(|row| title == "Reading" || row.group != "limits").collect();
+        // Options without a group first, limits last.
+        rows.sort_by_key(|row| (row.group == "limits", !row.group.is_empty()));
+        for row in rows {
             if group != Some(row.group) {
                 group = Some(row.group);
                 let name = if row.group.is_empty() { String::new() } else { format!(": `{}`", row.group) };
@@ -48,8 +51,17 @@ fn line(page: &mut String, row: &OptionRow) {
         }
         kind => kind.expected(),
     };
-    let (name, docs) = (row.name, cell(row.docs));
+    let name = row.name;
+    let docs = cell(&unlinked(row.docs));
     writeln!(page, "| `{name}`{alias} | {} | {default} | {formats} | {docs} |", cell(&values)).unwrap();
+}
+
+/// Text without the links of rustdoc.
+fn unlinked(docs: &str) -> String {
+    let mut parts = docs.split("](");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let text = parts.fold(first, |text, part| text + part.split_once(')').map_or(part, |(_, rest)| rest));
+    text.replace("[`", "`")
 }
 
 #[test]
