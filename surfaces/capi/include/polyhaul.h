@@ -1674,7 +1674,8 @@ ph_status ph_convert(const struct ph_input *input,
  *       The value of an empty field.
  *   rows.filter = none|(a condition on columns, such as opacity > 0.05 and z < 10); default none
  *       Keep rows or vertices that match, such as `opacity > 0.05 and z < 10`.
- *   rows.bounds = none|(six numbers, separated by commas: the smallest x, y, z, then the largest); default none; alias box
+ *   rows.bounds = none|(six numbers, separated by commas: the smallest x, y, z, then the largest); default none; alias
+ *       box
  *       Keep rows or vertices in this box: the smallest x, y, z, then the largest.
  *   rows.every = N >= 1; default 1
  *       Then keep every Nth, starting with the first.
@@ -1698,11 +1699,11 @@ ph_status ph_convert(const struct ph_input *input,
  *   copy_assets = true|false; default false
  *       Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to the
  *       copies.
- *   forward_axis = none|X|Y|Z|-X|-Y|-Z; default none; obj, ply, stl, off, glb, spz, splat, compressed_ply, tables
+ *   forward_axis = none|X|Y|Z|-X|-Y|-Z; default none; obj, ply, stl, off, glb, spz, splat, compressed.ply, tables
  *       The axis of the file that faces forward.
- *   up_axis = none|X|Y|Z|-X|-Y|-Z; default none; obj, ply, stl, off, glb, spz, splat, compressed_ply, tables
+ *   up_axis = none|X|Y|Z|-X|-Y|-Z; default none; obj, ply, stl, off, glb, spz, splat, compressed.ply, tables
  *       The axis of the file that points up.
- *   global_scale = N > 0; default 1; alias scale; obj, ply, stl, off, glb, spz, splat, compressed_ply, tables
+ *   global_scale = N > 0; default 1; alias scale; obj, ply, stl, off, glb, spz, splat, compressed.ply, tables
  *       Scale positions by this factor.
  *   triangulate = true|false; default false; alias export_triangulated_mesh; obj, ply, stl, off, glb
  *       Cut faces into triangles.
@@ -1752,9 +1753,9 @@ ph_status ph_convert(const struct ph_input *input,
  *       The version of SPZ files.
  *   splats.spz_level = 1..22; default 1; spz
  *       The compression level of SPZ files, from 1 (fast) to 12 (small), or to 22 for version 4.
- *   splats.sh_degree = 0..4; default 4; spz, splat, compressed_ply, glb
+ *   splats.sh_degree = 0..4; default 4; spz, splat, compressed.ply, glb
  *       The highest degree of spherical harmonics to write.
- *   splats.keep_order = true|false; default false; compressed_ply
+ *   splats.keep_order = true|false; default false; compressed.ply
  *       Keep the order of splats.
  *   gltf.embed_images = true|false; default true; glb
  *       Store images in `.glb` files, and not their names.
@@ -1762,11 +1763,12 @@ ph_status ph_convert(const struct ph_input *input,
  *       Store positions, uvs from 0 to 1 and colors in 16 bits, and normals in 8 bits (`KHR_mesh_quantization`).
  *   gltf.meshopt = true|false; default false; glb
  *       Compress vertices, indices and instances (`EXT_meshopt_compression`).
- *   table.out_delimiter = none|(one character, or comma, semicolon, tab or blanks); default none; csv, tsv, txt, xyz, pts
+ *   table.out_delimiter = none|(one character, or comma, semicolon, tab or blanks); default none; csv, tsv, txt, xyz,
+ *       pts
  *       The delimiter of values.
  *   table.out_header = auto|yes|no; default auto; csv, tsv, txt, xyz, pts
  *       Whether to write a row of column names.
- *   table.out_comment = (text); default # ; csv, tsv, txt, xyz
+ *   table.out_comment = (text); default "# "; csv, tsv, txt, xyz
  *       The start of a comment line; empty to drop comments.
  *   table.column_digits = (0 to 12 or shortest, separated by commas); default ""; csv, tsv, txt, xyz, pts
  *       Decimal places of each column, instead of `digits`: for all columns, or none.

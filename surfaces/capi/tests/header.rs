@@ -32,12 +32,12 @@ fn option_list() -> String {
     let mut list = String::from("/*\n * Options for ph_options_set.\n *\n");
     add_text(
         &mut list,
-        " * ",
+        [" * "; 2],
         "Each line has the full name, the values, the default, an alias if there is one, and the formats that the \
          option applies to, if it does not apply to all. Sizes may have a unit: 64MB is 64,000,000, 64MiB is \
          67,108,864.",
     );
-    add_text(&mut list, " * ", &format!("Formats: {formats}."));
+    add_text(&mut list, [" * "; 2], &format!("Formats: {formats}."));
     let read = ReadOptions::rows();
     let write = WriteOptions::rows();
     let is_in = |rows: &[OptionRow], row: &OptionRow| rows.iter().any(|other| other.full_name() == row.full_name());
@@ -47,8 +47,8 @@ fn option_list() -> String {
         list += &format!(" *\n * {title}\n *\n");
         for row in rows {
             let write_row = write.iter().find(|other| other.full_name() == row.full_name());
-            list += &format!(" *   {}\n", option_line(row, write_row.unwrap_or(row)));
-            add_text(&mut list, " *       ", &format!("{}.", row.summary()));
+            add_text(&mut list, [" *   ", " *       "], &option_line(row, write_row.unwrap_or(row)));
+            add_text(&mut list, [" *       "; 2], &format!("{}.", row.summary()));
         }
     }
     list + " */\n"
@@ -56,7 +56,8 @@ fn option_list() -> String {
 
 /// The line of an option. One that applies to reading and to writing may have an alias for each.
 fn option_line(row: &OptionRow, write_row: &OptionRow) -> String {
-    let default = if row.default.is_empty() { "\"\"" } else { &row.default };
+    let is_word = !row.default.is_empty() && !row.default.contains(' ');
+    let default = if is_word { row.default.clone() } else { format!("{:?}", row.default) };
     let mut line = format!("{} = {}; default {default}", row.full_name(), values(&row.kind));
     if row.alias != write_row.alias {
         line += &format!("; alias {} for reading, {} for writing", row.alias, write_row.alias);
@@ -64,9 +65,15 @@ fn option_line(row: &OptionRow, write_row: &OptionRow) -> String {
         line += &format!("; alias {}", row.alias);
     }
     if !row.formats.is_empty() {
-        line += &format!("; {}", row.formats.join(", "));
+        let formats: Vec<&str> = row.formats.iter().map(|name| format_name(name)).collect();
+        line += &format!("; {}", formats.join(", "));
     }
     line
+}
+
+/// The name of a format in a row of the table, where dots are underscores.
+fn format_name(name: &'static str) -> &'static str {
+    Format::ALL.map(Format::name).into_iter().find(|format| format.replace('.', "_") == name).unwrap_or(name)
 }
 
 /// The values of an option, in the short form of a usage message.
@@ -82,11 +89,12 @@ fn values(kind: &OptionKind) -> String {
     }
 }
 
-/// Adds text in lines of at most [`MAX_COLUMNS`].
-fn add_text(list: &mut String, indent: &str, text: &str) {
+/// Adds text in lines of at most [`MAX_COLUMNS`], after the indent of the first line and that of the others.
+fn add_text(list: &mut String, indents: [&str; 2], text: &str) {
     assert!(!text.contains("*/"), "{text:?} would end the comment");
-    let mut line = String::from(indent);
-    for word in text.split_whitespace() {
+    let [first_indent, indent] = indents;
+    let mut line = String::from(first_indent);
+    for word in text.split(' ') {
         if line.len() + word.len() > MAX_COLUMNS {
             *list += &format!("{}\n", line.trim_end());
             line = indent.into();
