@@ -7,7 +7,7 @@ use crate::text::{self, ph_string, view};
 use polyhaul::Result;
 use polyhaul::model::{Color, MapKind, Material, TextureMap};
 
-/// Which fields of a ph_material are set: a sum of `PH_HAS_` numbers.
+/// The fields of a ph_material that are set: a bitwise or of `PH_HAS_` flags.
 pub type ph_has = u32;
 
 /// `ambient`
@@ -39,7 +39,7 @@ pub const PH_HAS_CLEARCOAT_ROUGHNESS: ph_has = 1 << 12;
 /// `illumination`
 pub const PH_HAS_ILLUMINATION: ph_has = 1 << 13;
 
-/// The property that a texture map drives.
+/// The property that a texture map controls.
 pub type ph_map = u32;
 
 /// The ambient color.
@@ -56,9 +56,9 @@ pub const PH_MAP_SHININESS: ph_map = 5;
 pub const PH_MAP_OPACITY: ph_map = 6;
 /// The transparency: white is transparent.
 pub const PH_MAP_TRANSPARENCY: ph_map = 7;
-/// Bumps.
+/// A bump map.
 pub const PH_MAP_BUMP: ph_map = 8;
-/// Displacement.
+/// The displacement.
 pub const PH_MAP_DISPLACEMENT: ph_map = 9;
 /// A decal.
 pub const PH_MAP_DECAL: ph_map = 10;
@@ -66,7 +66,7 @@ pub const PH_MAP_DECAL: ph_map = 10;
 pub const PH_MAP_REFLECTION: ph_map = 11;
 /// The roughness.
 pub const PH_MAP_ROUGHNESS: ph_map = 12;
-/// How metallic it is.
+/// The metalness.
 pub const PH_MAP_METALLIC: ph_map = 13;
 /// The sheen.
 pub const PH_MAP_SHEEN: ph_map = 14;
@@ -74,7 +74,7 @@ pub const PH_MAP_SHEEN: ph_map = 14;
 pub const PH_MAP_CLEARCOAT: ph_map = 15;
 /// The roughness of the clearcoat.
 pub const PH_MAP_CLEARCOAT_ROUGHNESS: ph_map = 16;
-/// The normal.
+/// A normal map.
 pub const PH_MAP_NORMAL: ph_map = 17;
 
 const KINDS: [MapKind; 17] = [
@@ -97,7 +97,7 @@ const KINDS: [MapKind; 17] = [
     MapKind::Normal,
 ];
 
-/// A material, as MTL knows it. A field whose `PH_HAS_` number is not in `has` is not set.
+/// A material, with the properties of MTL files. Fields whose flag is not in `has` are not set.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_material {
@@ -105,9 +105,9 @@ pub struct ph_material {
     pub struct_size: usize,
     /// The name.
     pub name: ph_string,
-    /// Which of the fields below are set.
+    /// The fields that are set.
     pub has: ph_has,
-    /// Whether it is used and no library defines it: it has a name alone.
+    /// Whether the material is used but not defined in any material library. It then has only a name.
     pub missing: u32,
     /// Red, green, blue.
     pub ambient: [f32; 3],
@@ -117,13 +117,13 @@ pub struct ph_material {
     pub specular: [f32; 3],
     /// Red, green, blue.
     pub emission: [f32; 3],
-    /// Red, green, blue of the light that comes through.
+    /// Red, green, blue of transmitted light.
     pub transmission: [f32; 3],
     /// The specular exponent, 0 to 1000.
     pub shininess: f32,
     /// The index of refraction.
     pub refraction_index: f32,
-    /// 1 is opaque.
+    /// 0 is transparent, 1 is opaque.
     pub opacity: f32,
     /// 0 to 1.
     pub roughness: f32,
@@ -135,7 +135,7 @@ pub struct ph_material {
     pub clearcoat: f32,
     /// The roughness of the clearcoat.
     pub clearcoat_roughness: f32,
-    /// The number of the illumination model, 0 to 10.
+    /// The illumination model, 0 to 10.
     pub illumination: u32,
     /// The number of texture maps available from ph_scene_texture; ignored when a material is added to a scene.
     pub texture_count: usize,
@@ -147,9 +147,9 @@ pub struct ph_material {
 pub struct ph_texture {
     /// `sizeof(ph_texture)`.
     pub struct_size: usize,
-    /// The image file, as named by the material.
+    /// The image file, as named in the material.
     pub file: ph_string,
-    /// What it drives.
+    /// The property that it controls.
     pub map: ph_map,
     /// Whether `offset` is set.
     pub has_offset: u32,
@@ -260,7 +260,7 @@ unsafe fn owned(mut given: ph_material) -> Result<Material> {
     Ok(material)
 }
 
-/// Tells of a material, by an index below `material_count`.
+/// Returns a material. `index` is less than `material_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_material(
     scene: Option<&ph_scene>,
@@ -276,7 +276,7 @@ pub unsafe extern "C" fn ph_scene_material(
     })
 }
 
-/// Tells of a texture map of a material, by an index below its `texture_count`.
+/// Returns a texture map of a material. `index` is less than `texture_count` of the material.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_texture(
     scene: Option<&ph_scene>,
@@ -303,7 +303,7 @@ pub unsafe extern "C" fn ph_scene_texture(
     })
 }
 
-/// Appends a material to a scene; it is copied.
+/// Adds a copy of a material to a scene.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_material(
     scene: Option<&mut ph_scene>,
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn ph_scene_add_material(
     })
 }
 
-/// Appends a texture map to a material of the scene; it is copied.
+/// Adds a copy of a texture map to a material of the scene.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_texture(
     scene: Option<&mut ph_scene>,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) unsafe trait Record: Copy {
     /// Its name in C.
     const NAME: &'static str;
-    /// Its size in the first header that had it. A struct that grows keeps this figure, so that programs go on to work.
+    /// Its size in the first header that had it. It stays when the struct grows, so that old programs continue to work.
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 
@@ -153,6 +153,18 @@ pub(crate) unsafe fn text<'t>(given: *const c_char, what: &str) -> Result<&'t st
     // SAFETY: `bytes_of` has this function's condition.
     let bytes = unsafe { bytes_of(given) }.unwrap_or_default();
     std::str::from_utf8(bytes).map_err(|_| usage(format!("{what} is not UTF-8")))
+}
+
+/// Like [`text`], and null is an error.
+///
+/// # Safety
+/// As for [`bytes_of`].
+pub(crate) unsafe fn need_text<'t>(given: *const c_char, what: &str) -> Result<&'t str> {
+    if given.is_null() {
+        return Err(null(what));
+    }
+    // SAFETY: `text` has this function's condition.
+    unsafe { text(given, what) }
 }
 
 /// The elements of an array; none if `count` is 0.

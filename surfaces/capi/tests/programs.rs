@@ -263,6 +263,7 @@ fn cpp(build: Build, name: &str) {
             "300 x 200 pixels of 3 channels",
             "wrote some bytes",
             "malformed at broken.obj:2:7",
+            "obj.smoothing is \"sideways\"; expected none, flags, groups or bitflags",
             "thrown by a callback",
         ]
     );
