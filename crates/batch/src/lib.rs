@@ -29,7 +29,7 @@ mod summary;
 mod worker;
 
 pub use log::{Damage, LogWriter, compact_logs, read_rows};
-pub use manifest::{each_row, manifest_path, write_manifest};
+pub use manifest::{StatusRow, each_row, manifest_path, write_manifest};
 pub use plan::{Asset, AssetState, Plan, PlanOptions, Shard};
 pub use pool::{DoneRow, Limits, Pool, WorkerCommand};
 pub use row::{Row, RowError, RowHeader, RowNote, RowOutput, Task};

@@ -1,7 +1,7 @@
 //! The manifest: the rows of a library in one file, one row per asset and attempt, for people and their tools.
 //!
-//! It is a Parquet file with the feature `parquet`, and JSON Lines without it. An asset has at most one row whose status
-//! is `done`: its last success. Earlier successes are `replaced`.
+//! It is a Parquet file with the feature `parquet`, and JSON Lines without it. An asset has at most one row whose
+//! status is `done`: its last success. Earlier successes are `replaced`.
 
 use crate::hash::{ByHash, attempt_hash, name_hash};
 use crate::log::read_rows;
@@ -9,6 +9,7 @@ use crate::plan::invalid_row;
 use crate::row::{Row, RowHeader};
 use crate::state_folder;
 use polyhaul::Result;
+use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ pub fn manifest_path(outputs: &Path) -> PathBuf {
 /// Writes the manifest of a library from its log. Returns the number of rows.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](polyhaul::ErrorKind::Io); the old manifest is then kept.
+/// [`polyhaul::ErrorKind::Io`]; the old manifest is then kept.
 pub fn write_manifest(outputs: &Path) -> Result<u64> {
     let path = manifest_path(outputs);
     #[cfg(feature = "parquet")]
@@ -35,22 +36,23 @@ pub fn write_manifest(outputs: &Path) -> Result<u64> {
     json_lines::write(outputs, &path)
 }
 
+/// A row with its status, as one JSON object.
+#[derive(Serialize)]
+pub struct StatusRow<'r> {
+    /// `done`, `failed` or `replaced`.
+    pub status: &'static str,
+    /// The row.
+    #[serde(flatten)]
+    pub row: &'r Row,
+}
+
 #[cfg(not(feature = "parquet"))]
 mod json_lines {
     use crate::log::{BLOCK_BYTES, io};
-    use crate::manifest::each_row;
-    use crate::row::Row;
+    use crate::manifest::{StatusRow, each_row};
     use polyhaul::{FileOptions, Result, Sink};
-    use serde::Serialize;
     use std::io::{BufWriter, Write};
     use std::path::Path;
-
-    #[derive(Serialize)]
-    struct StatusRow<'r> {
-        status: &'static str,
-        #[serde(flatten)]
-        row: &'r Row,
-    }
 
     /// Writes the manifest of a library to a file. Returns the number of rows.
     pub(super) fn write(outputs: &Path, path: &Path) -> Result<u64> {
@@ -96,7 +98,7 @@ pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Resu
 /// Returns the number of rows.
 ///
 /// # Errors
-/// Errors of `each`, and [`ErrorKind::Io`].
+/// Errors of `each`, and [`polyhaul::ErrorKind::Io`].
 pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<u64> {
     each_group(outputs, &mut |group| group.iter().try_for_each(|(status, row)| each(status, row)))
 }

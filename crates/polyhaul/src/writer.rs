@@ -86,7 +86,8 @@ impl Writer {
         self
     }
 
-    /// Sets the digits of all numbers written as text; see [`SceneWriteOptions::digits`](crate::options::SceneWriteOptions::digits).
+    /// Sets the digits of all numbers written as text; see
+    /// [`SceneWriteOptions::digits`](crate::options::SceneWriteOptions::digits).
     #[must_use]
     pub fn digits(mut self, digits: Digits) -> Writer {
         self.options.scene.digits = Some(digits);

@@ -23,8 +23,8 @@ polyhaul_model::options! {
         pub every: u64 = 1, with_every => [] in 1..=i128::from(u64::MAX);
         /// Then keep a random sample of N, in file order; the same each time. All are kept if there are fewer.
         pub sample: Option<u64> = None, with_sample => [];
-        /// Transform the result by a matrix of three rows of four numbers, given row by row. It multiplies column vectors
-        /// from the left, and also turns normals.
+        /// Transform the result by a matrix of three rows of four numbers, given row by row. It multiplies column
+        /// vectors from the left, and also turns normals.
         pub transform: Option<[[f64; 4]; 4]> = None, with_transform => [];
     }
 }

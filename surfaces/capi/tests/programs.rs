@@ -63,8 +63,8 @@ fn folder(name: &str) -> PathBuf {
 /// Names the prefix of an installed library, for `cargo xtask nightly unoptimized`.
 const PREFIX: &str = "POLYHAUL_C_PREFIX";
 
-/// A prefix in which the library is installed, as packages do it. Without one in the environment, the library shares the
-/// dependencies of this test.
+/// A prefix in which the library is installed, as packages do it. Without one in the environment, the library shares
+/// the dependencies of this test.
 static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
     if let Some(prefix) = env::var_os(PREFIX) {
         return prefix.into();

@@ -6,7 +6,7 @@ use crate::job::{self, Caller, Job};
 use crate::options::{self, NativeReadOptions, NativeWriteOptions};
 use crate::report;
 use crate::scene::{SceneIn, scene_to_python};
-use crate::streams::{Callback, HostReader, HostWriter};
+use crate::streams::{Callback, HostWriter, PythonReader};
 use polyhaul::model::Axes;
 use polyhaul::ops::SceneOps;
 use polyhaul::options::Resolve;
@@ -26,9 +26,9 @@ pub(crate) struct Source {
     name: String,
 }
 
-/// What is read and how: `Reading` of `_io.py`. The resolver is called with the names of files that a scene refers to.
+/// What is read and how: `ReadCall` of `_io.py`. The resolver is called with the names of files that a scene refers to.
 #[derive(FromPyObject)]
-pub(crate) struct Reading<'py>(Source, PyRef<'py, NativeReadOptions>, Option<Py<PyAny>>, Option<Bound<'py, PyAny>>);
+pub(crate) struct ReadCall<'py>(Source, PyRef<'py, NativeReadOptions>, Option<Py<PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// The output: a path, or functions that take bytes.
 #[derive(FromPyObject)]
@@ -45,7 +45,7 @@ pub(crate) struct Target {
 #[pyfunction]
 pub(crate) fn read<'py>(
     py: Python<'py>,
-    reading: Reading<'py>,
+    reading: ReadCall<'py>,
     flatten: bool,
     turn: (Option<(String, String)>, f32),
     writable: bool,
@@ -92,7 +92,7 @@ pub(crate) fn write<'py>(
 #[pyfunction]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
-    reading: Reading<'py>,
+    reading: ReadCall<'py>,
     target: Target,
     writing: &NativeWriteOptions,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -117,7 +117,7 @@ pub(crate) fn convert<'py>(
 
 /// Returns the inventory of a source and the report, as dicts.
 #[pyfunction]
-pub(crate) fn info<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+pub(crate) fn info<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let (inventory, report) = run_reading(py, reading, |job, input, options| {
         let (inventory, report) = polyhaul::inspect::info(input, options)?;
         job.complete(report.bytes_in);
@@ -130,7 +130,7 @@ pub(crate) fn info<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<(Bou
 #[pyfunction]
 pub(crate) fn validate<'py>(
     py: Python<'py>,
-    reading: Reading<'py>,
+    reading: ReadCall<'py>,
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
     let validation = run_reading(py, reading, |_, input, options| polyhaul::inspect::validate(input, options))?;
     let error = validation.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
@@ -140,10 +140,10 @@ pub(crate) fn validate<'py>(
 /// Runs `work` as a job that reads.
 pub(crate) fn run_reading<T: Send + 'static>(
     py: Python<'_>,
-    reading: Reading<'_>,
+    reading: ReadCall<'_>,
     work: impl FnOnce(&Job, Input, &ReadOptions) -> polyhaul::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let Reading(source, options, resolver, progress) = reading;
+    let ReadCall(source, options, resolver, progress) = reading;
     let mut options = options.options.clone();
     job::run(py, progress, move |job| {
         job.rule(&mut options.run);
@@ -170,7 +170,7 @@ impl Source {
         match (path, memory, read) {
             (Some(path), ..) => Input::Path(path),
             (_, Some(bytes), _) => Input::Shared(Arc::new(bytes), name),
-            (.., Some(read)) => Input::Reader(Box::new(HostReader(Callback::new(caller, read))), name),
+            (.., Some(read)) => Input::Reader(Box::new(PythonReader(Callback::new(caller, read))), name),
             _ => Input::Memory(Vec::new(), name),
         }
     }

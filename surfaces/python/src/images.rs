@@ -4,7 +4,7 @@
 //! used in place.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{Reading, Target, run_reading};
+use crate::calls::{ReadCall, Target, run_reading};
 use crate::job;
 use crate::options::NativeWriteOptions;
 use crate::report;
@@ -56,7 +56,7 @@ struct SamplesIn(Samples);
 
 /// Reads the image of a source.
 #[pyfunction]
-pub(crate) fn read_image<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<ImageOut<'py>> {
+pub(crate) fn read_image<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<ImageOut<'py>> {
     let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).image()?;
         job.complete(loaded.report.bytes_in);

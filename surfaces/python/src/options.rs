@@ -117,10 +117,10 @@ impl NativeReadOptions {
     }
 
     /// Keeps these columns. As text, names could not contain commas or be numbers.
-    fn set_columns(&mut self, columns: Vec<Column>) {
+    fn set_columns(&mut self, columns: Vec<ColumnKey>) {
         let name = |column| match column {
-            Column::Index(index) => ColumnName::Index(index),
-            Column::Name(name) => ColumnName::Name(name),
+            ColumnKey::Index(index) => ColumnName::Index(index),
+            ColumnKey::Name(name) => ColumnName::Name(name),
         };
         self.options.table.columns = Some(columns.into_iter().map(name).collect());
     }
@@ -183,7 +183,7 @@ impl NativeWriteOptions {
 
 /// A column of a file.
 #[derive(FromPyObject)]
-enum Column {
+enum ColumnKey {
     Index(usize),
     Name(String),
 }

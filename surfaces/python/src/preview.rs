@@ -1,6 +1,6 @@
 //! Pictures of sources and of scenes. The calls that users see are in `surfaces/python/polyhaul/_preview.py`.
 
-use crate::calls::{Reading, run_reading};
+use crate::calls::{ReadCall, run_reading};
 use crate::images::{ImageOut, image_to_python};
 use crate::job;
 use crate::options::axis;
@@ -72,7 +72,7 @@ fn named<T: Copy>(items: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
 
 /// Draws a source.
 #[pyfunction]
-pub(crate) fn preview<'py>(py: Python<'py>, reading: Reading<'py>, look: PreviewIn) -> PyResult<ImageOut<'py>> {
+pub(crate) fn preview<'py>(py: Python<'py>, reading: ReadCall<'py>, look: PreviewIn) -> PyResult<ImageOut<'py>> {
     let look = look.options()?;
     let drawn = run_reading(py, reading, move |job, input, options| {
         let drawn = pictures::preview(input, options, &look.with_run(options.run.clone()))?;

@@ -37,9 +37,9 @@ impl Callback {
 }
 
 /// Reads with a function `read(count) -> bytes`.
-pub(crate) struct HostReader(pub(crate) Callback);
+pub(crate) struct PythonReader(pub(crate) Callback);
 
-impl Read for HostReader {
+impl Read for PythonReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let requested_bytes = out.len();
         let bytes = self.0.ask(move |read| read_once(read, requested_bytes))?;

@@ -4,7 +4,7 @@
 //! Columns of tables that were read belong to Python alone, so they may be changed there.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{Reading, Target, run_reading};
+use crate::calls::{ReadCall, Target, run_reading};
 use crate::job;
 use crate::options::{NativeWriteOptions, scalar_name};
 use crate::report;
@@ -60,7 +60,7 @@ macro_rules! with_values {
 
 /// Reads the tables of a source.
 #[pyfunction]
-pub(crate) fn read_tables<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<TablesOut<'py>> {
+pub(crate) fn read_tables<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<TablesOut<'py>> {
     let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).tables()?;
         job.complete(loaded.report.bytes_in);
@@ -72,7 +72,7 @@ pub(crate) fn read_tables<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResu
 
 /// Reads text into one array.
 #[pyfunction]
-pub(crate) fn read_array<'py>(py: Python<'py>, reading: Reading<'py>) -> PyResult<ArrayOut<'py>> {
+pub(crate) fn read_array<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<ArrayOut<'py>> {
     let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).array()?;
         job.complete(loaded.report.bytes_in);

@@ -1,6 +1,6 @@
 //! Images to textures for graphics cards. The public interface is in `surfaces/python/polyhaul/_texture.py`.
 
-use crate::calls::{Reading, Target, run_reading};
+use crate::calls::{ReadCall, Target, run_reading};
 use crate::images::space_named;
 use crate::options::NativeWriteOptions;
 use crate::report;
@@ -31,7 +31,7 @@ pub(crate) struct Made<'py>(usize, usize, String, usize, Bound<'py, PyDict>);
 #[pyfunction]
 pub(crate) fn import_texture<'py>(
     py: Python<'py>,
-    reading: Reading<'py>,
+    reading: ReadCall<'py>,
     how: How,
     target: Target,
     writing: &NativeWriteOptions,

@@ -1,5 +1,5 @@
-//! The step `python` of `cargo xtask test`: builds the wheel of `surfaces/python`, installs it into an environment of its
-//! own, and runs its tests and type checks there.
+//! The step `python` of `cargo xtask test`: builds the wheel of `surfaces/python`, installs it into an environment of
+//! its own, and runs its tests and type checks there.
 //!
 //! Everything is under `target/python` and reused by the next run. The required packages are listed, with versions, in
 //! `surfaces/python/requirements-test.txt`. The wheel has the profile and features of the tests in Rust, whose

@@ -20,7 +20,7 @@ pub(crate) struct Candidate<'n> {
 
 /// Objects of one node.
 #[derive(Debug)]
-struct InstanceGroup<'n> {
+struct GltfInstanceGroup<'n> {
     first: &'n str,
     count: usize,
     /// Whether all have the same name.
@@ -29,7 +29,7 @@ struct InstanceGroup<'n> {
     is_numbered: bool,
 }
 
-impl InstanceGroup<'_> {
+impl GltfInstanceGroup<'_> {
     /// Whether a name has the next number, if all names so far were numbered.
     fn continues_with(&self, name: &str) -> bool {
         self.is_numbered && numbered(name).is_some_and(|(_, number)| number == self.count)
@@ -39,7 +39,7 @@ impl InstanceGroup<'_> {
 /// The objects that share nodes.
 #[derive(Debug, Default)]
 struct Grouping<'n> {
-    groups: Vec<InstanceGroup<'n>>,
+    groups: Vec<GltfInstanceGroup<'n>>,
     /// The last group of a mesh and a name, or the start of numbered names.
     latest: HashMap<(usize, &'n str, bool), usize>,
 }
@@ -113,7 +113,11 @@ impl<'n> Grouping<'n> {
         }
         let number = self.groups.len();
         let is_numbered = numbered(name).is_some_and(|(_, first)| first == 0);
-        try_push(&mut self.groups, InstanceGroup { first: name, count: 1, is_same: true, is_numbered }, "the plan")?;
+        try_push(
+            &mut self.groups,
+            GltfInstanceGroup { first: name, count: 1, is_same: true, is_numbered },
+            "the plan",
+        )?;
         self.latest.try_reserve(keys.len()).map_err(|_| Error::memory("the plan"))?;
         self.latest.extend(keys.iter().map(|&key| (key, number)));
         Ok(number)

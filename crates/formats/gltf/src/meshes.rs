@@ -6,7 +6,7 @@ use crate::accessors::{AccessorLayout, AccessorValues, Component};
 use crate::document::{GltfMesh, Primitive, mode};
 use crate::fills::AccessorFill;
 use crate::log::{GltfLog, malformed, over_limit, unsupported};
-use crate::primitives::{Topology, append_ends, triangles};
+use crate::primitives::{GltfTopology, append_ends, triangles};
 use crate::splats::{self, SplatPrimitive};
 use crate::streams::{StreamPlanner, StreamStarts, Streams, VertexSet};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -28,7 +28,7 @@ pub(crate) struct FoundMesh {
 /// A primitive of a mesh.
 struct GltfPart {
     path: String,
-    topology: Topology,
+    topology: GltfTopology,
     /// The number of the vertex set.
     set: usize,
     slot: usize,
@@ -227,10 +227,10 @@ impl<'a> MeshReader<'_, 'a, '_> {
     }
 
     /// The topology of a primitive; `None` if it has no positions.
-    fn check(&mut self, primitive: &Primitive, path: &str) -> Result<Option<Topology>> {
+    fn check(&mut self, primitive: &Primitive, path: &str) -> Result<Option<GltfTopology>> {
         let number = primitive.mode.unwrap_or(mode::TRIANGLES);
         let topology =
-            Topology::from_mode(number).ok_or_else(|| malformed(format!("{path}: unknown mode {number}")))?;
+            GltfTopology::from_mode(number).ok_or_else(|| malformed(format!("{path}: unknown mode {number}")))?;
         if let Some(material) = primitive.material.filter(|&index| index >= self.values.document.materials.len()) {
             return Err(malformed(format!("{path}: materials[{material}] does not exist")));
         }
@@ -289,7 +289,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
 impl<'a> MeshPlan<'a> {
     /// Whether all indices are corners of triangles as they are.
     fn is_direct(&self) -> bool {
-        let is_whole = |part: &GltfPart| part.topology == Topology::Triangles && part.count.is_multiple_of(3);
+        let is_whole = |part: &GltfPart| part.topology == GltfTopology::Triangles && part.count.is_multiple_of(3);
         self.parts.iter().all(is_whole)
     }
 
@@ -419,7 +419,7 @@ impl MeshBuilder {
 
     /// Adds lines or points.
     fn add_others(&mut self, part: &GltfPart, base: u32, mut vertices: Vec<u32>) -> Result<()> {
-        if part.topology == Topology::Points {
+        if part.topology == GltfTopology::Points {
             let points = self.mesh.points.to_mut()?;
             points.try_reserve(vertices.len())?;
             points.append(&mut vertices);
@@ -429,13 +429,13 @@ impl MeshBuilder {
             return Ok(());
         }
         if let [first, _, _, ..] = vertices[..]
-            && part.topology == (Topology::Strip { is_closed: true })
+            && part.topology == (GltfTopology::Strip { is_closed: true })
         {
             try_push(&mut vertices, first, "lines")?;
         }
         let lines = &mut self.mesh.lines;
         let (count, size) = match part.topology {
-            Topology::Lines => (vertices.len() / 2, 2),
+            GltfTopology::Lines => (vertices.len() / 2, 2),
             _ => (usize::from(!vertices.is_empty()), vertices.len()),
         };
         append_ends(lines, count, size, self.limit)?;

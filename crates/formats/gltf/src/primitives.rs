@@ -9,7 +9,7 @@ use polyhaul_model::error::{Error, Result};
 
 /// The elements of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Topology {
+pub(crate) enum GltfTopology {
     Points,
     /// Segments, each of two vertices.
     Lines,
@@ -22,33 +22,33 @@ pub(crate) enum Topology {
     TriangleFan,
 }
 
-impl Topology {
+impl GltfTopology {
     /// The topology with this number in files.
-    pub(crate) fn from_mode(number: u32) -> Option<Topology> {
+    pub(crate) fn from_mode(number: u32) -> Option<GltfTopology> {
         Some(match number {
-            mode::POINTS => Topology::Points,
-            mode::LINES => Topology::Lines,
-            mode::LINE_LOOP => Topology::Strip { is_closed: true },
-            mode::LINE_STRIP => Topology::Strip { is_closed: false },
-            mode::TRIANGLES => Topology::Triangles,
-            mode::TRIANGLE_STRIP => Topology::TriangleStrip,
-            mode::TRIANGLE_FAN => Topology::TriangleFan,
+            mode::POINTS => GltfTopology::Points,
+            mode::LINES => GltfTopology::Lines,
+            mode::LINE_LOOP => GltfTopology::Strip { is_closed: true },
+            mode::LINE_STRIP => GltfTopology::Strip { is_closed: false },
+            mode::TRIANGLES => GltfTopology::Triangles,
+            mode::TRIANGLE_STRIP => GltfTopology::TriangleStrip,
+            mode::TRIANGLE_FAN => GltfTopology::TriangleFan,
             _ => return None,
         })
     }
 
     pub(crate) fn has_faces(self) -> bool {
-        matches!(self, Topology::Triangles | Topology::TriangleStrip | Topology::TriangleFan)
+        matches!(self, GltfTopology::Triangles | GltfTopology::TriangleStrip | GltfTopology::TriangleFan)
     }
 
     /// The number of indices, of `count`, that belong to no element.
     pub(crate) fn excess(self, count: usize) -> usize {
         match self {
-            Topology::Points => 0,
-            Topology::Lines => count % 2,
-            Topology::Triangles => count % 3,
-            Topology::Strip { .. } if count < 2 => count,
-            Topology::TriangleStrip | Topology::TriangleFan if count < 3 => count,
+            GltfTopology::Points => 0,
+            GltfTopology::Lines => count % 2,
+            GltfTopology::Triangles => count % 3,
+            GltfTopology::Strip { .. } if count < 2 => count,
+            GltfTopology::TriangleStrip | GltfTopology::TriangleFan if count < 3 => count,
             _ => 0,
         }
     }
@@ -56,8 +56,8 @@ impl Topology {
 
 /// Appends the corners of the triangles of a topology with faces. Triangles of strips and fans that use a vertex twice
 /// join strips, and are left out.
-pub(crate) fn triangles(topology: Topology, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
-    if topology == Topology::Triangles {
+pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
+    if topology == GltfTopology::Triangles {
         out.try_reserve(vertices.len()).map_err(|_| Error::memory("faces"))?;
         out.extend_from_slice(vertices);
         return Ok(());
@@ -67,7 +67,7 @@ pub(crate) fn triangles(topology: Topology, vertices: &[u32], out: &mut Vec<u32>
     let first = vertices.first().copied().unwrap_or(0);
     for (number, triple) in vertices.windows(3).enumerate() {
         let [a, b, c] = match (topology, triple) {
-            (Topology::TriangleFan, &[_, b, c]) => [b, c, first],
+            (GltfTopology::TriangleFan, &[_, b, c]) => [b, c, first],
             (_, &[a, b, c]) if number % 2 == 0 => [a, b, c],
             (_, &[a, b, c]) => [a, c, b],
             _ => continue,
@@ -101,7 +101,7 @@ pub(crate) fn append_ends(elements: &mut Elements, count: usize, size: usize, li
 mod tests {
     use super::*;
 
-    fn corners(topology: Topology, vertices: &[u32]) -> Vec<u32> {
+    fn corners(topology: GltfTopology, vertices: &[u32]) -> Vec<u32> {
         let mut out = Vec::new();
         triangles(topology, vertices, &mut out).unwrap();
         out
@@ -109,22 +109,22 @@ mod tests {
 
     #[test]
     fn strips_and_fans_keep_their_winding() {
-        assert_eq!(corners(Topology::TriangleStrip, &[0, 1, 2, 3, 4]), [0, 1, 2, 1, 3, 2, 2, 3, 4]);
-        assert_eq!(corners(Topology::TriangleFan, &[9, 1, 2, 3]), [1, 2, 9, 2, 3, 9]);
+        assert_eq!(corners(GltfTopology::TriangleStrip, &[0, 1, 2, 3, 4]), [0, 1, 2, 1, 3, 2, 2, 3, 4]);
+        assert_eq!(corners(GltfTopology::TriangleFan, &[9, 1, 2, 3]), [1, 2, 9, 2, 3, 9]);
         // Two strips, joined by repeated vertices.
-        assert_eq!(corners(Topology::TriangleStrip, &[0, 1, 2, 2, 5, 5, 6, 7]), [0, 1, 2, 5, 7, 6]);
+        assert_eq!(corners(GltfTopology::TriangleStrip, &[0, 1, 2, 2, 5, 5, 6, 7]), [0, 1, 2, 5, 7, 6]);
         for count in 0..3 {
-            assert!(corners(Topology::TriangleStrip, &[0, 1, 2][..count]).is_empty());
+            assert!(corners(GltfTopology::TriangleStrip, &[0, 1, 2][..count]).is_empty());
         }
     }
 
     #[test]
     fn excess_and_ends() {
-        let excess = |topology: Topology| [0, 1, 2, 3, 4].map(|count| topology.excess(count));
-        assert_eq!(excess(Topology::Triangles), [0, 1, 2, 0, 1]);
-        assert_eq!(excess(Topology::Lines), [0, 1, 0, 1, 0]);
-        assert_eq!(excess(Topology::Strip { is_closed: true }), [0, 1, 0, 0, 0]);
-        assert_eq!(excess(Topology::TriangleFan), [0, 1, 2, 0, 0]);
+        let excess = |topology: GltfTopology| [0, 1, 2, 3, 4].map(|count| topology.excess(count));
+        assert_eq!(excess(GltfTopology::Triangles), [0, 1, 2, 0, 1]);
+        assert_eq!(excess(GltfTopology::Lines), [0, 1, 0, 1, 0]);
+        assert_eq!(excess(GltfTopology::Strip { is_closed: true }), [0, 1, 0, 0, 0]);
+        assert_eq!(excess(GltfTopology::TriangleFan), [0, 1, 2, 0, 0]);
         let mut elements = Elements::default();
         append_ends(&mut elements, 0, 3, 100).unwrap();
         assert!(elements.offsets.is_empty());

@@ -17,7 +17,7 @@ use std::ops::Range;
 /// The content of a picture of a scene.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct ShownScene {
+pub struct PbrtPreview {
     /// Meshes, objects and materials, and counts of dropped content.
     pub flat: Flat,
     /// The objects of each definition; the first definition is the world, which is shown without an instance.
@@ -53,7 +53,7 @@ pub struct ShownCamera {
 ///
 /// # Errors
 /// As for [`crate::flatten::flatten`], apart from limits: instances are not multiplied.
-pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &RunOptions) -> Result<ShownScene> {
+pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &RunOptions) -> Result<PbrtPreview> {
     let mut drawn = DrawnShapes::new(render)?;
     drawn.cut_curves(run)?;
     let mut flat = Flattener::new(render, name_of)?;
@@ -73,7 +73,7 @@ pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &Ru
         .camera
         .as_ref()
         .and_then(|camera| self::camera(render, camera, &flat.places.matrix(render, camera.motion.start)));
-    Ok(ShownScene { flat: flat.finish(), definitions, instances, camera })
+    Ok(PbrtPreview { flat: flat.finish(), definitions, instances, camera })
 }
 
 /// All instances: the one of the first definition, then the instances of the scene.
@@ -131,7 +131,7 @@ fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix64) -> Optio
     (is_finite && tangent > 0.0 && tangent.is_finite()).then_some(camera)
 }
 
-impl ShownScene {
+impl PbrtPreview {
     /// The scene of meshes.
     pub fn scene(&self) -> &Scene {
         &self.flat.scene

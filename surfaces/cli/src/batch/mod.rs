@@ -20,8 +20,8 @@ use polyhaul::options::Progress;
 use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, Report, Result};
 use polyhaul_batch::{
-    Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, Row, Task, WorkerCommand, compact_logs,
-    write_manifest,
+    Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, Row, StatusRow, Task, WorkerCommand,
+    compact_logs, write_manifest,
 };
 use polyhaul_bytes::hash::xxh3_64;
 use serde::Serialize;
@@ -408,14 +408,6 @@ fn print_rows(session: &Session, output: &Path) -> u8 {
         Err(error) if error.kind() == ErrorKind::Cancelled => FAILED,
         Err(error) => session.fail("batch", &error, JsonTo::Stderr),
     }
-}
-
-/// A row with its status, for printing.
-#[derive(Serialize)]
-struct StatusRow<'r> {
-    status: &'static str,
-    #[serde(flatten)]
-    row: &'r Row,
 }
 
 #[derive(Serialize)]

@@ -27,7 +27,6 @@ const KNOWN: &[KnownCircle] = &[
     ("crates/polyhaul", CircleKind::Modules, 22),
     ("surfaces/cli", CircleKind::Files, 18),
     ("surfaces/python", CircleKind::Modules, 5),
-    ("tools/xtask", CircleKind::Modules, 6),
 ];
 
 /// A crate, what its circle consists of, and the size.

@@ -30,8 +30,8 @@ pub use stl::StlReadOptions;
 pub use table::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions, TableWriteOptions};
 pub use value::{OptionChoice, OptionKind, OptionValue};
 
-/// Declares a struct of options that can gain fields without breaking callers: it is `#[non_exhaustive]`, and each field
-/// has a default and a `with_…` method that sets it.
+/// Declares a struct of options that can gain fields without breaking callers: it is `#[non_exhaustive]`, and each
+/// field has a default and a `with_…` method that sets it.
 ///
 /// `in "name"` after the struct's name is the group in the full names of its options (`tea.minutes`). After a field:
 ///
