@@ -76,7 +76,12 @@ fn check_backed(
     let least = (width * height / MOST_PIXELS_PER_BYTE).max(least_by_ratio);
     let size = match bytes.len().filter(|_| bytes.is_backed()) {
         Some(size) => size,
-        None => reader.ensure(least)?.len() as u64,
+        None => {
+            // Segments that the decoder does not need were dropped.
+            let dropped = reader.offset();
+            let kept_bytes = least.saturating_sub(usize::try_from(dropped).unwrap_or(usize::MAX));
+            dropped + reader.ensure(kept_bytes)?.len() as u64
+        }
     };
     if size < (width * height / MOST_PIXELS_PER_BYTE) as u64 {
         let message = format!("unexpected end of file: the header declares {width} x {height} pixels");
