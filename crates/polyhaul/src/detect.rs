@@ -62,11 +62,17 @@ impl Detected {
             Looks::Known(looks) => looks,
             Looks::AtHand => few_look_like(plain)?,
         };
-        Ok(looks.filter(|format| *format != self.format))
+        // The content of `compressed.ply` is a PLY file.
+        let is_container = |format: Format| self.format.name().rsplit('.').next() == Some(format.name());
+        Ok(looks.filter(|format| !is_container(*format)))
     }
 
-    /// Adds to an error that the bytes look like another format.
+    /// Adds to an error that the bytes look like another format. The hint of a limit, which says how to raise it,
+    /// stays.
     pub(crate) fn hint(&self, plain: &Plain, error: Error) -> Error {
+        if error.kind() == ErrorKind::Limit {
+            return error;
+        }
         match self.other(plain) {
             Ok(Some(other)) => error.with_hint(self.advice(other)),
             _ => error,

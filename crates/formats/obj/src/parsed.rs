@@ -5,7 +5,7 @@
 
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Error, Excerpt, Result, try_push};
-use polyhaul_model::warnings::{KEPT, Weight};
+use polyhaul_model::warnings::{Weight, is_kept};
 use polyhaul_pipeline::options::ParseOptions;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -317,7 +317,8 @@ impl ObjParsed {
             Weight::Broken => options.raises(),
             Weight::Limit => true,
         };
-        if self.complaints.len() >= KEPT && !self.over {
+        let kinds = self.complaints.iter().map(|complaint| complaint.code);
+        if !self.over && !is_kept(kinds, complaint.code) {
             *self.uncounted.entry((complaint.weight, complaint.code)).or_default() += 1;
             return Ok(());
         }

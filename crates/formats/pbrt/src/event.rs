@@ -7,7 +7,7 @@ use polyhaul_model::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_
 use polyhaul_model::names;
 use polyhaul_model::render::{Declaration, Name, Segment, StoredParameter};
 use polyhaul_model::shared_slice::SharedSlice;
-use polyhaul_model::warnings::{KEPT, Weight};
+use polyhaul_model::warnings::{Weight, is_kept};
 use std::sync::Arc;
 
 /// A position in a piece of text: lines from 0, columns from 0.
@@ -130,7 +130,8 @@ impl PbrtParsed {
 
     /// Keeps a complaint, or counts it if there are too many.
     pub(super) fn complain(&mut self, complaint: PbrtComplaint) -> Result<()> {
-        if self.complaints.len() >= KEPT && complaint.weight != Weight::Limit {
+        let kinds = self.complaints.iter().map(|complaint| complaint.code);
+        if complaint.weight != Weight::Limit && !is_kept(kinds, complaint.code) {
             match self.uncounted.iter_mut().find(|(code, _)| *code == complaint.code) {
                 Some((_, count)) => *count += 1,
                 None => polyhaul_model::error::try_push(&mut self.uncounted, (complaint.code, 1), "warnings")?,

@@ -13,7 +13,7 @@ use super::scatter::{Even, From, PlyListed, PlyOp, PlyScatterTarget, PlyTo, Star
 use super::store::{Pinned, PlyStore};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::warnings::KEPT;
+use polyhaul_model::warnings::is_kept;
 use polyhaul_pipeline::column::Column;
 use std::ops::Range;
 
@@ -489,9 +489,19 @@ impl Check {
     }
 }
 
+impl FlawKind {
+    /// The kind of warning.
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            FlawKind::Index(_) => "index-out-of-range",
+            FlawKind::Short(_) => "short-face",
+        }
+    }
+}
+
 impl SinkFound {
     fn add(&mut self, flaw: Flaw) -> Result<()> {
-        if self.flaws.len() < KEPT {
+        if is_kept(self.flaws.iter().map(|kept| kept.kind.code()), flaw.kind.code()) {
             return polyhaul_model::error::try_push(&mut self.flaws, flaw, "complaints");
         }
         self.more[usize::from(matches!(flaw.kind, FlawKind::Short(_)))] += 1;

@@ -12,7 +12,7 @@ use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::StlReadOptions;
-use polyhaul_model::warnings::{KEPT, Warnings};
+use polyhaul_model::warnings::{KEPT, Warnings, is_kept};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
@@ -343,7 +343,8 @@ impl StlTextState {
         let StlComplaint { expected, token, facets } = *complaint;
         // Both are errors; the first one in the file is reported: too many triangles, or this.
         check_count((self.count + facets) as u64, options)?;
-        if !options.raises() && self.warnings.kept().len() >= KEPT {
+        let kinds = self.warnings.kept().iter().map(|warning| warning.code);
+        if !options.raises() && !is_kept(kinds, "broken-facet") {
             self.warnings.count("broken-facet", 1);
             return Ok(());
         }
@@ -436,7 +437,8 @@ impl ChunkJob for StlTextJob<'_, '_> {
             let place = Place { file: self.chunks.name().clone(), line: Some(state.lines + 1), ..Place::default() };
             let diagnostic =
                 Diagnostic { place: Place { offset: Some(state.end), ..place }, ..Diagnostic::new(message) };
-            return Err(diagnostic.into_error(ErrorKind::Limit));
+            let error = diagnostic.into_error(ErrorKind::Limit);
+            return Err(error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)"));
         }
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &self.options.run.progress

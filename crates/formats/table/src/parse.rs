@@ -6,7 +6,7 @@ use super::value::{TableHeadKind, TableValue, Wide, check_number, f64_of, range_
 use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{MissingValue, TableReadOptions};
-use polyhaul_model::warnings::KEPT;
+use polyhaul_model::warnings::is_kept;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::excerpt;
 use polyhaul_text::cpu::Level;
@@ -99,7 +99,8 @@ impl TableParsed {
 
     fn complain(&mut self, complaint: TableComplaint, options: &ParseOptions<TableReadOptions>) -> Result<()> {
         self.over |= options.raises();
-        if self.complaints.len() >= KEPT && !self.over {
+        let kinds = self.complaints.iter().map(|complaint| complaint.code);
+        if !self.over && !is_kept(kinds, complaint.code) {
             *self.uncounted.entry(complaint.code).or_default() += 1;
             return Ok(());
         }

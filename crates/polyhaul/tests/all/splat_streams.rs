@@ -168,9 +168,9 @@ fn damage_is_the_same_error() {
     let write = WriteOptions::default();
     let cut = folder.file("cut.ply", &bytes[..bytes.len() - 1]).unwrap();
     let more = folder.file("more.ply", [&bytes[..], b"more"].concat()).unwrap();
-    for from in [&cut, &more] {
-        assert!(NAMES.iter().all(|name| !same(&folder, from, name, &read, &write)), "{}", from.display());
-    }
+    assert!(NAMES.iter().all(|name| !same(&folder, &cut, name, &read, &write)));
+    // Data after the last splat is a warning, of which nothing depends on how it was read.
+    assert!(NAMES.iter().all(|name| same(&folder, &more, name, &read, &write)));
 }
 
 #[test]

@@ -77,7 +77,12 @@ fn check_backed(
     let min_bytes = (width * height / MAX_PIXELS_PER_BYTE).max(min_by_ratio);
     let size = match bytes.len().filter(|_| bytes.is_backed()) {
         Some(size) => size,
-        None => reader.ensure(min_bytes)?.len() as u64,
+        None => {
+            // Segments that the decoder does not need were dropped.
+            let dropped = reader.offset();
+            let rest = min_bytes.saturating_sub(usize::try_from(dropped).unwrap_or(usize::MAX));
+            dropped + reader.ensure(rest)?.len() as u64
+        }
     };
     if size < (width * height / MAX_PIXELS_PER_BYTE) as u64 {
         let message = format!("unexpected end of file: the header declares {width} x {height} pixels");

@@ -142,10 +142,11 @@ impl SpzReader<'_> {
     fn streams(&mut self, source: &Source<'static>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
         let name = feed.name().clone();
         let mut rest = [0; LONG_HEADER_BYTES - HEADER_BYTES];
-        let table = match feed.take(&mut rest) {
-            have if have < rest.len() => 0,
-            _ => u64::from(u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]])),
-        };
+        let is_cut = feed.take(&mut rest) < rest.len();
+        if is_cut && let Some(error) = feed.failed() {
+            return Err(error);
+        }
+        let table = if is_cut { 0 } else { u64::from(u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]])) };
         if table < LONG_HEADER_BYTES as u64 {
             return Err(fault(&name, HEADER_BYTES as u64, "the table of streams overlaps the header"));
         }
