@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Rounds, and bytes of generated text: for measuring, and for a test run that only checks that it works.
-const MEASURED: (usize, usize) = (7, 30_000_000);
-const TRIED: (usize, usize) = (1, 2_500_000);
+const MEASURE_SIZE: (usize, usize) = (7, 30_000_000);
+const TRIAL_SIZE: (usize, usize) = (1, 2_500_000);
 /// The bytes that are hashed at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];

@@ -16,8 +16,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 /// Rounds and side length in pixels: for a measurement, and for a test run that only checks that it works.
-const MEASURED: (usize, usize) = (9, 2048);
-const TRIED: (usize, usize) = (1, 64);
+const MEASURE_SIZE: (usize, usize) = (9, 2048);
+const TRIAL_SIZE: (usize, usize) = (1, 64);
 
 struct Task<'a> {
     name: String,
@@ -29,7 +29,7 @@ struct Task<'a> {
 
 fn main() {
     // Cargo passes `--bench` to benchmarks, and nothing when it runs them as tests.
-    let (rounds, side) = if std::env::args().any(|argument| argument == "--bench") { MEASURED } else { TRIED };
+    let (rounds, side) = if std::env::args().any(|argument| argument == "--bench") { MEASURE_SIZE } else { TRIAL_SIZE };
     let only = std::env::args().skip_while(|argument| argument != "--only").nth(1).unwrap_or_default();
     for level in Level::all() {
         if std::env::args().any(|argument| format!("{level:?}").eq_ignore_ascii_case(&argument)) {

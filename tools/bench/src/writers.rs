@@ -29,8 +29,8 @@ pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<()
 
 /// STL as text, with six digits.
 fn as_text() -> WriteOptions {
-    let stl = WriteOptions::default().with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Fixed(6))));
-    WriteOptions::default().with_stl(stl)
+    WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Fixed(6))))
 }
 
 fn polyhaul(

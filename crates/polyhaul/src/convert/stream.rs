@@ -354,3 +354,72 @@ impl Pages for StreamPages<'_, '_> {
         }
     }
 }
+
+#[cfg(all(test, feature = "ply"))]
+mod tests {
+    use super::*;
+    use crate::convert::convert;
+    use crate::input::Input;
+
+    /// Faces of three corners, and at the end of four.
+    fn faces(is_mixed: bool) -> Vec<u8> {
+        let mut faces = Vec::new();
+        for number in 0..100 {
+            let corners: u8 = if is_mixed && number > 60 { 4 } else { 3 };
+            faces.push(corners);
+            faces.extend(0..corners);
+        }
+        faces
+    }
+
+    /// A PLY file of points and faces, in this order or the other one.
+    fn file(faces: &[u8], has_faces_first: bool) -> Vec<u8> {
+        let points: Vec<u8> = (0..300u16).flat_map(|value| f32::from(value).to_le_bytes()).collect();
+        let of_points = "element vertex 100\nproperty float x\nproperty float y\nproperty float z\n";
+        let of_faces = "element face 100\nproperty list uchar uchar vertex_indices\n";
+        let [first, second] = if has_faces_first { [of_faces, of_points] } else { [of_points, of_faces] };
+        let header = format!("ply\nformat binary_little_endian 1.0\n{first}{second}end_header\n");
+        let body = if has_faces_first { [faces, &points] } else { [&points, faces] };
+        [header.as_bytes(), &body.concat()].concat()
+    }
+
+    /// Converts a file, in parts if it is large for `chunk_bytes`; returns the output, the warnings, and whether it was
+    /// written while it was read.
+    fn converted(file: &Path, chunk_bytes: Option<usize>) -> (Vec<u8>, Warnings, bool) {
+        let output = file.with_extension("csv");
+        let mut read = ReadOptions::default();
+        read.run = read.run.with_chunk_bytes(chunk_bytes).with_threads(Some(2));
+        let mut is_streamed = false;
+        let before = |content: Content<'_>, _: &Report| {
+            is_streamed = matches!(content, Content::Rows(_));
+            Ok(())
+        };
+        let result =
+            convert(Input::from(file), Output::from(output.as_path()), &read, &WriteOptions::default(), before);
+        (std::fs::read(output).unwrap(), result.unwrap().reading.warnings, is_streamed)
+    }
+
+    #[test]
+    fn data_after_the_last_row_is_no_reason_to_decline() {
+        let folder = std::env::temp_dir().join(format!("polyhaul-extra-data-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.ply");
+        // Where faces of different sizes come first, the end of the rows is only known with that of the file.
+        for (is_mixed, has_faces_first, is_streamed) in [(false, false, true), (true, false, true), (true, true, false)]
+        {
+            for extra in [0, 1, 1000] {
+                let mut bytes = file(&faces(is_mixed), has_faces_first);
+                bytes.extend(std::iter::repeat_n(7, extra));
+                std::fs::write(&path, &bytes).unwrap();
+                let (whole, warnings, _) = converted(&path, None);
+                let (parts, warnings_of_parts, was_streamed) = converted(&path, Some(64));
+                let case = format!("{is_mixed} {has_faces_first} {extra}");
+                assert_eq!(whole, parts, "{case}");
+                assert_eq!(format!("{warnings:?}"), format!("{warnings_of_parts:?}"), "{case}");
+                assert_eq!(warnings.counts().get("extra-data").copied(), (extra > 0).then_some(1), "{case}");
+                assert_eq!(was_streamed, is_streamed, "{case}");
+            }
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
