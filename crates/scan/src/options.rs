@@ -20,7 +20,7 @@ polyhaul_model::options! {
         /// Keep rows or vertices in this box: the smallest x, y, z, then the largest. Bounds are inclusive.
         pub bounds: Option<Bounds> = None, with_bounds => [], alias "box";
         /// Then keep every Nth, starting with the first.
-        pub every: u64 = 1, with_every => [] in 1..=i128::from(u64::MAX);
+        pub every: u64 = 1, with_every => [] in 1..=(u64::MAX as i128);
         /// Then keep a random sample of N, in file order; the same each time. All are kept if there are fewer.
         pub sample: Option<u64> = None, with_sample => [];
         /// Transform the result by a matrix of three rows of four numbers, given row by row. It multiplies column

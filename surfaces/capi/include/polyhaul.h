@@ -456,7 +456,7 @@ typedef struct ph_scene_info {
 } ph_scene_info;
 
 /**
- * What uvs or normals belong to.
+ * The elements that uvs or normals belong to.
  */
 typedef uint32_t ph_domain;
 
@@ -507,8 +507,8 @@ typedef struct ph_run {
 /**
  * The arrays of a mesh, returned by ph_scene_mesh or passed to ph_scene_add_mesh.
  *
- * Positions, uvs and normals are stored as in the file: corners are not merged into vertices. Absent arrays are null
- * with a count of 0.
+ * Positions, uvs and normals have the order and count of the file, and separate indices. Absent arrays are null with a
+ * count of 0.
  */
 typedef struct ph_mesh {
     /**
@@ -544,11 +544,11 @@ typedef struct ph_mesh {
      */
     size_t normal_count;
     /**
-     * What uvs belong to.
+     * The domain of the uvs.
      */
     ph_domain uv_domain;
     /**
-     * What normals belong to.
+     * The domain of the normals.
      */
     ph_domain normal_domain;
     /**
@@ -568,7 +568,7 @@ typedef struct ph_mesh {
      */
     size_t point_count;
     /**
-     * The materials of the faces, in the order of the faces.
+     * The materials of the faces, as runs in the order of the faces.
      */
     const struct ph_run *material_runs;
     /**
@@ -576,7 +576,7 @@ typedef struct ph_mesh {
      */
     size_t material_run_count;
     /**
-     * The smoothing groups of the faces, in the order of the faces.
+     * The smoothing groups of the faces, likewise.
      */
     const struct ph_run *smoothing_runs;
     /**
@@ -584,7 +584,7 @@ typedef struct ph_mesh {
      */
     size_t smoothing_run_count;
     /**
-     * The groups of the faces, as indices into `groups`, in the order of the faces.
+     * The groups of the faces, likewise, as indices into `groups`.
      */
     const struct ph_run *group_runs;
     /**
@@ -1597,7 +1597,7 @@ ph_status ph_convert(const struct ph_input *input,
  *
  *   format = none|(the name of a format); default none; alias from for reading, to for writing
  *       The format.
- *   threads = none|N >= 0; default none
+ *   threads = none|1..1024; default none
  *       Worker threads; if `None`, all cores that the process may use.
  *   memory_limit = N >= 1; default 67108864
  *       Memory for work in flight, in bytes (default 64 MiB).

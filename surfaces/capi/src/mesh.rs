@@ -5,7 +5,7 @@ use crate::text::{self, ph_string, view};
 use polyhaul::Result;
 use polyhaul::model::{Counts, Domain, Elements, Mesh, Run};
 
-/// What uvs or normals belong to.
+/// The elements that uvs or normals belong to.
 pub type ph_domain = u32;
 
 /// Corners, by index: `corner_uvs`, `corner_normals`.
@@ -75,8 +75,8 @@ pub struct ph_counts {
 
 /// The arrays of a mesh, returned by ph_scene_mesh or passed to ph_scene_add_mesh.
 ///
-/// Positions, uvs and normals are stored as in the file: corners are not merged into vertices. Absent arrays are null
-/// with a count of 0.
+/// Positions, uvs and normals have the order and count of the file, and separate indices. Absent arrays are null with a
+/// count of 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_mesh {
@@ -96,9 +96,9 @@ pub struct ph_mesh {
     pub normals: *const f32,
     /// The number of normals.
     pub normal_count: usize,
-    /// What uvs belong to.
+    /// The domain of the uvs.
     pub uv_domain: ph_domain,
-    /// What normals belong to.
+    /// The domain of the normals.
     pub normal_domain: ph_domain,
     /// Polygons with three or more corners.
     pub faces: ph_elements,
@@ -108,15 +108,15 @@ pub struct ph_mesh {
     pub points: *const u32,
     /// The number of points.
     pub point_count: usize,
-    /// The materials of the faces, in the order of the faces.
+    /// The materials of the faces, as runs in the order of the faces.
     pub material_runs: *const ph_run,
     /// The number of material runs.
     pub material_run_count: usize,
-    /// The smoothing groups of the faces, in the order of the faces.
+    /// The smoothing groups of the faces, likewise.
     pub smoothing_runs: *const ph_run,
     /// The number of smoothing group runs.
     pub smoothing_run_count: usize,
-    /// The groups of the faces, as indices into `groups`, in the order of the faces.
+    /// The groups of the faces, likewise, as indices into `groups`.
     pub group_runs: *const ph_run,
     /// The number of group runs.
     pub group_run_count: usize,

@@ -42,7 +42,7 @@ polyhaul_model::options! {
         pub threads: Option<usize> = None, with_threads => [] in 1..=1024;
         /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
         /// that needs a window of more than this is refused.
-        pub memory_limit: u64 = 64 << 20, with_memory_limit => [] in 1..=i128::from(u64::MAX);
+        pub memory_limit: u64 = 64 << 20, with_memory_limit => [] in 1..=(u64::MAX as i128);
         /// Memory of a whole conversion, in bytes: what does not fit is moved to temporary files beside the output. By
         /// default, nothing is moved. It takes effect on Linux, in programs whose global allocator is
         /// `polyhaul_spill::SpillAllocator`, as in the command and the Python package. For a conversion, set it in the

@@ -126,6 +126,24 @@ macro_rules! options {
     };
 }
 
+/// The kind of an option, with its range.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! option_kind {
+    ($type:ty) => {
+        <$type as $crate::options::OptionValue>::KIND
+    };
+    ($type:ty, $range:expr) => {{
+        // Constants, because an optional kind has a static reference to the kind of its values.
+        const KIND: $crate::options::OptionKind = <$type as $crate::options::OptionValue>::KIND;
+        const IN_RANGE: $crate::options::OptionKind = KIND.inner().within(&$range);
+        match KIND {
+            $crate::options::OptionKind::Optional(_) => $crate::options::OptionKind::Optional(&IN_RANGE),
+            _ => IN_RANGE,
+        }
+    }};
+}
+
 /// What [`options!`](crate::options!) generates for one field.
 #[doc(hidden)]
 #[macro_export]
@@ -142,7 +160,7 @@ macro_rules! option_field {
             name: stringify!($field),
             group: Self::GROUP,
             alias: concat!($($alias)?),
-            kind: <$type as $crate::options::OptionValue>::KIND$(.within(&$range))?,
+            kind: $crate::option_kind!($type $(, $range)?),
             default: <$type as $crate::options::OptionValue>::print(&$default),
             docs: concat!($($docs, "\n"),*),
             formats: &[$(stringify!($format)),*],

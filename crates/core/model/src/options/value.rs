@@ -44,7 +44,7 @@ pub struct OptionChoice {
 impl OptionKind {
     /// The same kind with numbers limited to a range.
     #[doc(hidden)]
-    pub fn within(self, range: &RangeInclusive<i128>) -> OptionKind {
+    pub const fn within(self, range: &RangeInclusive<i128>) -> OptionKind {
         match self {
             OptionKind::Integer(..) => OptionKind::Integer(*range.start(), *range.end()),
             other => other,
@@ -85,7 +85,7 @@ impl OptionKind {
     }
 
     /// The kind of the values other than `none`.
-    pub fn inner(&self) -> &OptionKind {
+    pub const fn inner(&self) -> &OptionKind {
         match self {
             OptionKind::Optional(kind) => kind,
             kind => kind,
