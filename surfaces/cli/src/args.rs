@@ -253,7 +253,7 @@ impl StyleArgs {
         self.write.check(&[Some(to)])?;
         let mut options = WriteOptions::default();
         self.write.apply(&mut options)?;
-        options.scene.axes().map_err(|error| error.with_hint("choose two axes that are not parallel"))?;
+        options.scene.axes()?;
         self.check_lazy(input, to, &options)?;
         Ok(options)
     }

@@ -193,12 +193,12 @@ fn options_for_pbrt_are_for_pbrt() {
         says(&ran, &[option[0], "applies only to pbrt output, but the output format is obj", "--to pbrt"]);
     }
     let bad = [
-        (["--parts", "-3"], "-3 is not in 1..=5000"),
-        (["--parts", "0"], "0 is not in 1..=5000"),
-        (["--parts", "x"], "invalid"),
+        (["--parts", "-3"], "expected 1 to 5000"),
+        (["--parts", "0"], "expected 1 to 5000"),
+        (["--parts", "x"], "expected 1 to 5000"),
         (["--meshes", "plly"], "expected inline, ply or ply:N"),
         (["--meshes", "ply:-1"], "expected inline, ply or ply:N"),
-        (["--instances", "twice"], "possible values: flatten, once"),
+        (["--instances", "twice"], "expected auto, flatten, once"),
     ];
     for (option, message) in bad {
         says(&run(&[&["convert", &scene, "b.pbrt"], &option[..]].concat()).expect(2), &[message]);

@@ -97,8 +97,8 @@ macro_rules! options {
         impl $crate::options::OptionGroup for $name {
             const GROUP: &str = concat!($($group)?);
 
+            #[allow(unused_mut, clippy::vec_init_then_push, reason = "groups extend, fields push, some have neither")]
             fn rows() -> Vec<$crate::options::OptionRow> {
-                #[allow(unused_mut, reason = "some structs have no options that are set by name")]
                 let mut rows = Vec::new();
                 $($crate::option_field!(
                     rows rows, $field: $type = $default, [$($docs_of),*],

@@ -84,7 +84,12 @@ pub trait OptionGroup {
         let error = |reason| SetError { name: name.into(), text: text.into(), reason };
         let row = Self::row(name).ok_or_else(|| error(None))?;
         match self.set_value(&row, text) {
-            Some(result) => result.map_err(|expected| error(Some(expected))),
+            Some(Ok(())) => Ok(()),
+            // Of a number that its type cannot hold, the range says more than the type.
+            Some(Err(_)) if matches!(row.kind, OptionKind::Integer(_, max) if max < u64::MAX as i128) => {
+                Err(error(Some(format!("expected {}", row.kind.expected()))))
+            }
+            Some(Err(expected)) => Err(error(Some(expected))),
             None => Err(error(None)),
         }
     }
