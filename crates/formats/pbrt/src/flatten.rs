@@ -89,9 +89,10 @@ pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
             *uses += 1;
         }
     }
-    let counts: [(&str, fn(&Mesh) -> usize); 2] =
-        [("vertices", |mesh| mesh.positions.len()), ("faces", |mesh| mesh.faces.offsets.len().saturating_sub(1))];
-    for (what, count) in counts {
+    type Count = fn(&Mesh) -> usize;
+    let vertices: Count = |mesh| mesh.positions.len();
+    let faces: Count = |mesh| mesh.faces.offsets.len().saturating_sub(1);
+    for (what, count) in [("vertices", vertices), ("faces", faces)] {
         let sum = |sum: u64, (mesh, &uses): (&Mesh, &u64)| sum.saturating_add(uses.saturating_mul(count(mesh) as u64));
         let shown = scene.meshes.iter().zip(&uses).filter(|(_, uses)| **uses > 1).fold(0, sum);
         if shown > limits.instanced_elements {

@@ -42,6 +42,7 @@ pub enum DedupKey {
 }
 
 /// Items to deduplicate.
+#[expect(clippy::len_without_is_empty, reason = "nobody asks")]
 pub trait Items: Sync {
     /// Returns the number of items.
     fn len(&self) -> usize;

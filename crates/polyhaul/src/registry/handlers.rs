@@ -34,6 +34,7 @@ macro_rules! format_handlers {
     } => {
         $($handler_field:ident: $handler:expr,)*
     })+) => {
+        #[allow(clippy::needless_update, reason = "some rows have readers and writers, some only one of them")]
         pub(super) static HANDLERS: [Handlers; Format::ALL.len()] = [$(
             #[cfg(feature = $feature)]
             Handlers { $($handler_field: $handler,)* ..NO_HANDLERS }.trimmed(),
