@@ -23,6 +23,10 @@ use std::sync::Arc;
 /// How much a section of a DWA block may exceed its pixels: names of channels, and sides that are rounded up to 8.
 const DWA_BYTES: usize = 64 << 10;
 
+/// More bytes than a compressed byte can stand for: deflate reaches 1032, PXR24 stores three bytes of four with it, and
+/// RLE reaches 64. The library makes room for all that a block claims.
+const MAX_RATIO: usize = 2 * 1032;
+
 /// The pixels of a block: columns and rows of the space that windows lie in, first and last included.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExrRows {
@@ -103,6 +107,11 @@ pub(super) fn unpack(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: Blo
             samples.map(|bytes| Unpacked { bytes, is_little: false })
         }
         Compression::DWAA(_) | Compression::DWAB(_) if claims_much(&packed, 4 * bytes + DWA_BYTES) => None,
+        Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24
+            if bytes > MAX_RATIO.saturating_mul(packed.len()) =>
+        {
+            None
+        }
         _ if part.is_subsampled() => Some(unpack_sampled(part, packed, rows, place)?),
         _ => Some(Unpacked { bytes: decoded(&header(part, rows), packed, place)?, is_little: false }),
     };
