@@ -145,6 +145,7 @@ impl Place {
         // The installed package is meant, not the sources that lie in the folder.
         command.current_dir(&self.source).env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1");
         command.env("MYPY_CACHE_DIR", self.folder.join("mypy")).env("VIRTUAL_ENV", self.venv());
+        root::without_package(&mut command);
         command
     }
 
