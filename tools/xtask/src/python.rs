@@ -100,7 +100,7 @@ impl Place {
         let folder = self.folder.join("wheels");
         _ = fs::remove_dir_all(&folder);
         let mut build = self.module("maturin");
-        build.args(["build", "--quiet", "--compatibility", "linux", "--features", "cloud", "--out"]).arg(&folder);
+        build.args(["build", "--quiet", "--compatibility", "linux", "--features", "full", "--out"]).arg(&folder);
         if !root::runs(build.env("CARGO_TARGET_DIR", root::target())) {
             return None;
         }
@@ -153,6 +153,7 @@ impl Place {
         // The installed package is meant, not the sources that lie in the folder.
         command.current_dir(&self.source).env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1");
         command.env("MYPY_CACHE_DIR", self.folder.join("mypy")).env("VIRTUAL_ENV", self.venv());
+        root::without_package(&mut command);
         command
     }
 

@@ -22,7 +22,21 @@ pub(crate) fn target() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
-    command.current_dir(root());
+    without_package(command.current_dir(root()));
+    command
+}
+
+/// Removes the variables with which Cargo describes this program to it. Build scripts (that of `ring`) depend on them:
+/// a call of Cargo by hand would compile their crates again, and so would the next one from here.
+pub(crate) fn without_package(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        let is_of_package = name.to_str().is_some_and(|name| {
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_BIN_")
+        });
+        if is_of_package {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
