@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, Literal, Self, TypeAlias, final
+from typing import Any, Literal, Self, final
 
 from polyhaul._errors import Error
+from polyhaul._io import Reading
 
 __all__ = [
     "Array",
@@ -50,11 +51,6 @@ __all__ = [
 ]
 
 __version__: str
-
-#: The source, the options, what answers for files that a scene refers to, and what is called with the progress.
-_Reading: TypeAlias = tuple[
-    dict[str, Any], NativeReadOptions, Callable[[str], Any] | None, Callable[[int, int | None], Any] | None
-]
 
 @final
 class Array:
@@ -128,10 +124,10 @@ class NativeRender:
     def instance_transforms(self, closes: bool) -> Array: ...
     def instance_transforms32(self, closes: bool) -> Array: ...
 
-def preview(reading: _Reading, look: dict[str, Any]) -> tuple[Any, ...]: ...
+def preview(reading: Reading, look: dict[str, Any]) -> tuple[Any, ...]: ...
 def preview_scene(scene: dict[str, Any], look: dict[str, Any], threads: int | None) -> tuple[Any, ...]: ...
 def read(
-    reading: _Reading, flatten: bool, turn: tuple[tuple[str, str] | None, float], writable: bool
+    reading: Reading, flatten: bool, turn: tuple[tuple[str, str] | None, float], writable: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]: ...
 #: Whether native code opens URLs of S3, Google, Azure and web servers.
 CAN_OPEN_URLS: bool
@@ -157,9 +153,9 @@ def write(
     options: NativeWriteOptions,
     progress: Callable[[int, int | None], Any] | None,
 ) -> dict[str, Any]: ...
-def convert(reading: _Reading, target: dict[str, Any], writing: NativeWriteOptions) -> dict[str, Any]: ...
-def info(reading: _Reading) -> tuple[dict[str, Any], dict[str, Any]]: ...
-def validate(reading: _Reading) -> tuple[bool, Error | None, dict[str, Any]]: ...
+def convert(reading: Reading, target: dict[str, Any], writing: NativeWriteOptions) -> dict[str, Any]: ...
+def info(reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]: ...
+def validate(reading: Reading) -> tuple[bool, Error | None, dict[str, Any]]: ...
 def write_rows(
     rows: dict[str, Any],
     ends: tuple[bytes, bytes],
@@ -171,13 +167,13 @@ def format_rows(
     rows: dict[str, Any], out: Any, options: NativeWriteOptions, progress: Callable[[int, int | None], Any] | None
 ) -> tuple[Array | None, int]: ...
 def read_tables(
-    reading: _Reading,
+    reading: Reading,
 ) -> tuple[list[tuple[str, int, list[tuple[str, str, Array, Array | None]]]], list[str], list[str], dict[str, Any]]: ...
 def import_texture(
-    reading: _Reading, how: dict[str, Any], target: dict[str, Any], writing: NativeWriteOptions
+    reading: Reading, how: dict[str, Any], target: dict[str, Any], writing: NativeWriteOptions
 ) -> tuple[int, int, str, int, dict[str, Any]]: ...
 def read_image(
-    reading: _Reading,
+    reading: Reading,
 ) -> tuple[str, Array, tuple[int, int, int], Literal["srgb", "linear"], bool, tuple[list[Any], list[Any], list[Any]], dict[str, Any]]: ...
 def write_image(
     image: tuple[Any, tuple[int, ...], str, bool, tuple[list[Any], list[Any], list[Any]]],
@@ -185,7 +181,7 @@ def write_image(
     options: NativeWriteOptions,
     progress: Callable[[int, int | None], Any] | None,
 ) -> dict[str, Any]: ...
-def read_array(reading: _Reading) -> tuple[str, Array, tuple[int, int], dict[str, Any]]: ...
+def read_array(reading: Reading) -> tuple[str, Array, tuple[int, int], dict[str, Any]]: ...
 def write_tables(
     tables: list[tuple[str, int, list[tuple[str, Any, Any]]]],
     notes: tuple[list[str], list[str]],

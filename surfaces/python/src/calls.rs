@@ -28,7 +28,12 @@ pub(crate) struct Source {
 
 /// What is read and how: `ReadCall` of `_io.py`. The resolver is called with the names of files that a scene refers to.
 #[derive(FromPyObject)]
-pub(crate) struct ReadCall<'py>(Source, PyRef<'py, NativeReadOptions>, Option<Py<PyAny>>, Option<Bound<'py, PyAny>>);
+pub(crate) struct ReadCall<'py> {
+    source: Source,
+    options: PyRef<'py, NativeReadOptions>,
+    resolver: Option<Py<PyAny>>,
+    progress: Option<Bound<'py, PyAny>>,
+}
 
 /// The output: a path, or functions that take bytes.
 #[derive(FromPyObject)]
@@ -96,7 +101,7 @@ pub(crate) fn convert<'py>(
     target: Target,
     writing: &NativeWriteOptions,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let total_memory = reading.1.memory_limit;
+    let total_memory = reading.options.memory_limit;
     let mut writing = writing.options.clone();
     let report = run_reading(py, reading, move |job, input, options| {
         job.rule(&mut writing.run);
@@ -143,7 +148,7 @@ pub(crate) fn run_reading<T: Send + 'static>(
     reading: ReadCall<'_>,
     work: impl FnOnce(&Job, Input, &ReadOptions) -> polyhaul::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let ReadCall(source, options, resolver, progress) = reading;
+    let ReadCall { source, options, resolver, progress } = reading;
     let mut options = options.options.clone();
     job::run(py, progress, move |job| {
         job.rule(&mut options.run);
