@@ -70,12 +70,11 @@ impl Detected {
     /// Adds to an error that the bytes look like another format. The hint of a limit, which says how to raise it,
     /// stays.
     pub(crate) fn hint(&self, plain: &Plain, error: Error) -> Error {
-        if error.kind() == ErrorKind::Limit {
-            return error;
-        }
-        match self.other(plain) {
-            Ok(Some(other)) => error.with_hint(self.advice(other)),
-            _ => error,
+        let Ok(Some(other)) = self.other(plain) else { return error };
+        let advice = self.advice(other);
+        match error.diagnostic().hint.clone().filter(|_| error.kind() == ErrorKind::Limit) {
+            Some(raise) => error.with_hint(format!("{raise}; {advice}")),
+            None => error.with_hint(advice),
         }
     }
 
