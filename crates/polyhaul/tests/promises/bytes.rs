@@ -15,8 +15,6 @@ crate::test_each_format!(check);
 
 /// Files above this size are left out.
 const MAX_BYTES: usize = 64 << 10;
-/// Bytes that are changed in all samples of a row, without `POLYHAUL_PROMISES=whole`.
-const CHANGED_BYTES: usize = 4000;
 /// Up to this size, reading takes about the same time.
 const SMALL_BYTES: usize = 400;
 /// One change in this many is also read in another way.
@@ -29,7 +27,7 @@ fn check(rows: &[&Samples], test: &str) {
 fn check_row(row: &Samples) {
     let mut samples = row.all();
     samples.retain(|sample| sample.bytes.len() <= MAX_BYTES);
-    let max_places = places_of_small_samples(&samples);
+    let max_places = places_of_small_samples(&samples, row.changed_bytes);
     let mut number = 0;
     for (index, sample) in samples.iter().enumerate() {
         let step = sample.bytes.len().div_ceil(places(sample.bytes.len(), max_places)).max(1);
@@ -46,10 +44,10 @@ fn places(size: usize, max: usize) -> usize {
     if is_whole() { size.max(1) } else { size.min(max * SMALL_BYTES / size.max(SMALL_BYTES)).max(1) }
 }
 
-/// How many bytes of each small sample are changed, so that they are [`CHANGED_BYTES`] together with all others.
-fn places_of_small_samples(samples: &[Sample]) -> usize {
+/// How many bytes of each small sample are changed, so that they are `changed_bytes` together with all others.
+fn places_of_small_samples(samples: &[Sample], changed_bytes: usize) -> usize {
     let changed = |max: usize| samples.iter().map(|sample| places(sample.bytes.len(), max)).sum::<usize>();
-    (1..MAX_BYTES).find(|&max| changed(max) >= CHANGED_BYTES).unwrap_or(MAX_BYTES)
+    (1..MAX_BYTES).find(|&max| changed(max) >= changed_bytes).unwrap_or(MAX_BYTES)
 }
 
 fn check_change(row: &Samples, bytes: &[u8], number: usize, what: &dyn Fn() -> String) {

@@ -28,6 +28,8 @@ pub struct Samples {
     pub made: fn() -> Vec<Sample>,
     /// The files that the bytes stand for. The first is read, and refers to the others by name.
     pub split: Option<fn(&[u8]) -> Vec<FilePart>>,
+    /// How many bytes of all samples are changed one by one: fewer if a small file takes long.
+    pub changed_bytes: usize,
     /// Changes the options of every reading.
     pub options: fn(&mut ReadOptions),
     /// Whether a stream of the bytes means the same as a file of them, whose size is known.
@@ -56,6 +58,7 @@ pub const NO_SAMPLES: Samples = Samples {
     is_good: |name| name.contains("/good/"),
     made: Vec::new,
     split: None,
+    changed_bytes: 3000,
     options: |_| {},
     is_same_streamed: |_| true,
     is_always_read: false,

@@ -64,6 +64,7 @@ fn spz_header(version: u32, count: u32, degree: u8) -> Vec<u8> {
 pub const SPLAT: Samples = Samples {
     format: Format::Splat,
     file_name: "x.splat",
+    changed_bytes: 1000,
     folders: &[("splat/good", "splat"), ("splat/bad", "splat"), ("splat/regression", "splat")],
     made: || {
         vec![good("six splats", scene_file(Format::Splat, &splats(6, 0))), bad("noise", (0..200).collect::<Vec<u8>>())]
@@ -127,6 +128,7 @@ pub const SOG: Samples = Samples {
     format: Format::Sog,
     file_name: "x.sog",
     folders: &[("sog/good", "sog"), ("sog/bad", "sog"), ("sog/peer", "sog")],
+    changed_bytes: 300,
     prefix: is_never_read,
     limits: || {
         let [archive] = [sog_archive(12)];
@@ -158,6 +160,7 @@ pub const SOG_FILES: Samples = Samples {
     part: "files",
     file_name: "meta.json",
     folders: &[("sog/joined", "joined")],
+    changed_bytes: 700,
     made: || {
         let images = sog_images(12);
         let joined: Vec<u8> = images.iter().flat_map(|(_, image)| image.clone()).collect();
