@@ -6,10 +6,9 @@
 //! content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. The
 //! signatures of formats are in the registry. Nothing here reads on or parses.
 
-use crate::format::Format;
-use crate::open::Plain;
+use crate::format::{Format, HEAD_BYTES, Head};
 use crate::options::ReadOptions;
-use crate::registry::{HEAD_BYTES, Head};
+use crate::plain::Plain;
 use polyhaul_bytes::Codec;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::Warnings;
@@ -20,6 +19,7 @@ use std::path::Path;
 const FEW_BYTES: usize = 8;
 
 /// The format of a source to be read, and the format that its first bytes look like.
+#[derive(Clone, Copy)]
 pub(crate) struct Detected {
     pub(crate) format: Format,
     looks: Looks,
@@ -27,6 +27,7 @@ pub(crate) struct Detected {
 
 /// The apparent content of a source. Decompressed bytes are not examined: that could report damage too early, and the
 /// result must not depend on how the bytes arrive.
+#[derive(Clone, Copy)]
 enum Looks {
     Known(Option<Format>),
     /// To be found when needed.
@@ -66,7 +67,8 @@ impl Detected {
         Ok(looks.filter(|format| !is_container(*format)))
     }
 
-    /// Adds to an error that the bytes look like another format. The hint of a limit, which says how to raise it, stays.
+    /// Adds to an error that the bytes look like another format. The hint of a limit, which says how to raise it,
+    /// stays.
     pub(crate) fn hint(&self, plain: &Plain, error: Error) -> Error {
         if error.kind() == ErrorKind::Limit {
             return error;

@@ -4,7 +4,7 @@
 //! up to `resolve`. Like the meshes of pbrt scenes, buffers may be larger than other files that a scene refers to: no
 //! more is read than the scene says that there is. Images inside the file are read later, see `images`.
 
-use crate::open::Near;
+use crate::containers::Near;
 use crate::options::ReadOptions;
 use crate::read_job::ReadJob;
 use crate::resolve::{Origin, Resolver, unread};
@@ -87,7 +87,7 @@ impl<'o> BufferFiles<'o> {
         let mut bytes = Vec::new();
         let most = most.min(plain.source().len().unwrap_or(u64::MAX));
         source.read_as_claimed(0, usize::try_from(most).unwrap_or(usize::MAX), &mut bytes)?;
-        source.check_end(Extent::Begin, &self.options.run.cancel)?;
+        source.check_end(Extent::Start, &self.options.run.cancel)?;
         plain.note_name(self.options, &mut self.warnings)?;
         plain.note_garbage(&mut self.warnings);
         try_push(&mut self.moved, plain.moved("bin"), "files")?;

@@ -7,8 +7,8 @@ use polyhaul_testkit::hostile::Sizes;
 
 crate::test_each_format!(check);
 
-/// Sizes of inputs, and others for what looks too slow: the first time that memory comes from the kernel costs more, but
-/// not again at four times the size.
+/// Sizes of inputs, and others for what looks too slow: the first time that memory comes from the kernel costs more,
+/// but not again at four times the size.
 const SIZES: [[usize; 2]; 2] = [[12_000, 48_000], [48_000, 192_000]];
 
 fn check(rows: &[&Samples], test: &str) {

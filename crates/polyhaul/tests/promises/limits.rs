@@ -1,5 +1,5 @@
-//! Every limit at one less than needed, at what is needed, and at one more. The error names the limit, its value and how
-//! to raise it, for any threads and chunks.
+//! Every limit at one less than needed, at what is needed, and at one more. The error names the limit, its value and
+//! how to raise it, for any threads and chunks.
 
 use crate::content::Outcome;
 use crate::samples::{LimitSample, Sample, Samples, Source, Way, is_packed, limit_of, limited};

@@ -11,6 +11,9 @@ use std::fmt::{self, Debug, Formatter};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+/// Splits bytes into the files that they stand for.
+pub type SampleSplit = fn(&[u8]) -> Vec<FilePart>;
+
 /// The samples of a format, for every promise. A format whose files refer to others has further rows for those.
 pub struct Samples {
     pub format: Format,
@@ -27,7 +30,7 @@ pub struct Samples {
     /// Further samples: those for what the test data leaves out.
     pub made: fn() -> Vec<Sample>,
     /// The files that the bytes stand for. The first is read, and refers to the others by name.
-    pub split: Option<fn(&[u8]) -> Vec<FilePart>>,
+    pub split: Option<SampleSplit>,
     /// How many bytes of all samples are changed one by one: fewer if a small file takes long.
     pub changed_bytes: usize,
     /// Changes the options of every reading.

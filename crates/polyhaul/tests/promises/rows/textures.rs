@@ -27,7 +27,7 @@ fn is_whole_texture(prefix: &Prefix<'_>) -> Option<String> {
 const PLAIN: Encoding = Encoding::Plain { channels: 4, texel: Texel::U8 };
 
 fn styles() -> [ImageWriteOptions; 2] {
-    [None, Some(1)].map(|level| ImageWriteOptions::default().with_ktx2_zstd_level(level))
+    [0, 1].map(|level| ImageWriteOptions::default().with_zstd_level(level))
 }
 
 /// Textures of several levels.
@@ -36,7 +36,7 @@ fn made(format: Format) -> Vec<Sample> {
     let files = encodings.into_iter().flat_map(|encoding| {
         styles().map(|style| {
             let bytes = texture_file(format, &texture(encoding, 13, 3), style);
-            good(format!("{encoding:?}, zstd {:?}", style.ktx2_zstd_level), bytes)
+            good(format!("{encoding:?}, zstd {:?}", style.zstd_level), bytes)
         })
     });
     files.collect()
@@ -50,7 +50,7 @@ fn limits(format: Format) -> Vec<LimitSample> {
 
 fn shapes(format: Format) -> Vec<Shape> {
     let of_pixels = |encoding: Encoding, style: ImageWriteOptions| {
-        shape(format!("{encoding:?}, zstd {:?}", style.ktx2_zstd_level), move |size| {
+        shape(format!("{encoding:?}, zstd {:?}", style.zstd_level), move |size| {
             let side = (size as f64 / 4.0).sqrt() as usize;
             texture_file(format, &texture(encoding, side, 1), style)
         })

@@ -1,0 +1,180 @@
+//! The rows of a file in any encoding: the input and the outcome of reading them.
+//!
+//! [`super::binary`] and [`super::text`] bring rows to the sinks; this module has what both report.
+
+use super::header::Element;
+use super::pieces::PlyPieces;
+use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
+use polyhaul_model::Scalar;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_text::parse::number;
+use std::ops::Range;
+
+/// The outcome for an element's rows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PlyOutcome {
+    /// The total number of values of each list.
+    pub(super) totals: Vec<u64>,
+    /// Whether a row has a flaw that is only noted: the caller leaves it out.
+    pub(super) broken: bool,
+    /// Whether a number was rounded.
+    pub(super) rounded: bool,
+}
+
+/// An element that is read, and where its rows go.
+#[derive(Clone, Copy)]
+pub(super) struct PlyRowsTarget<'a> {
+    pub(super) element: &'a Element,
+    pub(super) sink: &'a PlySink,
+    /// Takes the faces that the rows are, in place of the sink.
+    pub(super) pieces: Option<PlyPieces<'a>>,
+}
+
+impl PlyOutcome {
+    pub(super) fn new(sink: &PlySink) -> Result<PlyOutcome> {
+        let mut totals = Vec::new();
+        totals.try_reserve_exact(sink.lists.len())?;
+        totals.resize(sink.lists.len(), 0);
+        Ok(PlyOutcome { totals, ..PlyOutcome::default() })
+    }
+
+    /// Reports the findings of publishing a block, in the order of the rows. `place` returns the location of a flaw.
+    pub(super) fn file(
+        &mut self,
+        target: PlyRowsTarget<'_>,
+        found: &SinkFound,
+        options: &ParseOptions,
+        warnings: &mut Warnings,
+        mut place: impl FnMut(&Flaw) -> (Place, Option<Excerpt>),
+    ) -> Result<()> {
+        self.rounded |= found.rounded;
+        let Some(check) = &target.sink.check else { return Ok(()) };
+        for flaw in &found.flaws {
+            self.broken = true;
+            let (place, excerpt) = place(flaw);
+            let diagnostic = Diagnostic { place, excerpt, ..target.describe(check, flaw) };
+            match flaw.kind {
+                FlawKind::Index(_) => warnings.broken(options.faults, "index-out-of-range", diagnostic)?,
+                FlawKind::Short(_) => warnings.note(options.faults, "short-face", diagnostic)?,
+            }
+        }
+        for (code, count) in ["index-out-of-range", "short-face"].into_iter().zip(found.more) {
+            if count > 0 {
+                warnings.count(code, count);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PlyRowsTarget<'_> {
+    /// Describes a flaw in a row.
+    fn describe(&self, check: &Check, flaw: &Flaw) -> Diagnostic {
+        let (name, row) = (names::shown(&self.element.name), flaw.row);
+        match flaw.kind {
+            FlawKind::Short(count) => {
+                let message = format!("row {row} of `{name}` has {count} corners; skipped");
+                Diagnostic { expected: Some("at least 3".into()), ..Diagnostic::new(message) }
+            }
+            FlawKind::Index(value) => {
+                let message = match shown(value, check) {
+                    Some(value) => format!("row {row} of `{name}`: vertex {value} does not exist"),
+                    None => format!("row {row} of `{name}`: this vertex does not exist"),
+                };
+                let expected = match check.limit {
+                    0 => "no index: the file has no vertices".to_owned(),
+                    limit => format!("an index from 0 to {}", limit - 1),
+                };
+                Diagnostic { expected: Some(expected), ..Diagnostic::new(message) }
+            }
+        }
+    }
+
+    /// The error that the rows end too early: `rows` of them are whole.
+    pub(super) fn truncated(&self, rows: u64, place: Place) -> Error {
+        let Element { name, count, .. } = self.element;
+        let message = format!("unexpected end of file in `{}`: found {rows} of {count} rows", names::shown(name));
+        Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
+    }
+
+    /// The error that the lists of a property have too many values in all.
+    pub(super) fn too_many_values(&self, row: u64, limit: u64, place: Place) -> Error {
+        let name = names::shown(&self.element.name);
+        let message =
+            format!("up to row {row}, the lists of `{name}` have more values than the limit of {limit} (elements)");
+        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+        error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
+    }
+
+    /// The error that a row is longer than the limit.
+    pub(super) fn too_long(&self, row: u64, limit: u64, place: Place) -> Error {
+        let name = names::shown(&self.element.name);
+        let message = format!("row {row} of `{name}` is longer than the limit of {limit} bytes (line_bytes)");
+        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+        error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
+    }
+
+    /// The property of list `list`.
+    pub(super) fn list_name(&self, list: usize) -> &str {
+        let lists = self.element.properties.iter().filter(|property| property.count.is_some());
+        lists.map(|property| property.name.as_str()).nth(list).unwrap_or("")
+    }
+
+    /// Returns which word of a row a flaw is about. `words` starts with the row's first word.
+    pub(super) fn word_of<'t>(
+        &self,
+        flaw: &Flaw,
+        words: &mut impl Iterator<Item = Range<usize>>,
+        text: impl Fn(Range<usize>) -> &'t [u8],
+    ) -> Option<Range<usize>> {
+        let check = self.sink.check.as_ref()?;
+        let whole = flaw.item == u32::MAX;
+        let mut lists = 0;
+        for property in &self.element.properties {
+            match (check.of, property.count) {
+                (PlyChecked::Pairs(_), _) => return words.nth(if whole { 0 } else { flaw.item as usize }),
+                (PlyChecked::List(list), Some(_)) if list == lists => {
+                    return words.nth(if whole { 0 } else { 1 + flaw.item as usize });
+                }
+                (_, Some(_)) => {
+                    let count = number::u64(text(words.next()?)).unwrap_or(0);
+                    words.take(usize::try_from(count).ok()?).for_each(drop);
+                    lists += 1;
+                }
+                (_, None) => drop(words.next()),
+            }
+        }
+        None
+    }
+}
+
+/// Returns an index as in the file, if it is still known.
+fn shown(value: u32, check: &Check) -> Option<i64> {
+    match (check.scalar, value) {
+        (Scalar::I32, value) => Some(i64::from(value as i32)),
+        (Scalar::U32, value) => Some(i64::from(value)),
+        (_, u32::MAX) => Some(-1),
+        (_, value) => (value != u32::MAX - 1).then_some(i64::from(value)),
+    }
+}
+
+/// Tells the caller how far the reading is, every few megabytes.
+#[derive(Debug, Default)]
+pub(super) struct PlyRowsProgress {
+    last: u64,
+}
+
+impl PlyRowsProgress {
+    pub(super) fn report(&mut self, done: u64, size: Option<u64>, options: &ParseOptions) {
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &options.run.progress
+            && done >= self.last + EVERY_BYTES
+        {
+            self.last = done;
+            progress.report(done, size);
+        }
+    }
+}
