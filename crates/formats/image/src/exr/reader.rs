@@ -9,7 +9,7 @@ use super::header;
 use super::header::{ExrChannel, ExrPart, FileHeader};
 use super::layer::{ExrPicture, about, layers, listed};
 use super::plane::{Plane, fill};
-use super::unpack::{BlockPlace, ExrRows, Unpacked, multiples, unpack};
+use super::unpack::{self, BlockPlace, ExrRows, Unpacked, multiples, unpack};
 use crate::raster::{Raster, check_pixels, check_ratio, is_believed, min_file_bytes};
 use exr::compression::Compression;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
@@ -527,6 +527,9 @@ impl ExrJob<'_> {
         }
         remaining.missing -= 1;
         let bytes = packed(reader, size, file)?;
+        if !unpack::is_backed(self.part(), bytes.len(), &rows) {
+            return Err(fault(file, reader.offset(), "the data of a block is invalid"));
+        }
         self.canvas.reserve(self.part(), &rows)?;
         Ok(Some(PackedBlock { bytes, rows, at: reader.offset() }))
     }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 const DWA_BYTES: usize = 64 << 10;
 
 /// More bytes than a compressed byte can stand for: deflate reaches 1032, PXR24 stores three bytes of four with it, and
-/// RLE reaches 64. The library makes room for all that a block claims.
+/// RLE reaches 64.
 const MAX_RATIO: usize = 2 * 1032;
 
 /// The pixels of a block: columns and rows of the space that windows lie in, first and last included.
@@ -92,6 +92,17 @@ impl ExrPart {
     /// Whether any channel has fewer samples than pixels.
     fn is_subsampled(&self) -> bool {
         self.channels.iter().any(|channel| channel.sampling != [1, 1])
+    }
+}
+
+/// Whether `packed_bytes` may become the rows of a block, as far as the compression shows it. To be asked before there is
+/// room for the pixels.
+pub(super) fn is_backed(part: &ExrPart, packed_bytes: usize, rows: &ExrRows) -> bool {
+    match part.compression {
+        Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24 => {
+            rows.bytes(&part.channels) <= MAX_RATIO.saturating_mul(packed_bytes)
+        }
+        _ => true,
     }
 }
 
