@@ -33,6 +33,8 @@ pub struct Samples {
     pub split: Option<SampleSplit>,
     /// How many bytes of all samples are changed one by one: fewer if a small file takes long.
     pub changed_bytes: usize,
+    /// Memory beyond the promise that damaged files are known to take: a gap that is to be closed.
+    pub known_excess: u64,
     /// Changes the options of every reading.
     pub options: fn(&mut ReadOptions),
     /// Whether a stream of the bytes means the same as a file of them, whose size is known.
@@ -62,6 +64,7 @@ pub const NO_SAMPLES: Samples = Samples {
     made: Vec::new,
     split: None,
     changed_bytes: 3000,
+    known_excess: 0,
     options: |_| {},
     is_same_streamed: |_| true,
     is_always_read: false,

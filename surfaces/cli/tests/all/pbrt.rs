@@ -193,9 +193,9 @@ fn options_for_pbrt_are_for_pbrt() {
         says(&ran, &[option[0], "applies only to pbrt output, but the output format is obj", "--to pbrt"]);
     }
     let bad = [
-        (["--parts", "-3"], "expected 1 to 5000"),
-        (["--parts", "0"], "expected 1 to 5000"),
-        (["--parts", "x"], "expected 1 to 5000"),
+        (["--parts", "-3"], "expected 0 to 5000"),
+        (["--parts", "5001"], "expected 0 to 5000"),
+        (["--parts", "x"], "expected 0 to 5000"),
         (["--meshes", "plly"], "expected inline, ply or ply:N"),
         (["--meshes", "ply:-1"], "expected inline, ply or ply:N"),
         (["--instances", "twice"], "expected auto, flatten, once"),

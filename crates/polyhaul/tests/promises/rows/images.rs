@@ -189,6 +189,8 @@ pub const JPEG: Samples = Samples {
 
 pub const EXR: Samples = Samples {
     format: Format::Exr,
+    // Of a file with several parts, a damaged window of one part makes room for rows in all of them.
+    known_excess: 128 << 20,
     file_name: "x.exr",
     folders: &[("exr/good", "exr"), ("exr/bad", "exr"), ("exr/regression", "exr")],
     made: || {
