@@ -196,8 +196,8 @@ fn options_for_pbrt_are_for_pbrt() {
         (["--parts", "-3"], "expected 0 to 5000"),
         (["--parts", "5001"], "expected 0 to 5000"),
         (["--parts", "x"], "expected 0 to 5000"),
-        (["--meshes", "plly"], "expected inline, ply or ply:N"),
-        (["--meshes", "ply:-1"], "expected inline, ply or ply:N"),
+        (["--meshes", "plly"], "expected keep, inline, ply or ply:N"),
+        (["--meshes", "ply:-1"], "expected keep, inline, ply or ply:N"),
         (["--instances", "twice"], "expected auto, flatten, once"),
     ];
     for (option, message) in bad {
