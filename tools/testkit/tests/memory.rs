@@ -214,12 +214,12 @@ fn peak_of_one_library_under_many_names() {
     assert!(used.peak_bytes < 8 * MIB, "{}", mib(used.peak_bytes));
 }
 
-/// Four times the text takes four times the work; a square would take sixteen times.
+/// Sixteen times the text takes sixteen times the work; a square would take 256 times.
 fn linear(shapes: &[Shape], on_error: OnError, options_for: impl Fn(usize) -> ReadOptions) {
     let _alone = alone();
     let mut wrong = Vec::new();
     for &shape in shapes {
-        let texts = [12_000, 48_000].map(|bytes| Arc::new(shape.text(bytes)));
+        let texts = [12_000, 12_000 * growth::RATIO].map(|bytes| Arc::new(shape.text(bytes)));
         let read = |text: &Arc<Vec<u8>>| {
             let options = options_for(text.len()).with_on_error(on_error);
             drop(Reader::new(Input::Shared(text.clone(), "x.obj".into())).options(&options).scene());

@@ -17,6 +17,9 @@ use std::ops::Range;
 /// The size of a huge page, and the minimum size of an array that requests them; smaller ones would waste most of one.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
+/// Minimum size of a range for system calls: a line in pieces of 200 bytes touched its last huge page with each piece.
+const MIN_TOUCHED_BYTES: usize = 64 << 10;
+
 /// How an array's fresh memory is requested. Has no effect except on Linux; other systems choose the size of pages
 /// themselves.
 #[derive(Default)]
@@ -57,19 +60,25 @@ impl HugePages {
 /// Appends values to a vector that may become large. If it must grow, it reserves space for `later` further values, if
 /// there is memory for them.
 pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(), TryReserveError> {
+    let old_capacity = out.capacity();
     out.try_reserve(values.len() + later).or_else(|_| out.try_reserve(values.len()))?;
-    // A vector cannot store its mode, but this is only one system call for many values.
-    let pages = HugePages::default();
-    pages.request(out.as_ptr(), out.capacity());
-    // SAFETY: the range is reserved and unused, and belongs to this vector.
-    unsafe { pages.touch(out.as_ptr(), out.capacity(), out.len()..out.len() + values.len()) };
+    let is_large = size_of_val(values) >= MIN_TOUCHED_BYTES;
+    if is_large || out.capacity() != old_capacity {
+        // A vector cannot store its mode, but this is only one system call for many values.
+        let pages = HugePages::default();
+        pages.request(out.as_ptr(), out.capacity());
+        if is_large {
+            // SAFETY: the range is reserved and unused, and belongs to this vector.
+            unsafe { pages.touch(out.as_ptr(), out.capacity(), out.len()..out.len() + values.len()) };
+        }
+    }
     out.extend_from_slice(values);
     Ok(())
 }
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::HUGE_PAGE_BYTES;
+    use super::{HUGE_PAGE_BYTES, MIN_TOUCHED_BYTES};
     use std::ops::Range;
     use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -84,8 +93,6 @@ mod linux {
     const MAX_AHEAD: usize = 8;
     /// Maximum number of times that a thread yields while another one touches the page it needs.
     const MAX_YIELDS: usize = 20_000;
-    /// Minimum size of a range for a system call: there are too many smaller ones.
-    const MIN_BYTES: usize = 64 << 10;
 
     /// When to try huge pages again, in nanoseconds of the monotonic clock. Shared by all jobs, because stalls are a
     /// property of the machine: one job's stall spares the next one its own.
@@ -165,7 +172,7 @@ mod linux {
             }
             _ => {}
         }
-        if mode.load(Relaxed) == SMALL && range.len() >= MIN_BYTES {
+        if mode.load(Relaxed) == SMALL && range.len() >= MIN_TOUCHED_BYTES {
             // One call is faster than a fault for each page (0.92 of the time in the same benchmark).
             advise(range_start, range.len(), libc::MADV_POPULATE_WRITE);
         }

@@ -136,7 +136,7 @@ fn work_is_linear() {
     let _alone = alone();
     let mut wrong = Vec::new();
     for (shape, format, file) in SHAPES {
-        let files = [12_000, 48_000].map(|size| Arc::new(file(size)));
+        let files = [12_000, 12_000 * growth::RATIO].map(|size| Arc::new(file(size)));
         let name = format!("x.{}", format.name());
         let memory = |file: &Arc<Vec<u8>>| drop(image(Input::Shared(file.clone(), name.clone()), &options(1)));
         let streamed = |file: &Arc<Vec<u8>>| drop(image(stream(file, &name, Sizes::All), &options(1)));

@@ -301,7 +301,7 @@ fn a_long_line_is_found_wherever_pieces_end() {
 fn work_is_linear() {
     for trap in Trap::ALL {
         for way in [options(1, None), lenient(options(1, None)), lenient(options(1, Some(200)))] {
-            let texts = [4000, 16_000].map(|count| Arc::new(trap.text(count)));
+            let texts = [2000, 2000 * growth::RATIO].map(|count| Arc::new(trap.text(count)));
             let complaint = growth::too_fast(&texts, |text| drop(read(text, &way)));
             assert_eq!(complaint, None, "{trap:?}");
         }
@@ -312,7 +312,7 @@ fn work_is_linear() {
 fn work_is_linear_in_the_number_of_files() {
     for way in [IncludeKind::Include, IncludeKind::Import] {
         let folders = [Folder::new("pbrt-wide").unwrap(), Folder::new("pbrt-wider").unwrap()];
-        let paths = [0, 1].map(|number| wide(folders[number].path(), way, [2400, 9600][number]).unwrap());
+        let paths = [0, 1].map(|number| wide(folders[number].path(), way, [600, 600 * growth::RATIO][number]).unwrap());
         let complaint = growth::too_fast(&paths, |path| drop(file(path.clone(), &options(1, None)).unwrap()));
         assert_eq!(complaint, None);
     }

@@ -108,7 +108,7 @@ fn work_is_linear() {
         }),
     ];
     for (name, shape) in shapes {
-        let files = [16_384, 4 * 16_384].map(shape);
+        let files = [16_384, 16_384 * growth::RATIO].map(shape);
         let complaint = growth::too_fast(&files, |file| {
             drop(Reader::new(memory(file)).options(&options(1, None)).tables().unwrap())
         });

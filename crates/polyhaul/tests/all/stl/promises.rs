@@ -154,7 +154,7 @@ fn work_is_linear() {
     let facet = "facet normal 0 0 1 outer loop vertex 0 0 0 vertex 1 0 0 vertex 1 1 0 endloop endfacet ";
     let shapes = ["solid a\n", "\n", "bogus ", "vertex 1 2 3\n", "endsolid\n", facet, "solid b\nfacet normal 0 0 1\n"];
     for shape in shapes {
-        let texts = [8_000, 32_000].map(|count| format!("solid\n{}", shape.repeat(count)).into_bytes());
+        let texts = [4_000, 4_000 * growth::RATIO].map(|count| format!("solid\n{}", shape.repeat(count)).into_bytes());
         let way = options(OnError::Warn, threads(1, None));
         let complaint = growth::too_fast(&texts, |text| drop(load_with(text.clone(), &way)));
         assert_eq!(complaint, None, "{shape:?}");
