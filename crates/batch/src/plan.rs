@@ -267,7 +267,7 @@ impl Outputs<'_> {
         if place::is_url(self.folder) && self.listed.is_none() {
             let listed = place::list_objects(self.folder, true);
             let listed = listed.map_err(|error| io("listing", self.folder, error))?;
-            self.listed = Some(listed.into_iter().map(|it| (key(&it.name), it.found.bytes)).collect());
+            self.listed = Some(listed.into_iter().map(|it| (key(&it.name), it.info.bytes)).collect());
         }
         let has = |output: &OutputHeader<'_>| match &self.listed {
             Some(listed) => listed.get(&*output.path) == Some(&Some(output.bytes)),

@@ -40,7 +40,7 @@ impl Frame {
         let shift = times(&turn, [x[3], y[3], z[3]]);
         let (normal_rows, determinant) = inverse_transposed(&rows, placement.dialect);
         let is_mirrored = determinant < 0.0;
-        let scale = placement.global_scale;
+        let scale = placement.scale;
         if placement.dialect == Dialect::Blender {
             // In PLY and STL, Blender scales positions.
             return Ok(Frame { rows, shift, scale, has_reciprocals: true, normal_rows, is_mirrored });
@@ -127,7 +127,8 @@ mod tests {
     fn normals_are_turned_each_for_itself() {
         let transform = [[2.0, 1.0, 0.0, 5.0], [0.0, -1.0, 0.5, 6.0], [1.0, 0.0, 3.0, 7.0], [0.0, 0.0, 0.0, 1.0]];
         let object = Object { transform: Some(transform), ..Object::default() };
-        let frame = Frame::new(&object, Axes::BLENDER, &Placement::default().with_axes(Some(Axes::OBJ))).unwrap();
+        let frame =
+            Frame::new(&object, Axes::BLENDER, &Placement { axes: Some(Axes::OBJ), ..Placement::default() }).unwrap();
         let odd = [0.0, -0.0, 1.0, -0.3, 1e-20, 3e30, f32::INFINITY, f32::NAN];
         let normals: [[f32; 3]; BATCH] = std::array::from_fn(|i| [odd[i % 8], odd[i / 8], odd[(i + 3) % 7]]);
         let mut lanes = [[0.0; BATCH]; 3];

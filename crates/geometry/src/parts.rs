@@ -6,7 +6,7 @@
 use crate::frame::Frame;
 use crate::transform::{UNMOVED, check_scale};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
-use polyhaul_model::options::{Dialect, Placement};
+use polyhaul_model::options::{Dialect, FormatOptions, Placement};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Mesh, Object, Scene};
 use polyhaul_pipeline::arrays::{PIECE, as_atomics, zeroed};
@@ -27,8 +27,8 @@ pub struct PartsJob<'a, O> {
     pub materials: usize,
     /// The output's name in messages.
     pub output: &'a str,
-    /// The format's own.
-    pub options: &'a O,
+    /// The options of scenes, and the format's own.
+    pub options: FormatOptions<'a, O>,
     /// Options for running the job.
     pub run: &'a RunOptions,
     /// Whether a loss is an error, which comes before the first byte.
@@ -62,7 +62,7 @@ pub fn parts<'a>(
     evaluated: &[bool],
     placement: &Placement,
 ) -> Result<Vec<Part<'a>>> {
-    check_scale(placement.global_scale)?;
+    check_scale(placement.scale)?;
     let mut homes: Vec<Option<usize>> = Vec::new();
     homes.try_reserve_exact(scene.meshes.len())?;
     homes.resize(scene.meshes.len(), None);
@@ -97,7 +97,7 @@ fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option
     let stays = object.transform.is_none_or(|transform| transform == UNMOVED);
     // Blender applies identity transforms, too, which normalizes normals.
     let stays = stays && placement.dialect == Dialect::Common;
-    if stays && placement.global_scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {
+    if stays && placement.scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {
         return Ok(None);
     }
     Frame::new(object, scene.axes, placement).map(Some)

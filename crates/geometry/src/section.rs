@@ -3,7 +3,7 @@
 //! Readers keep one mesh per file, and objects are sections of it: ranges of every kind of element. See
 //! [`crate::parts`] for writing sections where they are.
 
-use polyhaul_model::copy::{self, some};
+use polyhaul_model::copy::{self, pick};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, NONE, Run, VertexGroup};
 use polyhaul_pipeline::arrays::zeroed;
@@ -78,7 +78,7 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
     }
     let mut faces = copied(&mesh.faces, faces, &face_corners)?;
     let mut lines = copied(&mesh.lines, lines, &line_corners)?;
-    let mut points = some(&mesh.points, points)?;
+    let mut points = pick(&mesh.points, points)?;
     let indexed = |domain: Domain, own: Range<usize>, count: usize, streams: [&[u32]; 2]| match domain {
         Domain::Indexed => Picked::new(own, count, &streams, std::iter::empty()),
         _ => Picked::new(0..0, 0, &[], std::iter::empty()),
@@ -228,26 +228,26 @@ impl SectionPicks<'_> {
     /// The values of an attribute of a domain; `indexed` are those of an index stream.
     fn attribute<T: Copy>(&self, values: &Array<T>, domain: Domain, indexed: &Picked) -> Result<Array<T>> {
         match domain {
-            Domain::Indexed => some(values, indexed.all()),
-            Domain::Vertex => some(values, self.positions.all()),
-            Domain::Corner => some(values, self.corners.clone()),
-            Domain::Face => some(values, self.faces.clone()),
+            Domain::Indexed => pick(values, indexed.all()),
+            Domain::Vertex => pick(values, self.positions.all()),
+            Domain::Corner => pick(values, self.corners.clone()),
+            Domain::Face => pick(values, self.faces.clone()),
         }
     }
 
     /// Everything that belongs to positions or faces; the other fields are empty.
     fn rest(&self, mesh: &Mesh) -> Result<Mesh> {
         let mut rest = Mesh {
-            positions: some(&mesh.positions, self.positions.all())?,
-            position_weights: some(&mesh.position_weights, self.positions.all())?,
-            colors: some(&mesh.colors, self.positions.all())?,
-            face_materials: some(&mesh.face_materials, self.faces.clone())?,
-            face_smooth: some(&mesh.face_smooth, self.faces.clone())?,
+            positions: pick(&mesh.positions, self.positions.all())?,
+            position_weights: pick(&mesh.position_weights, self.positions.all())?,
+            colors: pick(&mesh.colors, self.positions.all())?,
+            face_materials: pick(&mesh.face_materials, self.faces.clone())?,
+            face_smooth: pick(&mesh.face_smooth, self.faces.clone())?,
             sharp_edges: self.sharp_edges(&mesh.sharp_edges)?,
             ..Mesh::default()
         };
         for group in &mesh.vertex_groups {
-            let weights = some(&group.weights, self.positions.all())?;
+            let weights = pick(&group.weights, self.positions.all())?;
             try_push(&mut rest.vertex_groups, VertexGroup { name: group.name.clone(), weights }, "a section")?;
         }
         for own in &mesh.vertex_columns {
@@ -289,13 +289,13 @@ fn copied(all: &Elements, range: Range<usize>, corners: &Range<usize>) -> Result
     if range.is_empty() {
         return Ok(Elements::default());
     }
-    let mut offsets = some(&all.offsets, range.start..range.end + 1)?;
+    let mut offsets = pick(&all.offsets, range.start..range.end + 1)?;
     offsets.to_mut()?.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(corners.start as u32));
     Ok(Elements {
         offsets,
-        corner_positions: some(&all.corner_positions, corners.clone())?,
-        corner_uvs: some(&all.corner_uvs, corners.clone())?,
-        corner_normals: some(&all.corner_normals, corners.clone())?,
+        corner_positions: pick(&all.corner_positions, corners.clone())?,
+        corner_uvs: pick(&all.corner_uvs, corners.clone())?,
+        corner_normals: pick(&all.corner_normals, corners.clone())?,
     })
 }
 

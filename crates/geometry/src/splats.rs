@@ -35,7 +35,7 @@ pub fn splats_to_write<'a>(
     target: &SplatsTarget<'_>,
     warnings: &mut Warnings,
 ) -> Result<Splats<'a>> {
-    let degree = usize::from(job.options.harmonics_degree);
+    let degree = usize::from(job.options.own.sh_degree);
     if degree >= HARMONICS.len() {
         let message = format!("spherical harmonics have no degree {degree}");
         return Err(Error::new(ErrorKind::Usage, message).with_hint("choose a degree from 0 to 4"));

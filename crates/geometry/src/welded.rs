@@ -2,7 +2,7 @@
 
 use crate::domains::index_attributes;
 use crate::weld::{Welded, weld};
-use polyhaul_model::copy::{self, some};
+use polyhaul_model::copy::{self, pick};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Domain, Mesh, NONE, VertexGroup};
 use polyhaul_pipeline::options::RunOptions;
@@ -49,7 +49,7 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
         normals: found.normals(&mesh, [0.0; 3], options)?.into(),
         normal_domain: Domain::Vertex,
         colors: found.colors(&mesh, options)?.into(),
-        position_weights: some(&mesh.position_weights, rows())?,
+        position_weights: pick(&mesh.position_weights, rows())?,
         uv_depths: depths(&mesh.uv_depths, &found.vertex_uvs)?.into(),
         sharp_edges: mesh.sharp_edges.clone(),
         ..mesh
@@ -67,7 +67,7 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     renumber(welded.sharp_edges.to_mut()?.as_flattened_mut());
     welded.curves.iter_mut().for_each(|curve| renumber(&mut curve.control_points));
     for VertexGroup { weights, .. } in &mut welded.vertex_groups {
-        *weights = some(weights, rows())?;
+        *weights = pick(weights, rows())?;
     }
     for column in &mut welded.vertex_columns {
         *column = copy::rows(column, rows())?;

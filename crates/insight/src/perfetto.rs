@@ -41,10 +41,10 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut events = Events { json: Json::new(), out };
     let json = &mut events.json;
-    json.begin('{');
+    json.open('{');
     json.key("displayTimeUnit").string("ms");
     json.key("otherData").object(|json| facts(json, recording));
-    json.key("traceEvents").begin('[');
+    json.key("traceEvents").open('[');
     events.name_process(title)?;
     events.sections(&recording.sections)?;
     for (index, thread) in recording.threads.iter().enumerate() {
@@ -52,8 +52,8 @@ pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::
     }
     events.files(recording)?;
     counters::write(&mut events, recording)?;
-    events.json.end(']');
-    events.json.end('}');
+    events.json.close(']');
+    events.json.close('}');
     events.hand_on(0)
 }
 
@@ -78,7 +78,7 @@ fn facts(json: &mut Json, recording: &Recording) {
     });
 }
 
-/// Events that are being written, one after the other.
+/// A writer of consecutive events.
 struct Events<'a> {
     json: Json,
     out: &'a mut dyn Write,
@@ -98,8 +98,8 @@ impl Events<'_> {
     }
 
     /// Passes the text on if it has more than `most` bytes.
-    fn hand_on(&mut self, most: usize) -> io::Result<()> {
-        if self.json.size() > most { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
+    fn hand_on(&mut self, max_bytes: usize) -> io::Result<()> {
+        if self.json.size() > max_bytes { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
     }
 
     fn name_process(&mut self, title: &str) -> io::Result<()> {
@@ -125,7 +125,7 @@ impl Events<'_> {
             self.name_track(SECTIONS, "sections")?;
         }
         for section in sections {
-            let times = [section.begin_ns, section.end_ns];
+            let times = [section.start_ns, section.end_ns];
             self.event("X", SECTIONS, section.name, |json| during(json, times, "section"))?;
         }
         Ok(())
@@ -136,7 +136,7 @@ impl Events<'_> {
         let track = PROCESS + index as u64;
         self.name_track(track, &if index == 0 { "caller".to_owned() } else { format!("worker {index}") })?;
         let mut order: Vec<&SpanRecord> = thread.spans.iter().collect();
-        order.sort_by_key(|span| (span.begin_ns, span.depth, span.end_ns));
+        order.sort_by_key(|span| (span.start_ns, span.depth, span.end_ns));
         for span in order {
             self.span(track, span, files)?;
         }
@@ -146,7 +146,7 @@ impl Events<'_> {
     fn span(&mut self, track: u64, span: &SpanRecord, files: &[FileUse]) -> io::Result<()> {
         let file = span.file.and_then(|index| files.get(index as usize));
         self.event("X", track, span.phase.name(), |json| {
-            during(json, [span.begin_ns, span.end_ns], category(span.phase));
+            during(json, [span.start_ns, span.end_ns], category(span.phase));
             json.key("args").object(|json| {
                 json.key("lane").string(span.lane.name());
                 if let Some(file) = file {
@@ -170,7 +170,7 @@ impl Events<'_> {
         let mut first_ns = vec![u64::MAX; recording.files.len()];
         for span in recording.threads.iter().flat_map(|thread| &thread.spans) {
             if let Some(first) = span.file.and_then(|index| first_ns.get_mut(index as usize)) {
-                *first = span.begin_ns.min(*first);
+                *first = span.start_ns.min(*first);
             }
         }
         for (file, first_ns) in recording.files.iter().zip(first_ns) {
@@ -216,9 +216,9 @@ fn micros(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
-fn during(json: &mut Json, [begin_ns, end_ns]: [u64; 2], category: &str) {
-    json.key("ts").number(micros(begin_ns));
-    json.key("dur").number(micros(end_ns.saturating_sub(begin_ns)));
+fn during(json: &mut Json, [start_ns, end_ns]: [u64; 2], category: &str) {
+    json.key("ts").number(micros(start_ns));
+    json.key("dur").number(micros(end_ns.saturating_sub(start_ns)));
     json.key("cat").string(category);
 }
 
@@ -232,7 +232,7 @@ fn category(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether spans of the phase belong to a chunk, as do those of the scheduler.
+/// Whether spans of the phase belong to a chunk, like the scheduler's spans.
 fn has_chunk(phase: Phase) -> bool {
     !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Other)
 }

@@ -18,14 +18,14 @@ use std::ops::Range;
 
 /// The meshes of a scene for a renderer, all of whose instances will be written.
 pub(crate) fn to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
-    let flat = flat(scene, (options.instances, &options.limits), warnings)?;
+    let flat = flat(scene, (options.scene.instances, &options.limits), warnings)?;
     check_elements(&flat, &options.limits)?;
     Ok(flat)
 }
 
 /// The meshes of a scene for a renderer, with its instances.
 pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warnings) -> Result<Scene> {
-    flat(Cow::Owned(scene), (Instances::AsFormat, limits), warnings)
+    flat(Cow::Owned(scene), (Instances::Auto, limits), warnings)
 }
 
 /// What a picture of a scene for a renderer shows.
@@ -74,7 +74,7 @@ fn flat(scene: Cow<'_, Scene>, (instances, limits): (Instances, &Limits), warnin
     };
     note_left_out_of_render(&render, warnings);
     let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
-    let mut flat = flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
+    let mut flat = flatten_named(&render, meshes, instances, limits, &mut name_of)?;
     flat.scene.folder = folder;
     note_left_out_of_flat(&flat, warnings);
     Ok(flat.scene)

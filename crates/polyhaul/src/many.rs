@@ -131,7 +131,7 @@ fn find_objects(
         let path = folder.join(&object.name);
         let is_excluded = options.exclude.as_ref().is_some_and(|excluded| path.starts_with(excluded));
         if !is_excluded && options.finds(&object.name, is_wanted) {
-            try_push(found, Source { path, name: object.name, found: Some(object.found) }, "a list of files")?;
+            try_push(found, Source { path, name: object.name, found: Some(object.info) }, "a list of files")?;
         }
     }
     Ok(())
@@ -210,7 +210,7 @@ pub fn for_each_file<T: Send>(
             files.put(number, work(number, own.with_progress(None)));
             let finished = files.finished.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(progress) = &run.progress {
-                progress.tell(finished, Some(count as u64));
+                progress.report(finished, Some(count as u64));
             }
         }
     };

@@ -12,7 +12,7 @@ use polyhaul_geometry::parts;
 #[cfg(any(feature = "ply", feature = "splat"))]
 use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::error::Result;
-use polyhaul_model::options::Placement;
+use polyhaul_model::options::{FormatOptions, Placement};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Mesh, Scene};
 use polyhaul_pipeline::write::Writing;
@@ -57,7 +57,7 @@ impl MeshJob<'_> {
                 comments,
                 materials,
                 output,
-                options: own(options),
+                options: FormatOptions { scene: &options.scene, own: own(options) },
                 run,
                 strict,
             };

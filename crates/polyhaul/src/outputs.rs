@@ -99,19 +99,25 @@ pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<
         Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
         output => name_of(output),
     };
-    let (codec, level) = match (options.compression, Codec::of_name(&name)) {
+    let codec = match (options.compression, Codec::of_name(&name)) {
+        (options::Compression::None, _) if options.level.is_some() => {
+            let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
+            return Err(error.with_hint("remove the level, or choose a codec: gzip, zstd or lz4"));
+        }
         (options::Compression::None, _) => return Ok(None),
-        (options::Compression::By(codec, level), _) => (codec, level),
-        (options::Compression::ByName(level), Some((codec, _))) => (codec, level),
-        (options::Compression::ByName(None), None) => return Ok(None),
-        (options::Compression::ByName(Some(_)), None) => {
+        (options::Compression::Gzip, _) => Codec::Gzip,
+        (options::Compression::Zstd, _) => Codec::Zstd,
+        (options::Compression::Lz4, _) => Codec::Lz4,
+        (options::Compression::Auto, Some((codec, _))) => codec,
+        (options::Compression::Auto, None) if options.level.is_none() => return Ok(None),
+        (options::Compression::Auto, None) => {
             let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
             return Err(error.with_hint(
                 "choose a codec (--compress gzip, zstd or lz4), or use a name that ends in .gz, .zst or .lz4",
             ));
         }
     };
-    match level {
+    match options.level {
         Some(level) if !codec.levels().contains(&level) => Err(no_level(codec, level)),
         level => Ok(Some(Compression { codec, level })),
     }

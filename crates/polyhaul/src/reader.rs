@@ -138,7 +138,7 @@ impl Reader {
     /// struct TriangleCounter(AtomicUsize);
     ///
     /// impl MeshConsumer for TriangleCounter {
-    ///     fn begin(&self, _: KnownPositions<'_>) -> polyhaul::Result<()> {
+    ///     fn start(&self, _: KnownPositions<'_>) -> polyhaul::Result<()> {
     ///         Ok(())
     ///     }
     ///

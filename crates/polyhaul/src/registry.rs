@@ -151,7 +151,7 @@ pub(crate) enum SceneWriter {
 #[derive(Clone, Copy)]
 pub(crate) struct MeshWriter {
     /// Changes to a scene before that: axes, scale, triangles.
-    pub(crate) placement: fn(&Scene, &WriteOptions) -> Placement,
+    pub(crate) placement: fn(&Scene, &WriteOptions) -> Result<Placement>,
     /// Whether it stores triangles alone.
     pub(crate) only_triangles: bool,
     /// Whether it stores transforms of Gaussian splats, which have y up there.

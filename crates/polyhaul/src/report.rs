@@ -9,7 +9,7 @@ pub use polyhaul_insight::{
     Bound, Ceilings, Cell, Crossing, Device, Document, Facts, Heading, Kernel, Moved, Pace, Sampler, Stored, Sweep,
     Times, Unpacking, Verdict, Written, count, day, html, load_seconds, perfetto, svg,
 };
-use polyhaul_trace::{self as trace, Part, Span};
+use polyhaul_trace::{self as trace, SectionGuard, Span};
 
 use polyhaul_model::warnings::Warnings;
 use std::time::{Duration, Instant};
@@ -75,7 +75,7 @@ pub struct Phase {
 pub(crate) struct Clock {
     name: &'static str,
     start: Instant,
-    part: Part,
+    section: SectionGuard,
     span: Option<Span>,
 }
 
@@ -83,7 +83,7 @@ impl Clock {
     /// The phase `name` begins.
     pub(crate) fn start(name: &'static str) -> Clock {
         let start = Instant::now();
-        Clock { name, start, part: trace::part_from(name, start), span: None }
+        Clock { name, start, section: trace::section_from(name, start), span: None }
     }
 
     /// The same; this thread is in `phase` until it ends.
@@ -99,7 +99,7 @@ impl Clock {
         if let Some(span) = self.span {
             span.ended(end);
         }
-        self.part.ended(end);
+        self.section.ended(end);
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     report.warnings.extend(warnings);
     report.warnings.refuse_losses(options.strict)?;
     let (scene, looks) = Looks::split(scene);
-    let placement = (writer.placement)(&scene, options);
+    let placement = (writer.placement)(&scene, options)?;
     let (scene, placement) = if moves_any_splats(&scene, &writer, &placement) {
         report.phase("prepare", || place_splats(scene, &writer, &placement, options))?
     } else {
@@ -113,7 +113,7 @@ fn wanted_format(output: &Output, options: &WriteOptions) -> Result<Format> {
 
 /// Whether splats of a scene have to be turned or moved before it is written.
 fn moves_any_splats(scene: &Scene, writer: &MeshWriter, placement: &Placement) -> bool {
-    let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.global_scale != 1.0;
+    let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
     let is_moved = |object: &Object| moves_splats(scene, object);
     let is_any = writer.has_upright_splats || is_turned || scene.objects.iter().any(is_moved);
     is_any && scene.meshes.iter().any(has_splats)
@@ -139,16 +139,16 @@ fn place_splats<'a>(
         transform_axes(&mut scene, Axes::default(), 1.0, &options.run)?;
         scene.axes = AXES;
     }
-    transform_axes(&mut scene, axes, placement.global_scale, &options.run)?;
-    Ok((Cow::Owned(scene), placement.with_axes(Some(axes)).with_global_scale(1.0)))
+    transform_axes(&mut scene, axes, placement.scale, &options.run)?;
+    Ok((Cow::Owned(scene), Placement { axes: Some(axes), scale: 1.0, ..*placement }))
 }
 
 /// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while
 /// they are written.
 fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
-    let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.global_scale != 1.0;
+    let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
     let as_read = || Ok::<_, Error>(scene.evaluated_meshes(&scene.objects)?.contains(&false));
-    Ok(placement.export_triangulated_mesh || turns && as_read()?)
+    Ok(placement.triangulate || turns && as_read()?)
 }
 
 /// Applies changes to the model before it is written, to a copy if the caller keeps the scene.
@@ -173,7 +173,7 @@ fn prepare<'a>(
             object.transform.get_or_insert(UNMOVED);
         }
     }
-    if placement.export_triangulated_mesh {
+    if placement.triangulate {
         (writer.triangulate)(&mut scene, placement, &options.run)?;
     }
     let mut kept = Vec::new();
@@ -181,7 +181,7 @@ fn prepare<'a>(
         try_push(&mut kept, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
     }
     let axes = scene.axes;
-    transform_meshes(&mut scene, placement.axes.unwrap_or(axes), placement.global_scale, &options.run)?;
+    transform_meshes(&mut scene, placement.axes.unwrap_or(axes), placement.scale, &options.run)?;
     scene.axes = axes;
     for (number, mesh) in kept {
         scene.meshes[number] = mesh;

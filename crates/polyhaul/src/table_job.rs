@@ -15,6 +15,7 @@ use crate::report::Report;
 use polyhaul_geometry::parts::{self, note_left_out};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::names;
+use polyhaul_model::options::TableHeader;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Scene, SourceFolder, Table};
 #[cfg(feature = "ply")]
@@ -94,7 +95,7 @@ pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
     ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
     let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(format.name()), options, report, |writing, _, _| {
-        ply::write_tables(tables, [&comments, infos], &options.ply, &options.run, writing)
+        ply::write_tables(tables, [&comments, infos], options.ply_style(), &options.run, writing)
     })
 }
 
@@ -132,11 +133,14 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     let kind = table_kind(format)?;
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
-    let parts = parts::parts(scene, &objects, &evaluated, &options.table.placement)?;
+    let parts = parts::parts(scene, &objects, &evaluated, job.placement)?;
     let points = table::Points::of_parts(&parts, kind)?;
     let has_names = match kind {
         TableFormat::Npy => !table::npy::is_uniform(&points.rows),
-        _ => table::has_header(&points.rows.names, kind, &options.table) || options.table.header == Some(false),
+        _ => {
+            table::has_header(&points.rows.names, kind, options.table_style())
+                || options.table.out_header == TableHeader::Absent
+        }
     };
     points.note_losses(scene, (looks.materials.len(), has_names), &name_of(&output), &mut report.warnings);
     // Remarks become comments if there is only one kind.
@@ -161,7 +165,7 @@ pub(crate) fn note_losses(
 ) -> Warnings {
     let mut warnings = Warnings::default();
     let named = table.columns.iter().filter(|column| !column.name.is_empty()).count() as u64;
-    let has_header = table::has_header(&rows.names, format, &options.table);
+    let has_header = table::has_header(&rows.names, format, options.table_style());
     let lost = match format {
         _ if has_header => 0,
         // Without a row there are no columns.
@@ -169,7 +173,7 @@ pub(crate) fn note_losses(
         TableFormat::Xyz | TableFormat::Pts => table::unrestored_names(&table.columns),
         TableFormat::Npy if !table::npy::is_uniform(rows) => 0,
         // It was asked for.
-        _ if options.table.header == Some(false) => 0,
+        _ if options.table.out_header == TableHeader::Absent => 0,
         _ => named,
     };
     let numeric = rows.names.iter().filter(|name| number::f64(name.as_bytes()).is_some()).count();
@@ -203,7 +207,7 @@ fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), t
     let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(kind.name()), options, report, |writing, _, _| match kind {
         TableFormat::Npy => table::npy::write(rows, &options.run, writing),
-        _ => table::write(rows, &comments, kind, &options.table, &options.run, writing),
+        _ => table::write(rows, &comments, kind, options.table_style(), &options.run, writing),
     })
 }
 
@@ -216,7 +220,7 @@ pub(crate) fn note_row_remarks<'c>(
     report: &mut Report,
 ) -> &'c [String] {
     let has_comments = !matches!(kind, TableFormat::Pts | TableFormat::Npy);
-    let is_written = has_comments && !options.table.comment.is_empty();
+    let is_written = has_comments && !options.table.out_comment.is_empty();
     let kinds = [
         ("left-out-remarks", "comments", if has_comments { 0 } else { comments.len() as u64 }),
         (

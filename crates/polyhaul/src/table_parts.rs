@@ -10,8 +10,6 @@ use crate::references::Relinker;
 use crate::report::Report;
 use crate::table_job::{begin_remarks, note_losses, note_row_remarks, table_kind};
 use polyhaul_model::error::{Error, ErrorKind, Result};
-#[cfg(feature = "ply")]
-use polyhaul_model::options::PlyEncoding;
 use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::write::Writing;
 #[cfg(feature = "ply")]
@@ -95,10 +93,10 @@ impl TableParts<'_> {
             #[cfg(feature = "ply")]
             (TablePartsKind::Elements { infos, parts }, _) => {
                 let remarks = [&self.comments[..], infos];
-                *parts = Some(ply::PlyTableParts::begin(tables, remarks, &self.options.ply, writing)?);
+                *parts = Some(ply::PlyTableParts::begin(tables, remarks, self.options.ply_style(), writing)?);
             }
             (TablePartsKind::Rows { format, parts }, [table]) => {
-                *parts = Some(RowParts::begin(table, &self.comments, *format, &self.options.table, writing)?);
+                *parts = Some(RowParts::begin(table, &self.comments, *format, self.options.table_style(), writing)?);
             }
             _ => {}
         }
@@ -146,7 +144,7 @@ impl TableParts<'_> {
     pub(crate) fn is_text(&self) -> bool {
         match &self.kind {
             #[cfg(feature = "ply")]
-            TablePartsKind::Elements { .. } => self.options.ply.encoding == PlyEncoding::Ascii,
+            TablePartsKind::Elements { .. } => self.options.scene.ascii,
             TablePartsKind::Rows { format, .. } => *format != TableFormat::Npy,
         }
     }

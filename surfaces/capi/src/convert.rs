@@ -23,7 +23,8 @@ pub unsafe extern "C" fn ph_convert(
         // Both are taken over before one is found wrong: each is released.
         // SAFETY: both are null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, target) = unsafe { (source::input(input), source::output(output)) };
-        let ((input, _held), (target, _held_too)) = (input?, target?);
+        let (input, _held) = input?;
+        let (target, _held_too) = target?;
         // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
         let named = unsafe { source::format_named(output) }?;
         // SAFETY: both are null or valid by the header's rules until this call returns, and the job ends before that.

@@ -2,7 +2,7 @@
 //!
 //! [`guard`] is around every function: neither an error nor a panic passes it.
 
-use crate::callbacks::host_code;
+use crate::host_error::host_code;
 use crate::raw::{self, Record};
 use polyhaul::{Error, ErrorKind, Result};
 use std::cell::RefCell;
@@ -100,17 +100,18 @@ thread_local! {
 /// the last error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
-    let told = |last: &Last| {
+    let lend = |last: &Last| {
         let [text, message, expected, hint, file] = last.texts.each_ref().map(|text| text.as_ptr());
         let [line, column, offset] = last.place.map(|number| number.unwrap_or(PH_UNKNOWN));
-        let (status, host_code) = (last.status, last.host_code);
+        let status = last.status;
+        let host_code = last.host_code;
         let struct_size = size_of::<ph_error>();
         ph_error { struct_size, status, host_code, text, message, expected, hint, file, line, column, offset }
     };
-    let found = LAST.try_with(|last| told(&last.borrow())).map_err(|_| raw::usage("the thread is ending"));
+    let error_info = LAST.try_with(|last| lend(&last.borrow())).map_err(|_| raw::usage("the thread is ending"));
     // SAFETY: `error` is null or valid by the header's rules: then `struct_size` bytes are there, which is what `put`
     // requires. (A failure here is a new error.)
-    guard(|| unsafe { raw::put(error, found?) })
+    guard(|| unsafe { raw::put(error, error_info?) })
 }
 
 /// The line `text` of ph_error, for programs that only show it. Never null.
@@ -165,7 +166,8 @@ pub(crate) fn free<T>(handle: Option<Box<T>>) {
 
 impl Last {
     fn from_error(error: &Error) -> Last {
-        let (says, place) = (error.diagnostic(), error.place());
+        let says = error.diagnostic();
+        let place = error.place();
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
         let text = match &says.hint {
             Some(hint) => format!("{error} ({hint})"),

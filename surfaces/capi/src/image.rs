@@ -64,10 +64,12 @@ pub unsafe extern "C" fn ph_image_read(
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
-        let (image, report) = (Out::new(image), ReportOut::new(report));
+        let image = Out::new(image);
+        let report = ReportOut::new(report);
         // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
-        let (image, report) = (image?, report?);
+        let image = image?;
+        let report = report?;
         // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
         // that.
         let options = unsafe { options::read(options) }?;
@@ -89,7 +91,7 @@ pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_
             Samples::U16(samples) => (PH_SCALAR_U16, 2, pointer(samples).cast()),
             Samples::F32(samples) => (PH_SCALAR_F32, 4, pointer(samples).cast()),
         };
-        let told = ph_pixels {
+        let lent = ph_pixels {
             struct_size: size_of::<ph_pixels>(),
             width: image.width,
             height: image.height,
@@ -105,7 +107,7 @@ pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_
         };
         // SAFETY: `pixels` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(pixels, told) }
+        unsafe { raw::put(pixels, lent) }
     })
 }
 
@@ -166,7 +168,8 @@ unsafe fn image(given: &ph_pixels) -> Result<Image> {
         other => return Err(usage(format!("{other} is not a color space (PH_COLOR_SPACE_)"))),
     };
     let premultiplied = given.premultiplied != 0;
-    let (width, height) = (given.width, given.height);
+    let width = given.width;
+    let height = given.height;
     Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
@@ -191,11 +194,12 @@ unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Cha
         return Err(usage(format!("row_bytes is {step}; expected at least {tight} and a multiple of {whole}")));
     }
     let step = step / size_of::<T>();
-    let all = step.checked_mul(given.height - 1).and_then(|all| all.checked_add(row)).ok_or_else(too_large)?;
-    // SAFETY: the rows take `all` samples, the last one without its gap: valid by this function's condition.
-    let all = unsafe { raw::slice(samples, all, "samples") }?;
+    let sample_count =
+        step.checked_mul(given.height - 1).and_then(|rows| rows.checked_add(row)).ok_or_else(too_large)?;
+    // SAFETY: the rows take `sample_count` samples, the last one without its gap: valid by this function's condition.
+    let samples_with_gaps = unsafe { raw::slice(samples, sample_count, "samples") }?;
     let mut copy = Vec::new();
     copy.try_reserve_exact(count).map_err(|_| Error::memory("the samples"))?;
-    all.chunks(step).for_each(|from| copy.extend_from_slice(&from[..row]));
+    samples_with_gaps.chunks(step).for_each(|from| copy.extend_from_slice(&from[..row]));
     Ok(copy.into())
 }

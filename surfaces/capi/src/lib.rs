@@ -15,6 +15,7 @@ mod callbacks;
 pub mod compose;
 pub mod convert;
 pub mod error;
+mod host_error;
 pub mod image;
 pub mod material;
 pub mod mesh;

@@ -214,25 +214,30 @@ fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'
 /// A material for C. Colors other than red, green and blue are omitted.
 fn lend(material: &Material) -> ph_material {
     // SAFETY: `ph_material` is a `Record`, of which all zeros are a value.
-    let mut told: ph_material = unsafe { std::mem::zeroed() };
+    let mut lent: ph_material = unsafe { std::mem::zeroed() };
     let mut copy = Material { name: String::new(), maps: Vec::new(), other: Vec::new(), ..material.clone() };
     let mut has = 0;
-    for (bit, (to, from)) in COLORS.into_iter().zip(colors(&mut told, &mut copy)) {
+    for (bit, (to, from)) in COLORS.into_iter().zip(colors(&mut lent, &mut copy)) {
         if let Some(Color::Rgb(color)) = from {
-            (*to, has) = (*color, has | bit);
+            *to = *color;
+            has |= bit;
         }
     }
-    for (bit, (to, from)) in NUMBERS.into_iter().zip(numbers(&mut told, &mut copy)) {
+    for (bit, (to, from)) in NUMBERS.into_iter().zip(numbers(&mut lent, &mut copy)) {
         if let Some(number) = from {
-            (*to, has) = (*number, has | bit);
+            *to = *number;
+            has |= bit;
         }
     }
     if let Some(illumination) = material.illumination {
-        (told.illumination, has) = (illumination, has | PH_HAS_ILLUMINATION);
+        lent.illumination = illumination;
+        has |= PH_HAS_ILLUMINATION;
     }
     let struct_size = size_of::<ph_material>();
-    let (name, texture_count, missing) = (view(&material.name), material.maps.len(), material.missing.into());
-    ph_material { struct_size, name, has, missing, texture_count, ..told }
+    let name = view(&material.name);
+    let texture_count = material.maps.len();
+    let missing = material.missing.into();
+    ph_material { struct_size, name, has, missing, texture_count, ..lent }
 }
 
 /// The material that the caller describes.
@@ -264,10 +269,10 @@ pub unsafe extern "C" fn ph_scene_material(
 ) -> ph_status {
     guard(|| {
         let materials = &handle(scene, "the scene")?.scene.materials;
-        let found = materials.get(index).ok_or_else(|| no_such("material", index, materials.len()))?;
+        let stored = materials.get(index).ok_or_else(|| no_such("material", index, materials.len()))?;
         // SAFETY: `material` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(material, lend(found)) }
+        unsafe { raw::put(material, lend(stored)) }
     })
 }
 
@@ -283,7 +288,7 @@ pub unsafe extern "C" fn ph_scene_texture(
         let materials = &handle(scene, "the scene")?.scene.materials;
         let maps = &materials.get(material).ok_or_else(|| no_such("material", material, materials.len()))?.maps;
         let map = maps.get(index).ok_or_else(|| no_such("texture", index, maps.len()))?;
-        let told = ph_texture {
+        let lent = ph_texture {
             struct_size: size_of::<ph_texture>(),
             file: view(&map.file),
             map: KINDS.iter().position(|&kind| kind == map.kind).map_or(0, |index| index as u32 + 1),
@@ -294,7 +299,7 @@ pub unsafe extern "C" fn ph_scene_texture(
         };
         // SAFETY: `texture` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(texture, told) }
+        unsafe { raw::put(texture, lent) }
     })
 }
 

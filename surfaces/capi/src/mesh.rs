@@ -219,12 +219,12 @@ fn lend_elements(elements: &Elements) -> ph_elements {
 const DOMAINS: [Domain; 4] = [Domain::Indexed, Domain::Corner, Domain::Vertex, Domain::Face];
 
 fn domain_number(domain: Domain) -> ph_domain {
-    DOMAINS.iter().position(|&known| known == domain).map_or(PH_DOMAIN_INDEXED, |index| index as u32)
+    DOMAINS.iter().position(|&candidate| candidate == domain).map_or(PH_DOMAIN_INDEXED, |index| index as u32)
 }
 
 fn domain(number: ph_domain) -> Result<Domain> {
-    let known = DOMAINS.get(number as usize).copied();
-    known.ok_or_else(|| usage(format!("{number} is not a domain (PH_DOMAIN_)")))
+    let domain = DOMAINS.get(number as usize).copied();
+    domain.ok_or_else(|| usage(format!("{number} is not a domain (PH_DOMAIN_)")))
 }
 
 /// The mesh described by the caller. Its indices are checked when it is written.
@@ -233,7 +233,9 @@ fn domain(number: ph_domain) -> Result<Domain> {
 /// Every array of `given` is null or valid for its count, as [`ph_mesh`] says. With `borrow`, it stays so, unchanged,
 /// as long as the mesh and its clones.
 pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
-    let (positions, uvs, normals) = (given.position_count, given.uv_count, given.normal_count);
+    let positions = given.position_count;
+    let uvs = given.uv_count;
+    let normals = given.normal_count;
     let faces = given.faces.count;
     let counted = |pointer: bool, count: usize| if pointer { 0 } else { count };
     // SAFETY: each array gets the count that `ph_mesh` names for it, for which it is valid, this function's condition;
@@ -326,10 +328,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_runs_that_begin_at_one_face_the_last_holds_and_none_says_what_holds_already() {
+    fn the_last_run_that_starts_at_a_face_counts_and_no_run_repeats_the_one_before() {
         let run = |faces, value| Run { at: Counts { faces, ..Counts::default() }, value };
         let runs = [run(0, 1), run(0, 2), run(3, 2), run(4, 3), run(5, 2), run(5, 3), run(9, 7)];
-        let found = by_faces(&runs, 9).unwrap();
-        assert_eq!(found, [ph_run { first_face: 0, value: 2 }, ph_run { first_face: 4, value: 3 }]);
+        let runs_of_faces = by_faces(&runs, 9).unwrap();
+        assert_eq!(runs_of_faces, [ph_run { first_face: 0, value: 2 }, ph_run { first_face: 4, value: 3 }]);
     }
 }

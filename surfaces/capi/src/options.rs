@@ -5,8 +5,8 @@ use crate::error::{guard, ph_status};
 use crate::raw::{self, Record, handle, usage};
 use crate::source::ph_input;
 use polyhaul::options::{
-    Axes, Axis, Cancel, Codec, Compression, Digits, GltfInstances, ImageReadOptions, Limits, OnError, PlyEncoding,
-    ReadOptions, RunOptions, Throttle, WriteOptions,
+    Axes, Axis, Cancel, Compression, Digits, ImageReadOptions, Instances, Limits, OnError, ReadOptions, RunOptions,
+    Throttle, WriteOptions,
 };
 use polyhaul::{Error, Format, Result};
 use std::ffi::{c_char, c_void};
@@ -522,68 +522,46 @@ pub(crate) unsafe fn write(given: *const ph_write_options) -> Result<WriteOption
         .with_format(format(given.format)?)
         // SAFETY: the caller's promise.
         .with_run(unsafe { run.options() })
-        .with_compression(compression(given.compression, given.compression_level)?)
+        .with_compression(compression(given.compression)?)
+        .with_level((given.compression_level != 0).then_some(given.compression_level))
         .with_durable(given.durable != 0)
         .with_strict(given.strict != 0)
         .with_copy_assets(given.copy_assets != 0);
-    if let Some(digits) = digits(given.digits)? {
-        options = options.with_digits(digits);
+    options.scene.digits = digits(given.digits)?;
+    if let Some(axes) = axes(given.forward_axis, given.up_axis)? {
+        options.scene = options.scene.with_forward_axis(Some(axes.forward)).with_up_axis(Some(axes.up));
     }
-    place(&mut options, &given)?;
-    let keeps = |skip: u8| skip == 0;
-    options.obj.export_normals = keeps(given.skip_normals);
-    options.obj.export_uv = keeps(given.skip_uvs);
-    options.obj.export_colors = keeps(given.skip_colors);
-    options.obj.export_materials = keeps(given.skip_materials);
-    options.ply.export_normals = keeps(given.skip_normals);
-    options.ply.export_uv = keeps(given.skip_uvs);
-    options.ply.export_colors = keeps(given.skip_colors);
-    if given.ascii != 0 {
-        (options.ply.encoding, options.stl.ascii) = (PlyEncoding::Ascii, true);
-    }
-    options.image.tga_rle = given.tga_rle != 0;
-    options.gltf.instances = gltf_instances(given.gltf_instances)?;
-    (options.gltf.quantize, options.gltf.meshopt) = (given.gltf_quantize != 0, given.gltf_meshopt != 0);
+    options.scene.global_scale = if given.scale == 0.0 { 1.0 } else { given.scale };
+    options.scene.triangulate = given.triangulate != 0;
+    options.scene.normals = given.skip_normals == 0;
+    options.scene.uv = given.skip_uvs == 0;
+    options.scene.colors = given.skip_colors == 0;
+    options.scene.ascii = given.ascii != 0;
+    options.scene.instances = instances(given.gltf_instances)?;
+    options.obj.materials = given.skip_materials == 0;
+    options.image.rle = given.tga_rle != 0;
+    options.gltf.quantize = given.gltf_quantize != 0;
+    options.gltf.meshopt = given.gltf_meshopt != 0;
     options.run.write_throttle = throttle(given.bytes_per_second, given.latency_ns);
     Ok(options)
 }
 
-/// Axes, scale, triangles of all formats.
-fn place(options: &mut WriteOptions, given: &ph_write_options) -> Result<()> {
-    if let Some(axes) = axes(given.forward_axis, given.up_axis)? {
-        (options.obj.forward_axis, options.obj.up_axis) = (axes.forward, axes.up);
-        for placement in [&mut options.ply.placement, &mut options.stl.placement, &mut options.table.placement] {
-            placement.axes = Some(axes);
-        }
-    }
-    let scale = if given.scale == 0.0 { 1.0 } else { given.scale };
-    options.obj.global_scale = scale;
-    options.obj.export_triangulated_mesh = given.triangulate != 0;
-    for placement in [&mut options.ply.placement, &mut options.stl.placement, &mut options.table.placement] {
-        placement.global_scale = scale;
-    }
-    options.ply.placement.export_triangulated_mesh = given.triangulate != 0;
-    options.gltf = options.gltf.placed(options.stl.placement);
-    Ok(())
-}
-
-fn gltf_instances(instances: ph_gltf_instances) -> Result<GltfInstances> {
+fn instances(instances: ph_gltf_instances) -> Result<Instances> {
     match instances {
-        PH_GLTF_INSTANCES_AUTO => Ok(GltfInstances::Auto),
-        PH_GLTF_INSTANCES_GPU => Ok(GltfInstances::Gpu),
-        PH_GLTF_INSTANCES_NODES => Ok(GltfInstances::Nodes),
+        PH_GLTF_INSTANCES_AUTO => Ok(Instances::Auto),
+        PH_GLTF_INSTANCES_GPU => Ok(Instances::Gpu),
+        PH_GLTF_INSTANCES_NODES => Ok(Instances::Nodes),
         other => Err(usage(format!("{other} is not a use of instances (PH_GLTF_INSTANCES_)"))),
     }
 }
 
-fn compression(codec: ph_compression, level: i32) -> Result<Compression> {
-    let level = (level != 0).then_some(level);
+fn compression(codec: ph_compression) -> Result<Compression> {
     match codec {
-        PH_COMPRESSION_BY_NAME => Ok(Compression::ByName(level)),
+        PH_COMPRESSION_BY_NAME => Ok(Compression::Auto),
         PH_COMPRESSION_NONE => Ok(Compression::None),
-        PH_COMPRESSION_GZIP => Ok(Compression::By(Codec::Gzip, level)),
-        PH_COMPRESSION_ZSTD => Ok(Compression::By(Codec::Zstd, level)),
-        PH_COMPRESSION_LZ4 => Ok(Compression::By(Codec::Lz4, level)),
+        PH_COMPRESSION_GZIP => Ok(Compression::Gzip),
+        PH_COMPRESSION_ZSTD => Ok(Compression::Zstd),
+        PH_COMPRESSION_LZ4 => Ok(Compression::Lz4),
         other => Err(usage(format!("{other} is not a compression (PH_COMPRESSION_)"))),
     }
 }

@@ -67,7 +67,7 @@ unsafe impl Record for ph_warning {
 pub unsafe extern "C" fn ph_report_get(report: Option<&ph_report>, info: *mut ph_report_info) -> ph_status {
     guard(|| {
         let ph_report(report) = handle(report, "the report")?;
-        let found = ph_report_info {
+        let lent = ph_report_info {
             struct_size: size_of::<ph_report_info>(),
             bytes_in: report.bytes_in,
             plain_bytes_in: report.plain_bytes_in,
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn ph_report_get(report: Option<&ph_report>, info: *mut ph
         };
         // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(info, found) }
+        unsafe { raw::put(info, lent) }
     })
 }
 
@@ -92,14 +92,15 @@ pub unsafe extern "C" fn ph_report_warning(
 ) -> ph_status {
     guard(|| {
         let ph_report(report) = handle(report, "the report")?;
-        let kept = report.warnings.kept();
-        let found = kept
+        let warnings = report.warnings.kept();
+        let kept_warning = warnings
             .get(index)
-            .ok_or_else(|| usage(format!("warning {index} is out of range: {} were kept", kept.len())))?;
-        let (says, place) = (&found.diagnostic, &found.diagnostic.place);
-        let told = ph_warning {
+            .ok_or_else(|| usage(format!("warning {index} is out of range: {} were kept", warnings.len())))?;
+        let says = &kept_warning.diagnostic;
+        let place = &kept_warning.diagnostic.place;
+        let lent = ph_warning {
             struct_size: size_of::<ph_warning>(),
-            code: view(found.code),
+            code: view(kept_warning.code),
             message: view(&says.message),
             file: view(&place.file),
             line: place.line.unwrap_or(PH_UNKNOWN),
@@ -108,7 +109,7 @@ pub unsafe extern "C" fn ph_report_warning(
         };
         // SAFETY: `warning` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(warning, told) }
+        unsafe { raw::put(warning, lent) }
     })
 }
 

@@ -131,10 +131,12 @@ pub unsafe extern "C" fn ph_scene_read(
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
-        let (scene, report) = (Out::new(scene), ReportOut::new(report));
+        let scene = Out::new(scene);
+        let report = ReportOut::new(report);
         // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
-        let (scene, report) = (scene?, report?);
+        let scene = scene?;
+        let report = report?;
         // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
         // that.
         let options = unsafe { options::read(options) }?;
@@ -185,7 +187,7 @@ pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_sc
         let scene = &handle(scene, "the scene")?.scene;
         let [positions, _, _, faces, ..] = scene.totals();
         let (min, max) = scene.bounds().map_or(([1.0; 3], [-1.0; 3]), |bounds| (bounds.min, bounds.max));
-        let found = ph_scene_info {
+        let lent = ph_scene_info {
             struct_size: size_of::<ph_scene_info>(),
             mesh_count: scene.meshes.len(),
             object_count: scene.objects.len(),
@@ -199,7 +201,7 @@ pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_sc
         };
         // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(info, found) }
+        unsafe { raw::put(info, lent) }
     })
 }
 
@@ -213,8 +215,8 @@ pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Error {
 pub unsafe extern "C" fn ph_scene_mesh(scene: Option<&ph_scene>, index: usize, mesh: *mut ph_mesh) -> ph_status {
     guard(|| {
         let scene = handle(scene, "the scene")?;
-        let found = scene.scene.meshes.get(index).zip(scene.meshes.get(index));
-        let (model, view) = found.ok_or_else(|| no_such("mesh", index, scene.meshes.len()))?;
+        let mesh_and_view = scene.scene.meshes.get(index).zip(scene.meshes.get(index));
+        let (model, view) = mesh_and_view.ok_or_else(|| no_such("mesh", index, scene.meshes.len()))?;
         // SAFETY: `mesh` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
         unsafe { raw::put(mesh, view.lend(model)) }
@@ -261,11 +263,11 @@ pub unsafe extern "C" fn ph_scene_face_column(
 pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize, object: *mut ph_object) -> ph_status {
     guard(|| {
         let scene = handle(scene, "the scene")?;
-        let found = scene.scene.objects.get(index).zip(scene.slots.get(index));
-        let (model, slots) = found.ok_or_else(|| no_such("object", index, scene.slots.len()))?;
+        let object_and_slots = scene.scene.objects.get(index).zip(scene.slots.get(index));
+        let (model, slots) = object_and_slots.ok_or_else(|| no_such("object", index, scene.slots.len()))?;
         let mut transform = [0.0; 16];
         transform.iter_mut().zip(model.transform.iter().flatten().flatten()).for_each(|(to, &from)| *to = from);
-        let told = ph_object {
+        let lent = ph_object {
             struct_size: size_of::<ph_object>(),
             name: view(&model.name),
             mesh: model.mesh,
@@ -278,6 +280,6 @@ pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize,
         };
         // SAFETY: `object` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(object, told) }
+        unsafe { raw::put(object, lent) }
     })
 }

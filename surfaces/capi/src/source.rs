@@ -2,7 +2,7 @@
 //!
 //! The callbacks are called in `callbacks.rs`.
 
-use crate::callbacks::{Reader, Release, Writer};
+use crate::callbacks::{CallbackReader, CallbackWriter, Release};
 use crate::raw::{self, Record, usage};
 use polyhaul::{Input, Output, Result};
 use std::ffi::{c_char, c_void};
@@ -144,7 +144,7 @@ pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
             Ok((Input::Shared(Arc::new(Memory { bytes, _release: release }), name.into()), None))
         }
         (true, true, Some(read)) => {
-            let reader = Reader::new(read, given.seek, given.size, release);
+            let reader = CallbackReader::new(read, given.seek, given.size, release);
             Ok((reader.into_input(name.into()), None))
         }
         _ => Err(usage("exactly one of path, memory and read of ph_input must be set")),
@@ -165,7 +165,7 @@ pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
         // SAFETY: `path` is not null in this arm, and that of a valid output ends with a zero byte.
         (false, None) => Ok((Output::Path(unsafe { path(given.path) }?), Some(release))),
         (true, Some(write)) => {
-            let writer = Writer::new(write, given.flush, given.close, release);
+            let writer = CallbackWriter::new(write, given.flush, given.close, release);
             Ok((writer.into_output(name.into()), None))
         }
         _ => Err(usage("exactly one of path and write of ph_output must be set")),

@@ -94,10 +94,12 @@ pub unsafe extern "C" fn ph_tables_read(
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
-        let (tables, report) = (Out::new(tables), ReportOut::new(report));
+        let tables = Out::new(tables);
+        let report = ReportOut::new(report);
         // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
-        let (tables, report) = (tables?, report?);
+        let tables = tables?;
+        let report = report?;
         // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
         // that.
         let options = unsafe { options::read(options) }?;
@@ -120,16 +122,16 @@ pub extern "C" fn ph_tables_count(tables: Option<&ph_tables>) -> usize {
 pub unsafe extern "C" fn ph_tables_table(tables: Option<&ph_tables>, index: usize, table: *mut ph_table) -> ph_status {
     guard(|| {
         let tables = &handle(tables, "the tables")?.0;
-        let found = tables.get(index).ok_or_else(|| no_such("table", index, tables.len()))?;
-        let told = ph_table {
+        let stored = tables.get(index).ok_or_else(|| no_such("table", index, tables.len()))?;
+        let lent = ph_table {
             struct_size: size_of::<ph_table>(),
-            name: view(&found.name),
-            row_count: found.row_count,
-            column_count: found.columns.len(),
+            name: view(&stored.name),
+            row_count: stored.row_count,
+            column_count: stored.columns.len(),
         };
         // SAFETY: `table` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(table, told) }
+        unsafe { raw::put(table, lent) }
     })
 }
 
@@ -143,10 +145,10 @@ pub unsafe extern "C" fn ph_tables_column(
 ) -> ph_status {
     guard(|| {
         let tables = &handle(tables, "the tables")?.0;
-        let found = tables.get(table).ok_or_else(|| no_such("table", table, tables.len()))?;
+        let stored = tables.get(table).ok_or_else(|| no_such("table", table, tables.len()))?;
         // SAFETY: `column` is null or valid by the header's rules: then `struct_size` bytes are there, as `put_column`
         // requires.
-        unsafe { put_column(&found.columns, index, column) }
+        unsafe { put_column(&stored.columns, index, column) }
     })
 }
 
@@ -161,20 +163,20 @@ pub extern "C" fn ph_tables_free(tables: Option<Box<ph_tables>>) {
 /// # Safety
 /// Like [`raw::put`].
 pub(crate) unsafe fn put_column(columns: &[Column], index: usize, out: *mut ph_column) -> Result<()> {
-    let found = columns.get(index).ok_or_else(|| no_such("column", index, columns.len()))?;
-    let (scalar, values) = values(&found.values);
-    let told = ph_column {
+    let column = columns.get(index).ok_or_else(|| no_such("column", index, columns.len()))?;
+    let (scalar, values) = values(&column.values);
+    let lent = ph_column {
         struct_size: size_of::<ph_column>(),
-        name: view(&found.name),
+        name: view(&column.name),
         values,
-        value_count: found.values.len(),
-        offsets: found.offsets.as_ref().map_or(std::ptr::null(), |offsets| pointer(offsets)),
-        row_count: found.row_count(),
+        value_count: column.values.len(),
+        offsets: column.offsets.as_ref().map_or(std::ptr::null(), |offsets| pointer(offsets)),
+        row_count: column.row_count(),
         scalar,
     };
     // SAFETY: `out` is null or valid by the header's rules: then `struct_size` bytes are there, which is what `put`
     // requires.
-    unsafe { raw::put(out, told) }
+    unsafe { raw::put(out, lent) }
 }
 
 fn values(values: &Values) -> (ph_scalar, *const c_void) {

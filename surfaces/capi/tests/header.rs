@@ -26,10 +26,10 @@ fn the_header_is_current() {
     if std::env::var_os("POLYHAUL_HEADER").is_some_and(|value| value == "write") {
         fs::write(&path, &made).expect("the header can be written");
     }
-    let kept = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
-    let place = kept.lines().zip(made.lines()).position(|(kept, made)| kept != made);
+    let committed = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    let place = committed.lines().zip(made.lines()).position(|(committed, made)| committed != made);
     assert!(
-        kept == made,
+        committed == made,
         "include/polyhaul.h differs at line {:?}: run `cargo xtask header`",
         place.map(|line| line + 1)
     );
@@ -39,7 +39,7 @@ fn the_header_is_current() {
 fn every_function_that_the_library_exports_is_in_the_header() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let made = made();
-    let mut found = 0;
+    let mut exported_count = 0;
     for entry in fs::read_dir(folder).expect("there are sources") {
         let text = fs::read_to_string(entry.expect("a source").path()).expect("a source is text");
         for (at, _) in text.match_indices("#[unsafe(no_mangle)]") {
@@ -47,8 +47,8 @@ fn every_function_that_the_library_exports_is_in_the_header() {
             let call = format!("{name}(");
             let lines = made.lines().filter(|line| !line.starts_with(" *") && line.contains(&call));
             assert_eq!(lines.count(), 1, "{name} is not in the header once");
-            found += 1;
+            exported_count += 1;
         }
     }
-    assert!(found > 25, "{found} functions");
+    assert!(exported_count > 25, "{exported_count} functions");
 }

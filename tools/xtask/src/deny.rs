@@ -1,8 +1,9 @@
-//! The part `deny` of `cargo xtask nightly`: the licenses, origins and advisories of all dependencies, against `deny.toml`.
+//! The part `deny` of `cargo xtask nightly`: the licenses, origins and advisories of all dependencies, against
+//! `deny.toml`.
 //!
 //! cargo-deny does this, and is installed below `target` if possible. If its database of advisories cannot be fetched,
-//! these are skipped. Without cargo-deny, the licenses are checked here from the output of `cargo tree`, against the same
-//! list. Dependencies are never changed.
+//! these are skipped. Without cargo-deny, the licenses are checked here from the output of `cargo tree`, against the
+//! same list. Dependencies are never changed.
 
 use crate::steps::Outcome;
 use crate::{root, term};

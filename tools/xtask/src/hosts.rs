@@ -1,7 +1,8 @@
-//! The parts `blender`, `neighbors` and `ray` of `cargo xtask nightly`: what runs inside other programs, tested in these.
+//! The parts `blender`, `neighbors` and `ray` of `cargo xtask nightly`: what runs inside other programs, tested in
+//! these.
 //!
-//! All use the wheel that `cargo xtask test` tests, and build it if needed. They are skipped if the other programs, which
-//! are large, cannot be installed.
+//! All use the wheel that `cargo xtask test` tests, and build it if needed. They are skipped if the other programs,
+//! which are large, cannot be installed.
 
 use crate::python::{self, Place};
 use crate::steps::{Outcome, Tally};

@@ -1,7 +1,8 @@
 //! The development tasks of the project, `cargo xtask TASK`.
 //!
-//! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`, the parts of
-//! `nightly` in several). Nothing here is part of the library, and only `header` and `api` change files in git.
+//! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`, the parts
+//! of `nightly` in several). Nothing here is part of the library, and only `header`, `option-types` and `api` change
+//! files in git.
 
 mod api;
 mod bench;
@@ -33,12 +34,14 @@ usage: cargo xtask TASK
                              run all other checks, or some parts of them; parts that passed with the same inputs are
                              skipped
                              --all: run them anyway; --list: print the parts
-  tidy                       check the rules of the code base; prints findings as path:line: message
+  tidy [--list]              check the rules of the code base; prints findings as path:line: message
+                             --list: print every place of a limited or known finding instead
   python                     build, install and test the Python package (a step of test)
   web                        build the package for the browser, in target/npm
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interfaces of the Rust crates to their public-api.txt
   header                     generate surfaces/capi/include/polyhaul.h from the sources
+  option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
   install-c [--prefix DIR] [--destdir DIR] [--debug | --tested]
                              build the C library and install it: headers, static and shared library, pkg-config
                              (default prefix: /usr/local; --destdir: install below DIR, for packages;
@@ -50,8 +53,8 @@ usage: cargo xtask TASK
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
         [--programs DIR] [--before BENCH-OBJ] [--level LEVEL]
                              run all benchmarks against other programs, or some: obj python blender gzip ply stl pbrt tables
-                             images numbers records trace watch verdicts sweeps; the record goes to tools/bench/record, that of a
-                             smaller trial to DIR/record
+                             images numbers records trace watch sweeps; the record goes to tools/bench/record, that of a smaller
+                             trial to DIR/record
                              --programs: also measure ready programs in DIR (fast_obj, rapidobj, miniply, minipbrt),
                              each as a whole process that gets a file
                              --before: also measure an earlier build of bench-obj (tools/bench/target/release), in turn
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["tidy"] => tidy::main(),
+        ["tidy", "--list"] => tidy::list(),
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
         ["nightly", rest @ ..] => nightly::main(rest),
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         ["web"] => web::main(),
         ["wheels", targets @ ..] => wheels::main(targets),
         ["header"] => capi::header(),
+        ["option-types"] => python::option_types(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
         ["api"] => api::main(),
         ["fuzz", rest @ ..] => fuzz::main(rest),

@@ -1,5 +1,5 @@
-//! The step `python` of `cargo xtask test`: builds the wheel of `surfaces/python`, installs it into an environment of its
-//! own, and runs its tests and type checks there.
+//! The step `python` of `cargo xtask test`: builds the wheel of `surfaces/python`, installs it into an environment of
+//! its own, and runs its tests and type checks there.
 //!
 //! Everything is under `target/python` and reused by the next run. The required packages are listed, with versions, in
 //! `surfaces/python/requirements-test.txt`. The wheel has the profile and features of the tests in Rust, whose
@@ -10,7 +10,7 @@ use crate::{root, term};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 /// Possible names of Python, the best first.
@@ -66,6 +66,14 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
     };
     tally.totals.add(sum);
     Outcome::of(sum.failed == 0 && sum.passed > 0)
+}
+
+/// Writes the types of Python's options anew, from the table in the package that this builds.
+pub(crate) fn option_types() -> ExitCode {
+    let place = package();
+    let is_done = wheel()
+        .is_some_and(|wheel| place.install_only(wheel) && root::runs(place.python().arg("tests/option_types.py")));
+    if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 impl Place {

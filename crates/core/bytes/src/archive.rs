@@ -1,7 +1,7 @@
-//! Archives: files in a file, found by name. The one kind is zip.
+//! Archives: files in a file, found by name. Only zip is supported.
 //!
-//! The directory at the end of the archive is read once, without checking where its members are; that is checked when a
-//! member is opened, and its contents are checked while they are read. A name that leads out of the archive (`../a`,
+//! The directory at the end of the archive is read once, without checking the offsets of its members. These are checked
+//! when a member is opened, and its contents while they are read. A name that leads out of the archive (`../a`,
 //! `/a`, `C:a`) matches no member. The layout on disk is in `archive/zip.rs`, decoding in `compress/entry.rs`.
 
 mod zip;
@@ -10,15 +10,15 @@ use crate::compress::{DecompressError, DecompressErrorKind, entry};
 use crate::{Codec, DecompressLimits, Source};
 use std::fmt;
 use std::io;
-use zip::Record;
+use zip::ZipRecord;
 
-/// The directory of an archive, and where its bytes come from.
+/// The directory of an archive, and the source of its bytes.
 ///
 /// ```
 /// use polyhaul_bytes::{Archive, DecompressLimits, Source};
 ///
 /// # fn main() -> std::io::Result<()> {
-/// // A zip archive with the member `a.txt`, which holds `hi` as it is.
+/// // A zip archive with the member `a.txt`, which stores `hi` uncompressed.
 /// let local = b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\xac\x2a\x93\xd8\x02\0\0\0\x02\0\0\0\x05\0\0\0a.txthi";
 /// let entry = b"PK\x01\x02\x14\0\x14\0\0\0\0\0\0\0\0\0\xac\x2a\x93\xd8\x02\0\0\0\x02\0\0\0\x05\0";
 /// let rest = b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0a.txt";
@@ -39,19 +39,19 @@ pub struct Archive<'a> {
     source: Source<'a>,
     /// The names of all members, concatenated.
     names: String,
-    /// In the order of their names.
-    records: Vec<Record>,
+    /// Sorted by name.
+    records: Vec<ZipRecord>,
 }
 
 impl<'a> Archive<'a> {
-    /// Whether `source` begins like an archive. Consumes nothing.
+    /// Returns whether `source` starts with the signature of an archive. Consumes nothing.
     ///
     /// # Errors
     /// Errors of the source.
     pub fn is_archive(source: &Source<'_>) -> io::Result<bool> {
         let mut first = [0; 4];
         let count = source.peek(&mut first)?;
-        Ok(count == first.len() && zip::begins(&first))
+        Ok(count == first.len() && zip::has_signature(&first))
     }
 
     /// Reads the directory of a positioned source, using at most half of `limits.memory_bytes`.
@@ -67,25 +67,25 @@ impl<'a> Archive<'a> {
         Ok(Archive { source, names, records })
     }
 
-    /// The archive's name in messages.
+    /// Returns the archive's name in messages.
     pub fn name(&self) -> &str {
         self.source.name()
     }
 
-    /// The names of the members, sorted. Folders are none.
+    /// Returns the names of the members, sorted and without folders.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.records.iter().map(|record| self.name_of(record))
     }
 
-    fn name_of(&self, record: &Record) -> &str {
+    fn name_of(&self, record: &ZipRecord) -> &str {
         self.names.get(record.name.clone()).unwrap_or_default()
     }
 
-    /// The number of the member `name`, counted from 0 in the order of [`Archive::names`]; `/` separates the parts of a
-    /// name.
+    /// Returns the number of the member `name`, counted from 0 in the order of [`Archive::names`]; `/` separates the
+    /// parts of a name.
     ///
     /// # Errors
-    /// A [`DecompressError`] if there are two of that name.
+    /// A [`DecompressError`] if two members have that name.
     pub fn find(&self, name: &str) -> io::Result<Option<usize>> {
         let first = self.records.partition_point(|record| self.name_of(record) < name);
         let has_name = |number: usize| self.records.get(number).is_some_and(|record| self.name_of(record) == name);
@@ -95,39 +95,39 @@ impl<'a> Archive<'a> {
         Ok(has_name(first).then_some(first))
     }
 
-    /// The plain bytes of member `number`, in order; size and checksum are compared with the directory at the end.
-    /// `name` is used in messages.
+    /// Returns the plain bytes of member `number`, in order; size and checksum are compared with the directory at the
+    /// end. `name` is used in messages.
     ///
     /// # Errors
-    /// Errors of the source; a [`DecompressError`] if the member is at an impossible place, encrypted, or compressed by
-    /// an unsupported method.
+    /// Errors of the source; a [`DecompressError`] if the offset of the member is invalid, or it is encrypted, or
+    /// compressed by an unsupported method.
     pub fn member(&self, number: usize, name: &str, limits: &DecompressLimits) -> io::Result<Source<'a>> {
         let record = self.records.get(number).ok_or(io::ErrorKind::NotFound)?;
-        let entry = self.placed(number, zip::entry(&self.source, record))?;
+        let entry = self.located(number, zip::entry(&self.source, record))?;
         entry::source(&self.source, name.to_owned(), entry, limits)
     }
 
-    /// The bytes of member `number` where any place of them can be read, because they are stored as they are: for an
-    /// archive in an archive, since the checksum is not looked at.
+    /// Returns the bytes of member `number` as a positioned source, if they are stored uncompressed: for an archive in
+    /// an archive. The checksum is not verified.
     ///
     /// # Errors
     /// As for [`Archive::member`].
     pub fn stored(&self, number: usize, name: &str) -> io::Result<Option<Source<'a>>> {
         let record = self.records.get(number).ok_or(io::ErrorKind::NotFound)?;
-        let entry = self.placed(number, zip::entry(&self.source, record))?;
-        let is_stored = entry.method == entry::Method::Stored;
+        let entry = self.located(number, zip::entry(&self.source, record))?;
+        let is_stored = entry.method == entry::ZipMethod::Stored;
         Ok(is_stored.then(|| Source::part(name.to_owned(), self.source.clone(), entry.packed)))
     }
 
-    /// The plain size of member `number` in bytes, according to the directory.
+    /// Returns the plain size of member `number` in bytes, according to the directory.
     pub fn plain_bytes(&self, number: usize) -> u64 {
         self.records.get(number).map_or(0, |record| record.plain_bytes)
     }
 
-    fn placed<T>(&self, number: usize, result: Result<T, zip::Fault>) -> io::Result<T> {
+    fn located<T>(&self, number: usize, result: Result<T, zip::ZipFault>) -> io::Result<T> {
         result.map_err(|fault| match fault {
-            zip::Fault::Io(error) => error,
-            zip::Fault::Data(kind, message) => self.damage(number, kind, message),
+            zip::ZipFault::Io(error) => error,
+            zip::ZipFault::Data(kind, message) => self.damage(number, kind, message),
         })
     }
 

@@ -1,7 +1,7 @@
-//! The few operations on Unix descriptors that std does not offer. Beside these, only the inner loop of inflate is
+//! The few operations on Unix descriptors that std does not offer. Except for these, only the inner loop of inflate is
 //! `unsafe` in this crate.
 //!
-//! It does not decide what to read or write: see `source` and `layer` for that.
+//! `source` and `layer` decide what to read and write.
 
 use std::ffi::{CStr, CString, OsString};
 use std::fs::{self, File};
@@ -14,22 +14,22 @@ use std::time::Duration;
 /// Closes `file` and returns the system's error: on network file systems and with quotas, the last error may only
 /// appear here.
 ///
-/// An interrupted close is an error too, since the descriptor is gone and the state of the data unknown.
+/// An interrupted close is an error too, because the descriptor is gone and the state of the data unknown.
 pub(crate) fn close(file: File) -> io::Result<()> {
     let descriptor = file.into_raw_fd();
-    // SAFETY: `into_raw_fd` gave up ownership, so the descriptor is ours and is closed only here.
+    // SAFETY: `into_raw_fd` gave up ownership, so this function owns the descriptor and is the only one to close it.
     check(unsafe { libc::close(descriptor) }).map(drop)
 }
 
-/// An error if this process may not write to `path`. Opening the file instead would tell its watchers that it was
-/// written.
+/// Returns an error if this process may not write to `path`. Opening the file instead would notify its watchers of a
+/// write.
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a string that ends with NUL and lives until the call returns.
     check(unsafe { libc::access(path.as_ptr(), libc::W_OK) }).map(drop)
 }
 
-/// A duplicate of the descriptor that `path` names (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`), `None` for any
+/// Duplicates the descriptor that `path` names (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`), `None` for any
 /// other path.
 ///
 /// Opening such a path again would lose the position that is shared with the process that passed the descriptor.
@@ -55,30 +55,31 @@ fn own_descriptor(path: &Path) -> Option<RawFd> {
     }
     let number = name.parse().ok().filter(|&n: &RawFd| n >= 0)?;
     let folder = fs::canonicalize(path.parent()?).ok()?;
-    let is_ours = |known: &str| fs::canonicalize(known).is_ok_and(|known| known == folder);
+    let is_ours = |path: &str| fs::canonicalize(path).is_ok_and(|path| path == folder);
     (is_ours("/dev/fd") || is_ours("/proc/self/fd")).then_some(number)
 }
 
 /// Waits up to `timeout` until `file` is ready for `events` of poll(2) or has ended; returns whether it is. A signal
 /// also ends the wait.
 pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io::Result<bool> {
-    let mut one = libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 };
+    let mut request = libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 };
     let milliseconds = libc::c_int::try_from(timeout.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: the pointer is to one `pollfd`, matching the count, and the call does not keep it.
-    match check(unsafe { libc::poll(&raw mut one, 1, milliseconds) }) {
+    match check(unsafe { libc::poll(&raw mut request, 1, milliseconds) }) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
         ready => Ok(ready? > 0),
     }
 }
 
-/// Whether the system has the byte at `offset` in memory; `None` if it does not tell, as of file systems that know no
-/// reads without waiting. A missing page is not waited for, but may be fetched.
+/// Returns whether the byte at `offset` is in the page cache; `None` if that is unknown, because the file system does
+/// not support reads without waiting. Does not wait for a missing page, which may be fetched, though.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
     let mut byte = 0u8;
     let part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // The offset in two halves: of 64-bit systems, the first has all of it.
-    let (low, high) = (offset as libc::c_long, (offset >> 32) as libc::c_long);
+    // The offset in two halves; on 64-bit systems, the first one holds all of it.
+    let low = offset as libc::c_long;
+    let high = (offset >> 32) as libc::c_long;
     // SAFETY: the descriptor is open; the one part is a byte that outlives the call, which keeps neither pointer. musl
     // has no function for this system call.
     let count =
@@ -89,9 +90,9 @@ pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
     }
 }
 
-/// The names in a folder that can be read: none if it cannot be opened.
+/// Returns the names in a folder; none if it cannot be opened.
 ///
-/// std panics if closing a folder fails; the caller here does not depend on the answer.
+/// Unlike std, it does not panic if closing the folder fails, which does not matter here.
 pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
     let mut names = Vec::new();
     let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return names };
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_are_told_from_other_paths() {
+    fn descriptors_are_distinguished_from_other_paths() {
         assert_eq!(own_descriptor(Path::new("/dev/stdout")), Some(1));
         assert_eq!(own_descriptor(Path::new("/dev/fd/7")), Some(7));
         for other in ["/dev/null", "7", "/tmp/7", "/", "/dev/fd/x", "/dev/fd/-1", "stdout"] {

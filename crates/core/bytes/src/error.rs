@@ -1,5 +1,4 @@
-//! Helpers that build `io::Error`s: a context in front of a cause, an error once more, and calls
-//! that a signal interrupts.
+//! Helpers for `io::Error`s: adding context, repeating an error, and retrying interrupted calls.
 //!
 //! The kind of the cause is kept, and the cause itself is the `source()` of the error.
 
@@ -10,18 +9,18 @@ use std::fmt;
 use std::io;
 
 #[derive(Debug)]
-struct Context {
+struct ErrorContext {
     what: String,
     cause: io::Error,
 }
 
-impl fmt::Display for Context {
+impl fmt::Display for ErrorContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.what, self.cause)
     }
 }
 
-impl std::error::Error for Context {
+impl std::error::Error for ErrorContext {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.cause)
     }
@@ -30,11 +29,11 @@ impl std::error::Error for Context {
 /// Prefixes the message of `cause` with `what`.
 pub(crate) fn context(cause: io::Error, what: impl Into<String>) -> io::Error {
     let what = what.into();
-    io::Error::new(cause.kind(), Context { what, cause })
+    io::Error::new(cause.kind(), ErrorContext { what, cause })
 }
 
-/// A copy of an error, for repeated calls: the system's error number and the place of damage are kept, otherwise kind
-/// and message.
+/// Copies an error, for repeated calls: keeps the system's error number and the location of damage, otherwise the kind
+/// and the message.
 pub(crate) fn repeat(error: &io::Error) -> io::Error {
     if let Some(number) = error.raw_os_error() {
         return io::Error::from_raw_os_error(number);
@@ -53,7 +52,7 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T>
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            done => return done,
+            result => return result,
         }
     }
 }

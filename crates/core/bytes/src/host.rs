@@ -1,15 +1,15 @@
-//! Callbacks of a host (an editor, an engine) that reads and writes its own way: out of archives, caches, a network.
+//! Callbacks of a host (an editor, an engine) that reads and writes archives, caches or a network itself.
 //!
 //! A host is called with blocks of at least 64 KiB, except for the tail, by one thread at a time, and never again after
-//! it failed. Its answers are not trusted: an impossible count, a wrong size and a panic are a [`HostFault`], like an
-//! error it returns. No lock that another source or sink would need is held, so a callback may use this library.
+//! it failed. Its results are not trusted: an invalid count, a wrong size and a panic are a [`HostFault`], like an
+//! error it returns. Locks that other sources or sinks need are not held, so a callback may use this library.
 //! `host/view.rs` reads a host at any offset.
 
 pub(crate) mod fault;
 mod view;
 
 pub use fault::HostFault;
-pub(crate) use view::View;
+pub(crate) use view::HostView;
 
 use crate::BLOCK_BYTES;
 use crate::error::{repeat, retry};
@@ -19,13 +19,13 @@ use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that a host reads. Only [`HostRead::read`] is needed.
+/// Callbacks of a host that supplies bytes. Only [`HostRead::read`] is required.
 ///
 /// ```
 /// use polyhaul_bytes::{HostRead, Source};
 /// use std::io;
 ///
-/// /// Bytes that the host has somewhere.
+/// /// Bytes of the host.
 /// struct Asset {
 ///     bytes: Vec<u8>,
 ///     at: usize,
@@ -51,23 +51,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// ```
 pub trait HostRead: Send {
     /// Reads at least one byte into `out`, which has room for 64 KiB or more; returns the number of bytes, 0 at the
-    /// end. Reading less than fits is fine.
+    /// end. Short reads are fine.
     ///
     /// # Errors
-    /// Any error; the caller receives it unchanged. `Interrupted` means: call again.
+    /// Any error; the caller receives it unchanged. After `Interrupted`, it is called again.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize>;
 
-    /// Moves to `offset`, in bytes from the beginning, where the next read begins; `Ok(false)` if the host cannot, in
-    /// which case its position is unchanged (the default). Only archives need it.
+    /// Seeks to `offset`, in bytes from the start, for the next read; `Ok(false)` if the host cannot seek, in which
+    /// case its position is unchanged (the default). Only archives need it.
     ///
     /// # Errors
-    /// Whatever the host likes.
+    /// Any error of the host.
     fn seek(&mut self, offset: u64) -> io::Result<bool> {
         let _ = offset;
         Ok(false)
     }
 
-    /// The size in bytes, if known (the default: unknown). Called once, before the first read; must be right.
+    /// Returns the size in bytes, if known (the default: unknown). Called once, before the first read; must be correct.
     fn size(&mut self) -> Option<u64> {
         None
     }
@@ -82,10 +82,10 @@ pub trait HostRead: Send {
 /// use std::io;
 /// use std::sync::{Arc, Mutex};
 ///
-/// /// Takes bytes, and puts them in their place when they are all there.
+/// /// Collects bytes, and publishes them when they are complete.
 /// struct Asset {
 ///     bytes: Vec<u8>,
-///     place: Arc<Mutex<Vec<u8>>>,
+///     published: Arc<Mutex<Vec<u8>>>,
 /// }
 ///
 /// impl HostWrite for Asset {
@@ -95,17 +95,17 @@ pub trait HostRead: Send {
 ///     }
 ///
 ///     fn close(&mut self) -> io::Result<()> {
-///         *self.place.lock().unwrap() = std::mem::take(&mut self.bytes);
+///         *self.published.lock().unwrap() = std::mem::take(&mut self.bytes);
 ///         Ok(())
 ///     }
 /// }
 ///
-/// let place = Arc::new(Mutex::new(Vec::new()));
-/// let mut sink = Sink::host(Box::new(Asset { bytes: Vec::new(), place: place.clone() }), "asset.bin");
+/// let published = Arc::new(Mutex::new(Vec::new()));
+/// let mut sink = Sink::host(Box::new(Asset { bytes: Vec::new(), published: published.clone() }), "asset.bin");
 /// sink.write_all(b"v 0 0 0\n")?;
-/// assert!(place.lock().unwrap().is_empty());
+/// assert!(published.lock().unwrap().is_empty());
 /// sink.finish()?;
-/// assert_eq!(*place.lock().unwrap(), b"v 0 0 0\n");
+/// assert_eq!(*published.lock().unwrap(), b"v 0 0 0\n");
 /// # Ok::<(), io::Error>(())
 /// ```
 pub trait HostWrite: Send {
@@ -113,27 +113,27 @@ pub trait HostWrite: Send {
     /// taken; returns how many it took, at least one.
     ///
     /// # Errors
-    /// Any error; the caller receives it unchanged. `Interrupted` means: call again.
+    /// Any error; the caller receives it unchanged. After `Interrupted`, it is called again.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// All was written. Called once.
+    /// Called once, after the last write.
     ///
     /// # Errors
-    /// Whatever the host likes.
+    /// Any error of the host.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// All was written and flushed: from here on the output counts. Called once, as the last thing.
+    /// Called once, after the flush, as the last call: the output is complete.
     ///
     /// # Errors
-    /// Whatever the host likes: the output is then not written.
+    /// Any error of the host: the output then counts as not written.
     fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Calls a host: its failures, including panics, are its own fault.
+/// Calls a host, and converts its failures, including panics, to a [`HostFault`].
 fn guarded<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Err(error)) if error.kind() != io::ErrorKind::Interrupted => Err(HostFault::wrap(error)),
@@ -143,29 +143,29 @@ fn guarded<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
 }
 
 /// A host that is read, and its position.
-pub(crate) struct Host<'a> {
+pub(crate) struct HostReader<'a> {
     host: Box<dyn HostRead + 'a>,
     /// The offset of the next byte.
     at: u64,
-    /// The size it claims.
+    /// The size that the host declares.
     size: Option<u64>,
     failed: Option<io::Error>,
 }
 
-impl<'a> Host<'a> {
+impl<'a> HostReader<'a> {
     pub(crate) fn new(mut host: Box<dyn HostRead + 'a>) -> Self {
         let (size, failed) = match guarded(|| Ok(host.size())) {
             Ok(size) => (size, None),
             Err(error) => (None, Some(error)),
         };
-        Host { host, at: 0, size, failed }
+        HostReader { host, at: 0, size, failed }
     }
 
     pub(crate) fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// The only place where the host is called.
+    /// Every call of the host goes through here.
     fn call<T>(&mut self, call: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
         if let Some(error) = &self.failed {
             return Err(repeat(error));
@@ -179,14 +179,14 @@ impl<'a> Host<'a> {
         result
     }
 
-    /// Moves to `offset` from any position; `false` if the host cannot.
+    /// Seeks to `offset` from any position; returns `false` if the host cannot seek.
     fn seek(&mut self, offset: u64) -> io::Result<bool> {
         self.call(|this| {
-            let can = retry(|| guarded(|| this.host.seek(offset)))?;
-            if can {
+            let has_moved = retry(|| guarded(|| this.host.seek(offset)))?;
+            if has_moved {
                 this.at = offset;
             }
-            Ok(can)
+            Ok(has_moved)
         })
     }
 
@@ -199,13 +199,13 @@ impl<'a> Host<'a> {
     }
 }
 
-impl Read for Host<'_> {
+impl Read for HostReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.call(|this| {
             let count = guarded(|| this.host.read(out))?;
             if count > out.len() {
-                let asked = out.len();
-                let message = format!("the host returned {count} bytes, more than the {asked} requested");
+                let requested = out.len();
+                let message = format!("the host returned {count} bytes, more than the {requested} requested");
                 return Err(HostFault::broken(message));
             }
             this.at = this.at.saturating_add(count as u64);
@@ -223,19 +223,19 @@ impl Read for Host<'_> {
     }
 }
 
-/// A host shared by a stream and a view. Nothing panics while the lock is held.
-pub(crate) type SharedHost<'a> = Arc<Mutex<Host<'a>>>;
+/// A host shared by a stream and a view. No code under the lock panics.
+pub(crate) type SharedHost<'a> = Arc<Mutex<HostReader<'a>>>;
 
 /// Reads a shared host in order.
-pub(crate) struct InOrder<'a>(pub(crate) SharedHost<'a>);
+pub(crate) struct HostStream<'a>(pub(crate) SharedHost<'a>);
 
-impl Read for InOrder<'_> {
+impl Read for HostStream<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         lock(&self.0).read(out)
     }
 }
 
-pub(crate) fn lock<'m, 'a>(host: &'m SharedHost<'a>) -> MutexGuard<'m, Host<'a>> {
+pub(crate) fn lock<'m, 'a>(host: &'m SharedHost<'a>) -> MutexGuard<'m, HostReader<'a>> {
     host.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -250,7 +250,7 @@ impl<'a> HostSink<'a> {
         HostSink { host, pending: Vec::new() }
     }
 
-    /// Takes all of `bytes` and passes whole blocks to the host.
+    /// Takes all of `bytes` and passes on whole blocks to the host.
     pub(crate) fn write(&mut self, mut bytes: &[u8], counters: &Counters) -> io::Result<()> {
         if !self.pending.is_empty() || bytes.len() < BLOCK_BYTES {
             let count = bytes.len().min(BLOCK_BYTES - self.pending.len());
@@ -288,7 +288,7 @@ impl<'a> HostSink<'a> {
 fn give(host: &mut dyn HostWrite, mut bytes: &[u8], counters: &Counters) -> io::Result<()> {
     while !bytes.is_empty() {
         let given = bytes.len();
-        let checked = || match guarded(|| host.write(bytes))? {
+        let mut checked = || match guarded(|| host.write(bytes))? {
             0 => Err(HostFault::broken("the host does not accept more bytes")),
             count if count > given => {
                 let message = format!("the host accepted {count} bytes, more than the {given} given");
@@ -296,7 +296,6 @@ fn give(host: &mut dyn HostWrite, mut bytes: &[u8], counters: &Counters) -> io::
             }
             count => Ok(count),
         };
-        let mut checked = checked;
         let count = retry(|| counters.transfer(&mut checked))?;
         bytes = bytes.get(count..).unwrap_or_default();
     }

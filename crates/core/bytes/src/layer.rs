@@ -1,32 +1,32 @@
 //! The file operations that a file sink needs, as a trait, so that tests can make each of them fail.
 //!
-//! [`Disk`] is the real one: each method is one system call and decides nothing; their order is in `sink/file.rs`.
-//! [`FaultyLayer`] is the real one with one planted failure.
+//! [`Disk`] is the file system: each method is one system call and decides nothing; their order is in `sink/file.rs`.
+//! [`FaultyLayer`] is the file system with one planted failure.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// File operations under a [`Sink`](crate::Sink). A method may return an interrupted call as such if its docs say so;
-/// otherwise it repeats the call.
+/// File operations under a [`Sink`](crate::Sink). A method repeats an interrupted call unless its docs say that it may
+/// return `Interrupted`.
 pub trait Layer: Send + Sync {
-    /// Metadata of `path` itself: a symlink is not followed.
+    /// Returns the metadata of `path` without following a symlink.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
-    /// The target of the symlink `path`.
+    /// Returns the target of the symlink `path`.
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
-    /// An error if this process may not write to the file `path`.
+    /// Returns an error if this process may not write to the file `path`.
     fn check_writable(&self, path: &Path) -> io::Result<()>;
     /// Opens a device or a FIFO for writing, without truncating it and without waiting: a FIFO without a reader is an
     /// error (ENXIO), and [`Layer::write`] may fail with `WouldBlock` if its reader is slow.
     fn open(&self, path: &Path) -> io::Result<File>;
-    /// A handle for [`Layer::sync_folder`]; `None` where folders cannot be synced (Windows).
+    /// Opens a handle for [`Layer::sync_folder`]; `None` if folders cannot be synced (Windows).
     fn open_folder(&self, path: &Path) -> io::Result<Option<File>>;
-    /// Creates a file that must not exist yet, with this mode less the umask (the mode is ignored on Windows).
+    /// Creates a file that must not exist yet, with this mode and the umask applied (the mode is ignored on Windows).
     fn create_new(&self, path: &Path, mode: u32) -> io::Result<File>;
     /// Gives `file` the mode of `old`, and its owner and group if the system allows it.
     fn keep_attributes(&self, file: &File, old: &Metadata) -> io::Result<()>;
-    /// Writes some of `bytes` and returns how many. May be interrupted.
+    /// Writes some of `bytes` and returns the number written. May return `Interrupted`.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
     /// Makes the content of `file` survive a power failure.
     fn sync(&self, file: &File) -> io::Result<()>;
@@ -97,7 +97,7 @@ impl Layer for Disk {
         match folder.sync_all() {
             // Some file systems cannot sync folders; nothing more can be done on them.
             Err(error) if is_unknown(&error) => Ok(()),
-            done => done,
+            result => result,
         }
     }
 
@@ -106,7 +106,7 @@ impl Layer for Disk {
     }
 }
 
-/// Whether the system reports that this kind of file does not support the operation.
+/// Returns whether the error means that this kind of file does not support the operation.
 pub(crate) fn is_unknown(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
@@ -120,7 +120,7 @@ mod system {
     use std::path::Path;
 
     const GROUP_BITS: u32 = 0o070;
-    /// Not the bits that run a program as its owner: writing into the file would have cleared them too.
+    /// Without the set-user-ID and set-group-ID bits, which writing to the file would have cleared too.
     const KEPT_BITS: u32 = 0o1777;
 
     pub(super) fn open_folder(path: &Path) -> io::Result<Option<File>> {
@@ -142,7 +142,7 @@ mod system {
             // The group has changed: it must not get more rights than everyone had.
             mode &= !GROUP_BITS | (mode << 3);
         }
-        // File systems without modes refuse a change, and show the right mode already.
+        // File systems without modes refuse a change, and already report the correct mode.
         if new.mode() & KEPT_BITS == mode {
             return Ok(());
         }
@@ -190,7 +190,7 @@ mod system {
     }
 }
 
-/// [`Disk`] with one operation that fails, for tests of all that writes files.
+/// [`Disk`] with one operation that fails, for tests of code that writes files.
 ///
 /// Operations are counted from 0 in the order of their calls; the one that fails does nothing except closing the file
 /// it should close.
@@ -216,14 +216,14 @@ mod system {
 #[derive(Debug)]
 pub struct FaultyLayer {
     fail_at: usize,
-    fault: Fault,
+    fault: PlantedFault,
     write_limit_bytes: usize,
     operations: Mutex<Vec<&'static str>>,
 }
 
 /// A failure that can be produced repeatedly.
 #[derive(Debug, Clone, Copy)]
-enum Fault {
+enum PlantedFault {
     Kind(io::ErrorKind),
     Os(i32),
 }
@@ -231,20 +231,20 @@ enum Fault {
 impl FaultyLayer {
     /// Fails operation number `fail_at` with an error of this kind.
     pub fn new(fail_at: usize, kind: io::ErrorKind) -> Self {
-        Self::with(fail_at, Fault::Kind(kind))
+        Self::with(fail_at, PlantedFault::Kind(kind))
     }
 
     /// Fails operation number `fail_at` with an error number of the system, such as `ENOSPC`.
     pub fn with_os_error(fail_at: usize, raw_os_error: i32) -> Self {
-        Self::with(fail_at, Fault::Os(raw_os_error))
+        Self::with(fail_at, PlantedFault::Os(raw_os_error))
     }
 
-    /// Never fails: for short writes, and for counting.
+    /// Never fails, for short writes and for counting.
     pub fn harmless() -> Self {
-        Self::with(usize::MAX, Fault::Kind(io::ErrorKind::Other))
+        Self::with(usize::MAX, PlantedFault::Kind(io::ErrorKind::Other))
     }
 
-    fn with(fail_at: usize, fault: Fault) -> Self {
+    fn with(fail_at: usize, fault: PlantedFault) -> Self {
         FaultyLayer { fail_at, fault, write_limit_bytes: usize::MAX, operations: Mutex::new(Vec::new()) }
     }
 
@@ -255,12 +255,12 @@ impl FaultyLayer {
         self
     }
 
-    /// The operations so far, by the names of the methods of [`Layer`].
+    /// Returns the operations so far, as names of methods of [`Layer`].
     pub fn operations(&self) -> Vec<&'static str> {
         self.log().clone()
     }
 
-    /// The operation that failed, if it was reached.
+    /// Returns the operation that failed, if it was reached.
     pub fn fired(&self) -> Option<&'static str> {
         self.log().get(self.fail_at).copied()
     }
@@ -276,8 +276,8 @@ impl FaultyLayer {
             return Ok(());
         }
         Err(match self.fault {
-            Fault::Kind(kind) => kind.into(),
-            Fault::Os(number) => io::Error::from_raw_os_error(number),
+            PlantedFault::Kind(kind) => kind.into(),
+            PlantedFault::Os(number) => io::Error::from_raw_os_error(number),
         })
     }
 }

@@ -1,22 +1,21 @@
-//! All that moves bytes between polyhaul and the outside world.
+//! Moves bytes between polyhaul and the outside world.
 //!
-//! - [`Source`]: where bytes come from (file, standard input, memory, any reader).
+//! - [`Source`]: bytes to read (file, standard input, memory, any reader).
 //! - [`Buffer`]: sequential access to a source in large reads, however small the consumer's requests are.
-//! - [`Sink`]: where bytes go; a file is replaced in one step, or not at all.
+//! - [`Sink`]: an output; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
 //! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the opposite direction, member by
-//!   member; [`DecodeAhead`], [`GzipParts`]: one gzip member read and written by many threads; [`SeekTable`]: where the
-//!   members of zstd are; [`ZlibDecoder`]: one zlib stream read by many threads.
+//!   member; [`DecodeAhead`], [`GzipParts`]: one gzip member read and written by many threads; [`SeekTable`]: the
+//!   offsets of zstd members; [`ZlibDecoder`]: one zlib stream read by many threads.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Prefetch`]: a cold file, fetched by the system ahead of its readers.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
-//! - [`place`]: paths and URLs, asked the same questions; with the feature `cloud`, URLs are sources and sinks.
+//! - [`place`]: one interface for paths and URLs; with the feature `cloud`, URLs are sources and sinks.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
-//! Except for compression, it never interprets the bytes. It starts no threads and handles no signals
-//! (URLs are served by the thread of `polyhaul-cloud`). It keeps one
-//! process-wide list, of the temporary files in use, so that a program that is interrupted can call
-//! [`remove_temporaries`].
+//! Except for compression, it never interprets the bytes. It starts no threads and handles no signals (`polyhaul-cloud`
+//! serves URLs on its own thread). Its only process-wide state is the list of temporary files in use, so that an
+//! interrupted program can call [`remove_temporaries`].
 //!
 //! Messages of errors do not repeat the name of the source or sink: put [`Source::name`] or [`Sink::name`] before them.
 //!
@@ -47,6 +46,7 @@ mod compress;
 #[cfg(unix)]
 mod descriptor;
 mod error;
+pub mod hash;
 mod host;
 mod layer;
 mod memory;
@@ -70,5 +70,5 @@ pub use source::{Prefetch, Source};
 pub use stop::Stopped;
 pub use throttle::Throttle;
 
-/// The smallest read of a host, a stream or a file, except for the tail: 64 KiB.
+/// Minimum size of a read from a host, a stream or a file, except for the tail: 64 KiB.
 pub const BLOCK_BYTES: usize = 64 * 1024;

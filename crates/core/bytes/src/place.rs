@@ -5,7 +5,7 @@
 //! if it ends with a slash or has nothing after its bucket. `source` and `sink` open and write places.
 
 use crate::remote;
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -17,9 +17,9 @@ const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlaceInfo {
-    /// Its kind.
+    /// The kind.
     pub kind: PlaceKind,
-    /// Its size in bytes; `None` for a folder, or if a web server does not report it.
+    /// Size in bytes; `None` for a folder, or if a web server does not report it.
     pub bytes: Option<u64>,
     /// An ETag or modification time that changes with the content.
     pub version: Option<String>,
@@ -40,16 +40,16 @@ pub enum PlaceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedObject {
-    /// Its path relative to the folder.
+    /// Path relative to the folder.
     pub name: PathBuf,
-    /// Its kind, size and version.
-    pub found: PlaceInfo,
+    /// Kind, size and version.
+    pub info: PlaceInfo,
 }
 
 /// Splits a URL into its scheme and the rest.
 fn split(path: &Path) -> Option<(&str, &str)> {
     let (scheme, rest) = path.to_str()?.split_once("://")?;
-    SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)).then_some((scheme, rest))
+    SCHEMES.iter().any(|supported| supported.eq_ignore_ascii_case(scheme)).then_some((scheme, rest))
 }
 
 /// Whether a path is a URL with a supported scheme.
@@ -107,15 +107,15 @@ pub fn is_folder(path: &Path) -> bool {
 pub fn find(path: &Path) -> io::Result<PlaceInfo> {
     const FOLDER: PlaceInfo = PlaceInfo { kind: PlaceKind::Folder, bytes: None, version: None };
     if is_url(path) {
-        return if is_folder(path) { Ok(FOLDER) } else { remote::stat(&url_text(path)?, &Stop::default()) };
+        return if is_folder(path) { Ok(FOLDER) } else { remote::stat(&url_text(path)?, &StopFlag::default()) };
     }
-    let found = path.metadata()?;
-    if found.is_dir() {
+    let metadata = path.metadata()?;
+    if metadata.is_dir() {
         return Ok(FOLDER);
     }
-    let kind = if found.is_file() { PlaceKind::File } else { PlaceKind::Special };
-    let changed = found.modified().ok().map(nanoseconds);
-    Ok(PlaceInfo { kind, bytes: Some(found.len()), version: changed.map(|time| time.to_string()) })
+    let kind = if metadata.is_file() { PlaceKind::File } else { PlaceKind::Special };
+    let modified_ns = metadata.modified().ok().map(nanoseconds);
+    Ok(PlaceInfo { kind, bytes: Some(metadata.len()), version: modified_ns.map(|time| time.to_string()) })
 }
 
 /// Nanoseconds since 1970; 0 before.
@@ -125,7 +125,7 @@ fn nanoseconds(time: SystemTime) -> u128 {
 
 /// Whether a path is a regular file or an object.
 pub fn is_file(path: &Path) -> bool {
-    find(path).is_ok_and(|found| found.kind == PlaceKind::File)
+    find(path).is_ok_and(|info| info.kind == PlaceKind::File)
 }
 
 /// The path without links, `.` and `..`. A URL need not exist.
@@ -153,7 +153,8 @@ pub fn cleaned(path: &Path) -> Option<PathBuf> {
         }
         None => (String::new(), path),
     };
-    let (mut clean, mut depth) = (PathBuf::from(root), 0_u32);
+    let mut clean = PathBuf::from(root);
+    let mut depth = 0_u32;
     for part in rest.components() {
         match part {
             Component::CurDir => {}
@@ -175,7 +176,7 @@ pub fn cleaned(path: &Path) -> Option<PathBuf> {
 /// # Errors
 /// `Unsupported` for web servers and without the feature `cloud`; errors of the store.
 pub fn list_objects(folder: &Path, is_recursive: bool) -> io::Result<Vec<ListedObject>> {
-    remote::list(&url_text(folder)?, is_recursive, &Stop::default())
+    remote::list(&url_text(folder)?, is_recursive, &StopFlag::default())
 }
 
 /// Removes a file or an object. It is not an error if it does not exist.
@@ -184,7 +185,7 @@ pub fn list_objects(folder: &Path, is_recursive: bool) -> io::Result<Vec<ListedO
 /// `Unsupported` for web servers and without the feature `cloud`; errors of the system or the store.
 pub fn remove(path: &Path) -> io::Result<()> {
     let removed =
-        if is_url(path) { remote::remove(&url_text(path)?, &Stop::default()) } else { std::fs::remove_file(path) };
+        if is_url(path) { remote::remove(&url_text(path)?, &StopFlag::default()) } else { std::fs::remove_file(path) };
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_told_by_their_slash() {
+    fn folders_are_detected_by_their_slash() {
         let folders = ["s3://b", "s3://b/", "gs://b/models/"];
         assert!(folders.iter().all(|url| is_folder(Path::new(url))));
         assert!(!is_folder(Path::new("s3://b/models")) && !is_url(Path::new("ftp://b/x")));

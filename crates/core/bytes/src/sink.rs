@@ -1,9 +1,9 @@
-//! Where bytes go: a file that is replaced in one step, standard output, memory, or a host's writer or callbacks.
+//! Outputs: a file that is replaced in one step, standard output, memory, or a host's writer or callbacks.
 //!
-//! A sink passes every block to the system immediately: it buffers only what a host would otherwise get in small
-//! pieces, so dropping it loses nothing, and callers should write large blocks. Only [`Sink::finish`] reports success.
+//! A sink passes every block to the system immediately: it buffers only small writes to a host, so callers should write
+//! large blocks. Only [`Sink::finish`] reports success.
 //! See `sink/file.rs` for the order of operations on files, `sink/temporary.rs` for the files in use and
-//! `sink/leftovers.rs` for those of processes that were killed.
+//! `sink/leftovers.rs` for files of killed processes.
 
 mod file;
 mod leftovers;
@@ -12,12 +12,13 @@ mod temporary;
 pub use temporary::remove_temporaries;
 
 use crate::error::retry;
+use crate::hash::Xxh3;
 use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
 use crate::memory::reserve;
 use crate::place;
 use crate::remote::RemoteUpload;
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 use crate::throttle::Throttle;
 use file::{CompleteFile, FileSink, PlacedFile};
 use polyhaul_trace::{Counters, Snapshot};
@@ -28,7 +29,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use twox_hash::xxhash3_128::Hasher as OutputHash;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,10 +38,10 @@ pub struct FileOptions {
     /// folder. Without it (the default), a power failure soon afterwards may leave the old or the new file. Windows
     /// cannot sync folders.
     pub durable: bool,
-    /// Another file of the same folder takes its place after this one, in [`Complete::put_all_in_place`], which syncs
-    /// the folder for both.
+    /// Whether another file in the same folder is put in place after this one by [`Complete::put_all_in_place`], which
+    /// syncs the folder for both.
     pub is_part: bool,
-    /// Whether [`Finished::hash`] is wanted.
+    /// Whether to compute [`Finished::hash`].
     pub hash: bool,
 }
 
@@ -68,7 +68,7 @@ impl FileOptions {
     }
 }
 
-/// The result of a sink that is finished.
+/// The result of a finished sink.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Finished {
@@ -76,12 +76,11 @@ pub struct Finished {
     pub counters: Snapshot,
     /// The bytes of [`Sink::memory`]; `None` for all other sinks.
     pub bytes: Option<Vec<u8>>,
-    /// XXH3 of what was written (128 bits), if [`FileOptions::hash`] asked for it.
+    /// XXH3 of the bytes written (128 bits), if [`FileOptions::hash`] is set.
     pub hash: Option<u128>,
 }
 
-/// A place to write to, from front to back. Dropping it without [`Sink::finish`] abandons the output: a file keeps its
-/// old content.
+/// A sequential output. Dropping it without [`Sink::finish`] abandons the output: a file keeps its old content.
 ///
 /// ```
 /// use polyhaul_bytes::Sink;
@@ -98,7 +97,7 @@ pub struct Sink<'a> {
     kind: SinkKind<'a>,
     counters: Arc<Counters>,
     failed: bool,
-    hash: Option<Box<OutputHash>>,
+    hash: Option<Box<Xxh3>>,
 }
 
 enum SinkKind<'a> {
@@ -112,14 +111,14 @@ enum SinkKind<'a> {
 impl<'a> Sink<'a> {
     /// Replaces or creates the file `path`, in one step, when the sink is finished.
     ///
-    /// The bytes go to a temporary file in the same folder, whose name begins with a dot. A symlink stays, and its
+    /// The bytes go to a temporary file in the same folder, whose name starts with a dot. A symlink stays, and its
     /// target is replaced. The new file has the mode of the old one (and its owner, if the system allows that), or 0666
-    /// less the umask. Other hard links to the old file keep the old content; access lists and extended attributes are
-    /// not carried over.
+    /// with the umask applied. Other hard links to the old file keep the old content; access lists and extended
+    /// attributes are not preserved.
     ///
     /// A URL is an upload, which becomes visible when the sink is finished: see [`place`].
     ///
-    /// Anything but a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written directly.
+    /// Anything except a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written directly.
     ///
     /// SIGKILL or a power failure may leave the temporary file behind; for other signals see [`remove_temporaries`]. It
     /// is locked while it is in use, and the next `Sink::file` in the same folder removes temporary files that are not
@@ -138,18 +137,18 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// As for [`Sink::file`].
     pub fn file_until(path: impl AsRef<Path>, options: FileOptions, stop: Arc<AtomicBool>) -> io::Result<Self> {
-        Self::create(Arc::new(Disk), path.as_ref(), options, Stop(Some(stop)))
+        Self::create(Arc::new(Disk), path.as_ref(), options, StopFlag(Some(stop)))
     }
 
-    /// [`Sink::file`] on other file operations than [`Disk`]'s.
+    /// [`Sink::file`] with other file operations than [`Disk`]'s.
     ///
     /// # Errors
     /// As for [`Sink::file`].
     pub fn file_with(layer: Arc<dyn Layer>, path: impl AsRef<Path>, options: FileOptions) -> io::Result<Self> {
-        Self::create(layer, path.as_ref(), options, Stop::default())
+        Self::create(layer, path.as_ref(), options, StopFlag::default())
     }
 
-    fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions, stop: Stop) -> io::Result<Self> {
+    fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions, stop: StopFlag) -> io::Result<Self> {
         if place::is_url(path) {
             let upload = RemoteUpload::create(&place::url_text(path)?, &stop)?;
             return Ok(Self::new(place::shown(path), SinkKind::Upload(upload)).hashed(options));
@@ -160,11 +159,11 @@ impl<'a> Sink<'a> {
     }
 
     fn hashed(mut self, options: FileOptions) -> Self {
-        self.hash = options.hash.then(|| Box::new(OutputHash::new()));
+        self.hash = options.hash.then(|| Box::new(Xxh3::new()));
         self
     }
 
-    /// Standard output. Text buffered by `std::io::stdout` is written first.
+    /// Creates a sink for standard output. Text buffered by `std::io::stdout` is written first.
     ///
     /// # Errors
     /// If there is no standard output, or that first write fails.
@@ -174,21 +173,21 @@ impl<'a> Sink<'a> {
         Ok(Self::new("standard output".to_owned(), SinkKind::File(file)))
     }
 
-    /// Memory; [`Sink::finish`] returns the bytes. Running out of memory is an error.
+    /// Creates a sink in memory; [`Sink::finish`] returns the bytes. Running out of memory is an error.
     pub fn memory() -> Self {
         Self::new("memory".to_owned(), SinkKind::Memory(Vec::new()))
     }
 
-    /// A writer, called with the blocks as they come, and flushed at the end. `name` precedes error messages.
+    /// Creates a sink for a writer, which is called for each block, and flushed at the end. `name` precedes error
+    /// messages.
     ///
-    /// Short writes and `Interrupted` are fine; a writer that takes nothing, or claims more than it was given, is an
-    /// error.
+    /// Short writes and `Interrupted` are fine; a writer that accepts nothing, or more than it was given, is an error.
     pub fn writer(writer: Box<dyn Write + Send + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), SinkKind::Writer(writer))
     }
 
-    /// Callbacks of a host, called with blocks of at least 64 KiB except for the last one: see [`HostWrite`]. Their
-    /// failures are a [`HostFault`](crate::HostFault).
+    /// Creates a sink for callbacks of a host, called with blocks of at least 64 KiB except for the last one: see
+    /// [`HostWrite`]. Their failures are a [`HostFault`](crate::HostFault).
     pub fn host(host: Box<dyn HostWrite + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), SinkKind::Host(HostSink::new(host)))
     }
@@ -197,13 +196,13 @@ impl<'a> Sink<'a> {
         let is_host = matches!(kind, SinkKind::Writer(_) | SinkKind::Host(_));
         let counters = Arc::new(Counters::from_phase(if is_host { Phase::Host } else { Phase::Write }));
         let is_memory = matches!(kind, SinkKind::Memory(_));
-        // A pipe or a device lies on no disk.
+        // A pipe or a device is not on a disk.
         let is_file = matches!(&kind, SinkKind::File(file) if file.is_replacement());
         Trace::opened(&name, FileKind { is_output: true, is_file, is_memory }, &counters);
         Sink { name, kind, counters, failed: false, hash: None }
     }
 
-    /// The same sink at no more than the rate of `throttle`.
+    /// Limits the sink to the rate of `throttle`.
     ///
     /// Call it once, before anything is written; later calls have no effect.
     #[must_use]
@@ -212,12 +211,12 @@ impl<'a> Sink<'a> {
         self
     }
 
-    /// The name of this sink in messages: the path as given, "standard output", "memory" or the writer's name.
+    /// Returns the name of this sink in messages: the path as given, "standard output", "memory" or the writer's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes, calls and waiting time of this sink.
+    /// Returns bytes, calls and waiting time of this sink.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters
     }
@@ -227,14 +226,14 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// Errors of the system or the writer; afterwards the sink can only be dropped.
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.check_sound()?;
+        self.check_usable()?;
         let result = match &mut self.kind {
             SinkKind::Host(host) => host.write(bytes, &self.counters),
             _ => self.write_parts(bytes),
         };
         self.failed = result.is_err();
         if let Some(hash) = &mut self.hash {
-            hash.write(bytes);
+            hash.update(bytes);
         }
         result
     }
@@ -252,14 +251,14 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    fn check_sound(&self) -> io::Result<()> {
+    fn check_usable(&self) -> io::Result<()> {
         if self.failed {
             return Err(io::Error::other("an earlier write failed"));
         }
         Ok(())
     }
 
-    /// Makes the output final: every write is checked, the file closed and put into its place.
+    /// Makes the output final: checks every write, closes the file and puts it in place.
     ///
     /// # Errors
     /// If anything failed, including an earlier write. A file then has its old content and the temporary file is gone,
@@ -269,13 +268,13 @@ impl<'a> Sink<'a> {
         self.complete()?.put_in_place()
     }
 
-    /// Like [`Sink::finish`], except that a file is not renamed yet: for several files that should appear together.
-    /// Everything that may fail early has been done.
+    /// Like [`Sink::finish`], but does not rename a file yet, for several files that should appear together. Everything
+    /// that can fail early has then been done.
     ///
     /// # Errors
     /// As for [`Sink::finish`].
     pub fn complete(self) -> io::Result<Complete> {
-        self.check_sound()?;
+        self.check_usable()?;
         let kind = match self.kind {
             SinkKind::File(file) => CompleteKind::File(file.complete(&self.counters)?),
             SinkKind::Memory(data) => CompleteKind::Memory(data),
@@ -292,13 +291,13 @@ impl<'a> Sink<'a> {
                 CompleteKind::Upload(upload)
             }
         };
-        let hash = self.hash.map(|hash| hash.finish_128());
+        let hash = self.hash.map(|hash| hash.digest());
         Ok(Complete { kind, counters: self.counters, hash })
     }
 }
 
-/// For writers of text that pass large blocks, as [`Sink::write_all`] expects. Flushing does nothing, since nothing is
-/// held back.
+/// For text writers that pass large blocks, as [`Sink::write_all`] expects. Flushing does nothing, because nothing is
+/// buffered.
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Sink::write_all(self, bytes).map(|()| bytes.len())
@@ -309,8 +308,8 @@ impl Write for Sink<'_> {
     }
 }
 
-/// An output that is complete and, if it is a file, not in its place yet. Dropping it abandons the file, which keeps
-/// its old content.
+/// An output that is complete and, if it is a file, not in place yet. Dropping it abandons the file, which keeps its
+/// old content.
 ///
 /// ```
 /// use polyhaul_bytes::Sink;
@@ -320,7 +319,7 @@ impl Write for Sink<'_> {
 /// sinks[0].write_all(b"Import \"part.pbrt\"\n")?;
 /// let complete = sinks.into_iter().map(Sink::complete).collect::<Result<Vec<_>, _>>()?;
 /// let sizes: Vec<u64> =
-///     complete.into_iter().map(|it| Ok(it.put_in_place()?.counters.bytes)).collect::<std::io::Result<_>>()?;
+///     complete.into_iter().map(|output| Ok(output.put_in_place()?.counters.bytes)).collect::<std::io::Result<_>>()?;
 /// assert_eq!(sizes, [19, 0]);
 /// # Ok(())
 /// # }
@@ -350,26 +349,26 @@ impl Complete {
         Ok(finished)
     }
 
-    /// Puts outputs that belong together in place, one after the other; the last one is the one that refers to the
-    /// others.
+    /// Puts outputs that belong together in place, in order; the last one refers to the others.
     ///
-    /// It is put in place after all others, so it is never new while one of them is old. If a rename fails, new files
-    /// are removed; a file that was already replaced stays new. Durable files survive a power failure in this order,
-    /// too.
+    /// The last one is put in place after all others, so it is never new while one of them is old. If a rename fails,
+    /// new files are removed; a file that was already replaced stays new. Durable files survive a power failure in this
+    /// order too.
     ///
     /// # Errors
     /// As for [`Sink::finish`], with the number of the output that failed.
-    pub fn put_all_in_place(all: Vec<Complete>) -> Result<Vec<Finished>, (usize, io::Error)> {
-        let last = all.len().saturating_sub(1);
-        let (mut placed, mut finished) = (Vec::new(), Vec::new());
-        let room = placed.try_reserve_exact(all.len()).and_then(|()| finished.try_reserve_exact(all.len()));
-        room.map_err(|_| (0, io::ErrorKind::OutOfMemory.into()))?;
-        for (number, complete) in all.into_iter().enumerate() {
-            let before = if number == last && number > 0 { complete.sync_folder() } else { Ok(()) };
-            match before.and_then(|()| complete.rename()) {
-                Ok((file, done)) => {
+    pub fn put_all_in_place(outputs: Vec<Complete>) -> Result<Vec<Finished>, (usize, io::Error)> {
+        let last = outputs.len().saturating_sub(1);
+        let mut placed = Vec::new();
+        let mut finished = Vec::new();
+        let reserved = placed.try_reserve_exact(outputs.len()).and_then(|()| finished.try_reserve_exact(outputs.len()));
+        reserved.map_err(|_| (0, io::ErrorKind::OutOfMemory.into()))?;
+        for (number, complete) in outputs.into_iter().enumerate() {
+            let synced = if number == last && number > 0 { complete.sync_folder() } else { Ok(()) };
+            match synced.and_then(|()| complete.rename()) {
+                Ok((file, result)) => {
                     placed.extend(file);
-                    finished.push(done);
+                    finished.push(result);
                 }
                 Err(error) => {
                     placed.into_iter().for_each(PlacedFile::take_back);
@@ -377,7 +376,7 @@ impl Complete {
                 }
             }
         }
-        // All are in place: from here on none is removed.
+        // All are in place: none is removed from here on.
         placed.last().map_or(Ok(()), PlacedFile::sync).map_err(|error| (last, error))?;
         Ok(finished)
     }

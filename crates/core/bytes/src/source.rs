@@ -1,25 +1,25 @@
-//! Where bytes come from: a file, standard input, memory, or a host's reader or callbacks.
+//! Inputs: a file, standard input, memory, or a host's reader or callbacks.
 //!
 //! A regular file is *positioned*: any thread reads any range; so is an object of a store. Everything else is a
 //! *stream*, read in order under a lock (`source/stream.rs`). A source never returns fewer bytes than requested except
-//! at the end, never asks a stream for less than 64 KiB, and keeps no more than two blocks that were peeked at. For
+//! at the end, never requests less than 64 KiB from a stream, and keeps at most two blocks that were peeked at. For
 //! small sequential reads see `buffer`.
 
 mod prefetch;
 mod stream;
 
 use crate::BLOCK_BYTES;
-use crate::compress::{Ahead, Codec, DecodeAhead, Members};
+use crate::compress::{Codec, DecodeAhead, GzipAhead, Members};
 use crate::error::retry;
-use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
+use crate::host::{self, HostRead, HostReader, HostStream, HostView, SharedHost};
 use crate::memory::grow;
 use crate::place;
 use crate::remote::{self, Remote, RemoteObject};
-use crate::stop::{Stop, StoppableReader};
-use crate::throttle::{Fetched, Throttle};
+use crate::stop::{StopFlag, StoppableReader};
+use crate::throttle::{FetchedPages, Throttle};
 use polyhaul_trace::Counters;
 use polyhaul_trace::{FileKind, Phase, Trace};
-use prefetch::Progress;
+use prefetch::ReadProgress;
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
-use stream::Stream;
+use stream::PeekableStream;
 
 pub use prefetch::Prefetch;
 
@@ -49,10 +49,10 @@ pub use prefetch::Prefetch;
 /// ```
 #[derive(Clone)]
 pub struct Source<'a> {
-    shared: Arc<Shared<'a>>,
+    shared: Arc<SharedSource<'a>>,
 }
 
-struct Shared<'a> {
+struct SharedSource<'a> {
     name: String,
     kind: SourceKind<'a>,
     /// The offset at which `read_next` of a positioned source continues, in bytes.
@@ -61,12 +61,12 @@ struct Shared<'a> {
     /// The compressed source, if the bytes are decompressed on the way.
     compressed: Option<(Codec, Source<'a>)>,
     /// Decodes parts of a stream before they are read.
-    ahead: Option<Ahead<'a>>,
-    /// The size of a stream as its host claims, in bytes.
+    ahead: Option<GzipAhead<'a>>,
+    /// The size of a stream in bytes, as declared by its host.
     claimed: Option<u64>,
-    /// Whose callbacks a stream reads from.
+    /// The host that a stream reads from.
     host: Option<SharedHost<'a>>,
-    /// The peeked bytes of a file or of members: the beginning, and the last other place.
+    /// The peeked bytes of a file or of members: at the start, and at the last other offset.
     peeked: Mutex<[Peeked; 2]>,
 }
 
@@ -77,11 +77,11 @@ struct Peeked {
     bytes: Arc<Vec<u8>>,
 }
 
-/// Copies peeked bytes from `offset` on; returns how many.
+/// Copies peeked bytes at `offset`; returns the number of bytes.
 fn copy_peeked(peeked: &[Peeked; 2], offset: u64, out: &mut [u8]) -> usize {
     let mut filled = 0;
-    for Peeked { offset: begin, bytes } in peeked {
-        let at = (offset + filled as u64).checked_sub(*begin);
+    for Peeked { offset: start, bytes } in peeked {
+        let at = (offset + filled as u64).checked_sub(*start);
         filled += at.map_or(0, |at| copy_from(bytes, at, &mut out[filled..]));
     }
     filled
@@ -90,22 +90,31 @@ fn copy_peeked(peeked: &[Peeked; 2], offset: u64, out: &mut [u8]) -> usize {
 enum SourceKind<'a> {
     File(RegularFile),
     Remote(RemoteObject),
-    Stream(Mutex<Stream<'a>>),
-    Host(View<'a>),
+    Stream(Mutex<PeekableStream<'a>>),
+    Host(HostView<'a>),
     Part(Source<'a>, Range<u64>),
     Memory(Box<dyn AsRef<[u8]> + Send + Sync + 'a>),
     Members(Box<Members<'a>>),
 }
 
-impl<'a> Shared<'a> {
-    /// `phase` is the phase of a thread in its calls; `Other` if they are those of another source.
+impl<'a> SharedSource<'a> {
+    /// `phase` is the phase of a thread in its calls; `Other` if another source makes them.
     fn new(name: String, kind: SourceKind<'a>, phase: Phase) -> Self {
         let counters = Arc::new(Counters::from_phase(phase));
         let is_memory = matches!(kind, SourceKind::Memory(_));
         let is_file = matches!(kind, SourceKind::File(_));
         Trace::opened(&name, FileKind { is_output: false, is_file, is_memory }, &counters);
-        let (next, peeked) = (Mutex::new(0), Mutex::default());
-        Shared { name, kind, next, counters, compressed: None, ahead: None, claimed: None, host: None, peeked }
+        SharedSource {
+            name,
+            kind,
+            next: Mutex::new(0),
+            counters,
+            compressed: None,
+            ahead: None,
+            claimed: None,
+            host: None,
+            peeked: Mutex::default(),
+        }
     }
 }
 
@@ -113,13 +122,13 @@ impl<'a> Source<'a> {
     /// Opens a path or a URL given by the user: a regular file is positioned; a FIFO or device is a stream. Opening or
     /// reading a FIFO waits for its writer.
     ///
-    /// `/dev/stdin` and `/dev/fd/N` continue at the position of that descriptor. Files of length 0 are streams, since
-    /// the files of `/proc` report 0 whatever they hold.
+    /// `/dev/stdin` and `/dev/fd/N` continue at the position of that descriptor. Files of length 0 are streams,
+    /// because files in `/proc` always report 0.
     ///
     /// # Errors
     /// Errors of the system; `IsADirectory` for a folder.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::open_with(path.as_ref(), Stop::default())
+        Self::open_with(path.as_ref(), StopFlag::default())
     }
 
     /// Like [`Source::open`], until `stop` is set: then calls that wait for the writer of a pipe or a FIFO fail within
@@ -129,10 +138,10 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As for [`Source::open`].
     pub fn open_until(path: impl AsRef<Path>, stop: Arc<AtomicBool>) -> io::Result<Self> {
-        Self::open_with(path.as_ref(), Stop(Some(stop)))
+        Self::open_with(path.as_ref(), StopFlag(Some(stop)))
     }
 
-    fn open_with(path: &Path, stop: Stop) -> io::Result<Self> {
+    fn open_with(path: &Path, stop: StopFlag) -> io::Result<Self> {
         if place::is_url(path) {
             return Self::open_url(path, &stop);
         }
@@ -154,16 +163,16 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Opens a file that another file refers to: regular files only (symlinks are followed), and it never waits.
+    /// Opens a file that another file refers to: regular files only (following symlinks), and without ever waiting.
     ///
     /// # Errors
     /// Errors of the system; `IsADirectory` for a folder; `InvalidInput` for a FIFO, a device or a socket.
     pub fn open_regular(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         if place::is_url(path) {
-            return Self::open_url(path, &Stop::default());
+            return Self::open_url(path, &StopFlag::default());
         }
-        // Checked before opening, since opening a device may already have an effect.
+        // Checked before opening, because opening a device may already have an effect.
         refuse_irregular(&fs::metadata(path)?)?;
         let file = open_without_waiting(path)?;
         let metadata = file.metadata()?;
@@ -172,25 +181,27 @@ impl<'a> Source<'a> {
         Ok(Self::new(display(path), SourceKind::File(regular), Phase::Read))
     }
 
-    /// Opens an object of a store: positioned, unless its server knows no ranges.
-    fn open_url(url: &Path, stop: &Stop) -> io::Result<Self> {
+    /// Opens an object of a store: positioned, unless its server does not support ranges.
+    fn open_url(url: &Path, stop: &StopFlag) -> io::Result<Self> {
         let name = place::shown(url);
         if place::is_folder(url) {
             return Err(directory_error());
         }
         Ok(match remote::open(&place::url_text(url)?, stop)? {
             Remote::Object(object) => Self::new(name, SourceKind::Remote(object), Phase::Read),
-            Remote::Stream(stream) => Self::new(name, SourceKind::Stream(Mutex::new(Stream::new(stream))), Phase::Read),
+            Remote::Stream(stream) => {
+                Self::new(name, SourceKind::Stream(Mutex::new(PeekableStream::new(stream))), Phase::Read)
+            }
         })
     }
 
-    /// Standard input from its current position; positioned if it is a regular file. Bytes buffered by `std::io::stdin`
-    /// are not seen.
+    /// Opens standard input at its current position; positioned if it is a regular file. Bytes buffered by
+    /// `std::io::stdin` are not seen.
     ///
     /// # Errors
     /// If there is no standard input.
     pub fn stdin() -> io::Result<Self> {
-        Self::stdin_with(Stop::default())
+        Self::stdin_with(StopFlag::default())
     }
 
     /// Like [`Source::stdin`], until `stop` is set: see [`Source::open_until`].
@@ -198,14 +209,15 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As for [`Source::stdin`].
     pub fn stdin_until(stop: Arc<AtomicBool>) -> io::Result<Self> {
-        Self::stdin_with(Stop(Some(stop)))
+        Self::stdin_with(StopFlag(Some(stop)))
     }
 
-    fn stdin_with(stop: Stop) -> io::Result<Self> {
+    fn stdin_with(stop: StopFlag) -> io::Result<Self> {
         Self::from_file(stdin_file()?, None, "standard input".to_owned(), stop)
     }
 
-    /// Bytes in memory, not copied: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or anything else that can be seen as bytes.
+    /// Creates a source of bytes in memory, without a copy: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or anything else that can
+    /// be seen as bytes.
     pub fn memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a) -> Self {
         Self::new("memory".to_owned(), SourceKind::Memory(Box::new(bytes)), Phase::Read)
     }
@@ -215,89 +227,99 @@ impl<'a> Source<'a> {
         Self::new(name.into(), SourceKind::Memory(Box::new(bytes)), Phase::Read)
     }
 
-    /// A stream that is read from `reader`, in calls of at least 64 KiB.
+    /// Creates a stream that is read from `reader`, in calls of at least 64 KiB.
     ///
     /// `name` precedes error messages. Short reads and `Interrupted` are fine; 0 is the end. The reader is not called
-    /// again after the end or an error, and the error stays. A reader that claims more than it was asked for is an
+    /// again after the end or an error, and the error is repeated. A reader that returns more than requested is an
     /// error.
     pub fn reader(reader: Box<dyn Read + Send + 'a>, name: impl Into<String>) -> Self {
-        Self::new(name.into(), SourceKind::Stream(Mutex::new(Stream::new(reader))), Phase::Host)
+        Self::new(name.into(), SourceKind::Stream(Mutex::new(PeekableStream::new(reader))), Phase::Host)
     }
 
-    /// A stream read from a host, in calls of at least 64 KiB: see [`HostRead`]. Its failures are a
+    /// Creates a stream that is read from a host, in calls of at least 64 KiB: see [`HostRead`]. Its failures are a
     /// [`HostFault`](crate::HostFault).
     ///
-    /// A host that can seek and knows its size is read at any offset if [`Source::positioned`] asks for that.
+    /// A host that can seek and knows its size can be read at any offset through [`Source::positioned`].
     pub fn host(host: Box<dyn HostRead + 'a>, name: impl Into<String>) -> Self {
-        let host = Arc::new(Mutex::new(Host::new(host)));
+        let host = Arc::new(Mutex::new(HostReader::new(host)));
         let claimed = host::lock(&host).size();
-        let kind = SourceKind::Stream(Mutex::new(Stream::new(Box::new(InOrder(host.clone())))));
-        let shared = Shared { claimed, host: Some(host), ..Shared::new(name.into(), kind, Phase::Host) };
+        let kind = SourceKind::Stream(Mutex::new(PeekableStream::new(Box::new(HostStream(host.clone())))));
+        let shared = SharedSource { claimed, host: Some(host), ..SharedSource::new(name.into(), kind, Phase::Host) };
         Source { shared: Arc::new(shared) }
     }
 
     fn new(name: String, kind: SourceKind<'a>, phase: Phase) -> Self {
-        Source { shared: Arc::new(Shared::new(name, kind, phase)) }
+        Source { shared: Arc::new(SharedSource::new(name, kind, phase)) }
     }
 
     fn with_compressed(name: String, kind: SourceKind<'a>, compressed: Option<(Codec, Source<'a>)>) -> Self {
-        Source { shared: Arc::new(Shared { compressed, ..Shared::new(name, kind, Phase::Decompress) }) }
+        Source { shared: Arc::new(SharedSource { compressed, ..SharedSource::new(name, kind, Phase::Decompress) }) }
     }
 
-    /// The same bytes from their beginning, readable at any offset; `None` for a stream whose host cannot seek or does
-    /// not know its size, and for any other stream. If it returns a source, do not read the stream itself any more.
+    /// Returns a source of the same bytes from their start, readable at any offset; `None` for a stream whose host
+    /// cannot seek or has no size, and for any other stream. If it returns a source, do not read the stream any more.
     ///
     /// # Errors
     /// Errors of the host.
     pub fn positioned(&self) -> io::Result<Option<Source<'a>>> {
         let SourceKind::Stream(stream) = &self.shared.kind else { return Ok(Some(self.clone())) };
         let Some(host) = &self.shared.host else { return Ok(None) };
-        let Some(size) = View::size_of(host)? else { return Ok(None) };
-        let view = View::new(host.clone(), size, lock(stream)?.give_up())?;
+        let Some(size) = HostView::size_of(host)? else { return Ok(None) };
+        let view = HostView::new(host.clone(), size, lock(stream)?.give_up())?;
         let counters = self.shared.counters.clone();
-        let shared = Shared { counters, ..Shared::new(self.name().to_owned(), SourceKind::Host(view), Phase::Other) };
+        let shared = SharedSource {
+            counters,
+            ..SharedSource::new(self.name().to_owned(), SourceKind::Host(view), Phase::Other)
+        };
         Ok(Some(Source { shared: Arc::new(shared) }))
     }
 
-    /// The plain bytes of `compressed`, read in order; of some of them parts are decoded `ahead`.
+    /// Creates a source of the plain bytes of `packed`, read in order; `ahead` decodes parts of them in advance.
     pub(crate) fn decoded(
         codec: Codec,
         packed: Source<'a>,
         plain: Box<dyn Read + Send + 'a>,
-        ahead: Option<Ahead<'a>>,
+        ahead: Option<GzipAhead<'a>>,
     ) -> Self {
-        let kind = SourceKind::Stream(Mutex::new(Stream::new(plain)));
-        let (name, compressed) = (packed.name().to_owned(), Some((codec, packed)));
-        Source { shared: Arc::new(Shared { compressed, ahead, ..Shared::new(name, kind, Phase::Decompress) }) }
+        let kind = SourceKind::Stream(Mutex::new(PeekableStream::new(plain)));
+        let name = packed.name().to_owned();
+        let compressed = Some((codec, packed));
+        Source {
+            shared: Arc::new(SharedSource { compressed, ahead, ..SharedSource::new(name, kind, Phase::Decompress) }),
+        }
     }
 
-    /// The plain bytes of a member of an archive, read in order; `plain_bytes` is their number according to the
-    /// archive, and `packed` is the part of the archive that holds them.
+    /// Creates a source of the plain bytes of a member of an archive, read in order. `plain_bytes` is their number
+    /// according to the archive, and `packed` the part of the archive that holds them.
     pub(crate) fn member(name: String, packed: Source<'a>, plain: Box<dyn Read + Send + 'a>, plain_bytes: u64) -> Self {
-        let kind = SourceKind::Stream(Mutex::new(Stream::new(plain)));
-        let (compressed, claimed) = (Some((Codec::Zip, packed)), Some(plain_bytes));
-        Source { shared: Arc::new(Shared { compressed, claimed, ..Shared::new(name, kind, Phase::Decompress) }) }
+        let kind = SourceKind::Stream(Mutex::new(PeekableStream::new(plain)));
+        let shared = SharedSource {
+            compressed: Some((Codec::Zip, packed)),
+            claimed: Some(plain_bytes),
+            ..SharedSource::new(name, kind, Phase::Decompress)
+        };
+        Source { shared: Arc::new(shared) }
     }
 
-    /// A range of a positioned source, which must lie in it.
+    /// Creates a source of a range of a positioned source, which must contain it.
     pub fn part(name: String, whole: Source<'a>, range: Range<u64>) -> Self {
         Self::new(name, SourceKind::Part(whole, range), Phase::Other)
     }
 
-    /// The plain bytes of `compressed`, read from any place.
+    /// Creates a source of the plain bytes of `compressed`, readable at any offset.
     pub(crate) fn members(codec: Codec, compressed: Source<'a>, members: Members<'a>) -> Self {
         let kind = SourceKind::Members(Box::new(members));
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
     }
 
-    /// A pipe or a device, read in order.
-    fn pipe(file: File, name: String, stop: Stop) -> Self {
+    /// Creates a source of a pipe or a device, read in order.
+    fn pipe(file: File, name: String, stop: StopFlag) -> Self {
         let reader = StoppableReader { file, stop };
-        Self::new(name, SourceKind::Stream(Mutex::new(Stream::new(Box::new(reader)))), Phase::Read)
+        Self::new(name, SourceKind::Stream(Mutex::new(PeekableStream::new(Box::new(reader)))), Phase::Read)
     }
 
-    /// A file that begins at offset `base`; without one, where it stands.
-    fn from_file(mut file: File, base: Option<u64>, name: String, stop: Stop) -> io::Result<Self> {
+    /// Creates a source of a file that starts at offset `base`, or at its current position if that is `None`.
+    fn from_file(mut file: File, base: Option<u64>, name: String, stop: StopFlag) -> io::Result<Self> {
         let metadata = match file.metadata() {
             Ok(metadata) => metadata,
             // Windows has no metadata for pipes and consoles.
@@ -315,22 +337,22 @@ impl<'a> Source<'a> {
         Ok(Self::new(name, SourceKind::File(regular), Phase::Read))
     }
 
-    /// The same source at no more than the rate of `throttle`, across all its handles. For a source that decompresses,
-    /// or is a part of another, the bytes under it are counted.
+    /// Limits the source to the rate of `throttle`, across all its handles. For a source that decompresses, or is a
+    /// part of another one, the underlying bytes count.
     ///
     /// Call it once, before anything is read; later calls have no effect.
     #[must_use]
     pub fn throttled(self, throttle: &Throttle) -> Self {
         let outside = &self.outside().shared;
         let fetched = match &outside.kind {
-            SourceKind::File(file) => Fetched::none_of(file.len),
+            SourceKind::File(file) => FetchedPages::none_of(file.len),
             _ => None,
         };
         outside.counters.set_delay(throttle.of_calls(fetched));
         self
     }
 
-    /// The source at the border of the process that this one reads from.
+    /// Returns the underlying source at the boundary of the process.
     fn outside(&self) -> &Source<'a> {
         match (&self.shared.compressed, &self.shared.kind) {
             (Some((_, compressed)), _) => compressed.outside(),
@@ -339,12 +361,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The name of this source in messages: the path, "standard input", "memory" or the reader's name.
+    /// Returns the name of this source in messages: the path, "standard input", "memory" or the reader's name.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// Size in bytes, if known: of a file when it was opened, of memory; `None` for streams.
+    /// Returns the size in bytes, if known: of a file when it was opened, or of memory; `None` for streams.
     #[allow(clippy::len_without_is_empty, reason = "a stream cannot say whether it is empty")]
     pub fn len(&self) -> Option<u64> {
         match &self.shared.kind {
@@ -358,14 +380,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Size in bytes, if anyone claims one: [`Source::len`], or the claim of a stream's host. Good for progress, not
-    /// for allocating memory.
+    /// Returns the size in bytes, if known or declared: [`Source::len`], or the size declared by a stream's host. Good
+    /// for progress, not for allocating memory.
     pub fn claimed_len(&self) -> Option<u64> {
         self.len().or(self.shared.claimed)
     }
 
-    /// The range of piece `number` in bytes, if this source has pieces: parts that cover it and are best read as a
-    /// whole, such as the members of compressed data, where any read of a piece decodes it from its beginning.
+    /// Returns the range of piece `number` in bytes, if this source has pieces: parts that cover it and are best read
+    /// as a whole, such as the members of compressed data, where any read of a piece decodes it from its start.
     pub fn piece(&self, number: u64) -> Option<Range<u64>> {
         match &self.shared.kind {
             SourceKind::Members(members) => members.piece(number),
@@ -373,8 +395,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Decodes a [piece](Source::piece) to its end if only some of it was read, and if `is_whole` also if none was,
-    /// since damage only shows there. Call it after reading everything that is wanted.
+    /// Decodes a [piece](Source::piece) to its end if only some of it was read or, with `is_whole`, if none was,
+    /// because only the end reveals damage. Call it after the last read.
     ///
     /// # Errors
     /// Like [`read_at`](Source::read_at).
@@ -387,7 +409,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The size of the largest piece in bytes, if this source has [pieces](Source::piece).
+    /// Returns the size of the largest piece in bytes, if this source has [pieces](Source::piece).
     pub fn piece_bytes(&self) -> Option<usize> {
         match &self.shared.kind {
             SourceKind::Members(members) => Some(members.piece_bytes()),
@@ -395,12 +417,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether [`Source::read_at`] works, from any number of threads at the same time.
+    /// Returns whether [`Source::read_at`] works, from any number of threads at the same time.
     pub fn is_positioned(&self) -> bool {
         !matches!(self.shared.kind, SourceKind::Stream(_))
     }
 
-    /// All bytes, if they are in memory already and not [throttled](Source::throttled).
+    /// Returns all bytes, if they are in memory already and not [throttled](Source::throttled).
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.shared.kind {
             SourceKind::Memory(memory) if !self.shared.counters.is_throttled() => Some((**memory).as_ref()),
@@ -408,8 +430,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads at `offset` (bytes from the beginning) until `out` is full or the end is met. Fewer bytes than asked for,
-    /// 0 included, mean the end.
+    /// Reads at `offset` (bytes from the beginning) until `out` is full or the source ends. Fewer bytes than
+    /// requested, including 0, mean the end.
     ///
     /// # Errors
     /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; errors of
@@ -426,9 +448,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Like [`Source::read_at`], but keeps what it read, a block or more, until another place is peeked at (the
-    /// beginning is kept for good), so that reading it later takes it from memory and no byte is read twice. Bytes
-    /// peeked at in memory are not counted.
+    /// Like [`Source::read_at`], but keeps the bytes, a block or more, until another offset is peeked at (bytes at the
+    /// start are kept permanently), so that a later read takes them from memory and no byte is read twice. Bytes peeked
+    /// at in memory are not counted.
     ///
     /// # Errors
     /// Like [`Source::read_at`].
@@ -439,17 +461,17 @@ impl<'a> Source<'a> {
             _ => return self.read_at(offset, out),
         }
         let left = self.len().unwrap_or(0).saturating_sub(offset);
-        let fits = |wanted: usize| usize::try_from(left).map_or(wanted, |left| left.min(wanted));
+        let up_to_end = |count: usize| usize::try_from(left).map_or(count, |left| left.min(count));
         let mut peeked = lock(&self.shared.peeked)?;
         let count = copy_peeked(&peeked, offset, out);
-        if count == fits(out.len()) {
+        if count == up_to_end(out.len()) {
             return Ok(count);
         }
         let mut bytes = Vec::new();
-        grow(&mut bytes, fits(out.len().max(BLOCK_BYTES)))?;
-        let known = copy_peeked(&peeked, offset, &mut bytes);
-        let have = known + self.fetch(offset + known as u64, &mut bytes[known..])?;
-        bytes.truncate(have);
+        grow(&mut bytes, up_to_end(out.len().max(BLOCK_BYTES)))?;
+        let peeked_count = copy_peeked(&peeked, offset, &mut bytes);
+        let fetched_count = self.fetch(offset + peeked_count as u64, &mut bytes[peeked_count..])?;
+        bytes.truncate(peeked_count + fetched_count);
         let count = copy_from(&bytes, 0, out);
         peeked[usize::from(offset > 0)] = Peeked { offset, bytes: Arc::new(bytes) };
         Ok(count)
@@ -495,8 +517,8 @@ impl<'a> Source<'a> {
         Ok(count)
     }
 
-    /// Like [`Source::read_next`], but a stream returns what one call of its reader yields, at least one byte unless it
-    /// ended, so that bytes before an error are not lost.
+    /// Like [`Source::read_next`], but a stream returns the bytes of one call of its reader, at least one byte unless
+    /// it ended, so that bytes before an error are not lost.
     ///
     /// # Errors
     /// Like [`Source::read_next`].
@@ -507,7 +529,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The bytes of one call: for a stream what it has, at least one byte unless it ended; otherwise `read_at`.
+    /// Reads with one call: from a stream, at least one byte unless it ended; otherwise like `read_at`.
     pub(crate) fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::Stream(_) => self.read_part(out),
@@ -515,12 +537,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What idle threads can do for this stream before it is read, if its parts can be decoded ahead.
+    /// Returns work for idle threads before this stream is read, if its parts can be decoded ahead.
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.shared.ahead.as_ref().map(|ahead| ahead as _)
     }
 
-    /// What has the system fetch the file under this source ahead of its readers, if it is a large one.
+    /// Returns a [`Prefetch`] that makes the system fetch the underlying file ahead of its readers, if it is large.
     pub fn prefetch(&self) -> Option<Prefetch<'_>> {
         let outside = &self.outside().shared;
         match &outside.kind {
@@ -529,7 +551,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether any thread can read any place, without a host or a network in between.
+    /// Returns whether any thread can read at any offset, without a host or a network in between.
     pub(crate) fn is_local(&self) -> bool {
         match &self.shared.kind {
             SourceKind::File(_) | SourceKind::Memory(_) => true,
@@ -563,23 +585,23 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The compression, if [`decompressed`](crate::decompressed) made this source from another one.
+    /// Returns the compression, if [`decompressed`](crate::decompressed) created this source from another one.
     pub fn codec(&self) -> Option<Codec> {
         self.shared.compressed.as_ref().map(|(codec, _)| *codec)
     }
 
-    /// The compressed bytes under this source, if it decompresses: only for their [`len`](Source::len). Do not read
-    /// from it.
+    /// Returns the underlying compressed source, if this one decompresses: only for its [`len`](Source::len). Do not
+    /// read from it.
     pub fn compressed(&self) -> Option<&Source<'a>> {
         self.shared.compressed.as_ref().map(|(_, source)| source)
     }
 
-    /// Bytes, calls and waiting time of the compressed bytes under this source, if it decompresses.
+    /// Returns bytes, calls and waiting time of the underlying compressed bytes, if this source decompresses.
     pub fn compressed_counters(&self) -> Option<&Arc<Counters>> {
         self.compressed().map(Source::counters)
     }
 
-    /// Bytes, calls and waiting time of this source, shared by all its handles.
+    /// Returns bytes, calls and waiting time of this source, shared by all its handles.
     ///
     /// For a source that decompresses: the plain bytes, and the time spent decompressing.
     pub fn counters(&self) -> &Arc<Counters> {
@@ -596,21 +618,26 @@ impl fmt::Debug for Source<'_> {
 /// A regular file and its properties when it was opened.
 struct RegularFile {
     file: File,
-    /// The offset of our byte 0 in the file.
+    /// The offset of the first byte in the file.
     base: u64,
     /// Bytes from `base` to the end.
     len: u64,
     modified: Option<SystemTime>,
-    progress: Progress,
+    progress: ReadProgress,
 }
 
 impl RegularFile {
     fn new(file: File, base: u64, metadata: &Metadata) -> Self {
-        let (len, modified) = (metadata.len().saturating_sub(base), metadata.modified().ok());
-        RegularFile { file, base, len, modified, progress: Progress::default() }
+        RegularFile {
+            file,
+            base,
+            len: metadata.len().saturating_sub(base),
+            modified: metadata.modified().ok(),
+            progress: ReadProgress::default(),
+        }
     }
 
-    /// Never reads past the length at opening: so there is no call that only finds the end, and growth cannot leak in.
+    /// Never reads past the length at opening, so no call only finds the end, and growth of the file has no effect.
     fn read_at(&self, offset: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         let remaining = self.len.saturating_sub(offset);
         let count = usize::try_from(remaining).map_or(out.len(), |r| r.min(out.len()));
@@ -639,7 +666,8 @@ impl RegularFile {
 
     fn check_unchanged(&self) -> io::Result<()> {
         let now = self.file.metadata()?;
-        let (before, after) = (self.base + self.len, now.len());
+        let before = self.base + self.len;
+        let after = now.len();
         let change = if before != after {
             format!("its size went from {before} to {after} bytes")
         } else if self.modified != now.modified().ok() {
@@ -751,7 +779,7 @@ mod tests {
 
     /// If opening waited, the check before it would hide that: this FIFO never has a writer.
     #[test]
-    fn opening_never_waits_and_the_second_look_refuses() {
+    fn opening_never_waits_and_the_second_check_refuses() {
         let name = format!("polyhaul-bytes-fifo-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());

@@ -1,7 +1,7 @@
-//! Calls that wait for another process (a FIFO without a reader, a pipe without data), and the flag that ends them.
+//! Calls that wait for another process (a FIFO without a reader, a pipe without data), and the flag that stops them.
 //!
-//! A wait checks the flag every 50 ms, so a cancelled job ends within 100 ms whatever the other side does. It does not
-//! decide what is read or written: see `source` and `sink/file.rs`.
+//! A wait checks the flag every 50 ms, so a cancelled job ends within 100 ms whatever the other side does. `source` and
+//! `sink/file.rs` decide what is read and written.
 
 use std::fmt;
 use std::fs::File;
@@ -26,7 +26,7 @@ const STEP: Duration = Duration::from_millis(50);
 pub struct Stopped;
 
 impl Stopped {
-    /// Whether `error` comes from a call that was stopped.
+    /// Returns whether `error` comes from a call that was stopped.
     pub fn caused(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
     }
@@ -40,12 +40,12 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// The flag that ends calls that wait; without one they wait for as long as it takes.
+/// The flag that stops waiting calls; without one they wait indefinitely.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stop(pub(crate) Option<Arc<AtomicBool>>);
+pub(crate) struct StopFlag(pub(crate) Option<Arc<AtomicBool>>);
 
-impl Stop {
-    /// An error once a stop was asked for.
+impl StopFlag {
+    /// Returns an error once a stop was requested.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.0 {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(io::Error::other(Stopped)),
@@ -53,7 +53,7 @@ impl Stop {
         }
     }
 
-    /// Waits a moment, for want of a call that waits for the event itself.
+    /// Waits for one step, where no call can wait for the event itself.
     pub(crate) fn pause(&self) -> io::Result<()> {
         self.check()?;
         std::thread::sleep(STEP);
@@ -66,7 +66,7 @@ impl Stop {
         self.wait(file, libc::POLLIN)
     }
 
-    /// Windows has no call for that.
+    /// Windows cannot wait for that.
     #[cfg(not(unix))]
     fn wait_readable(&self, _: &File) -> io::Result<()> {
         self.check()
@@ -78,7 +78,7 @@ impl Stop {
         self.wait(file, libc::POLLOUT)
     }
 
-    /// Nothing is opened so that it would refuse to wait.
+    /// On other systems, files are not opened in non-blocking mode.
     #[cfg(not(unix))]
     pub(crate) fn wait_writable(&self, _: &File) -> io::Result<()> {
         self.pause()
@@ -98,7 +98,7 @@ impl Stop {
 /// A pipe or a device that is read until its end or a stop.
 pub(crate) struct StoppableReader {
     pub(crate) file: File,
-    pub(crate) stop: Stop,
+    pub(crate) stop: StopFlag,
 }
 
 impl Read for StoppableReader {
@@ -108,11 +108,11 @@ impl Read for StoppableReader {
                 self.stop.wait_readable(&self.file)?;
             }
             match self.file.read(out) {
-                // Whoever shares the pipe was faster.
+                // Another reader of the same pipe was faster.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.stop.0.is_some() => {
                     self.stop.check()?
                 }
-                done => return done,
+                result => return result,
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a program does when a signal ends it: a test binary of its own, since no sink can be opened afterwards.
+//! Cleanup by a program that a signal ends. A separate test binary, because no sink can be opened afterwards.
 
 mod common;
 

@@ -4,7 +4,7 @@
 //! tools/bench/python/cloud.py), because the caller's threads do all other work. A forked process does not inherit the
 //! thread, so it starts its own with its first request.
 
-use crate::Check;
+use crate::StopCheck;
 use crate::settings;
 use object_store::ObjectStore;
 use std::collections::HashMap;
@@ -19,10 +19,10 @@ use tokio::task::JoinHandle;
 /// How often a waiting caller checks whether to continue.
 pub(crate) const STEP: Duration = Duration::from_millis(50);
 
-static ENGINE: Mutex<Option<Arc<Engine>>> = Mutex::new(None);
+static ENGINE: Mutex<Option<Arc<CloudEngine>>> = Mutex::new(None);
 
 /// The background thread and its connections.
-pub(crate) struct Engine {
+pub(crate) struct CloudEngine {
     /// The ID of the process that started it.
     process: u32,
     handle: Handle,
@@ -33,7 +33,7 @@ pub(crate) struct Engine {
 }
 
 /// The engine of this process.
-pub(crate) fn engine() -> io::Result<Arc<Engine>> {
+pub(crate) fn engine() -> io::Result<Arc<CloudEngine>> {
     let mut engine = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if let Some(engine) = engine.as_ref().filter(|engine| engine.process == process) {
@@ -46,12 +46,12 @@ pub(crate) fn engine() -> io::Result<Arc<Engine>> {
     let client = settings::web_client().map_err(|error| io::Error::other(format!("cannot start HTTP: {error}")))?;
     let run = move || runtime.block_on(std::future::pending::<()>());
     std::thread::Builder::new().name("polyhaul-cloud".into()).spawn(run)?;
-    let new = Arc::new(Engine { process, handle, client, buckets: Mutex::default() });
+    let new = Arc::new(CloudEngine { process, handle, client, buckets: Mutex::default() });
     *engine = Some(new.clone());
     Ok(new)
 }
 
-impl Engine {
+impl CloudEngine {
     /// Starts a task and returns at once.
     pub(crate) fn start<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> Running<T> {
         let (send, answer) = sync_channel(1);
@@ -65,7 +65,7 @@ impl Engine {
     /// Runs a task to completion.
     pub(crate) fn run<T: Send + 'static>(
         &self,
-        check: &Check,
+        check: &StopCheck,
         task: impl Future<Output = T> + Send + 'static,
     ) -> io::Result<T> {
         self.start(task).wait(check)
@@ -80,7 +80,7 @@ pub(crate) struct Running<T> {
 
 impl<T> Running<T> {
     /// Waits for the result. If `check` fails, the task is aborted.
-    pub(crate) fn wait(self, check: &Check) -> io::Result<T> {
+    pub(crate) fn wait(self, check: &StopCheck) -> io::Result<T> {
         loop {
             match self.answer.recv_timeout(STEP) {
                 Ok(answer) => return Ok(answer),

@@ -6,35 +6,35 @@ use std::error::Error;
 use std::io;
 
 /// The maximum length of a reason, in bytes.
-const LONGEST_REASON_BYTES: usize = 200;
+const MAX_REASON_BYTES: usize = 200;
 
-/// Why a request failed.
+/// The reason for a failed request.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct RequestFailure {
     pub(crate) kind: io::ErrorKind,
     pub(crate) reason: String,
     /// Whether the same request may succeed if repeated.
     pub(crate) is_temporary: bool,
 }
 
-impl Failure {
+impl RequestFailure {
     /// A permanent failure.
-    pub(crate) fn new(kind: io::ErrorKind, reason: impl Into<String>) -> Failure {
-        Failure { kind, reason: reason.into(), is_temporary: false }
+    pub(crate) fn new(kind: io::ErrorKind, reason: impl Into<String>) -> RequestFailure {
+        RequestFailure { kind, reason: reason.into(), is_temporary: false }
     }
 
     /// The object has changed since the first request.
-    pub(crate) fn changed() -> Failure {
-        Failure::new(io::ErrorKind::InvalidData, "the object changed while it was being read")
+    pub(crate) fn changed() -> RequestFailure {
+        RequestFailure::new(io::ErrorKind::InvalidData, "the object changed while it was being read")
     }
 
     /// A body was cut short, or the connection broke.
-    pub(crate) fn body(error: &dyn Error) -> Failure {
-        Failure { kind: io::ErrorKind::UnexpectedEof, reason: reason(error), is_temporary: true }
+    pub(crate) fn body(error: &dyn Error) -> RequestFailure {
+        RequestFailure { kind: io::ErrorKind::UnexpectedEof, reason: reason(error), is_temporary: true }
     }
 
     /// A failed request to a bucket, which `object_store` has already retried.
-    pub(crate) fn of_store(error: &StoreError) -> Failure {
+    pub(crate) fn of_store(error: &StoreError) -> RequestFailure {
         let kind = match error {
             StoreError::NotFound { .. } => io::ErrorKind::NotFound,
             StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => io::ErrorKind::PermissionDenied,
@@ -43,29 +43,29 @@ impl Failure {
             StoreError::Precondition { .. } => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
-        let mut failure = Failure::new(kind, reason(error));
+        let mut failure = RequestFailure::new(kind, reason(error));
         if kind == io::ErrorKind::NotFound {
             failure.reason = "no such object (404)".into();
         }
         failure
     }
 
-    /// Like [`Failure::of_store`], for a request whose response has a body: `object_store` does not retry if the body
-    /// is cut short.
-    pub(crate) fn of_answer(error: &StoreError) -> Failure {
-        let failure = Failure::of_store(error);
-        Failure { is_temporary: failure.kind == io::ErrorKind::Other, ..failure }
+    /// Like [`RequestFailure::of_store`], for a request whose response has a body: `object_store` does not retry if the
+    /// body is cut short.
+    pub(crate) fn of_answer(error: &StoreError) -> RequestFailure {
+        let failure = RequestFailure::of_store(error);
+        RequestFailure { is_temporary: failure.kind == io::ErrorKind::Other, ..failure }
     }
 
     /// A failed request to a web server.
-    pub(crate) fn of_web(error: &reqwest::Error) -> Failure {
+    pub(crate) fn of_web(error: &reqwest::Error) -> RequestFailure {
         let is_temporary = error.is_timeout() || error.is_connect() || error.is_body() || error.is_request();
         let kind = if error.is_timeout() { io::ErrorKind::TimedOut } else { io::ErrorKind::Other };
-        Failure { kind, reason: reason(error), is_temporary }
+        RequestFailure { kind, reason: reason(error), is_temporary }
     }
 
     /// An unsuccessful status from a web server.
-    pub(crate) fn of_status(status: StatusCode) -> Failure {
+    pub(crate) fn of_status(status: StatusCode) -> RequestFailure {
         let kind = match status {
             StatusCode::NOT_FOUND | StatusCode::GONE => io::ErrorKind::NotFound,
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => io::ErrorKind::PermissionDenied,
@@ -73,7 +73,7 @@ impl Failure {
         };
         let is_temporary =
             status.is_server_error() || [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT].contains(&status);
-        Failure { kind, reason: format!("the server responded with {status}"), is_temporary }
+        RequestFailure { kind, reason: format!("the server responded with {status}"), is_temporary }
     }
 
     /// Converts to an error of `request`, such as `GET`. The caller adds the name of the object.
@@ -126,8 +126,8 @@ fn scrubbed(text: &str) -> String {
             None => clean.push_str(word),
         }
     }
-    if clean.len() > LONGEST_REASON_BYTES {
-        let end = (0..=LONGEST_REASON_BYTES).rfind(|&at| clean.is_char_boundary(at)).unwrap_or(0);
+    if clean.len() > MAX_REASON_BYTES {
+        let end = (0..=MAX_REASON_BYTES).rfind(|&at| clean.is_char_boundary(at)).unwrap_or(0);
         clean.truncate(end);
         clean.push_str("...");
     }
@@ -143,6 +143,6 @@ mod tests {
         let text = "error for\nurl (https://me:secret@host/a.obj?sig=secret&x=1) and (http://b/c@d#secret";
         let clean = scrubbed(text);
         assert_eq!(clean, "error for url (https://host/a.obj and (http://b/c@d");
-        assert!(scrubbed(&"\u{e9}".repeat(300)).len() <= LONGEST_REASON_BYTES + 3);
+        assert!(scrubbed(&"\u{e9}".repeat(300)).len() <= MAX_REASON_BYTES + 3);
     }
 }

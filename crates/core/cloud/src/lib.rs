@@ -1,12 +1,12 @@
 //! Objects in stores, by URL: `s3://bucket/key`, `gs://bucket/key`, `az://container/key`, `http(s)://host/path`.
 //!
-//! - [`open`]: an [`Object`] that several threads can read while the next ranges are fetched.
+//! - [`open`]: an [`CloudObject`] that several threads can read while the next ranges are fetched.
 //! - [`Upload`]: writes an object that becomes visible only when complete.
 //! - [`stat`], [`list`], [`remove`]: look up, list and remove objects.
 //!
 //! This crate never interprets the bytes and never shows a credential: messages name objects without user information
 //! and query. It is the only part of polyhaul with `async` code, which runs on one thread that starts with the first
-//! request and lives as long as the process (`engine.rs`). Callers block, and stay interruptible through [`Check`].
+//! request and lives as long as the process (`engine.rs`). Callers block, and stay interruptible through [`StopCheck`].
 //! `location.rs` parses URLs; `settings.rs` finds credentials.
 //!
 //! Requests are retried with exponential backoff if a server is overloaded, a connection breaks or a body is cut short.
@@ -24,12 +24,12 @@ mod stream;
 mod upload;
 mod window;
 
-pub use listing::{Listed, list, remove};
-pub use object::{Object, Opened, Stat, open, stat};
+pub use listing::{ListedEntry, list, remove};
+pub use object::{CloudObject, OpenedObject, Stat, open, stat};
 pub use upload::Upload;
 
 use std::io;
 use std::sync::Arc;
 
 /// Called several times a second while waiting for a request; an error ends the wait.
-pub type Check = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
+pub type StopCheck = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;

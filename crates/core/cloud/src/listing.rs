@@ -1,9 +1,9 @@
 //! The objects below a URL: listing and removing them.
 
-use crate::Check;
-use crate::failure::Failure;
+use crate::StopCheck;
+use crate::failure::RequestFailure;
 use crate::object::{Stat, connect};
-use crate::store::{Store, Version, repeat};
+use crate::store::{ObjectVersion, Store, repeat};
 use futures_util::TryStreamExt;
 use object_store::ObjectStoreExt;
 use std::io;
@@ -11,10 +11,10 @@ use std::io;
 /// An object below a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Listed {
-    /// Its name relative to the URL.
+pub struct ListedEntry {
+    /// Name relative to the URL.
     pub name: String,
-    /// Its size and version.
+    /// Size and version.
     pub stat: Stat,
 }
 
@@ -22,30 +22,30 @@ pub struct Listed {
 ///
 /// # Errors
 /// `Unsupported` for web servers; as for [`open`](crate::open).
-pub fn list(url: &str, is_recursive: bool, check: &Check) -> io::Result<Vec<Listed>> {
+pub fn list(url: &str, is_recursive: bool, check: &StopCheck) -> io::Result<Vec<ListedEntry>> {
     let (engine, store) = connect(url, check)?;
     let Store::Bucket(bucket, prefix) = store else {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "cannot list folders on web servers"));
     };
-    let found = engine.run(check, async move {
-        let some = Some(&prefix).filter(|prefix| !prefix.as_ref().is_empty());
+    let listing = engine.run(check, async move {
+        let nonempty_prefix = Some(&prefix).filter(|prefix| !prefix.as_ref().is_empty());
         let objects = repeat(|| async {
             let objects = if is_recursive {
-                bucket.list(some).try_collect::<Vec<_>>().await
+                bucket.list(nonempty_prefix).try_collect::<Vec<_>>().await
             } else {
-                bucket.list_with_delimiter(some).await.map(|found| found.objects)
+                bucket.list_with_delimiter(nonempty_prefix).await.map(|listing| listing.objects)
             };
-            objects.map_err(|error| Failure::of_answer(&error))
+            objects.map_err(|error| RequestFailure::of_answer(&error))
         });
         objects.await.map(|objects| (objects, prefix.clone()))
     })?;
-    let (objects, prefix) = found.map_err(|failure| failure.into_io("LIST"))?;
-    let start = if prefix.as_ref().is_empty() { 0 } else { prefix.as_ref().len() + 1 };
-    let mut listed: Vec<Listed> = objects
+    let (objects, prefix) = listing.map_err(|failure| failure.into_io("LIST"))?;
+    let name_start = if prefix.as_ref().is_empty() { 0 } else { prefix.as_ref().len() + 1 };
+    let mut listed: Vec<ListedEntry> = objects
         .iter()
         .filter_map(|meta| {
-            let name = meta.location.as_ref().get(start..).filter(|name| !name.is_empty())?.to_owned();
-            Some(Listed { name, stat: Version::from_meta(meta).into() })
+            let name = meta.location.as_ref().get(name_start..).filter(|name| !name.is_empty())?.to_owned();
+            Some(ListedEntry { name, stat: ObjectVersion::from_meta(meta).into() })
         })
         .collect();
     listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -56,9 +56,9 @@ pub fn list(url: &str, is_recursive: bool, check: &Check) -> io::Result<Vec<List
 ///
 /// # Errors
 /// `Unsupported` for web servers; as for [`open`](crate::open).
-pub fn remove(url: &str, check: &Check) -> io::Result<()> {
+pub fn remove(url: &str, check: &StopCheck) -> io::Result<()> {
     let (engine, store) = connect(url, check)?;
     let Store::Bucket(bucket, path) = store else { return Err(io::ErrorKind::Unsupported.into()) };
     let removed = engine.run(check, async move { bucket.delete(&path).await })?;
-    removed.map_err(|error| Failure::of_store(&error).into_io("DELETE"))
+    removed.map_err(|error| RequestFailure::of_store(&error).into_io("DELETE"))
 }

@@ -58,8 +58,8 @@ impl Location {
     }
 }
 
-fn invalid<T>(why: &str) -> io::Result<T> {
-    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+fn invalid<T>(message: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn urls_are_split() {
-        let parse = |url| Location::parse(url).map(|it| (it.kind, it.bucket, it.key));
+        let parse = |url| Location::parse(url).map(|location| (location.kind, location.bucket, location.key));
         let s3 = |key: &str| (StoreKind::S3, "b".to_owned(), key.to_owned());
         assert_eq!(parse("s3://b/a/./c//d?.obj").unwrap(), s3("a/c/d?.obj"));
         assert_eq!(parse("s3://b/x/../y").unwrap(), s3("y"));

@@ -1,12 +1,12 @@
 //! Reading an object: opening it fetches its first bytes; later parts are fetched ahead of the readers.
 
-use crate::Check;
-use crate::engine::{Engine, STEP, engine};
-use crate::failure::Failure;
+use crate::StopCheck;
+use crate::engine::{CloudEngine, STEP, engine};
+use crate::failure::RequestFailure;
 use crate::location::Location;
-use crate::store::{Answer, Store, Version};
+use crate::store::{ObjectVersion, RangeResponse, Store};
 use crate::stream::WholeBody;
-use crate::window::{FIRST_BYTES, Window, WindowRead};
+use crate::window::{FIRST_BYTES, ReadWindow, WindowRead};
 use bytes::Bytes;
 use std::fmt;
 use std::io::{self, Read};
@@ -14,9 +14,9 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The result of [`open`].
-pub enum Opened {
+pub enum OpenedObject {
     /// An object that can be read at any offset.
-    Object(Object),
+    Object(CloudObject),
     /// A stream, from a server that does not support ranges.
     Stream(Box<dyn Read + Send>),
 }
@@ -25,98 +25,112 @@ pub enum Opened {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stat {
-    /// Its size in bytes, if the server reports it.
+    /// Size in bytes, if the server reports it.
     pub bytes: Option<u64>,
-    /// Its ETag, which changes with its content.
+    /// ETag, which changes with the content.
     pub etag: Option<String>,
-    /// When it was last modified, as text: RFC 3339 for buckets, the header's value for web servers.
+    /// Time of the last modification, as text: RFC 3339 for buckets, the header's value for web servers.
     pub modified: Option<String>,
 }
 
-impl From<Version> for Stat {
-    fn from(version: Version) -> Stat {
+impl From<ObjectVersion> for Stat {
+    fn from(version: ObjectVersion) -> Stat {
         Stat { bytes: version.bytes, etag: version.etag, modified: version.modified }
     }
 }
 
 /// An object of known size. Clones are handles to the same object.
 #[derive(Clone)]
-pub struct Object {
-    shared: Arc<Shared>,
+pub struct CloudObject {
+    shared: Arc<SharedObject>,
 }
 
-struct Shared {
-    engine: Arc<Engine>,
+struct SharedObject {
+    engine: Arc<CloudEngine>,
     store: Store,
-    version: Version,
+    version: ObjectVersion,
     size: u64,
-    window: Mutex<Window>,
+    window: Mutex<ReadWindow>,
     /// Signaled when a part arrives.
     arrived: Condvar,
-    check: Check,
+    check: StopCheck,
 }
 
 /// Opens an object with its first request, which also fetches the first 256 KiB.
 ///
 /// # Errors
 /// `NotFound`, `PermissionDenied`, `TimedOut`; `InvalidInput` for an invalid URL; errors of `check`.
-pub fn open(url: &str, check: &Check) -> io::Result<Opened> {
+pub fn open(url: &str, check: &StopCheck) -> io::Result<OpenedObject> {
     let (engine, store) = connect(url, check)?;
     let first = {
         let store = store.clone();
         engine.run(check, async move { store.get(0..FIRST_BYTES).await })?
     };
     let (bytes, version) = match first {
-        Ok(Answer::Part(bytes, version)) => (bytes, version),
-        Ok(Answer::Whole(response)) => {
-            return Ok(Opened::Stream(Box::new(WholeBody::new(engine, response, check.clone()))));
+        Ok(RangeResponse::Part(bytes, version)) => (bytes, version),
+        Ok(RangeResponse::Whole(response)) => {
+            return Ok(OpenedObject::Stream(Box::new(WholeBody::new(engine, response, check.clone()))));
         }
         // A range request for an empty object fails.
         Err(failure) if failure.kind == io::ErrorKind::Other => {
             let head = engine.run(check, async move { (store.head().await, store) })?;
             match head {
                 (Ok(version), store) if version.bytes == Some(0) => {
-                    return Ok(Opened::Object(Object::new(engine, store, Bytes::new(), version, check)));
+                    return Ok(OpenedObject::Object(CloudObject::new(engine, store, Bytes::new(), version, check)));
                 }
                 _ => return Err(failure.into_io("GET")),
             }
         }
         Err(failure) => return Err(failure.into_io("GET")),
     };
-    Ok(Opened::Object(Object::new(engine, store, bytes, version, check)))
+    Ok(OpenedObject::Object(CloudObject::new(engine, store, bytes, version, check)))
 }
 
 /// Looks up the size and version of an object without reading it.
 ///
 /// # Errors
 /// As for [`open`].
-pub fn stat(url: &str, check: &Check) -> io::Result<Stat> {
+pub fn stat(url: &str, check: &StopCheck) -> io::Result<Stat> {
     let (engine, store) = connect(url, check)?;
     let version = engine.run(check, async move { store.head().await })?;
     version.map(Stat::from).map_err(|failure| failure.into_io("HEAD"))
 }
 
-pub(crate) fn connect(url: &str, check: &Check) -> io::Result<(Arc<Engine>, Store)> {
+pub(crate) fn connect(url: &str, check: &StopCheck) -> io::Result<(Arc<CloudEngine>, Store)> {
     let location = Location::parse(url)?;
     let engine = engine()?;
     let store = Store::at(&location, &engine, check)?;
     Ok((engine, store))
 }
 
-impl Object {
-    fn new(engine: Arc<Engine>, store: Store, first: Bytes, version: Version, check: &Check) -> Object {
+impl CloudObject {
+    fn new(
+        engine: Arc<CloudEngine>,
+        store: Store,
+        first: Bytes,
+        version: ObjectVersion,
+        check: &StopCheck,
+    ) -> CloudObject {
         let size = version.bytes.unwrap_or(first.len() as u64);
-        let (window, arrived) = (Mutex::new(Window::new(size, first)), Condvar::new());
-        Object { shared: Arc::new(Shared { engine, store, version, size, window, arrived, check: check.clone() }) }
+        let shared = SharedObject {
+            engine,
+            store,
+            version,
+            size,
+            window: Mutex::new(ReadWindow::new(size, first)),
+            arrived: Condvar::new(),
+            check: check.clone(),
+        };
+        CloudObject { shared: Arc::new(shared) }
     }
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     #[allow(clippy::len_without_is_empty, reason = "no caller needs it")]
     pub fn len(&self) -> u64 {
         self.shared.size
     }
 
-    /// Its size and version when it was opened.
+    /// Returns the size and version of the object when it was opened.
     pub fn stat(&self) -> Stat {
         self.shared.version.clone().into()
     }
@@ -137,14 +151,14 @@ impl Object {
     }
 
     fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        let mut wanted = Vec::new();
+        let mut missing_ranges = Vec::new();
         let mut window = self.shared.lock();
         loop {
-            let found = window.read(offset, out, &mut wanted);
-            for range in wanted.drain(..) {
-                Shared::fetch(&self.shared, range);
+            let result = window.read(offset, out, &mut missing_ranges);
+            for range in missing_ranges.drain(..) {
+                SharedObject::fetch(&self.shared, range);
             }
-            match found {
+            match result {
                 WindowRead::Copied(count) => return Ok(count),
                 WindowRead::Failed(failure) => return Err(failure.into_io(&format!("GET from byte {offset}"))),
                 WindowRead::Pending => {
@@ -157,23 +171,24 @@ impl Object {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Window> {
+impl SharedObject {
+    fn lock(&self) -> MutexGuard<'_, ReadWindow> {
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fetches a part in the background. The result is discarded if the object has been dropped.
-    fn fetch(this: &Arc<Shared>, range: Range<u64>) {
-        let (shared, store) = (Arc::downgrade(this), this.store.clone());
+    fn fetch(this: &Arc<SharedObject>, range: Range<u64>) {
+        let shared = Arc::downgrade(this);
+        let store = this.store.clone();
         let _ = this.engine.start(async move {
             let answer = store.get(range.clone()).await;
             let Some(shared) = shared.upgrade() else { return };
             let result = answer.and_then(|answer| match answer {
-                Answer::Part(bytes, version) if version.matches(&shared.version) => {
+                RangeResponse::Part(bytes, version) if version.matches(&shared.version) => {
                     let is_whole = bytes.len() as u64 == range.end - range.start;
-                    if is_whole { Ok(bytes) } else { Err(Failure::changed()) }
+                    if is_whole { Ok(bytes) } else { Err(RequestFailure::changed()) }
                 }
-                _ => Err(Failure::changed()),
+                _ => Err(RequestFailure::changed()),
             });
             shared.lock().arrived(&range, result);
             shared.arrived.notify_all();
@@ -181,8 +196,8 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Object {
+impl fmt::Debug for CloudObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Object").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("CloudObject").field("len", &self.len()).finish_non_exhaustive()
     }
 }

@@ -20,34 +20,40 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The time limit for connecting.
-const CONNECT: Duration = Duration::from_secs(10);
-/// How long a server may be silent, unless `POLYHAUL_NETWORK_TIMEOUT` sets another number of seconds.
-const SILENCE_SECONDS: u64 = 60;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time limit for each read, unless `POLYHAUL_NETWORK_TIMEOUT` sets another number of seconds.
+const READ_TIMEOUT_SECONDS: u64 = 60;
 /// The time limit for a whole request.
-const WHOLE: Duration = Duration::from_secs(600);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// The maximum number of retries of a request.
-pub(crate) const RETRIES: u32 = 5;
+pub(crate) const MAX_RETRIES: u32 = 5;
 /// The pause before the first retry; each later pause is twice as long.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-fn silence() -> Duration {
+fn read_timeout() -> Duration {
     let seconds = env::var("POLYHAUL_NETWORK_TIMEOUT").ok().and_then(|text| text.trim().parse().ok());
-    Duration::from_secs(seconds.filter(|&seconds| seconds > 0).unwrap_or(SILENCE_SECONDS))
+    Duration::from_secs(seconds.filter(|&seconds| seconds > 0).unwrap_or(READ_TIMEOUT_SECONDS))
 }
 
 /// The client for plain HTTP.
 pub(crate) fn web_client() -> reqwest::Result<reqwest::Client> {
-    let client = reqwest::Client::builder().connect_timeout(CONNECT).read_timeout(silence()).timeout(WHOLE);
+    let client = reqwest::Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(read_timeout())
+        .timeout(REQUEST_TIMEOUT);
     client.user_agent(concat!("polyhaul/", env!("CARGO_PKG_VERSION"))).build()
 }
 
 fn options() -> ClientOptions {
-    ClientOptions::new().with_connect_timeout(CONNECT).with_read_timeout(silence()).with_timeout(WHOLE)
+    ClientOptions::new()
+        .with_connect_timeout(CONNECT_TIMEOUT)
+        .with_read_timeout(read_timeout())
+        .with_timeout(REQUEST_TIMEOUT)
 }
 
 fn retries() -> RetryConfig {
     let backoff = BackoffConfig { init_backoff: FIRST_PAUSE, max_backoff: Duration::from_secs(5), base: 2.0 };
-    RetryConfig { backoff, max_retries: RETRIES as usize, retry_timeout: Duration::from_secs(120) }
+    RetryConfig { backoff, max_retries: MAX_RETRIES as usize, retry_timeout: Duration::from_secs(120) }
 }
 
 /// Connects to the bucket of `location`.
@@ -61,7 +67,8 @@ pub(crate) async fn bucket(location: &Location) -> Result<Arc<dyn ObjectStore>> 
         }
         StoreKind::Azure | StoreKind::Web => {
             let builder = MicrosoftAzureBuilder::from_env().with_container_name(name);
-            let is_emulator = env::var("AZURE_STORAGE_USE_EMULATOR").is_ok_and(|it| it.eq_ignore_ascii_case("true"));
+            let is_emulator =
+                env::var("AZURE_STORAGE_USE_EMULATOR").is_ok_and(|value| value.eq_ignore_ascii_case("true"));
             let options = options().with_allow_http(is_emulator);
             Arc::new(builder.with_client_options(options).with_retry(retries()).build()?)
         }
@@ -78,7 +85,8 @@ async fn s3(bucket: &str) -> Result<AmazonS3Builder> {
     // Some stores do not support bulk deletion, and nothing here needs it.
     builder = builder.with_disable_bulk_delete(true);
     if env::var_os("AWS_ACCESS_KEY_ID").is_none()
-        && let (Some(id), Some(secret)) = (profile.get("aws_access_key_id"), profile.get("aws_secret_access_key"))
+        && let Some(id) = profile.get("aws_access_key_id")
+        && let Some(secret) = profile.get("aws_secret_access_key")
     {
         builder = builder.with_access_key_id(id).with_secret_access_key(secret);
         if let Some(token) = profile.get("aws_session_token") {

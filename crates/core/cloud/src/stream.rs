@@ -1,42 +1,43 @@
 //! The body of a response from a server that does not support ranges.
 
-use crate::Check;
-use crate::engine::Engine;
-use crate::failure::Failure;
+use crate::StopCheck;
+use crate::engine::CloudEngine;
+use crate::failure::RequestFailure;
 use bytes::{Buf, Bytes};
 use reqwest::Response;
 use std::io::{self, Read};
 use std::sync::Arc;
 
 /// The minimum number of bytes to take from the connection at a time.
-const STEP_BYTES: usize = 1 << 20;
+const MIN_STEP_BYTES: usize = 1 << 20;
 
 /// A body, read sequentially. Between reads, only the system's socket buffers fill.
 pub(crate) struct WholeBody {
-    engine: Arc<Engine>,
+    engine: Arc<CloudEngine>,
     /// `None` at the end.
     response: Option<Response>,
     pending: std::collections::VecDeque<Bytes>,
-    check: Check,
+    check: StopCheck,
 }
 
 impl WholeBody {
-    pub(crate) fn new(engine: Arc<Engine>, response: Response, check: Check) -> WholeBody {
+    pub(crate) fn new(engine: Arc<CloudEngine>, response: Response, check: StopCheck) -> WholeBody {
         WholeBody { engine, response: Some(response), pending: Default::default(), check }
     }
 
     fn refill(&mut self) -> io::Result<()> {
         let Some(mut response) = self.response.take() else { return Ok(()) };
         let step = self.engine.run(&self.check, async move {
-            let (mut chunks, mut have) = (Vec::new(), 0);
-            while have < STEP_BYTES {
+            let mut chunks = Vec::new();
+            let mut chunk_bytes = 0;
+            while chunk_bytes < MIN_STEP_BYTES {
                 match response.chunk().await {
                     Ok(Some(chunk)) => {
-                        have += chunk.len();
+                        chunk_bytes += chunk.len();
                         chunks.push(chunk);
                     }
                     Ok(None) => return Ok((chunks, None)),
-                    Err(error) => return Err(Failure::body(&error)),
+                    Err(error) => return Err(RequestFailure::body(&error)),
                 }
             }
             Ok((chunks, Some(response)))

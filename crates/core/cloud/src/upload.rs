@@ -3,9 +3,9 @@
 //! Objects of up to [`PART_BYTES`] are sent in one request. If the process is killed, an unfinished upload is left
 //! behind. It is invisible, but some stores bill for it until their lifecycle rules remove it.
 
-use crate::Check;
-use crate::engine::{Engine, Running};
-use crate::failure::Failure;
+use crate::StopCheck;
+use crate::engine::{CloudEngine, Running};
+use crate::failure::RequestFailure;
 use crate::object::connect;
 use crate::store::{Store, repeat};
 use bytes::Bytes;
@@ -19,25 +19,25 @@ use std::time::{Duration, Instant};
 /// The size of a part. Some stores require parts of equal size.
 const PART_BYTES: usize = 8 << 20;
 /// The maximum number of parts in flight.
-const MAX_PARTS: usize = 4;
+const MAX_PARTS_IN_FLIGHT: usize = 4;
 /// The maximum number of parts of an object (a limit of S3).
-const PART_COUNT: usize = 10_000;
+const MAX_PART_COUNT: usize = 10_000;
 /// The maximum size of an object for a web server. There are no parts, so it is held in memory.
 const MAX_WEB_BYTES: usize = 64_000_000;
 /// How long to wait for a store to abort an upload that is dropped.
-const ABORT: Duration = Duration::from_secs(10);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An object that is being written. Dropping it abandons the object.
 pub struct Upload {
-    engine: Arc<Engine>,
+    engine: Arc<CloudEngine>,
     store: Store,
-    check: Check,
+    check: StopCheck,
     /// Bytes not yet sent.
     buffer: Vec<u8>,
     /// `None` until the first part is sent.
     parts: Option<Box<dyn MultipartUpload>>,
     count: usize,
-    on_their_way: VecDeque<Running<Result<(), object_store::Error>>>,
+    in_flight: VecDeque<Running<Result<(), object_store::Error>>>,
 }
 
 impl Upload {
@@ -45,10 +45,17 @@ impl Upload {
     ///
     /// # Errors
     /// `InvalidInput` for an invalid URL; errors in the credentials.
-    pub fn create(url: &str, check: &Check) -> io::Result<Upload> {
+    pub fn create(url: &str, check: &StopCheck) -> io::Result<Upload> {
         let (engine, store) = connect(url, check)?;
-        let (parts, check) = (None, check.clone());
-        Ok(Upload { engine, store, check, buffer: Vec::new(), parts, count: 0, on_their_way: VecDeque::new() })
+        Ok(Upload {
+            engine,
+            store,
+            check: check.clone(),
+            buffer: Vec::new(),
+            parts: None,
+            count: 0,
+            in_flight: VecDeque::new(),
+        })
     }
 
     /// Takes all of `bytes`.
@@ -82,34 +89,35 @@ impl Upload {
     fn send_part(&mut self) -> io::Result<()> {
         let mut parts = match self.parts.take() {
             Some(parts) => parts,
-            None => self.begin()?,
+            None => self.start()?,
         };
         self.count += 1;
-        if self.count > PART_COUNT {
+        if self.count > MAX_PART_COUNT {
             self.parts = Some(parts);
-            let message = format!("an object can have at most {} GB", PART_COUNT * PART_BYTES / 1_000_000_000);
+            let message = format!("an object can have at most {} GB", MAX_PART_COUNT * PART_BYTES / 1_000_000_000);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         let part = parts.put_part(std::mem::take(&mut self.buffer).into());
         self.parts = Some(parts);
-        self.on_their_way.push_back(self.engine.start(part));
-        while self.on_their_way.len() > MAX_PARTS {
+        self.in_flight.push_back(self.engine.start(part));
+        while self.in_flight.len() > MAX_PARTS_IN_FLIGHT {
             self.wait_for_part()?;
         }
         Ok(())
     }
 
-    fn begin(&mut self) -> io::Result<Box<dyn MultipartUpload>> {
+    fn start(&mut self) -> io::Result<Box<dyn MultipartUpload>> {
         let Store::Bucket(bucket, path) = self.store.clone() else { return Err(io::ErrorKind::Unsupported.into()) };
-        let begin = async move {
-            repeat(|| async { bucket.put_multipart(&path).await.map_err(|error| Failure::of_answer(&error)) }).await
+        let request = async move {
+            repeat(|| async { bucket.put_multipart(&path).await.map_err(|error| RequestFailure::of_answer(&error)) })
+                .await
         };
-        self.engine.run(&self.check, begin)?.map_err(|failure| failure.into_io("POST to start an upload"))
+        self.engine.run(&self.check, request)?.map_err(|failure| failure.into_io("POST to start an upload"))
     }
 
     fn wait_for_part(&mut self) -> io::Result<()> {
-        let Some(part) = self.on_their_way.pop_front() else { return Ok(()) };
-        part.wait(&self.check)?.map_err(|error| Failure::of_store(&error).into_io("PUT of a part"))
+        let Some(part) = self.in_flight.pop_front() else { return Ok(()) };
+        part.wait(&self.check)?.map_err(|error| RequestFailure::of_store(&error).into_io("PUT of a part"))
     }
 
     /// Sends the rest and waits until all parts have arrived. The object is not visible yet.
@@ -120,7 +128,7 @@ impl Upload {
         if self.parts.is_some() && !self.buffer.is_empty() {
             self.send_part()?;
         }
-        while !self.on_their_way.is_empty() {
+        while !self.in_flight.is_empty() {
             self.wait_for_part()?;
         }
         Ok(())
@@ -137,10 +145,11 @@ impl Upload {
                 if result.is_err() {
                     self.parts = Some(parts);
                 }
-                result.map(drop).map_err(|error| Failure::of_store(&error).into_io("POST to complete an upload"))
+                result.map(drop).map_err(|error| RequestFailure::of_store(&error).into_io("POST to complete an upload"))
             }
             None => {
-                let (store, bytes) = (self.store.clone(), Bytes::from(std::mem::take(&mut self.buffer)));
+                let store = self.store.clone();
+                let bytes = Bytes::from(std::mem::take(&mut self.buffer));
                 let put = self.engine.run(&self.check, async move { store.put(bytes).await })?;
                 put.map_err(|failure| failure.into_io("PUT"))
             }
@@ -152,10 +161,10 @@ impl Drop for Upload {
     fn drop(&mut self) {
         let Some(mut parts) = self.parts.take() else { return };
         // A part that arrives after the abort would be left behind.
-        self.on_their_way.clear();
-        let end = Instant::now() + ABORT;
-        let is_late = move || Instant::now() >= end;
-        let check: Check = Arc::new(move || if is_late() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) });
+        self.in_flight.clear();
+        let deadline = Instant::now() + ABORT_TIMEOUT;
+        let is_late = move || Instant::now() >= deadline;
+        let check: StopCheck = Arc::new(move || if is_late() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) });
         // An error cannot be reported here; lifecycle rules of the store remove unfinished uploads.
         let _ = self.engine.run(&check, async move { parts.abort().await });
     }

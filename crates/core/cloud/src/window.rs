@@ -1,32 +1,32 @@
 //! Decides which parts of an object to fetch, and when. It only does the bookkeeping and sends no requests.
 //!
 //! Several threads usually read at roughly increasing offsets. As long as they do, the following parts are fetched
-//! ahead: one at first, then twice as many after each part that was fully read, up to [`DEPTH`]. The size of the parts
-//! grows the same way. Any other offset is fetched on its own, so that reading a few places of a large object (the
-//! directory of an archive, samples of a mesh) costs little.
+//! ahead: one at first, then twice as many after each part that was fully read, up to [`MAX_DEPTH`]. The size of the
+//! parts grows the same way. Any other offset is fetched on its own, so that reading a few ranges of a large object
+//! (the directory of an archive, samples of a mesh) costs little.
 
-use crate::failure::Failure;
+use crate::failure::RequestFailure;
 use bytes::Bytes;
 use std::ops::Range;
 
 /// The maximum number of parts fetched ahead.
-const DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// The maximum number of parts kept: those fetched ahead, and a few at other offsets.
-const MAX_PARTS: usize = DEPTH + 2;
+const MAX_PARTS: usize = MAX_DEPTH + 2;
 /// The first part, fetched when the object is opened.
 pub(crate) const FIRST_BYTES: u64 = 256 << 10;
 /// The maximum size of a part: large enough that latency matters little, small enough to keep memory at 42 MB.
-const LARGEST_BYTES: u64 = 4 << 20;
+const MAX_PART_BYTES: u64 = 4 << 20;
 /// How far a reader may be ahead of the requested parts and still count as reading in order, on top of the bytes that
 /// may be fetched ahead: a chunk or two of other threads.
-const LEAP_BYTES: u64 = 1 << 20;
+const MAX_LEAP_BYTES: u64 = 1 << 20;
 /// Parts fetched out of order start at multiples of this.
 const BLOCK_BYTES: u64 = 64 << 10;
 
 /// The parts of one object.
-pub(crate) struct Window {
+pub(crate) struct ReadWindow {
     size: u64,
-    parts: Vec<Part>,
+    parts: Vec<WindowPart>,
     /// The end of the parts requested in order.
     ahead: u64,
     /// How many parts to fetch ahead.
@@ -38,19 +38,19 @@ pub(crate) struct Window {
     clock: u64,
 }
 
-struct Part {
+struct WindowPart {
     range: Range<u64>,
-    state: PartState,
+    state: WindowPartState,
     /// When it was last used.
     used: u64,
     /// The number of bytes read from it.
     taken: u64,
 }
 
-enum PartState {
+enum WindowPartState {
     Pending,
     Ready(Bytes),
-    Failed(Failure),
+    Failed(RequestFailure),
 }
 
 /// The result of a read.
@@ -59,35 +59,35 @@ pub(crate) enum WindowRead {
     Copied(usize),
     /// The bytes have been requested.
     Pending,
-    Failed(Failure),
+    Failed(RequestFailure),
 }
 
-impl Window {
+impl ReadWindow {
     /// The window of an object of `size` bytes, given its first bytes.
-    pub(crate) fn new(size: u64, first: Bytes) -> Window {
+    pub(crate) fn new(size: u64, first: Bytes) -> ReadWindow {
         let range = 0..first.len() as u64;
         let ahead = range.end;
-        let part = Part { range, state: PartState::Ready(first), used: 0, taken: 0 };
-        Window { size, parts: vec![part], ahead, depth: 1, step: 4 * FIRST_BYTES, alone: None, clock: 0 }
+        let part = WindowPart { range, state: WindowPartState::Ready(first), used: 0, taken: 0 };
+        ReadWindow { size, parts: vec![part], ahead, depth: 1, step: 4 * FIRST_BYTES, alone: None, clock: 0 }
     }
 
-    /// Copies bytes starting at `offset`. Adds ranges that have to be fetched to `wanted`.
-    pub(crate) fn read(&mut self, offset: u64, out: &mut [u8], wanted: &mut Vec<Range<u64>>) -> WindowRead {
+    /// Copies bytes starting at `offset`. Adds ranges that have to be fetched to `missing_ranges`.
+    pub(crate) fn read(&mut self, offset: u64, out: &mut [u8], missing_ranges: &mut Vec<Range<u64>>) -> WindowRead {
         self.clock += 1;
         let Some(index) = self.parts.iter().position(|part| part.range.contains(&offset)) else {
-            self.request(offset, out.len() as u64, wanted);
+            self.request(offset, out.len() as u64, missing_ranges);
             return WindowRead::Pending;
         };
-        let (clock, part) = (self.clock, &mut self.parts[index]);
-        part.used = clock;
+        let part = &mut self.parts[index];
+        part.used = self.clock;
         match &part.state {
-            PartState::Pending => WindowRead::Pending,
-            PartState::Failed(failure) => {
+            WindowPartState::Pending => WindowRead::Pending,
+            WindowPartState::Failed(failure) => {
                 let failure = failure.clone();
                 self.parts.swap_remove(index);
                 WindowRead::Failed(failure)
             }
-            PartState::Ready(bytes) => {
+            WindowPartState::Ready(bytes) => {
                 let bytes = &bytes[(offset - part.range.start) as usize..];
                 let count = bytes.len().min(out.len());
                 out[..count].copy_from_slice(&bytes[..count]);
@@ -95,10 +95,10 @@ impl Window {
                 let is_in_order = part.range.end <= self.ahead;
                 if part.taken >= part.range.end - part.range.start {
                     self.parts.swap_remove(index);
-                    self.depth = (2 * self.depth).min(DEPTH);
+                    self.depth = (2 * self.depth).min(MAX_DEPTH);
                 }
                 if is_in_order {
-                    self.fetch_ahead(wanted);
+                    self.fetch_ahead(missing_ranges);
                 }
                 WindowRead::Copied(count)
             }
@@ -106,31 +106,33 @@ impl Window {
     }
 
     /// Requests the part at `offset`, for a read of `bytes` bytes.
-    fn request(&mut self, offset: u64, bytes: u64, wanted: &mut Vec<Range<u64>>) {
+    fn request(&mut self, offset: u64, bytes: u64, missing_ranges: &mut Vec<Range<u64>>) {
         if self.alone == Some(offset) {
             // This read continues a part that was fetched on its own, so a reader now reads in order from here.
-            (self.ahead, self.alone, self.depth) = (offset, None, 1);
+            self.ahead = offset;
+            self.alone = None;
+            self.depth = 1;
         }
-        let leap = LEAP_BYTES + self.depth as u64 * self.step;
+        let leap = MAX_LEAP_BYTES + self.depth as u64 * self.step;
         if (self.ahead..=self.ahead.saturating_add(leap)).contains(&offset) {
             while self.ahead <= offset && self.ahead < self.size {
-                self.add_next(wanted);
+                self.add_next(missing_ranges);
             }
-            return self.fetch_ahead(wanted);
+            return self.fetch_ahead(missing_ranges);
         }
         let start = offset - offset % BLOCK_BYTES;
-        let end = (offset + bytes.clamp(FIRST_BYTES, LARGEST_BYTES)).min(self.size);
+        let end = (offset + bytes.clamp(FIRST_BYTES, MAX_PART_BYTES)).min(self.size);
         // Leave out parts that are present or in flight.
-        let next = self.parts.iter().map(|part| part.range.start).filter(|&other| other > offset).min();
-        let before = self.parts.iter().map(|part| part.range.end).filter(|&other| other <= offset).max();
-        let range = start.max(before.unwrap_or(0))..end.min(next.unwrap_or(u64::MAX));
+        let next_start = self.parts.iter().map(|part| part.range.start).filter(|&start| start > offset).min();
+        let previous_end = self.parts.iter().map(|part| part.range.end).filter(|&end| end <= offset).max();
+        let range = start.max(previous_end.unwrap_or(0))..end.min(next_start.unwrap_or(u64::MAX));
         self.alone = Some(range.end);
-        self.add(range, wanted);
+        self.add(range, missing_ranges);
     }
 
-    fn fetch_ahead(&mut self, wanted: &mut Vec<Range<u64>>) {
+    fn fetch_ahead(&mut self, missing_ranges: &mut Vec<Range<u64>>) {
         while self.ahead < self.size && self.unread() < self.depth {
-            self.add_next(wanted);
+            self.add_next(missing_ranges);
         }
     }
 
@@ -139,29 +141,30 @@ impl Window {
         self.parts.iter().filter(|part| part.taken == 0 && part.range.end <= self.ahead).count()
     }
 
-    fn add_next(&mut self, wanted: &mut Vec<Range<u64>>) {
+    fn add_next(&mut self, missing_ranges: &mut Vec<Range<u64>>) {
         let range = self.ahead..(self.ahead + self.step).min(self.size);
-        self.step = (2 * self.step).min(LARGEST_BYTES);
+        self.step = (2 * self.step).min(MAX_PART_BYTES);
         self.ahead = range.end;
-        self.add(range, wanted);
+        self.add(range, missing_ranges);
     }
 
-    fn add(&mut self, range: Range<u64>, wanted: &mut Vec<Range<u64>>) {
+    fn add(&mut self, range: Range<u64>, missing_ranges: &mut Vec<Range<u64>>) {
         if self.parts.len() >= MAX_PARTS {
             // Evict the least recently used part, except those still in flight.
-            let ready = self.parts.iter().enumerate().filter(|(_, part)| !matches!(part.state, PartState::Pending));
+            let ready =
+                self.parts.iter().enumerate().filter(|(_, part)| !matches!(part.state, WindowPartState::Pending));
             if let Some((oldest, _)) = ready.min_by_key(|(_, part)| part.used) {
                 self.parts.swap_remove(oldest);
             }
         }
-        wanted.push(range.clone());
-        self.parts.push(Part { range, state: PartState::Pending, used: self.clock, taken: 0 });
+        missing_ranges.push(range.clone());
+        self.parts.push(WindowPart { range, state: WindowPartState::Pending, used: self.clock, taken: 0 });
     }
 
     /// Stores a part that arrived or failed.
-    pub(crate) fn arrived(&mut self, range: &Range<u64>, result: Result<Bytes, Failure>) {
+    pub(crate) fn arrived(&mut self, range: &Range<u64>, result: Result<Bytes, RequestFailure>) {
         if let Some(part) = self.parts.iter_mut().find(|part| part.range == *range) {
-            part.state = result.map_or_else(PartState::Failed, PartState::Ready);
+            part.state = result.map_or_else(WindowPartState::Failed, WindowPartState::Ready);
         }
     }
 }
@@ -173,29 +176,31 @@ mod tests {
     const SIZE: u64 = 100 << 20;
 
     /// Reads a range with requests that are answered immediately; returns the number of bytes requested.
-    fn read(window: &mut Window, range: Range<u64>) -> u64 {
-        let (mut at, mut requested, mut out) = (range.start, 0, vec![0; 1 << 20]);
-        while at < range.end {
-            let count = (range.end - at).min(out.len() as u64) as usize;
-            let mut wanted = Vec::new();
-            if let WindowRead::Copied(count) = window.read(at, &mut out[..count], &mut wanted) {
-                assert!(out[..count].iter().enumerate().all(|(i, &byte)| byte == (at + i as u64) as u8));
-                at += count as u64;
+    fn read(window: &mut ReadWindow, range: Range<u64>) -> u64 {
+        let mut offset = range.start;
+        let mut requested_bytes = 0;
+        let mut out = vec![0; 1 << 20];
+        while offset < range.end {
+            let count = (range.end - offset).min(out.len() as u64) as usize;
+            let mut missing_ranges = Vec::new();
+            if let WindowRead::Copied(count) = window.read(offset, &mut out[..count], &mut missing_ranges) {
+                assert!(out[..count].iter().enumerate().all(|(i, &byte)| byte == (offset + i as u64) as u8));
+                offset += count as u64;
             }
-            for range in wanted {
-                requested += range.end - range.start;
+            for range in missing_ranges {
+                requested_bytes += range.end - range.start;
                 window.arrived(&range, Ok(bytes(range.clone())));
             }
         }
-        requested
+        requested_bytes
     }
 
     fn bytes(range: Range<u64>) -> Bytes {
-        range.map(|at| at as u8).collect()
+        range.map(|offset| offset as u8).collect()
     }
 
-    fn window() -> Window {
-        Window::new(SIZE, bytes(0..FIRST_BYTES))
+    fn window() -> ReadWindow {
+        ReadWindow::new(SIZE, bytes(0..FIRST_BYTES))
     }
 
     #[test]
@@ -205,21 +210,24 @@ mod tests {
 
     #[test]
     fn threads_a_little_out_of_order_cost_nothing() {
-        let (mut window, mut requested, step) = (window(), 0, 1 << 20);
+        let mut window = window();
+        let mut requested_bytes = 0;
+        let step = 1 << 20;
         for pair in 0..SIZE / step / 2 {
-            requested += read(&mut window, (2 * pair + 1) * step..(2 * pair + 2) * step);
-            requested += read(&mut window, 2 * pair * step..(2 * pair + 1) * step);
+            requested_bytes += read(&mut window, (2 * pair + 1) * step..(2 * pair + 2) * step);
+            requested_bytes += read(&mut window, 2 * pair * step..(2 * pair + 1) * step);
         }
-        assert_eq!(requested, SIZE - FIRST_BYTES);
+        assert_eq!(requested_bytes, SIZE - FIRST_BYTES);
     }
 
     #[test]
-    fn single_places_cost_little() {
-        let (mut window, mut requested) = (window(), 0);
-        for place in 1..20 {
-            requested += read(&mut window, place * 5_000_000..place * 5_000_000 + 100);
+    fn single_ranges_cost_little() {
+        let mut window = window();
+        let mut requested_bytes = 0;
+        for offset in (1..20).map(|i| i * 5_000_000) {
+            requested_bytes += read(&mut window, offset..offset + 100);
         }
-        assert!(requested < 19 * 2 * FIRST_BYTES + (8 << 20), "{requested}");
+        assert!(requested_bytes < 19 * 2 * FIRST_BYTES + (8 << 20), "{requested_bytes}");
     }
 
     #[test]
@@ -231,12 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once() {
-        let (mut window, mut wanted) = (window(), Vec::new());
+    fn a_failure_is_reported_once() {
+        let mut window = window();
+        let mut missing_ranges = Vec::new();
         let mut out = [0; 10];
-        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), WindowRead::Pending));
-        window.arrived(&wanted[0], Err(Failure::changed()));
-        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), WindowRead::Failed(_)));
-        assert!(matches!(window.read(SIZE / 2, &mut out, &mut wanted), WindowRead::Pending));
+        assert!(matches!(window.read(SIZE / 2, &mut out, &mut missing_ranges), WindowRead::Pending));
+        window.arrived(&missing_ranges[0], Err(RequestFailure::changed()));
+        assert!(matches!(window.read(SIZE / 2, &mut out, &mut missing_ranges), WindowRead::Failed(_)));
+        assert!(matches!(window.read(SIZE / 2, &mut out, &mut missing_ranges), WindowRead::Pending));
     }
 }

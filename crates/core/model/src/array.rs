@@ -35,7 +35,7 @@ impl<T> Array<T> {
         Array { owned: Vec::new(), owner: Some(owner) }
     }
 
-    /// The elements.
+    /// Returns the elements.
     pub fn as_slice(&self) -> &[T] {
         self.owner.as_deref().map_or(&self.owned, |owner| owner.as_ref())
     }
@@ -50,14 +50,14 @@ impl<T> Array<T> {
         }
     }
 
-    /// The size of the elements, in bytes.
+    /// Returns the size of the elements in bytes.
     pub fn heap_bytes(&self) -> u64 {
         size_of_val(self.as_slice()) as u64
     }
 }
 
 impl<T: Clone> Array<T> {
-    /// The elements, for modification; shared elements are copied first.
+    /// Returns the elements for modification; shared elements are copied first.
     ///
     /// # Errors
     /// If there is no memory for the copy.
@@ -69,7 +69,7 @@ impl<T: Clone> Array<T> {
         Ok(&mut self.owned)
     }
 
-    /// The elements as a `Vec`; shared ones are copied.
+    /// Returns the elements as a `Vec`; shared elements are copied.
     ///
     /// # Errors
     /// If there is no memory for the copy.

@@ -6,15 +6,21 @@ use crate::error::{Error, ErrorKind, Result, try_copy};
 use crate::render::{Instances, Render, Segment};
 use crate::{Array, Column, Curve, Elements, Mesh, Scene, Table, map_values};
 
-/// A copy of a scene without its materials and libraries, which only the caller changes.
+/// Copies a scene without its materials and libraries, which only the caller changes.
 pub fn scene(scene: &Scene) -> Result<Scene> {
-    let (meshes, objects) = (each(&scene.meshes, mesh)?, array(&scene.objects)?);
-    let (tables, comments, infos) = (each(&scene.tables, table)?, array(&scene.comments)?, array(&scene.infos)?);
-    let folder = scene.folder.clone();
-    Ok(Scene { meshes, objects, axes: scene.axes, tables, comments, infos, folder, ..Scene::default() })
+    Ok(Scene {
+        meshes: each(&scene.meshes, mesh)?,
+        objects: array(&scene.objects)?,
+        axes: scene.axes,
+        tables: each(&scene.tables, table)?,
+        comments: array(&scene.comments)?,
+        infos: array(&scene.infos)?,
+        folder: scene.folder.clone(),
+        ..Scene::default()
+    })
 }
 
-/// A copy of a scene for a renderer; both share the values, which never change.
+/// Copies a scene for a renderer; both share the values, which never change.
 pub fn render(render: &Render) -> Result<Render> {
     let instances = &render.instances;
     Ok(Render {
@@ -53,12 +59,12 @@ fn segment(segment: &Segment) -> Result<Segment> {
     })
 }
 
-/// Some rows of a column, which may be lists. Numbers that it does not have are left out,
-/// and lists that it does not have are empty; a column without any rows stays so.
+/// Copies some rows of a column, which may have lists. Rows out of range are skipped in a column of numbers and empty
+/// in a column of lists; a column without rows stays empty.
 pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Result<Column> {
     let name = column.name.clone();
     let Some(offsets) = &column.offsets else {
-        return Ok(Column { name, values: map_values!(&column.values, array => some(array, rows)?), offsets: None });
+        return Ok(Column { name, values: map_values!(&column.values, array => pick(array, rows)?), offsets: None });
     };
     let list = |row: usize| match offsets.get(row..).unwrap_or_default() {
         [start, end, ..] => *start as usize..*end as usize,
@@ -69,22 +75,22 @@ pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Resul
     ends.push(0u32);
     let mut end = 0u32;
     for row in rows.clone() {
-        let more = u32::try_from(list(row).len()).ok();
-        let longer = more.and_then(|more| end.checked_add(more));
-        end =
-            longer.ok_or_else(|| Error::new(ErrorKind::Limit, "a column can have at most 2^32 - 1 values in lists"))?;
+        let list_len = u32::try_from(list(row).len()).ok();
+        let next_end = list_len.and_then(|list_len| end.checked_add(list_len));
+        end = next_end
+            .ok_or_else(|| Error::new(ErrorKind::Limit, "a column can have at most 2^32 - 1 values in lists"))?;
         ends.push(end);
     }
-    let values = map_values!(&column.values, array => some(array, rows.flat_map(list))?);
+    let values = map_values!(&column.values, array => pick(array, rows.flat_map(list))?);
     Ok(Column { name, values, offsets: Some(ends.into()) })
 }
 
-/// Some elements of an array. Those that it does not have are left out.
-pub fn some<T: Copy>(array: &Array<T>, which: impl Iterator<Item = usize> + Clone) -> Result<Array<T>> {
+/// Copies the elements at `indices`. Indices out of range are skipped.
+pub fn pick<T: Copy>(array: &Array<T>, indices: impl Iterator<Item = usize> + Clone) -> Result<Array<T>> {
     let mut picked = Vec::new();
     if !array.is_empty() {
-        picked.try_reserve_exact(which.clone().count())?;
-        picked.extend(which.filter_map(|index| array.get(index)));
+        picked.try_reserve_exact(indices.clone().count())?;
+        picked.extend(indices.filter_map(|index| array.get(index)));
     }
     Ok(picked.into())
 }
@@ -126,7 +132,8 @@ fn column(column: &Column) -> Result<Column> {
 }
 
 fn curve(curve: &Curve) -> Result<Curve> {
-    let (control_points, knots) = (array(&curve.control_points)?, array(&curve.knots)?);
+    let control_points = array(&curve.control_points)?;
+    let knots = array(&curve.knots)?;
     let Curve { degree, rational, range, at, .. } = *curve;
     Ok(Curve { degree, rational, range, at, control_points, knots })
 }

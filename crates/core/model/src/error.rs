@@ -1,8 +1,8 @@
-//! A single error type: its kind says what or who caused the error, its place says where.
+//! A single error type: its kind classifies the cause, its place is the location in the source.
 //!
-//! An [`Error`] and a [`Warning`] carry the same [`Diagnostic`]: a message, what would have been
-//! right, the file, line, column and byte offset, and the line itself. Nothing is printed here;
-//! the command renders diagnostics in `surfaces/cli/src/render.rs`.
+//! An [`Error`] and a [`Warning`] carry the same [`Diagnostic`]: a message, the expected content, the file, line,
+//! column and byte offset, and the line itself. Nothing is printed here; the command renders diagnostics in
+//! `surfaces/cli/src/render.rs`.
 
 use crate::printable::printable;
 use polyhaul_bytes::HostFault;
@@ -79,17 +79,17 @@ pub struct Excerpt {
 /// The content of an error or a warning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What was expected at that location.
+    /// The content expected at that location.
     pub expected: Option<String>,
     /// A suggestion for fixing the problem.
     pub hint: Option<String>,
-    /// The name that the message is about: a material, a texture, a file.
+    /// The name of the subject: a material, a texture, a file.
     pub subject: Option<String>,
-    /// Where.
+    /// The location.
     pub place: Place,
-    /// The line.
+    /// The source line.
     pub excerpt: Option<Excerpt>,
 }
 
@@ -100,16 +100,16 @@ pub struct Warning {
     pub code: &'static str,
     /// The message, and where it applies.
     pub diagnostic: Diagnostic,
-    /// How many occurrences this warning stands for: more than 1 if one message covers all of its kind.
+    /// Number of occurrences: more than 1 if one message covers all warnings of a kind.
     pub count: u64,
 }
 
-/// Warnings of these kinds mark the name that they are about in their excerpt.
+/// Kinds of warnings whose excerpt marks the name of their subject.
 const MARKED: [&str; 5] =
     ["unknown-statement", "unsupported-statement", "unknown-option", "repeated-statement", "duplicate-material"];
 
 impl Warning {
-    /// The name that the warning is about, if any.
+    /// Returns the name of the warning's subject, if any.
     pub fn subject(&self) -> Option<&str> {
         let marked = || {
             let excerpt = self.diagnostic.excerpt.as_ref().filter(|_| MARKED.contains(&self.code))?;
@@ -121,10 +121,10 @@ impl Warning {
 
 /// The details of the error.
 #[derive(Clone)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorInner>);
 
 #[derive(Clone)]
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
     diagnostic: Diagnostic,
     source: Option<Arc<std::io::Error>>,
@@ -152,30 +152,30 @@ impl Error {
             place: Place { file: file.into(), ..Place::default() },
             ..Diagnostic::default()
         };
-        Error(Box::new(Inner { kind, diagnostic, source: Some(Arc::new(error)) }))
+        Error(Box::new(ErrorInner { kind, diagnostic, source: Some(Arc::new(error)) }))
     }
 
-    /// An out-of-memory error while allocating `what`.
+    /// Creates an out-of-memory error while allocating `what`.
     pub fn memory(what: &str) -> Error {
         Error::new(ErrorKind::Memory, format!("out of memory while allocating {what}"))
     }
 
-    /// The caller cancelled.
+    /// Creates the error of a job that the caller cancelled.
     pub fn cancelled() -> Error {
         Error::new(ErrorKind::Cancelled, "cancelled")
     }
 
-    /// Who is at fault.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The message, place and line.
+    /// Returns the message, place and line.
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.0.diagnostic
     }
 
-    /// Where it happened.
+    /// Returns the location in the source.
     pub fn place(&self) -> &Place {
         &self.0.diagnostic.place
     }
@@ -197,22 +197,22 @@ impl Error {
         self
     }
 
-    /// The underlying I/O error from the operating system, or from a reader or callback of the host, if any.
+    /// Returns the underlying I/O error from the operating system, or from a reader or callback of the host, if any.
     ///
-    /// If a host wrapped an error of its own in the `io::Error`, [`std::io::Error::get_ref`] returns it. For damaged
+    /// If a host wrapped its own error in the `io::Error`, [`std::io::Error::get_ref`] returns it. For damaged
     /// compressed data, it is a `polyhaul_bytes::DecompressError`.
     pub fn io_error(&self) -> Option<&std::io::Error> {
         self.0.source.as_deref()
     }
 
-    /// The same error with a hint.
+    /// Adds a hint.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
         self.0.diagnostic.hint = Some(hint.into());
         self
     }
 }
 
-/// The hint for an error about exceeding the limit `name`.
+/// Returns the hint for an error about exceeding the limit `name`.
 pub fn limit_hint(name: &str) -> String {
     format!("raise the limit with `--limit {name}=N`, or `Limits::{name}` in the API")
 }
@@ -224,8 +224,8 @@ pub fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error 
 
 /// Appends to a list that grows with the input. If memory runs out, the error names `what`.
 pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
-    // A vector begins with room for four items. Most files have one object and one material, of hundreds of bytes each:
-    // in a library of small files, the rest is a large part of all memory.
+    // A vector starts with capacity for four items. Most files have one object and one material, of hundreds of bytes
+    // each: in a library of small files, the excess would be a large part of all memory.
     let is_large = const { size_of::<T>() >= 128 };
     if is_large && items.capacity() == 0 { items.try_reserve_exact(1) } else { items.try_reserve(1) }
         .map_err(|_| Error::memory(what))?;
@@ -250,29 +250,29 @@ pub fn try_string(text: &str) -> Result<String> {
 }
 
 impl Excerpt {
-    /// How much of a line is shown before and after the mark, in bytes.
-    const AROUND: usize = 80;
+    /// Maximum bytes of a line shown before and after the mark.
+    const MAX_AROUND: usize = 80;
 
-    /// A window of `line` around the byte range `marked`; [active](crate::printable) characters become spaces, and
-    /// what is not UTF-8 becomes the replacement character.
+    /// Creates a window of `line` around the byte range `marked`; [active](crate::printable) characters become spaces,
+    /// and invalid UTF-8 becomes the replacement character.
     pub fn of_line(line: &[u8], marked: std::ops::Range<usize>) -> Excerpt {
         // White space at the end carries no information and only makes lines longer.
         let line = &line[..line.trim_ascii_end().len().max(marked.end.min(line.len()))];
         let start = marked.start.min(line.len());
-        let end = marked.end.clamp(start, line.len()).min(start + Self::AROUND);
-        let from = start.saturating_sub(Self::AROUND);
-        let to = (end + Self::AROUND).min(line.len());
+        let end = marked.end.clamp(start, line.len()).min(start + Self::MAX_AROUND);
+        let shown_start = start.saturating_sub(Self::MAX_AROUND);
+        let shown_end = (end + Self::MAX_AROUND).min(line.len());
         let clean = |bytes: &[u8]| -> String {
             let text = String::from_utf8_lossy(bytes);
             printable(&text, ' ').into_owned()
         };
-        let mut text = if from > 0 { "...".to_owned() } else { String::new() };
-        text.push_str(&clean(&line[from..start]));
+        let mut text = if shown_start > 0 { "...".to_owned() } else { String::new() };
+        text.push_str(&clean(&line[shown_start..start]));
         let mark = text.len();
         text.push_str(&clean(&line[start..end]));
         let marked = mark..text.len();
-        text.push_str(&clean(&line[end..to]));
-        if to < line.len() {
+        text.push_str(&clean(&line[end..shown_end]));
+        if shown_end < line.len() {
             text.push_str("...");
         }
         Excerpt { text, marked }
@@ -291,7 +291,7 @@ impl Diagnostic {
         Diagnostic { place, ..Diagnostic::new(message) }
     }
 
-    /// The same, naming its subject.
+    /// Names the subject, shortened to 200 bytes.
     pub fn about(self, subject: impl AsRef<str>) -> Diagnostic {
         const MAX_BYTES: usize = 200;
         let subject = subject.as_ref();
@@ -302,7 +302,7 @@ impl Diagnostic {
 
     /// Converts the diagnostic to an error of this kind.
     pub fn into_error(self, kind: ErrorKind) -> Error {
-        Error(Box::new(Inner { kind, diagnostic: self, source: None }))
+        Error(Box::new(ErrorInner { kind, diagnostic: self, source: None }))
     }
 }
 
@@ -359,8 +359,8 @@ impl std::error::Error for Error {
     }
 }
 
-/// Whether this fault is planted: with `--cfg polyhaul_faults` and its name in `POLYHAUL_FAULT`, and never otherwise.
-/// `cargo xtask faults` holds that the tests find each.
+/// Returns whether this fault is planted: only with `--cfg polyhaul_faults` and its name in `POLYHAUL_FAULT`.
+/// `cargo xtask faults` checks that the tests detect each fault.
 #[cfg(polyhaul_faults)]
 pub(crate) fn planted(fault: &str) -> bool {
     static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();

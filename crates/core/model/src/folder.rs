@@ -1,7 +1,7 @@
-//! The folder that the file names in a scene are relative to: noted when a scene is read, used when it is written
+//! The folder that the file names in a scene are relative to: recorded when a scene is read, used when it is written
 //! elsewhere.
 //!
-//! It is plain data; nothing here looks at the file system. It does not count as content: two scenes that differ only
+//! It is plain data; nothing here accesses the file system. It does not count as content: two scenes that differ only
 //! in their folders are equal. Names are resolved by `references`.
 
 use std::fmt;
@@ -23,13 +23,13 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct SourceFolder(Option<Arc<FolderPlace>>);
 
-/// What a [`SourceFolder`] knows.
+/// The details of a [`SourceFolder`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FolderPlace {
     /// The scene's folder; of a scene in an archive, the archive's path and the folder in it.
     pub scene: PathBuf,
-    /// The folder of the material library, where names are looked for first.
+    /// The folder of the material library, where names are looked up first.
     pub library: Option<PathBuf>,
     /// Whether files outside the scene's folder could be read.
     pub allow_outside: bool,
@@ -53,17 +53,17 @@ impl SourceFolder {
         })
     }
 
-    /// The scene's folder, if it is known.
+    /// Returns the scene's folder, if it is known.
     pub fn path(&self) -> Option<&Path> {
         self.0.as_ref().map(|place| &*place.scene)
     }
 
-    /// All known details.
+    /// Returns all known details.
     pub fn place(&self) -> Option<&FolderPlace> {
         self.0.as_deref()
     }
 
-    /// This one, or `other` if this one is unknown.
+    /// Returns this folder, or `other` if this one is unknown.
     pub fn or<'a>(&'a self, other: &'a SourceFolder) -> &'a SourceFolder {
         if self.0.is_some() { self } else { other }
     }

@@ -57,7 +57,7 @@ pub struct Image {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImageChannel {
-    /// Its name, with its layer and view: `Z`, `diffuse.R`, `left.diffuse.R`.
+    /// The name, with its layer and view: `Z`, `diffuse.R`, `left.diffuse.R`.
     pub name: String,
     /// The samples, `width * height` of them, from the top left.
     pub samples: ChannelSamples,
@@ -153,7 +153,7 @@ pub enum ColorSpace {
 /// A part of a multipart image file (OpenEXR), without its pixels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImagePart {
-    /// Its name; empty if it has none.
+    /// The name; empty if it has none.
     pub name: String,
     /// The view that it shows (`left`, `right`); empty if the file names none.
     pub view: String,
@@ -165,18 +165,18 @@ pub struct ImagePart {
     pub is_deep: bool,
     /// Whether it is the part that was read.
     pub is_chosen: bool,
-    /// Levels of resolution: 1 unless it has mip or rip levels.
+    /// Number of resolution levels: 1 unless it has mip or rip levels.
     pub levels: usize,
     /// The layers of its channels in alphabetical order; the empty name stands for channels without a layer.
     pub layers: Vec<String>,
-    /// Its channels in alphabetical order.
+    /// The channels in alphabetical order.
     pub channels: Vec<PartChannel>,
 }
 
 /// A channel of a part, without its samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartChannel {
-    /// Its name, with its layer and view.
+    /// The name, with its layer and view.
     pub name: String,
     /// The type of its samples.
     pub kind: ChannelType,
@@ -231,13 +231,13 @@ impl Samples {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// None.
+/// No samples.
 impl Default for Samples {
     fn default() -> Self {
         Samples::U8(Array::default())
@@ -255,12 +255,12 @@ impl ChannelSamples {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A copy; cheap if the samples are shared.
+    /// Copies the samples; this is cheap if they are shared.
     ///
     /// # Errors
     /// If there is no memory for the copy.
@@ -274,7 +274,7 @@ impl ChannelSamples {
         })
     }
 
-    /// Their type.
+    /// Returns the type of the samples.
     pub const fn kind(&self) -> ChannelType {
         match self {
             ChannelSamples::U8(_) => ChannelType::U8,
@@ -286,7 +286,7 @@ impl ChannelSamples {
     }
 }
 
-/// None.
+/// No samples.
 impl Default for ChannelSamples {
     fn default() -> Self {
         ChannelSamples::F32(Array::default())
@@ -294,7 +294,7 @@ impl Default for ChannelSamples {
 }
 
 impl ChannelType {
-    /// Its name in numpy.
+    /// Returns the name in numpy.
     pub const fn name(self) -> &'static str {
         match self {
             ChannelType::U8 => "uint8",
@@ -305,7 +305,7 @@ impl ChannelType {
         }
     }
 
-    /// Bytes of a sample.
+    /// Returns the bytes per sample.
     pub const fn bytes(self) -> usize {
         match self {
             ChannelType::U8 => 1,

@@ -143,10 +143,10 @@ pub struct Counts {
 }
 
 impl Run {
-    /// The value that applies to a face: that of the last run that begins before it or at it.
+    /// Returns the value that applies to a face: the value of the last run that starts at or before it.
     pub fn at_face(runs: &[Run], face: usize) -> Option<u32> {
-        let after = runs.partition_point(|run| run.at.faces as usize <= face);
-        runs.get(after.checked_sub(1)?).map(|run| run.value)
+        let next = runs.partition_point(|run| run.at.faces as usize <= face);
+        runs.get(next.checked_sub(1)?).map(|run| run.value)
     }
 }
 
@@ -166,14 +166,14 @@ impl Counts {
 
     /// The sum, or `None` if a count would exceed 2^32 - 1.
     pub fn checked_add(self, other: Counts) -> Option<Counts> {
-        let (mut sum, other) = (self.to_array(), other.to_array());
-        for (a, b) in sum.iter_mut().zip(other) {
+        let mut sum = self.to_array();
+        for (a, b) in sum.iter_mut().zip(other.to_array()) {
             *a = a.checked_add(b)?;
         }
         Some(Self::from_array(sum))
     }
 
-    /// Whether none of the counts is above that of `other`.
+    /// Returns whether every count is at most the one in `other`.
     pub fn precedes(self, other: Counts) -> bool {
         self.to_array().iter().zip(other.to_array()).all(|(&count, other)| count <= other)
     }
@@ -218,13 +218,13 @@ impl Mesh {
         }
     }
 
-    /// The smoothing group of a face, 0 if it is flat: by its own flag, or else by the runs. `None` if neither says so.
+    /// The smoothing group of a face, 0 if it is flat: by its own flag, or else by the runs. `None` if neither exists.
     pub fn smoothing_group(&self, face: usize) -> Option<u32> {
         let flag = self.face_smooth.get(face).map(|&smooth| u32::from(smooth != 0));
         flag.or_else(|| Run::at_face(&self.smoothing_runs, face))
     }
 
-    /// Puts the statements of curves after all positions, uvs and normals, for a mesh whose own have changed.
+    /// Moves the statements of curves after all positions, uvs and normals, for a mesh in which these have changed.
     pub fn move_curves_behind(&mut self) {
         let Counts { positions, uvs, normals, .. } = self.counts();
         for curve in &mut self.curves {
@@ -276,21 +276,23 @@ impl Bounds {
 
 /// Positions processed together; the values of a block stay in vector registers.
 const BLOCK: usize = 256;
-/// Positions side by side: 24 numbers, three of the widest vectors.
+/// Positions processed at once: 24 numbers, three of the widest vectors.
 const LANES: usize = 8;
 
 /// The box around the finite positions of a block.
 ///
-/// A block without infinities and NaN takes no look at single positions, so its lanes stay in vector registers.
+/// A block without infinities and NaN needs no checks of single positions, so its lanes stay in vector registers.
 fn block_bounds(block: &[[f32; 3]]) -> Option<Bounds> {
     let (groups, rest) = block.as_flattened().as_chunks::<{ 3 * LANES }>();
-    let (mut min, mut max, mut zero) = ([f32::INFINITY; 3 * LANES], [f32::NEG_INFINITY; 3 * LANES], [0.0; 3 * LANES]);
+    let mut min = [f32::INFINITY; 3 * LANES];
+    let mut max = [f32::NEG_INFINITY; 3 * LANES];
+    let mut zero = [0.0; 3 * LANES];
     for group in groups {
         for lane in 0..3 * LANES {
             let value = group[lane];
             min[lane] = if value < min[lane] { value } else { min[lane] };
             max[lane] = if value > max[lane] { value } else { max[lane] };
-            // An infinity or NaN makes it NaN for good.
+            // An infinity or NaN makes it NaN permanently.
             zero[lane] += value * 0.0;
         }
     }
@@ -322,20 +324,22 @@ mod tests {
     }
 
     #[test]
-    fn bounds_leave_out_what_is_not_finite_wherever_it_is() {
+    fn bounds_ignore_positions_that_are_not_finite() {
         let number = |i: usize| (i as f32 * 0.37).sin() * 100.0;
         for count in [0, 1, 7, 8, 9, 255, 256, 257, 600] {
-            let all: Vec<[f32; 3]> = (0..count).map(|i| [number(i), number(i + 1000), number(i + 2000)]).collect();
-            for odd in [None, Some(0), Some(count / 2), Some(count.saturating_sub(1))] {
+            let finite_positions: Vec<[f32; 3]> =
+                (0..count).map(|i| [number(i), number(i + 1000), number(i + 2000)]).collect();
+            for index in [None, Some(0), Some(count / 2), Some(count.saturating_sub(1))] {
                 for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30] {
-                    let mut positions = all.clone();
-                    if let Some(position) = odd.and_then(|odd| positions.get_mut(odd)) {
+                    let mut positions = finite_positions.clone();
+                    if let Some(position) = index.and_then(|index| positions.get_mut(index)) {
                         position[1] = value;
                     }
-                    let finite = positions.iter().filter(|position| position.iter().all(|it| it.is_finite()));
-                    let wanted = finite.map(|&it| Bounds { min: it, max: it }).reduce(Bounds::union);
+                    let finite = positions.iter().filter(|position| position.iter().all(|value| value.is_finite()));
+                    let expected = finite.map(|&position| Bounds { min: position, max: position });
+                    let expected = expected.reduce(Bounds::union);
                     let mesh = Mesh { positions: positions.into(), ..Mesh::default() };
-                    assert_eq!(mesh.bounds(), wanted, "{count} {odd:?} {value}");
+                    assert_eq!(mesh.bounds(), expected, "{count} {index:?} {value}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Names in text formats: decoding those that are not UTF-8, and keeping names on their line.
+//! Names in text formats: decoding names that are not UTF-8, and keeping names on one line.
 
 use crate::error::{Diagnostic, Error, Place, Result};
 use crate::limits::FaultPolicy;
@@ -7,15 +7,15 @@ use crate::warnings::Warnings;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The name as text. Bytes that are not UTF-8 are taken as Latin-1, character by character: so
-/// different names stay different, and a material finds its library. That is noted.
+/// Decodes a name. A name that is not UTF-8 is decoded as Latin-1, with a note, so that different names stay different
+/// and a material is found in its library.
 pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: &mut Warnings) -> Result<Cow<'a, str>> {
     match std::str::from_utf8(name) {
         Ok(text) => Ok(text.into()),
         Err(_) => {
             let message = "name is not valid UTF-8; read as Latin-1";
-            let what = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
-            warnings.note(faults, "non-utf8-name", what)?;
+            let diagnostic = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
+            warnings.note(faults, "non-utf8-name", diagnostic)?;
             latin1(name).map(Cow::Owned)
         }
     }
@@ -30,32 +30,31 @@ pub fn latin1(bytes: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// The name as messages show it: the beginning of a long one, so that a message stays small, and on one line.
+/// Returns the name as shown in messages: printable, and shortened to 200 bytes.
 pub fn shown(name: &str) -> Cow<'_, str> {
-    const MOST_BYTES: usize = 200;
-    let size = (0..=MOST_BYTES).rfind(|&size| name.is_char_boundary(size)).unwrap_or(0);
-    let (beginning, dots) = if name.len() > MOST_BYTES { (&name[..size], "...") } else { (name, "") };
-    let beginning = printable(beginning, '?');
-    if dots.is_empty() { beginning } else { (beginning.into_owned() + dots).into() }
+    const MAX_BYTES: usize = 200;
+    let size = (0..=MAX_BYTES).rfind(|&size| name.is_char_boundary(size)).unwrap_or(0);
+    let start = printable(&name[..size], '?');
+    if size == name.len() { start } else { (start.into_owned() + "...").into() }
 }
 
-/// The first few names as messages list them, and how many there are besides.
+/// Returns the first few names as listed in messages, and the number of further ones.
 pub fn listed(names: &[impl AsRef<str>]) -> String {
     const MAX_NAMES: usize = 8;
     let (first, rest) = names.split_at(names.len().min(MAX_NAMES));
     let first: Vec<String> = first.iter().map(|name| format!("`{}`", shown(name.as_ref()))).collect();
     match rest.len() {
         0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
+        rest_count => format!("{} and {rest_count} more", first.join(", ")),
     }
 }
 
-/// A name as it is written: readers reject NUL, which becomes `_`.
+/// Returns a name as written to a file: NUL, which readers reject, becomes `_`.
 pub fn written(name: &str) -> Cow<'_, str> {
     if name.contains('\0') { on_a_line(&name.replace('\0', "_")).into_owned().into() } else { on_a_line(name) }
 }
 
-/// Text for a comment: on one line, without control characters, which become `_`. A tab stays.
+/// Returns text for a comment: on one line, with control characters other than tabs replaced by `_`.
 pub fn remark(text: &str) -> Cow<'_, str> {
     let is_control = |c: char| c.is_control() && c != '\t';
     if text.contains(is_control) {
@@ -65,24 +64,28 @@ pub fn remark(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The number of comments that are written differently.
+/// Returns the number of comments that [`remark`] changes.
 pub fn changed_remarks(remarks: &[String]) -> u64 {
     remarks.iter().filter(|text| remark(text).as_ref() != text.as_str()).count() as u64
 }
 
-/// A name for the header of a PLY file: one word. Blanks become `_` and control characters `?`, which occurs in no
-/// reserved name: `vertex\x7findices` must not become the list of a mesh.
+/// Returns a name for the header of a PLY file: one word. White space becomes `_`, and control characters become `?`,
+/// which no reserved name contains: `vertex\x7findices` must not become the list of a mesh.
 pub fn word(name: &str) -> Cow<'_, str> {
-    let shown = |c: char| match c {
+    let replacement = |c: char| match c {
         _ if c.is_whitespace() => '_',
         _ if c.is_control() => '?',
         _ => c,
     };
-    if name.contains(|c| shown(c) != c) { name.chars().map(shown).collect::<String>().into() } else { name.into() }
+    if name.contains(|c| replacement(c) != c) {
+        name.chars().map(replacement).collect::<String>().into()
+    } else {
+        name.into()
+    }
 }
 
-/// A word distinct from those in `taken`, which it joins: `name` if it is a word, followed by its column number (from
-/// 1) if it is taken, and `column_1` and so on if it is empty.
+/// Returns a [`word`] that is not in `taken`, and adds it there: `name`, followed by the column number (from 1) if it
+/// is taken, or `column_1` and so on if it is empty.
 pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Result<String> {
     let mut name = word(name).into_owned();
     while name.is_empty() || taken.contains(&name) {
@@ -94,13 +97,13 @@ pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Resul
     Ok(name)
 }
 
-/// A name where a single word is required: blanks become `_`, as in Blender.
+/// Returns a name where a single word is required: spaces become `_`, as in Blender.
 pub fn joined(name: &str) -> Cow<'_, str> {
     if name.contains(' ') { written(&name.replace(' ', "_")).into_owned().into() } else { written(name) }
 }
 
-/// Text for the end of a line: it must neither end the line nor join the next one to it. Newlines become `_`, and a
-/// blank follows a final backslash.
+/// Returns text for the end of a line, which must neither end the line nor continue it on the next one: newlines become
+/// `_`, and a space follows a final backslash.
 pub fn on_a_line(name: &str) -> Cow<'_, str> {
     if !name.contains(['\n', '\r']) && !name.ends_with('\\') {
         return name.into();

@@ -1,4 +1,4 @@
-//! The objects to write: those of a scene, or one per mesh.
+//! The objects to write: the scene's objects, or one per mesh.
 //!
 //! Nothing here copies meshes or checks arrays; the data is in `mesh` and `scene`.
 
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result, try_push};
 use std::borrow::Cow;
 
 impl Scene {
-    /// The objects to write: those of the scene or, if it has none, an unnamed object for each mesh.
+    /// Returns the objects to write: the scene's or, if it has none, an unnamed object for each mesh.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -41,7 +41,7 @@ impl Scene {
 }
 
 impl Object {
-    /// The error of an object whose mesh the scene does not have.
+    /// Creates the error of an object whose mesh does not exist.
     pub fn no_such_mesh(&self) -> Error {
         let message = format!("object `{}` refers to mesh {}, which the scene does not have", self.name, self.mesh);
         Error::new(ErrorKind::Usage, message)

@@ -1,14 +1,14 @@
 //! Detects and replaces characters that are unsafe to display. Messages, reports, charts, traces and the command all
 //! use this one rule.
 //!
-//! A name in a file comes from whoever made the file. Printed unchanged, it could move the cursor, change the colors or
+//! The author of a file chooses the names in it. Printed unchanged, a name could move the cursor, change the colors or
 //! title of a terminal, or reverse the text that follows. Converted values are data and stay unchanged; text in markup
 //! or JSON is escaped by `report`.
 
 use std::borrow::Cow;
 
-/// Whether a terminal or web page would interpret the character instead of displaying it: controls (C0, DEL, C1), marks
-/// that change the direction of text, and separators of lines and paragraphs.
+/// Returns whether a terminal or web page would interpret the character instead of displaying it: controls (C0, DEL,
+/// C1), marks that change the direction of text, and separators of lines and paragraphs.
 ///
 /// ```
 /// use polyhaul_model::printable::is_active;

@@ -60,6 +60,15 @@ impl Axis {
             Axis::NegativeZ => [0.0, 0.0, -1.0],
         }
     }
+
+    /// The same number for the two directions of an axis: 0 for x, 1 for y, 2 for z.
+    pub fn line(self) -> usize {
+        match self {
+            Axis::X | Axis::NegativeX => 0,
+            Axis::Y | Axis::NegativeY => 1,
+            Axis::Z | Axis::NegativeZ => 2,
+        }
+    }
 }
 
 /// Which axes of a scene face forward and point up.
@@ -156,7 +165,7 @@ impl Scene {
 }
 
 impl Bounds {
-    /// The box that reaches farther by so much on each side.
+    /// Extends the box by `by` on each side.
     pub fn grown(self, by: f32) -> Bounds {
         Bounds { min: self.min.map(|value| value - by), max: self.max.map(|value| value + by) }
     }

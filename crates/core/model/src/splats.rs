@@ -1,7 +1,7 @@
-//! Gaussian splats: meshes of positions alone whose vertex columns describe a Gaussian each.
+//! Gaussian splats: meshes of positions only, whose vertex columns describe a Gaussian each.
 //!
 //! The columns and their encodings are those of the PLY files of "3D Gaussian Splatting for Real-Time Radiance Field
-//! Rendering" (Kerbl and others, 2023), which every program reads: a PLY file becomes splats without a change.
+//! Rendering" (Kerbl and others, 2023), which every program reads: a PLY file becomes splats unchanged.
 //!
 //! | columns | per splat |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | `f_rest_0` to `f_rest_N` | the others: all of red, then all of green, then all of blue |
 //!
 //! There are 0, 3, 8, 15 or 24 other harmonics per channel: degrees 0 to 4. Coordinates are the source's; training
-//! software has x to the right, y down and z forward. This module moves nothing and rounds nothing: formats that pack
-//! splats do that.
+//! software has x to the right, y down and z forward. This module neither transforms nor rounds; formats that pack
+//! splats do.
 
 use crate::error::{Result, try_push};
 use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scene, Values};
@@ -21,66 +21,66 @@ use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scene, Values};
 /// The value of the constant spherical harmonic: 1 / (2 √π).
 pub const CONSTANT_HARMONIC: f64 = 0.282_094_791_773_878_14;
 
-/// How many harmonics per channel there are in addition to the constant one, by degree.
+/// Number of harmonics per channel in addition to the constant one, by degree.
 pub const HARMONICS: [usize; 5] = [0, 3, 8, 15, 24];
 
-/// The columns that splats of any degree have, beside their positions.
+/// The columns of splats of any degree, in addition to positions.
 pub const COLUMNS: [&str; 11] =
     ["rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2", "opacity", "f_dc_0", "f_dc_1", "f_dc_2"];
 
 /// The remark ([`Scene::infos`]) of splats that were trained for antialiased rendering, which SPZ records.
 pub const ANTIALIASED: &str = "splats antialiased";
 
-/// The remark of splats whose colors are linear, and not those of a screen (sRGB), which glTF records.
+/// The remark of splats whose colors are linear instead of sRGB, which glTF records.
 pub const LINEAR_COLORS: &str = "splats linear";
 
 /// The axes of training software: z forward, y down.
 pub const AXES: Axes = Axes { forward: Axis::Z, up: Axis::NegativeY };
 
-/// How close an opacity comes to 0 and to 1, so that its logit stays finite.
-const LEAST_OPACITY: f64 = 1e-6;
+/// Minimum distance of an opacity from 0 and 1, so that its logit stays finite.
+const MIN_OPACITY: f64 = 1e-6;
 
-/// The opacity, 0 to 1, of a logit: 1 / (1 + e^-x).
+/// Returns the opacity, 0 to 1, of a logit: 1 / (1 + e^-x).
 pub fn opacity_of(logit: f32) -> f32 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// The logit of an opacity, ln(x / (1 - x)). It is finite: an opacity is taken as at least 0.000001, and at most as
-/// far from 1.
+/// Returns the logit of an opacity, ln(x / (1 - x)). The opacity is clamped to 0.000001 to 0.999999, so that the logit
+/// is finite.
 pub fn logit_of(opacity: f32) -> f32 {
-    let opacity = f64::from(opacity).clamp(LEAST_OPACITY, 1.0 - LEAST_OPACITY);
+    let opacity = f64::from(opacity).clamp(MIN_OPACITY, 1.0 - MIN_OPACITY);
     (opacity / (1.0 - opacity)).ln() as f32
 }
 
-/// The color value of a constant harmonic: 0 to 1 for what can be shown.
+/// Returns the color value of a constant harmonic: 0 to 1 for displayable colors.
 pub fn color_of(harmonic: f32) -> f32 {
     (f64::from(harmonic) * CONSTANT_HARMONIC + 0.5) as f32
 }
 
-/// The constant harmonic of a color value.
+/// Returns the constant harmonic of a color value.
 pub fn harmonic_of(color: f32) -> f32 {
     ((f64::from(color) - 0.5) / CONSTANT_HARMONIC) as f32
 }
 
-/// The logarithm of a standard deviation. It is finite: one that is not positive is taken as the smallest number.
+/// Returns the logarithm of a standard deviation, which is clamped to the smallest positive normal number.
 pub fn log_of(scale: f32) -> f32 {
     scale.max(f32::MIN_POSITIVE).ln()
 }
 
-/// The same rotation as a quaternion of length 1; that without a rotation if it has no direction.
+/// Returns the same rotation as a quaternion of length 1; the identity if the quaternion has no direction.
 pub fn unit_quaternion(quaternion: [f32; 4]) -> [f32; 4] {
-    let square: f32 = quaternion.iter().map(|part| part * part).sum();
-    // Squares of parts that are very small or large have no meaning as a sum.
+    let square: f32 = quaternion.iter().map(|component| component * component).sum();
+    // The sum of squares underflows or overflows for very small or large components.
     if square.is_normal() {
         let length = square.sqrt();
-        return quaternion.map(|part| part / length);
+        return quaternion.map(|component| component / length);
     }
     let wide = quaternion.map(f64::from);
-    let length = wide.iter().map(|part| part * part).sum::<f64>().sqrt();
-    if length.is_normal() { wide.map(|part| (part / length) as f32) } else { [1.0, 0.0, 0.0, 0.0] }
+    let length = wide.iter().map(|component| component * component).sum::<f64>().sqrt();
+    if length.is_normal() { wide.map(|component| (component / length) as f32) } else { [1.0, 0.0, 0.0, 0.0] }
 }
 
-/// The columns of splats, found by name in a mesh. All have one value per position.
+/// The columns of splats, borrowed from a mesh. All have one value per position.
 #[derive(Clone, Debug, Default)]
 pub struct Splats<'a> {
     /// x, y, z.
@@ -91,32 +91,35 @@ pub struct Splats<'a> {
     pub scales: [&'a [f32]; 3],
     /// w, x, y, z.
     pub rotations: [&'a [f32]; 4],
-    /// For red, green and blue: the constant harmonic, then as many others as the degree has.
+    /// For red, green and blue: the constant harmonic, then the others of the degree.
     pub harmonics: [Vec<&'a [f32]>; 3],
 }
 
 impl<'a> Splats<'a> {
-    /// The splats of a mesh; `None` if it has elements, or lacks a column. If there are other harmonics than a degree
-    /// has, those of the highest degree that is complete count, in the order of that degree.
+    /// Returns the splats of a mesh; `None` if it has elements or lacks a column. If the number of harmonics does not
+    /// match a degree, the highest complete degree is used, in the order of that degree.
     pub fn from_mesh(mesh: &'a Mesh) -> Option<Splats<'a>> {
         if !(mesh.faces.is_empty() && mesh.lines.is_empty()) {
             return None;
         }
         let count = mesh.positions.len();
-        let is_there = |number: &usize| floats(&mesh.vertex_columns, &rest_name(*number), count).is_some();
-        let rest = (0..3 * HARMONICS[4]).take_while(is_there).count();
-        let degree = HARMONICS.iter().rposition(|more| 3 * more <= rest)?;
+        let has_column = |number: &usize| floats(&mesh.vertex_columns, &rest_name(*number), count).is_some();
+        let rest = (0..3 * HARMONICS[4]).take_while(has_column).count();
+        let degree = HARMONICS.iter().rposition(|others| 3 * others <= rest)?;
         Splats::from_columns(&mesh.positions, &mesh.vertex_columns, [degree, degree])
     }
 
-    /// The splats of columns, such as those of a table. `degrees` are that of the splats and the one to keep: columns
-    /// of harmonics above the second need not be there. `None` if another column is missing, or a degree is above 4.
+    /// Returns the splats of columns, such as the columns of a table. `degrees` are the degree of the splats and the
+    /// degree to return; columns of higher harmonics may be missing. `None` if another column is missing, or a degree
+    /// is above 4.
     pub fn from_columns(positions: &'a [[f32; 3]], columns: &'a [Column], degrees: [usize; 2]) -> Option<Splats<'a>> {
         let column = |name: &str| floats(columns, name, positions.len());
-        let [Some(&more), Some(&kept)] = degrees.map(|degree| HARMONICS.get(degree)) else { return None };
+        let [Some(&stored_others), Some(&returned_others)] = degrees.map(|degree| HARMONICS.get(degree)) else {
+            return None;
+        };
         let harmonics = |channel: usize| -> Option<Vec<&'a [f32]>> {
-            let own = (0..kept).map(|number| rest_name(channel * more + number));
-            std::iter::once(format!("f_dc_{channel}")).chain(own).map(|name| column(&name)).collect()
+            let others = (0..returned_others).map(|number| rest_name(channel * stored_others + number));
+            std::iter::once(format!("f_dc_{channel}")).chain(others).map(|name| column(&name)).collect()
         };
         Some(Splats {
             positions,
@@ -139,19 +142,19 @@ impl<'a> Splats<'a> {
 
     /// The degree of the spherical harmonics, 0 to 4.
     pub fn degree(&self) -> usize {
-        HARMONICS.iter().position(|&more| more + 1 == self.harmonics[0].len()).unwrap_or(0)
+        HARMONICS.iter().position(|&others| others + 1 == self.harmonics[0].len()).unwrap_or(0)
     }
 
-    /// The number of columns, positions aside.
+    /// Returns the number of columns, not counting positions.
     pub fn column_count(&self) -> usize {
         8 + self.harmonics.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// The same splats without the harmonics above a degree.
+    /// Drops the harmonics above a degree.
     #[must_use]
     pub fn up_to_degree(mut self, degree: usize) -> Splats<'a> {
-        let kept = 1 + HARMONICS.get(degree).copied().unwrap_or(HARMONICS[4]);
-        self.harmonics.iter_mut().for_each(|channel| channel.truncate(kept));
+        let harmonic_count = 1 + HARMONICS.get(degree).copied().unwrap_or(HARMONICS[4]);
+        self.harmonics.iter_mut().for_each(|channel| channel.truncate(harmonic_count));
         self
     }
 
@@ -159,12 +162,12 @@ impl<'a> Splats<'a> {
     ///
     /// # Panics
     /// If there is no such splat.
-    pub fn rotation(&self, at: usize) -> [f32; 4] {
-        self.rotations.map(|part| part[at])
+    pub fn rotation(&self, index: usize) -> [f32; 4] {
+        self.rotations.map(|component| component[index])
     }
 }
 
-/// The values of a column of so many 32-bit floats.
+/// Returns the values of a column of `count` 32-bit floats.
 fn floats<'a>(columns: &'a [Column], name: &str, count: usize) -> Option<&'a [f32]> {
     let column = columns.iter().find(|column| column.name == name)?;
     match &column.values {
@@ -173,12 +176,12 @@ fn floats<'a>(columns: &'a [Column], name: &str, count: usize) -> Option<&'a [f3
     }
 }
 
-/// The name of the column of harmonic `number` of those that are not constant.
+/// Returns the name of the column of a harmonic; `number` does not count the constant ones.
 pub fn rest_name(number: usize) -> String {
     format!("f_rest_{number}")
 }
 
-/// The values of splats to make a mesh of, each column with one value per position.
+/// The values of splats for a new mesh, each column with one value per position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SplatColumns {
     /// x, y, z.
@@ -196,7 +199,7 @@ pub struct SplatColumns {
 }
 
 impl SplatColumns {
-    /// A mesh with these columns, in the order of PLY files.
+    /// Creates a mesh with these columns, in the order of PLY files.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`](crate::error::ErrorKind::Memory).
@@ -230,7 +233,7 @@ impl SplatColumns {
         Ok(mesh)
     }
 
-    /// A scene of these splats alone, as it is read from a file.
+    /// Creates a scene with only these splats, as read from a file.
     ///
     /// # Errors
     /// As for [`SplatColumns::into_mesh`].
@@ -247,8 +250,8 @@ impl SplatColumns {
 }
 
 /// Appends columns, named by their numbers.
-fn push(mesh: &mut Mesh, all: impl IntoIterator<Item = Vec<f32>>, name: impl Fn(usize) -> String) -> Result<()> {
-    for (number, values) in all.into_iter().enumerate() {
+fn push(mesh: &mut Mesh, columns: impl IntoIterator<Item = Vec<f32>>, name: impl Fn(usize) -> String) -> Result<()> {
+    for (number, values) in columns.into_iter().enumerate() {
         let column = Column { name: name(number), values: Values::F32(values.into()), offsets: None };
         try_push(&mut mesh.vertex_columns, column, "columns")?;
     }
@@ -275,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Whether a column is of a harmonic above the first degree, of `count` for each channel.
+    /// Returns whether a column is a harmonic above the first degree, given `count` harmonics per channel.
     fn is_high(column: &Column, count: usize) -> bool {
         let number = column.name.strip_prefix("f_rest_").and_then(|number| number.parse::<usize>().ok());
         number.is_some_and(|number| number % count >= HARMONICS[1])
@@ -284,29 +287,29 @@ mod tests {
     #[test]
     fn columns_are_found_by_name_for_every_degree() {
         for (degree, &count) in HARMONICS.iter().enumerate() {
-            let given = columns(degree);
-            let mesh = given.clone().into_mesh().unwrap();
+            let expected = columns(degree);
+            let mesh = expected.clone().into_mesh().unwrap();
             let splats = Splats::from_mesh(&mesh).unwrap();
             assert_eq!((splats.degree(), splats.len()), (degree, 2));
             assert_eq!(splats.column_count(), mesh.vertex_columns.len());
             for channel in 0..3 {
-                assert_eq!(splats.harmonics[channel][0], given.constants[channel]);
-                let own = given.rest.chunks(count.max(1)).nth(channel).unwrap_or_default();
-                assert_eq!(splats.harmonics[channel][1..], own.iter().map(|it| &it[..]).collect::<Vec<_>>());
+                assert_eq!(splats.harmonics[channel][0], expected.constants[channel]);
+                let others = expected.rest.chunks(count.max(1)).nth(channel).unwrap_or_default();
+                assert_eq!(splats.harmonics[channel][1..], others.iter().map(|column| &column[..]).collect::<Vec<_>>());
             }
-            let less = splats.up_to_degree(1);
-            assert_eq!(less.degree(), degree.min(1));
-            // Columns that are not wanted need not be there.
-            let few: Vec<Column> =
+            let first_degree = splats.up_to_degree(1);
+            assert_eq!(first_degree.degree(), degree.min(1));
+            // Columns above the returned degree may be missing.
+            let low_columns: Vec<Column> =
                 mesh.vertex_columns.iter().filter(|column| !is_high(column, count)).cloned().collect();
-            let found = Splats::from_columns(&mesh.positions, &few, [degree, degree.min(1)]).unwrap();
-            assert_eq!((found.harmonics, found.opacities), (less.harmonics, less.opacities));
+            let low_splats = Splats::from_columns(&mesh.positions, &low_columns, [degree, degree.min(1)]).unwrap();
+            assert_eq!((low_splats.harmonics, low_splats.opacities), (first_degree.harmonics, first_degree.opacities));
             assert!(Splats::from_columns(&mesh.positions, &mesh.vertex_columns, [5, 0]).is_none());
         }
     }
 
     #[test]
-    fn a_mesh_without_a_column_or_with_elements_is_no_splats() {
+    fn a_mesh_without_a_column_or_with_elements_is_rejected() {
         let mesh = columns(0).into_mesh().unwrap();
         for number in 0..mesh.vertex_columns.len() {
             let mut other = mesh.clone();
@@ -325,8 +328,8 @@ mod tests {
             assert!((opacity_of(logit_of(value)) - value).abs() < 2e-6, "{byte}");
             assert!((color_of(harmonic_of(value)) - value).abs() < 1e-6, "{byte}");
         }
-        assert!([0.0, -1.0, f32::NAN, 1.0, 2.0].into_iter().all(|it| log_of(it).is_finite()));
-        assert!([0.0, 1.0, -3.0, 7.0].into_iter().all(|it| logit_of(it).is_finite()));
+        assert!([0.0, -1.0, f32::NAN, 1.0, 2.0].into_iter().all(|scale| log_of(scale).is_finite()));
+        assert!([0.0, 1.0, -3.0, 7.0].into_iter().all(|opacity| logit_of(opacity).is_finite()));
     }
 
     #[test]
@@ -335,7 +338,10 @@ mod tests {
             [[2.0, 0.0, 0.0, 0.0], [1e-30, 1e-30, 0.0, 0.0], [1e30, 1e30, 1e30, -1e30], [0.3, 0.4, 0.5, 0.6]]
         {
             let unit = unit_quaternion(quaternion);
-            assert!((unit.iter().map(|part| part * part).sum::<f32>() - 1.0).abs() < 1e-6, "{quaternion:?}");
+            assert!(
+                (unit.iter().map(|component| component * component).sum::<f32>() - 1.0).abs() < 1e-6,
+                "{quaternion:?}"
+            );
         }
         assert_eq!(unit_quaternion([f32::NAN, 0.0, 0.0, 0.0]), [1.0, 0.0, 0.0, 0.0]);
         assert_eq!(unit_quaternion([0.0; 4]), [1.0, 0.0, 0.0, 0.0]);

@@ -23,7 +23,7 @@ pub struct Table {
 pub struct Column {
     /// The name; empty if the source gave none.
     pub name: String,
-    /// The values: one per row, or those of all lists concatenated.
+    /// The values: one per row, or all lists concatenated.
     pub values: Values,
     /// For lists: row `i` has the values `offsets[i]..offsets[i + 1]`, so there is one more offset than there are rows.
     /// `None` if each row is a single number.
@@ -98,7 +98,7 @@ impl Default for Values {
     }
 }
 
-/// Runs `$body` with `$array` as the array of `$values`, whatever its type.
+/// Runs `$body` with `$array` as the array of `$values`, for any type.
 #[macro_export]
 macro_rules! with_values {
     ($values:expr, $array:pat => $body:expr) => {
@@ -117,7 +117,7 @@ macro_rules! with_values {
     };
 }
 
-/// `$values` with `$body` in place of its `$array`, of the same type.
+/// Returns `$values` with its `$array` replaced by `$body`, of the same type.
 #[macro_export]
 macro_rules! map_values {
     ($values:expr, $array:pat => $body:expr) => {
@@ -153,7 +153,7 @@ impl Values {
         }
     }
 
-    /// No numbers of a type.
+    /// Returns an empty array of a type.
     pub fn empty(scalar: Scalar) -> Values {
         match scalar {
             Scalar::I8 => Values::I8(Array::default()),
@@ -184,10 +184,10 @@ impl Values {
         with_values!(self, array => array.heap_bytes())
     }
 
-    /// A copy; cheap if the array is shared.
+    /// Copies the array; this is cheap if it is shared.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If there is no memory for the copy.
     pub fn try_clone(&self) -> std::result::Result<Values, TryReserveError> {
         Ok(map_values!(self, array => array.try_clone()?))
     }
@@ -202,7 +202,7 @@ impl Column {
         }
     }
 
-    /// The bytes that the arrays take.
+    /// Returns the memory used by the arrays, in bytes.
     pub fn heap_bytes(&self) -> u64 {
         self.values.heap_bytes() + self.offsets.as_ref().map_or(0, Array::heap_bytes)
     }
@@ -214,7 +214,7 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The bytes that the arrays take.
+    /// Returns the memory used by the arrays, in bytes.
     pub fn heap_bytes(&self) -> u64 {
         self.columns.iter().map(Column::heap_bytes).sum()
     }
@@ -223,12 +223,12 @@ impl Table {
 impl Column {
     /// Whether the column has `count` rows, and its lists cover all of its values in order.
     pub fn is_whole(&self, count: usize) -> bool {
-        let lists = self.offsets.as_ref().is_none_or(|offsets| {
-            let ends =
-                offsets.first() == Some(&0) && offsets.last().is_some_and(|&end| end as usize == self.values.len());
-            ends && offsets.is_sorted()
+        let lists_match = self.offsets.as_ref().is_none_or(|offsets| {
+            offsets.first() == Some(&0)
+                && offsets.last().is_some_and(|&end| end as usize == self.values.len())
+                && offsets.is_sorted()
         });
-        lists && self.row_count() == count
+        lists_match && self.row_count() == count
     }
 }
 

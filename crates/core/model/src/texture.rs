@@ -49,7 +49,7 @@ pub enum Encoding {
     },
     /// Two channels, for normals: 16 bytes per block.
     Bc5 {
-        /// Whether they go from -1 to 1.
+        /// Whether their range is -1 to 1.
         signed: bool,
     },
     /// HDR color: 16 bytes per block.
@@ -139,7 +139,7 @@ impl Texture {
     }
 
     /// The maximum number of mip levels; the last one is a single pixel.
-    pub fn most_levels(&self) -> usize {
+    pub fn max_levels(&self) -> usize {
         let longest = self.width.max(self.height).max(self.depth).max(1);
         longest.ilog2() as usize + 1
     }
@@ -165,10 +165,11 @@ impl Texture {
                 "invalid texture: {width} x {height} x {depth} pixels, {layers} layers and {faces} faces"
             ));
         }
-        let (count, most) = (self.levels.len(), self.most_levels());
-        if count == 0 || count > most {
+        let level_count = self.levels.len();
+        let max_levels = self.max_levels();
+        if level_count == 0 || level_count > max_levels {
             return refuse(format!(
-                "invalid texture: {width} x {height} pixels allow 1 to {most} levels, found {count}"
+                "invalid texture: {width} x {height} pixels allow 1 to {max_levels} levels, found {level_count}"
             ));
         }
         for (number, level) in self.levels.iter().enumerate() {

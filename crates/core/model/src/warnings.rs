@@ -49,8 +49,8 @@ impl Warnings {
         self.keep(Warning { code, diagnostic, count }, before)
     }
 
-    /// Keeps it if it is among the first of all or of its kind, given how many precede it: which ones are kept does not
-    /// depend on the number of logs.
+    /// Keeps a warning that is among the first overall or of its kind, given the number `before` it of its kind. The
+    /// result does not depend on how warnings are divided into logs.
     fn keep(&mut self, warning: Warning, before: u64) -> Result<()> {
         if self.kept.len() < KEPT || before < KEPT_PER_KIND as u64 {
             return try_push(&mut self.kept, warning, "warnings");
@@ -59,9 +59,9 @@ impl Warnings {
     }
 
     /// Adds `count` warnings of one kind, covered by a single message.
-    pub fn push_many(&mut self, code: &'static str, count: u64, all: Diagnostic) {
+    pub fn push_many(&mut self, code: &'static str, count: u64, diagnostic: Diagnostic) {
         if count > 0 {
-            let _counted_only = self.try_add_many(code, count, all);
+            let _counted_only = self.try_add_many(code, count, diagnostic);
         }
     }
 
@@ -155,13 +155,13 @@ impl Warnings {
         self.counts.is_empty()
     }
 
-    /// Appends another log. Warnings that there is no memory to keep are still counted.
+    /// Appends another log. If there is no memory to keep a warning, it is still counted.
     pub fn extend(&mut self, other: Warnings) {
         let mut before = self.counts.clone();
         for warning in other.kept {
-            let of_kind = before.entry(warning.code).or_default();
-            let (count, earlier) = (warning.count, *of_kind);
-            *of_kind += count;
+            let count_of_kind = before.entry(warning.code).or_default();
+            let earlier = *count_of_kind;
+            *count_of_kind += warning.count;
             let _counted_only = self.keep(warning, earlier);
         }
         for (code, count) in other.counts {
@@ -223,11 +223,11 @@ const KINDS: [(&str, [&str; 2]); 49] = [
     ("wrong-count", ["wrong number of values", "wrong numbers of values"]),
 ];
 
-/// The subject of this many warnings of a kind in words: `undefined materials`. Other kinds are named: `` `tga-alpha`
+/// Describes `count` warnings of a kind: `undefined materials`. Kinds without a description are named: `` `tga-alpha`
 /// warnings ``.
 pub fn kind_words(code: &str, count: u64) -> Cow<'static, str> {
     let is_many = count != 1;
-    match KINDS.iter().find(|(known, _)| *known == code) {
+    match KINDS.iter().find(|(kind, _)| *kind == code) {
         Some((_, words)) => Cow::Borrowed(words[usize::from(is_many)]),
         None => Cow::Owned(format!("`{code}` warning{}", if is_many { "s" } else { "" })),
     }
@@ -247,11 +247,13 @@ mod tests {
         numbered(&mut whole, "common", KEPT + 10);
         numbered(&mut whole, "rare", 5);
         assert_eq!((whole.kept().len(), whole.total()), (KEPT + KEPT_PER_KIND, KEPT as u64 + 15));
-        let rare: Vec<_> = whole.kept()[KEPT..].iter().map(|it| (it.code, it.diagnostic.message.as_str())).collect();
+        let rare: Vec<_> =
+            whole.kept()[KEPT..].iter().map(|warning| (warning.code, warning.diagnostic.message.as_str())).collect();
         assert_eq!(rare, [("rare", "0"), ("rare", "1"), ("rare", "2")]);
         // The same from separate logs, in order.
-        let (mut first, mut second) = (Warnings::default(), Warnings::default());
+        let mut first = Warnings::default();
         numbered(&mut first, "common", KEPT + 10);
+        let mut second = Warnings::default();
         numbered(&mut second, "rare", 5);
         first.extend(second);
         assert_eq!(first, whole);

@@ -1,4 +1,4 @@
-//! Arrays for parallel work: allocated with an error in place of an abort, split, gathered.
+//! Arrays for parallel work: fallible allocation, splitting and gathering.
 
 use crate::huge::{HUGE_PAGE_BYTES, HugePages};
 use crate::parallel::for_each_item;
@@ -46,12 +46,12 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     }
     let pages = HugePages::default();
     pages.request(start, count);
-    // The first huge page tells whether the others would stall.
+    // Touching the first huge page shows whether the others would stall.
     let first = count.min(2 * HUGE_PAGE_BYTES / size_of::<T>());
-    // SAFETY: the memory is this function's own, and stays zero where it is touched.
+    // SAFETY: only this function has the memory, and touching it leaves it zero.
     unsafe { pages.touch(start, count, 0..first) };
-    // SAFETY: `start` is from the global allocator with the layout of `count` values of type `T`, which is that of a
-    // vector of this capacity. The bytes are zero, which the contract of `Zero` makes values.
+    // SAFETY: `start` is from the global allocator with the layout of `count` values of type `T`, as a vector of
+    // this capacity requires. The bytes are zero, which are valid values by the contract of `Zero`.
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })
 }
 
@@ -88,20 +88,19 @@ pub fn split<T: Send>(
     lengths.map(move |length| rest.split_off_mut(..length).unwrap_or_default())
 }
 
-/// Fails unless every stream of `Elements` that is there has one index per corner.
+/// Fails unless every stream of `Elements` is empty or has one index per corner.
 pub fn check_streams(faces: &polyhaul_model::Elements) -> Result<()> {
     let corners = faces.corner_positions.len();
     for (stream, name) in [(&faces.corner_uvs, "corner_uvs"), (&faces.corner_normals, "corner_normals")] {
         if !stream.is_empty() && stream.len() != corners {
-            let found = stream.len();
-            let message = format!("{name} has {found} indices for {corners} corners");
+            let message = format!("{name} has {} indices for {corners} corners", stream.len());
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
     Ok(())
 }
 
-/// The error about an index that points past its array.
+/// Creates the error about an index that points past its array.
 pub fn out_of_range(corner: usize, what: &str, index: u32, count: usize) -> Error {
     let index = if index == NONE { "NONE".into() } else { index.to_string() };
     let message = format!("corner {corner} has {what} {index}, but the mesh has {count} {what}s");
@@ -115,9 +114,9 @@ pub fn gather<const N: usize>(
     indices: &[u32],
     missing: [f32; N],
 ) -> Result<Vec<[f32; N]>> {
-    if let Some(bad) = indices.iter().find(|&&index| index != NONE && index as usize >= values.len()) {
+    if let Some(invalid) = indices.iter().find(|&&index| index != NONE && index as usize >= values.len()) {
         let message =
-            format!("index {bad} is out of range for {} values: the map belongs to a different mesh", values.len());
+            format!("index {invalid} is out of range for {} values: the map belongs to a different mesh", values.len());
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let mut gathered = zeroed(indices.len(), "gathered values")?;
@@ -127,8 +126,8 @@ pub fn gather<const N: usize>(
         pieces,
         || (),
         |(), (gathered, indices)| {
-            for (place, &index) in gathered.iter_mut().zip(indices) {
-                *place = values.get(index as usize).copied().unwrap_or(missing);
+            for (value, &index) in gathered.iter_mut().zip(indices) {
+                *value = values.get(index as usize).copied().unwrap_or(missing);
             }
         },
     );

@@ -1,4 +1,4 @@
-//! Cuts the bytes of a source into blocks of one size: for records that all have the same.
+//! Cuts the bytes of a source into blocks of one size, for records of one size.
 //!
 //! Any worker reads its own block of a positioned source; a stream is read sequentially, block by block. Data before a
 //! stream's error is delivered first.
@@ -19,14 +19,14 @@ pub struct Blocks<'a> {
     /// Offset of the first block.
     start: u64,
     block_bytes: usize,
-    stream: Mutex<Stream>,
+    stream: Mutex<BlockStream>,
 }
 
 /// State of a stream.
 #[derive(Default)]
-struct Stream {
+struct BlockStream {
     /// Whether the bytes before the first block were read.
-    begun: bool,
+    has_started: bool,
     ended: bool,
     failed: Option<Error>,
 }
@@ -39,7 +39,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// The bytes: fewer than a block has only at the end of the source.
+    /// Returns the bytes: a full block, except at the end of the source.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
@@ -51,17 +51,17 @@ impl<'a> Blocks<'a> {
         Blocks { source, garbage, start, block_bytes: block_bytes.max(1), stream: Mutex::default() }
     }
 
-    /// What idle workers can do before the bytes are taken; see [`Source::ahead`].
+    /// Returns work for idle workers before the bytes are taken; see [`Source::ahead`].
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.source.ahead()
     }
 
-    /// Whether blocks must be taken one after another.
+    /// Returns whether blocks must be taken sequentially.
     pub fn in_order(&self) -> bool {
         !self.source.is_positioned()
     }
 
-    /// Goes to the end of a stream. As [`check_end`].
+    /// Reads a stream to its end, then does the same as [`check_end`].
     pub fn finish(&self, cancel: &Cancel) -> Result<()> {
         if self.in_order() {
             let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,16 +88,16 @@ impl<'a> Blocks<'a> {
         block.len = if self.in_order() {
             self.take_next(&mut block.bytes)?
         } else {
-            let at = self.start.saturating_add(number.saturating_mul(self.block_bytes as u64));
-            self.source.read_at(at, &mut block.bytes).map_err(|e| failed(&self.source, e))?
+            let offset = self.start.saturating_add(number.saturating_mul(self.block_bytes as u64));
+            self.source.read_at(offset, &mut block.bytes).map_err(|e| failed(&self.source, e))?
         };
         Ok(block.len > 0)
     }
 
     fn take_next(&self, bytes: &mut [u8]) -> Result<usize> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        if !stream.begun {
-            stream.begun = true;
+        if !stream.has_started {
+            stream.has_started = true;
             let mut left = self.start;
             while left > 0 && !stream.ended {
                 let part = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -111,14 +111,17 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Reads on from a stream until `out` is full, or the stream ended or failed.
-    fn fill(&self, out: &mut [u8], stream: &mut Stream) -> usize {
+    /// Reads from a stream until `out` is full, or the stream ended or failed.
+    fn fill(&self, out: &mut [u8], stream: &mut BlockStream) -> usize {
         let mut filled = 0;
         while filled < out.len() && !stream.ended {
             match read_part(&self.source, self.garbage.as_ref(), &mut out[filled..]) {
                 Ok(0) => stream.ended = true,
                 Ok(count) => filled += count,
-                Err(error) => (stream.ended, stream.failed) = (true, Some(error)),
+                Err(error) => {
+                    stream.ended = true;
+                    stream.failed = Some(error);
+                }
             }
         }
         filled
@@ -135,16 +138,17 @@ mod tests {
         for (start, size) in [(0, 7), (9, 10), (99, 3), (100, 5), (200, 5)] {
             let sources = [Source::memory(bytes.clone()), Source::reader(Box::new(&bytes[..]), "test")];
             for source in sources {
-                let (blocks, mut block, mut all) =
-                    (Blocks::new(source, None, start, size), Block::default(), Vec::new());
+                let blocks = Blocks::new(source, None, start, size);
+                let mut block = Block::default();
+                let mut joined = Vec::new();
                 for number in 0.. {
                     if !blocks.take(number, &mut block).unwrap() {
                         break;
                     }
-                    assert!(block.bytes().len() == size || all.len() + block.bytes().len() + start as usize == 100);
-                    all.extend_from_slice(block.bytes());
+                    assert!(block.bytes().len() == size || joined.len() + block.bytes().len() + start as usize == 100);
+                    joined.extend_from_slice(block.bytes());
                 }
-                assert_eq!(all, bytes.get(start as usize..).unwrap_or_default(), "{start} {size}");
+                assert_eq!(joined, bytes.get(start as usize..).unwrap_or_default(), "{start} {size}");
             }
         }
     }

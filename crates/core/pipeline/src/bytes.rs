@@ -6,7 +6,7 @@ use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, DecodeAhead, Source};
 use polyhaul_model::error::{Error, Result};
 
-/// The most that is requested at a time if the source may be shorter.
+/// Bytes requested at first if the source may be shorter; later requests double.
 const STEP_BYTES: usize = 1 << 20;
 
 /// The bytes of a source. For a stream, each request must start where the last one ended.
@@ -21,7 +21,7 @@ impl<'a> Bytes<'a> {
         Bytes { source, garbage }
     }
 
-    /// Fills `out` from `offset`; returns how many bytes there were.
+    /// Fills `out` from `offset`; returns the number of bytes, which is smaller only at the end.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         if self.source.is_positioned() {
             return self.source.read_at(offset, out).map_err(|error| failed(self.source, error));
@@ -29,8 +29,8 @@ impl<'a> Bytes<'a> {
         fill(self.source, self.garbage, out)
     }
 
-    /// Reads `count` bytes at `offset` into `out`, or all that there are. It grows as they come: a header's claim alone
-    /// takes no memory.
+    /// Reads `count` bytes at `offset` into `out`, or fewer at the end. `out` grows with the data, so that a false size
+    /// in a header takes no memory.
     pub fn read_as_claimed(&self, offset: u64, count: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut filled = 0;
         while filled < count {
@@ -48,11 +48,11 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// Returns the last `most` bytes from `begin` on, and their offset. Everything before `begin` has been read, and
-    /// `read` follows it.
-    pub fn tail(&self, begin: u64, read: &[u8], most: usize, cancel: &Cancel) -> Result<(Vec<u8>, u64)> {
-        let last = self.source.len().map_or(0, |len| len.saturating_sub(most as u64));
-        let mut begin = if self.in_order() { begin } else { begin.max(last) };
+    /// Returns the last `max_bytes` bytes at or after `start`, and their offset. Everything before `start` has been
+    /// read, and `read` are the bytes read from there.
+    pub fn tail(&self, start: u64, read: &[u8], max_bytes: usize, cancel: &Cancel) -> Result<(Vec<u8>, u64)> {
+        let last = self.source.len().map_or(0, |len| len.saturating_sub(max_bytes as u64));
+        let mut start = if self.in_order() { start } else { start.max(last) };
         let mut tail = Vec::new();
         if self.in_order() {
             tail.try_reserve(read.len()).map_err(|_| Error::memory("the end of a file"))?;
@@ -62,31 +62,31 @@ impl<'a> Bytes<'a> {
             if cancel.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            let known = tail.len();
+            let filled = tail.len();
             tail.try_reserve(BLOCK_BYTES).map_err(|_| Error::memory("the end of a file"))?;
-            tail.resize(known + BLOCK_BYTES, 0);
-            let count = self.read(begin + known as u64, &mut tail[known..])?;
-            tail.truncate(known + count);
-            let beyond = tail.len().saturating_sub(most);
+            tail.resize(filled + BLOCK_BYTES, 0);
+            let count = self.read(start + filled as u64, &mut tail[filled..])?;
+            tail.truncate(filled + count);
+            let excess = tail.len().saturating_sub(max_bytes);
             // A long stream is trimmed occasionally: moving bytes each time would cost more than reading them.
-            if count == 0 || beyond > most {
-                tail.drain(..beyond);
-                begin += beyond as u64;
+            if count == 0 || excess > max_bytes {
+                tail.drain(..excess);
+                start += excess as u64;
             }
             if count == 0 {
-                return Ok((tail, begin));
+                return Ok((tail, start));
             }
         }
     }
 
-    /// Reads a compressed stream to its end, since only that reveals damage. Data after the end of other streams is
+    /// Reads a compressed stream to its end, because only that reveals damage. Data after the end of other streams is
     /// ignored.
     pub fn finish(&self, cancel: &Cancel) -> Result<()> {
         let is_read = self.in_order() && self.source.codec().is_some();
         if is_read { self.tail(0, &[], 0, cancel).map(drop) } else { Ok(()) }
     }
 
-    /// What idle workers can do before the bytes are taken; see [`Source::ahead`].
+    /// Returns work for idle workers before the bytes are taken; see [`Source::ahead`].
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.source.ahead()
     }
@@ -97,12 +97,12 @@ impl<'a> Bytes<'a> {
     }
 
     /// Returns the number of bytes, if known.
-    #[allow(clippy::len_without_is_empty, reason = "of a stream neither is known")]
+    #[allow(clippy::len_without_is_empty, reason = "both are unknown for a stream")]
     pub fn len(&self) -> Option<u64> {
         self.source.len()
     }
 
-    /// Whether they must be read one after another.
+    /// Returns whether the bytes must be read sequentially.
     pub fn in_order(&self) -> bool {
         !self.source.is_positioned()
     }

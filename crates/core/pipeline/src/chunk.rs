@@ -1,21 +1,21 @@
 //! Cuts the text of a source into chunks of whole logical lines.
 //!
-//! A chunk owns the logical lines that *end* in its share of the bytes. Whether a line begins at an offset depends only
+//! A chunk owns the logical lines that *end* in its share of the bytes. Whether a line starts at an offset depends only
 //! on the few bytes around it (a newline that no backslash escapes). So any worker finds the last boundary in its own
 //! share of a file and passes on the bytes after it ([`super::relay`]), and there is no serial stage. If a source has
-//! pieces (members of compressed data), these are the shares, since the worker that reads a piece decodes it. A stream
-//! is cut at the last complete line. No byte is read twice, however long a line is, unless [`TextChunks::fill`] is
-//! called; [`line`] carries those that are longer than a share. This module does not interpret lines.
+//! pieces (members of compressed data), these are the shares, because the worker that reads a piece decodes it. A
+//! stream is cut at the last complete line. No byte is read twice, however long a line is, unless [`TextChunks::fill`]
+//! is called; [`line`] carries lines that are longer than a share. This module does not interpret lines.
 
 mod head;
 mod line;
 
-pub use line::{Ahead, Gap, WorkAhead};
+pub use line::{Gap, ParsedAhead, WorkAhead};
 
 use super::read::{Extent, Garbage, check_end, failed, read_part};
 use super::relay::{Handover, Relay};
 use crate::options::Cancel;
-use line::Line;
+use line::PartialLine;
 use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
 use std::ops::Range;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The UTF-8 byte order mark, which is not part of the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A source and the places where it is cut.
+/// A source and how it is cut.
 pub struct TextChunks<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
@@ -34,26 +34,26 @@ pub struct TextChunks<'a> {
     /// The number of bytes before and after the text that parsers may load.
     padding: usize,
     borders: Borders,
-    stream: Mutex<Stream>,
+    stream: Mutex<TextStream>,
     ahead: Option<WorkAhead>,
-    /// The first bytes of a positioned source, which somebody read.
+    /// The first bytes of a positioned source, if they have been read already.
     head: Vec<u8>,
     relay: Relay<Rest>,
 }
 
 /// The incomplete line at the end of a share, passed to the next one.
 enum Rest {
-    Line(Line),
-    /// It is too long.
+    Line(PartialLine),
+    /// The line is too long.
     TooLong,
 }
 
 /// Defines where text may be cut. Both functions must agree on boundaries, and decide each from the `reach` bytes after
-/// it and the three bytes before it. Only then is a file cut at the same places for all share sizes.
+/// it and the three bytes before it. Only then is a file cut at the same offsets for all share sizes.
 #[derive(Clone, Copy)]
 pub struct Borders {
-    /// Finds the first boundary from one offset up to another. Bytes after that count too; without them, no boundary
-    /// that needs them is found.
+    /// Finds the first boundary from one offset up to another. A boundary that depends on bytes after the end of the
+    /// text is not found.
     pub next: fn(&[u8], usize, usize) -> Option<usize>,
     /// Finds the last boundary after an offset.
     pub last: fn(&[u8], usize) -> Option<usize>,
@@ -61,12 +61,12 @@ pub struct Borders {
     pub reach: usize,
 }
 
-/// The beginnings of logical lines.
+/// The starts of logical lines.
 const LINES: Borders = Borders { next: next_line, last: last_line, reach: 1 };
 
 /// Data that a stream has delivered and no chunk has taken.
 #[derive(Default)]
-struct Stream {
+struct TextStream {
     carry: Vec<u8>,
     offset: u64,
     ended: bool,
@@ -80,7 +80,7 @@ pub struct Text {
     bytes: Vec<u8>,
     /// The text is `bytes[start..end]`.
     pub start: usize,
-    /// End of the text in them.
+    /// End of the text in `bytes`.
     pub end: usize,
     /// Offset of the text in the source.
     pub offset: u64,
@@ -92,12 +92,12 @@ pub struct Text {
 }
 
 impl Text {
-    /// The text and the padding around it.
+    /// Returns the text and the padding around it.
     pub fn padded(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The text alone.
+    /// Returns the text.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
@@ -109,29 +109,31 @@ impl Text {
         }
     }
 
-    /// The number of bytes of the source, gaps included.
+    /// Returns the number of bytes in the source, including gaps.
     pub fn len(&self) -> usize {
         self.end - self.start + line::bytes_of(&self.gaps)
     }
 
-    /// Whether there is no text.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
     /// Makes a part of a line's bytes the text.
-    fn set_line(&mut self, line: Line, part: Range<usize>) {
-        (self.start, self.end) = (part.start, part.end);
-        (self.bytes, self.gaps) = (line.bytes, line.gaps);
+    fn set_line(&mut self, line: PartialLine, part: Range<usize>) {
+        self.bytes = line.bytes;
+        self.gaps = line.gaps;
+        self.start = part.start;
+        self.end = part.end;
         self.drop_gaps();
     }
 
-    /// Forgets the gaps behind the text.
+    /// Drops the gaps after the text.
     fn drop_gaps(&mut self) {
-        self.gaps.retain(|gap| gap.at < self.end);
+        self.gaps.retain(|gap| gap.offset < self.end);
     }
 
-    /// Makes room for `size` bytes from `at` on and the padding after them.
+    /// Makes room for `size` bytes.
     fn grow(&mut self, size: usize) -> Result<()> {
         if size > self.bytes.len() {
             let more = size - self.bytes.len();
@@ -144,18 +146,18 @@ impl Text {
 
 /// Space before a share for the line that the previous share passes on; a longer one is copied once more.
 const FRONT_BYTES: usize = 4096;
-/// The most bytes of a line end, which does not count as a part of the line.
-const LINE_END: u64 = 2;
-/// The bytes before a place that decide whether a line begins there: an escaped line end is `\`, CR, LF.
+/// Maximum bytes of a line end, which is not part of the line.
+const MAX_LINE_END_BYTES: u64 = 2;
+/// The number of bytes before an offset that decide whether a line starts there: an escaped line end is `\`, CR, LF.
 const LOOK_BACK: usize = 3;
 
-/// Returns whether a logical line begins at `at`; `None` if that depends on the byte at `at`, which is missing.
-fn line_begins(bytes: &[u8], at: usize) -> Option<bool> {
-    let back = |n: usize| at.checked_sub(n).and_then(|i| bytes.get(i)).copied();
+/// Returns whether a logical line starts at `offset`; `None` if that depends on the byte at `offset` and it is missing.
+fn line_starts(bytes: &[u8], offset: usize) -> Option<bool> {
+    let back = |n: usize| offset.checked_sub(n).and_then(|i| bytes.get(i)).copied();
     match back(1) {
         Some(b'\n') if back(2) == Some(b'\r') => Some(back(3) != Some(b'\\')),
         Some(b'\n') => Some(back(2) != Some(b'\\')),
-        Some(b'\r') => match bytes.get(at) {
+        Some(b'\r') => match bytes.get(offset) {
             Some(b'\n') => Some(planted("chunk-crlf")),
             Some(_) => Some(back(2) != Some(b'\\')),
             None => None,
@@ -164,14 +166,14 @@ fn line_begins(bytes: &[u8], at: usize) -> Option<bool> {
     }
 }
 
-/// Returns the first offset from `from` up to `to` at which a logical line begins.
-fn next_line(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-    let mut at = from;
-    while at <= to {
-        if line_begins(bytes, at) == Some(true) {
-            return Some(at);
+/// Returns the first offset from `start` up to `end` at which a logical line starts.
+fn next_line(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+    let mut offset = start;
+    while offset <= end {
+        if line_starts(bytes, offset) == Some(true) {
+            return Some(offset);
         }
-        at += 1 + memchr::memchr2(b'\n', b'\r', bytes.get(at..to)?)?;
+        offset += 1 + memchr::memchr2(b'\n', b'\r', bytes.get(offset..end)?)?;
     }
     None
 }
@@ -194,14 +196,14 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// Goes on where something follows compressed data, and notes that where `garbage` is.
+    /// Ignores data after the compressed data, and records it in `garbage`, if given.
     pub fn tolerant(self, garbage: Option<Garbage>) -> Self {
         TextChunks { garbage, ..self }
     }
 
     /// Cuts into chunks of about `chunk_bytes` with `padding` readable bytes around each, and
-    /// stops before lines of more than `line_bytes`. Neither is taken for more than 1 GiB: offsets in
-    /// a chunk are 32-bit numbers.
+    /// stops before lines of more than `line_bytes`. Both are limited to 1 GiB, because offsets in a chunk are 32-bit
+    /// numbers.
     pub fn cut(self, chunk_bytes: usize, line_bytes: u64, padding: usize) -> Self {
         TextChunks {
             chunk_bytes: chunk_bytes.clamp(1, 1 << 30),
@@ -216,18 +218,19 @@ impl<'a> TextChunks<'a> {
         TextChunks { name, ..self }
     }
 
-    /// Cuts at other boundaries than the beginnings of lines. A line then means the text between two of them.
+    /// Cuts at other boundaries than the starts of lines. A line then means the text between two of them.
     pub fn at_borders(self, borders: Borders) -> Self {
         TextChunks { borders, ..self }
     }
 
     /// Lets the workers of shares without a boundary parse them in advance. The worker of such a share would otherwise
-    /// only pass it on, and the one that gets the whole line would parse all of it. The results are in [`Text::gaps`].
+    /// only pass it on, and the worker that receives the whole line would parse all of it. The results are in
+    /// [`Text::gaps`].
     pub fn parse_ahead(self, work: WorkAhead) -> Self {
         TextChunks { ahead: Some(work), ..self }
     }
 
-    /// The longest line that is taken, in bytes without its end.
+    /// Returns the maximum length of a line, in bytes without its end.
     pub fn line_bytes(&self) -> u64 {
         self.line_bytes
     }
@@ -247,19 +250,19 @@ impl<'a> TextChunks<'a> {
         check_end(&self.source, extent, cancel)
     }
 
-    /// What idle workers can do before the bytes are taken; see [`Source::ahead`].
+    /// Returns work for idle workers before the bytes are taken; see [`Source::ahead`].
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.source.ahead()
     }
 
-    /// Whether the chunks must be taken one after another.
+    /// Returns whether the chunks must be taken sequentially.
     pub fn in_order(&self) -> bool {
         !self.source.is_positioned()
     }
 
     /// Declares that chunk `number` will not be taken. Otherwise the taker of the next chunk would wait for it.
     pub fn leave(&self, number: u64) {
-        drop(self.relay.begin(number));
+        drop(self.relay.start(number));
     }
 
     /// Fills `text` with chunk `number`; returns `false` if there is none. Each number must be taken or
@@ -278,80 +281,81 @@ impl<'a> TextChunks<'a> {
         if self.source.piece_bytes().is_some() {
             return self.source.piece(number);
         }
-        let from = number.saturating_mul(self.chunk_bytes as u64);
-        (from < size).then(|| from..from.saturating_add(self.chunk_bytes as u64).min(size))
+        let start = number.saturating_mul(self.chunk_bytes as u64);
+        (start < size).then(|| start..start.saturating_add(self.chunk_bytes as u64).min(size))
     }
 
     fn take_share(&self, number: u64, size: u64, text: &mut Text) -> Result<bool> {
-        let Some(Range { start: from, end: to }) = self.share(number, size) else {
+        let Some(Range { start, end }) = self.share(number, size) else {
             return Ok(false);
         };
-        let mut handover = self.relay.begin(number);
-        let (base, own) = (self.padding + FRONT_BYTES, (to - from) as usize);
-        text.grow(base + own + self.padding)?;
-        self.read(from, &mut text.bytes[base..base + own])?;
-        let share = &text.bytes[base..base + own];
-        // The bytes before the share are not known, so only borders that do not depend on them count.
-        let cut = if to < size { (self.borders.last)(share, LOOK_BACK - 1) } else { None };
+        let mut handover = self.relay.start(number);
+        let base = self.padding + FRONT_BYTES;
+        let share_len = (end - start) as usize;
+        text.grow(base + share_len + self.padding)?;
+        self.read(start, &mut text.bytes[base..base + share_len])?;
+        let share = &text.bytes[base..base + share_len];
+        // The bytes before the share are unknown, so only boundaries that do not depend on them count.
+        let cut = if end < size { (self.borders.last)(share, LOOK_BACK - 1) } else { None };
         let mut ahead = None;
         match cut {
             Some(cut) => handover.give(self.rest(&share[cut..])?),
-            None if to < size => ahead = self.work_ahead(&text.bytes, base..base + own),
+            None if end < size => ahead = self.work_ahead(&text.bytes, base..base + share_len),
             None => {}
         }
         let before = match number {
-            0 => Rest::Line(Line::new(&[], self.padding)?),
+            0 => Rest::Line(PartialLine::new(&[], self.padding)?),
             _ => handover.receive().ok_or_else(Error::cancelled)?,
         };
         match (before, cut) {
             (Rest::Line(before), Some(cut)) => {
-                text.too_long = self.is_too_long(own - cut);
-                self.join(text, before, from, cut)?;
+                text.too_long = self.is_too_long(share_len - cut);
+                self.join(text, before, start, cut)?;
                 self.finish(text)?;
                 Ok(true)
             }
-            (Rest::Line(mut before), None) if to < size => {
-                let known = before.text().len();
-                before.push_share(&text.bytes, base..base + own, ahead)?;
-                self.take_whole(before, known, from..to, text, &mut handover)
+            (Rest::Line(mut before), None) if end < size => {
+                let before_len = before.text().len();
+                before.push_share(&text.bytes, base..base + share_len, ahead)?;
+                self.take_whole(before, before_len, start..end, text, &mut handover)
             }
             (Rest::Line(before), None) => {
-                self.join(text, before, from, own)?;
-                if text.is_empty() { self.nothing(from, text) } else { self.finish(text).map(|()| true) }
+                self.join(text, before, start, share_len)?;
+                if text.is_empty() { self.take_nothing(start, text) } else { self.finish(text).map(|()| true) }
             }
             (Rest::TooLong, cut) => {
                 // No chunk takes the text after it.
                 if cut.is_none() {
                     handover.give(Rest::TooLong);
                 }
-                self.nothing(from, text)
+                self.take_nothing(start, text)
             }
         }
     }
 
     /// Parses a share without a boundary in advance, except for the bytes at its ends that may contain one after all.
-    fn work_ahead(&self, text: &[u8], share: Range<usize>) -> Option<Ahead> {
+    fn work_ahead(&self, text: &[u8], share: Range<usize>) -> Option<ParsedAhead> {
         let edge = LOOK_BACK + self.borders.reach;
         let inner = share.start + edge..share.end.saturating_sub(edge);
         self.ahead.as_ref().filter(|_| inner.start < inner.end).and_then(|work| work(text, inner))
     }
 
-    /// Takes a share that contains no known line start, and has none in the few bytes before it. `line` ends with it,
-    /// and `known` of the shown bytes come before it.
+    /// Takes a share without a known line start in it or in the few bytes before it. `line` ends with the share, before
+    /// which it has `before_len` bytes of text.
     fn take_whole(
         &self,
-        mut line: Line,
-        known: usize,
+        mut line: PartialLine,
+        before_len: usize,
         share: Range<u64>,
         text: &mut Text,
         handover: &mut Handover<'_, Rest>,
     ) -> Result<bool> {
-        let unseen = known.saturating_sub(self.borders.reach);
-        let end = (self.borders.last)(line.text(), unseen).unwrap_or(0);
+        let search_start = before_len.saturating_sub(self.borders.reach);
+        let end = (self.borders.last)(line.text(), search_start).unwrap_or(0);
         text.too_long = self.is_too_long(line.len_from(end));
         if end == 0 && !text.too_long {
             handover.give(Rest::Line(line));
-            return self.nothing(share.start, text);
+            return self.take_nothing(share.start, text);
         }
         text.offset = share.end - line.len_from(0) as u64;
         handover.give(if text.too_long { Rest::TooLong } else { Rest::Line(line.split_off(end)?) });
@@ -362,17 +366,19 @@ impl<'a> TextChunks<'a> {
 
     /// Returns the rest that a share passes on, which ends with `line`.
     fn rest(&self, line: &[u8]) -> Result<Rest> {
-        Ok(if self.is_too_long(line.len()) { Rest::TooLong } else { Rest::Line(Line::new(line, self.padding)?) })
+        Ok(if self.is_too_long(line.len()) { Rest::TooLong } else { Rest::Line(PartialLine::new(line, self.padding)?) })
     }
 
-    /// Makes the first `cut` bytes of a share, which lie at `from`, and the line before them the text.
-    fn join(&self, text: &mut Text, mut before: Line, from: u64, cut: usize) -> Result<()> {
-        let (base, known) = (self.padding + FRONT_BYTES, before.text().len());
-        text.offset = from - before.len_from(0) as u64;
-        if known <= FRONT_BYTES && before.gaps.is_empty() {
-            // Includes the padding: parsers look at the bytes before the text.
+    /// Makes the line before a share, which lies at `start`, and the first `cut` bytes of the share the text.
+    fn join(&self, text: &mut Text, mut before: PartialLine, start: u64, cut: usize) -> Result<()> {
+        let base = self.padding + FRONT_BYTES;
+        let before_len = before.text().len();
+        text.offset = start - before.len_from(0) as u64;
+        if before_len <= FRONT_BYTES && before.gaps.is_empty() {
+            // Includes the padding, because parsers read bytes before the text.
             text.bytes[base - before.bytes.len()..base].copy_from_slice(&before.bytes);
-            (text.start, text.end) = (base - known, base + cut);
+            text.start = base - before_len;
+            text.end = base + cut;
             return Ok(());
         }
         before.push(&text.bytes[base..base + cut])?;
@@ -391,31 +397,35 @@ impl<'a> TextChunks<'a> {
         text.bytes[..base].fill(b'\n');
         self.read(text.offset, &mut text.bytes[base..base + size])?;
         text.gaps.clear();
-        (text.start, text.end) = (base, base + size);
+        text.start = base;
+        text.end = base + size;
         self.finish(text)
     }
 
-    /// Returns whether a line exceeds the limit, given `have` bytes without a known boundary after them; the last few
-    /// may still contain one.
-    fn is_too_long(&self, have: usize) -> bool {
-        have as u64 > self.line_bytes + (BYTE_ORDER_MARK.len() as u64) + LINE_END + self.borders.reach as u64 - 1
+    /// Returns whether a line exceeds the limit, given `bytes` bytes without a known boundary; the last few may still
+    /// contain one.
+    fn is_too_long(&self, bytes: usize) -> bool {
+        bytes as u64
+            > self.line_bytes + (BYTE_ORDER_MARK.len() as u64) + MAX_LINE_END_BYTES + self.borders.reach as u64 - 1
     }
 
-    /// A chunk in whose share no line ends.
-    fn nothing(&self, from: u64, text: &mut Text) -> Result<bool> {
+    /// Takes an empty chunk, because no line ends in its share.
+    fn take_nothing(&self, offset: u64, text: &mut Text) -> Result<bool> {
         text.grow(2 * self.padding)?;
-        (text.start, text.end, text.offset) = (self.padding, self.padding, from);
+        text.start = self.padding;
+        text.end = self.padding;
+        text.offset = offset;
         Ok(true)
     }
 
-    /// Reads at `from` until `out` is full.
-    fn read(&self, from: u64, out: &mut [u8]) -> Result<()> {
-        let head = usize::try_from(from).ok().and_then(|from| self.head.get(from..)).unwrap_or_default();
-        let known = head.len().min(out.len());
-        out[..known].copy_from_slice(&head[..known]);
-        let rest = &mut out[known..];
+    /// Reads at `offset` until `out` is full.
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let head = usize::try_from(offset).ok().and_then(|offset| self.head.get(offset..)).unwrap_or_default();
+        let head_len = head.len().min(out.len());
+        out[..head_len].copy_from_slice(&head[..head_len]);
+        let rest = &mut out[head_len..];
         if !rest.is_empty() {
-            self.source.read_at(from + known as u64, rest).map_err(|e| failed(&self.source, e))?;
+            self.source.read_at(offset + head_len as u64, rest).map_err(|e| failed(&self.source, e))?;
         }
         Ok(())
     }
@@ -423,27 +433,29 @@ impl<'a> TextChunks<'a> {
     fn take_next(&self, text: &mut Text) -> Result<bool> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         let base = self.padding;
-        let mut have = stream.carry.len();
-        text.grow(base + have + self.padding)?;
-        text.bytes[base..base + have].copy_from_slice(&stream.carry);
+        let mut filled = stream.carry.len();
+        text.grow(base + filled + self.padding)?;
+        text.bytes[base..base + filled].copy_from_slice(&stream.carry);
         stream.carry.clear();
-        let mut unseen = 0;
+        let mut search_start = 0;
         let end = loop {
             if stream.ended {
                 break 0;
             }
-            text.grow(base + have + self.chunk_bytes + self.padding)?;
-            have += self.read_stream(&mut text.bytes[base + have..][..self.chunk_bytes], &mut stream);
-            if let Some(end) = (self.borders.last)(&text.bytes[base..base + have], unseen) {
+            text.grow(base + filled + self.chunk_bytes + self.padding)?;
+            filled += self.read_stream(&mut text.bytes[base + filled..][..self.chunk_bytes], &mut stream);
+            if let Some(end) = (self.borders.last)(&text.bytes[base..base + filled], search_start) {
                 break end;
             }
-            if self.is_too_long(have) {
+            if self.is_too_long(filled) {
                 break 0;
             }
-            unseen = have.saturating_sub(self.borders.reach);
+            search_start = filled.saturating_sub(self.borders.reach);
         };
-        let end = self.settle(&mut stream, text, end, have)?;
-        (text.start, text.end, text.offset) = (base, base + end, stream.offset);
+        let end = self.settle(&mut stream, text, end, filled)?;
+        text.start = base;
+        text.end = base + end;
+        text.offset = stream.offset;
         stream.offset += end as u64;
         drop(stream);
         if end == 0 && !text.too_long {
@@ -453,35 +465,36 @@ impl<'a> TextChunks<'a> {
         Ok(true)
     }
 
-    /// Decides how to use `have` bytes from a stream whose last line begins at `last`; returns how many are the text of
-    /// this chunk.
-    fn settle(&self, stream: &mut Stream, text: &mut Text, last: usize, have: usize) -> Result<usize> {
-        let is_whole = stream.ended && stream.failed.is_none();
-        text.too_long = self.is_too_long(have - last) && !is_whole;
+    /// Decides how to use `filled` bytes from a stream whose last line starts at `last_line`; returns the number of
+    /// bytes of this chunk's text.
+    fn settle(&self, stream: &mut TextStream, text: &mut Text, last_line: usize, filled: usize) -> Result<usize> {
+        let is_complete = stream.ended && stream.failed.is_none();
+        text.too_long = self.is_too_long(filled - last_line) && !is_complete;
         if text.too_long {
             // No chunk takes the bytes after it.
-            (stream.ended, stream.failed) = (true, None);
-            return Ok(last);
+            stream.ended = true;
+            stream.failed = None;
+            return Ok(last_line);
         }
-        if is_whole {
-            return Ok(have);
+        if is_complete {
+            return Ok(filled);
         }
-        match stream.failed.take_if(|_| last == 0) {
+        match stream.failed.take_if(|_| last_line == 0) {
             Some(error) => return Err(error),
-            // A line that is cut off is none.
-            None if stream.failed.is_some() => return Ok(last),
+            // A truncated line is dropped.
+            None if stream.failed.is_some() => return Ok(last_line),
             None => {}
         }
-        let rest = &text.bytes[self.padding + last..self.padding + have];
+        let rest = &text.bytes[self.padding + last_line..self.padding + filled];
         stream.carry.try_reserve(rest.len()).map_err(|_| Error::memory("a line"))?;
         stream.carry.extend_from_slice(rest);
-        Ok(last)
+        Ok(last_line)
     }
 
-    /// Skips a byte order mark, refuses UTF-16, and ends the text with a newline that is not its own.
+    /// Skips a byte order mark, refuses UTF-16, and puts a newline after the text.
     fn finish(&self, text: &mut Text) -> Result<()> {
         if text.offset == 0 {
-            // None of a line that is too long becomes text, but its first bytes are there, more than the limit.
+            // A line that is too long is not part of the text, but its first bytes are in the buffer.
             let head = &text.bytes[text.start..if text.too_long { text.bytes.len() } else { text.end }];
             if head.starts_with(BYTE_ORDER_MARK) {
                 text.start += BYTE_ORDER_MARK.len();
@@ -504,17 +517,20 @@ impl<'a> TextChunks<'a> {
     fn stop_before_long_line(&self, text: &mut Text) {
         let bytes = &text.bytes[text.start..text.end];
         // Gaps are in the first line.
-        let (mut at, mut hidden) = (0, line::bytes_of(&text.gaps));
-        while (bytes.len() + hidden) as u64 > self.line_bytes && at < bytes.len() {
-            let next = (self.borders.next)(bytes, at + 1, bytes.len()).unwrap_or(bytes.len());
-            let line_end = bytes[at..next].iter().rev().take(2).take_while(|b| matches!(b, b'\n' | b'\r')).count();
-            if (next - at + hidden - line_end) as u64 > self.line_bytes {
-                text.end = text.start + at;
+        let mut line_start = 0;
+        let mut gap_bytes = line::bytes_of(&text.gaps);
+        while (bytes.len() + gap_bytes) as u64 > self.line_bytes && line_start < bytes.len() {
+            let next = (self.borders.next)(bytes, line_start + 1, bytes.len()).unwrap_or(bytes.len());
+            let line_end =
+                bytes[line_start..next].iter().rev().take(2).take_while(|b| matches!(b, b'\n' | b'\r')).count();
+            if (next - line_start + gap_bytes - line_end) as u64 > self.line_bytes {
+                text.end = text.start + line_start;
                 text.too_long = true;
                 text.drop_gaps();
                 return;
             }
-            (at, hidden) = (next, 0);
+            line_start = next;
+            gap_bytes = 0;
         }
     }
 
@@ -524,7 +540,7 @@ impl<'a> TextChunks<'a> {
     }
 
     /// Reads from a stream until `out` is full. If it fails, the bytes before the error are returned first.
-    fn read_stream(&self, out: &mut [u8], stream: &mut Stream) -> usize {
+    fn read_stream(&self, out: &mut [u8], stream: &mut TextStream) -> usize {
         let mut filled = 0;
         while filled < out.len() {
             match read_part(&self.source, self.garbage.as_ref(), &mut out[filled..]) {
@@ -534,7 +550,8 @@ impl<'a> TextChunks<'a> {
                 }
                 Ok(count) => filled += count,
                 Err(error) => {
-                    (stream.ended, stream.failed) = (true, Some(error));
+                    stream.ended = true;
+                    stream.failed = Some(error);
                     break;
                 }
             }
@@ -543,14 +560,14 @@ impl<'a> TextChunks<'a> {
     }
 }
 
-/// Returns the last offset after `from` at which a logical line begins.
-fn last_line(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = bytes.len();
-    while at > from {
-        if line_begins(bytes, at) == Some(true) {
-            return Some(at);
+/// Returns the last offset after `start` at which a logical line starts.
+fn last_line(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut offset = bytes.len();
+    while offset > start {
+        if line_starts(bytes, offset) == Some(true) {
+            return Some(offset);
         }
-        at = from + memchr::memrchr2(b'\n', b'\r', &bytes[from..at - 1])? + 1;
+        offset = start + memchr::memrchr2(b'\n', b'\r', &bytes[start..offset - 1])? + 1;
     }
     None
 }
@@ -596,7 +613,7 @@ mod tests {
                     assert_eq!(chunks.concat(), sample, "{chunk_bytes} {positioned}");
                     let mut at = 0;
                     for chunk in chunks {
-                        assert!(at == 0 || line_begins(sample, at) == Some(true), "{sample:?} at {at}");
+                        assert!(at == 0 || line_starts(sample, at) == Some(true), "{sample:?} at {at}");
                         at += chunk.len();
                     }
                 }
@@ -604,7 +621,7 @@ mod tests {
         }
     }
 
-    /// Compressed members of these lengths, after an empty frame that is a piece of its own.
+    /// Compresses members of these lengths, after an empty frame that is a separate piece.
     fn members(text: &[u8], lens: &[usize]) -> Vec<u8> {
         let mut packed = [&[0x50, 0x2a, 0x4d, 0x18][..], &(3u32 << 19).to_le_bytes(), &[0; 3 << 19]].concat();
         let mut encoder = polyhaul_bytes::Encoder::new(polyhaul_bytes::Codec::Zstd, None).unwrap();
@@ -624,19 +641,20 @@ mod tests {
         let text: String = (0..400_000).map(|i| format!("v {i}{}", line_end(i))).collect();
         let text = text.as_bytes();
         for shift in 0..12 {
-            // All but the last are too large to share a piece.
+            // All except the last are too large to share a piece.
             let lens = [LEN + shift, LEN + 2 * shift, LEN, 1, 1, 1, LEN, LEN + 5 * shift, text.len()];
             let packed = members(text, &lens);
             let source = polyhaul_bytes::decompressed(Source::memory(&packed), &Default::default()).unwrap();
             assert!(source.piece(4).is_some());
             let chunks = TextChunks::new(source).cut(1000, 1 << 20, 64);
-            let (mut out, mut at) = (Text::default(), 0);
+            let mut out = Text::default();
+            let mut at = 0;
             for number in 0.. {
                 if !chunks.take(number, &mut out).unwrap() {
                     break;
                 }
                 assert!(out.offset == at as u64 || out.is_empty(), "{number}");
-                assert!(at == 0 || line_begins(text, at) == Some(true), "{shift}: {at}");
+                assert!(at == 0 || line_starts(text, at) == Some(true), "{shift}: {at}");
                 assert!(text[at..].starts_with(out.bytes()), "{shift}: {at}");
                 at += out.len();
             }
@@ -653,8 +671,8 @@ mod tests {
                     if positioned { Source::memory(&text) } else { Source::reader(Box::new(text.as_slice()), "test") };
                 let chunks = TextChunks::new(source).cut(chunk_bytes, 4999, 64);
                 let mut out = Text::default();
-                let found = (0..20000).find(|&n| chunks.take(n, &mut out).unwrap() && out.too_long);
-                assert!(found.is_some(), "{chunk_bytes} {positioned}");
+                let long_chunk = (0..20000).find(|&n| chunks.take(n, &mut out).unwrap() && out.too_long);
+                assert!(long_chunk.is_some(), "{chunk_bytes} {positioned}");
                 assert_eq!(out.offset + out.len() as u64, 8, "{chunk_bytes} {positioned}");
             }
         }

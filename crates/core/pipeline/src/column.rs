@@ -17,16 +17,16 @@ use std::sync::{PoisonError, RwLock};
 /// A growing array. One thread at a time reserves space, in order; ranges are written in parallel.
 pub struct Column<T> {
     name: &'static str,
-    items: RwLock<Vec<Cell<T>>>,
+    items: RwLock<Vec<ColumnCell<T>>>,
     pages: HugePages,
 }
 
 /// An element that may be written through a shared reference and may be uninitialized.
-type Cell<T> = UnsafeCell<MaybeUninit<T>>;
+type ColumnCell<T> = UnsafeCell<MaybeUninit<T>>;
 
 // SAFETY: a shared `Column` writes elements only in `write`, whose caller gives each range to one thread, and through
-// the pointer of a `Pin`, under the same rule. Elements are `Copy`, so none is dropped, and `Send`, so any thread may
-// write them.
+// the pointer of a `PinnedColumn`, under the same rule. Elements are `Copy`, so none is dropped, and `Send`, so any
+// thread may write them.
 unsafe impl<T: Copy + Send> Sync for Column<T> {}
 
 impl<T: Copy + Send> Column<T> {
@@ -46,29 +46,28 @@ impl<T: Copy + Send> Column<T> {
         if filled >= total {
             return Ok(());
         }
-        let wanted = total.max(Self::grown(filled));
+        let new_capacity = total.max(Self::grown(filled));
         // SAFETY: `filled` is the capacity, so all these cells are allocated, and a `MaybeUninit` need not be
         // initialized.
         unsafe { items.set_len(filled) };
-        if items.try_reserve_exact(wanted - filled).is_err() {
+        if items.try_reserve_exact(new_capacity - filled).is_err() {
             items.try_reserve_exact(total - filled).map_err(|_| Error::memory(self.name))?;
         }
         self.pages.request(items.as_ptr(), items.capacity());
         Ok(())
     }
 
-    /// The capacity that follows `filled`.
+    /// Returns the capacity after `filled`.
     fn grown(filled: usize) -> usize {
         if cfg!(target_family = "wasm") {
-            // There, an array that grows is copied, since pages cannot be remapped. Pages that are not touched cost
-            // nothing.
+            // WebAssembly cannot remap pages, so growing copies the array. Untouched pages cost nothing.
             return (4 * filled).max((2 << 20) / size_of::<T>().max(1));
         }
-        // Doubles, because each growth leaves an edge where no huge page fits.
+        // Doubles, because each growth leaves an edge that is too short for a huge page.
         2 * filled
     }
 
-    /// Hands out `range`, which [`Column::reserve`] made room for, to be filled as a whole.
+    /// Passes `range`, which must be reserved by [`Column::reserve`], to `fill`, which must write all of it.
     ///
     /// # Safety
     /// While `fill` runs, no other thread reads or writes an element of `range`.
@@ -90,12 +89,12 @@ impl<T: Copy + Send> Column<T> {
         Ok(())
     }
 
-    /// Copies `values` to the place that begins at `start`.
+    /// Copies `values` to the elements starting at `start`.
     ///
     /// # Safety
     /// As for [`Column::write`], for `values.len()` elements.
     pub unsafe fn copy(&self, start: usize, values: &[T]) -> Result<()> {
-        // SAFETY: this function's condition is that of `write` for the same range.
+        // SAFETY: the caller upholds the contract of `write` for the same range.
         unsafe {
             self.write(start..start + values.len(), |slots| {
                 for (slot, value) in slots.iter_mut().zip(values) {
@@ -110,31 +109,32 @@ impl<T: Copy + Send> Column<T> {
     /// # Safety
     /// As for [`Column::write`].
     pub unsafe fn fill(&self, range: Range<usize>, value: T) -> Result<()> {
-        // SAFETY: this function's condition is that of `write` for the same range.
+        // SAFETY: the caller upholds the contract of `write` for the same range.
         unsafe { self.write(range, |slots| slots.fill(MaybeUninit::new(value))) }
     }
 
-    /// The first `total` elements, for as long as nothing else is done with the array.
+    /// Returns the first `total` elements.
     ///
     /// # Safety
-    /// They were all written.
+    /// The first `total` elements were all written.
     pub unsafe fn written(&mut self, total: usize) -> &[T] {
         let items = self.items.get_mut().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: at most `capacity` elements are taken, which are in the allocation, and the first `total` were
         // written, by this function's contract. `UnsafeCell<MaybeUninit<T>>` has the layout of `T`, and `&mut self`
-        // keeps writers away.
+        // excludes writers.
         unsafe { slice::from_raw_parts(items.as_ptr().cast::<T>(), total.min(items.capacity())) }
     }
 
-    /// The finished array.
+    /// Returns the finished array.
     ///
     /// # Safety
     /// The first `total` elements were all written.
     pub unsafe fn finish(self, total: usize) -> Vec<T> {
         let items = self.items.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut items = ManuallyDrop::new(items);
-        let (start, capacity) = (items.as_mut_ptr().cast::<T>(), items.capacity());
-        // SAFETY: `UnsafeCell<MaybeUninit<T>>` has the layout of `T`, so pointer and capacity are those of a `Vec<T>`.
+        let start = items.as_mut_ptr().cast::<T>();
+        let capacity = items.capacity();
+        // SAFETY: `UnsafeCell<MaybeUninit<T>>` has the layout of `T`, so pointer and capacity are valid for a `Vec<T>`.
         // The first `total` elements were written, by this function's contract. `ManuallyDrop` keeps the old vector
         // from freeing them.
         let mut items = unsafe { Vec::from_raw_parts(start, total.min(capacity), capacity) };

@@ -1,19 +1,19 @@
-//! Meshes that are used while they are read, in place of a model.
+//! Meshes that are consumed while they are read, without a model.
 //!
-//! A format that can do so hands over its chunks as [`MeshPiece`]s once they are parsed, and forgets them: memory does
-//! not grow with the file, apart from positions that later faces refer to. A consumer that needs the
-//! file's order restores it from [`MeshPiece::first_face`]. Tables are in [`crate::table_parts`].
+//! A format that supports this passes on its chunks as [`MeshPiece`]s once they are parsed, and drops them: memory does
+//! not grow with the file, except for positions that later faces refer to. A consumer that needs the order of the file
+//! restores it from [`MeshPiece::first_face`]. Tables are in [`crate::table_parts`].
 
 use polyhaul_model::error::Result;
 
-/// What is known of a mesh before its first piece.
+/// The positions known before the first piece of a mesh.
 #[derive(Clone, Copy, Debug)]
 pub enum KnownPositions<'a> {
     /// All positions.
     All(&'a [[f32; 3]]),
-    /// Some of them, from all parts of the file.
+    /// Some positions, from all parts of the file.
     Sample(&'a [[f32; 3]]),
-    /// None.
+    /// No positions.
     Unknown,
 }
 
@@ -22,23 +22,29 @@ pub enum KnownPositions<'a> {
 pub struct MeshPiece<'a> {
     /// The number of faces, or of points, in the file before this piece.
     pub first_face: u64,
-    /// What the corners refer to: positions of this piece, or all of the mesh.
+    /// The positions that corners refer to: of this piece, or of the whole mesh.
     pub positions: &'a [[f32; 3]],
     /// A color for each position, red, green, blue and alpha (sRGB); empty if there are none.
     pub colors: &'a [[u8; 4]],
     /// The faces of this piece.
     pub faces: PieceFaces<'a>,
-    /// A normal for each face, as STL has them; empty if there are none.
+    /// A normal for each face, as in STL; empty if there are none.
     pub face_normals: &'a [[f32; 3]],
     /// The attribute of each face of a binary STL file; empty if there are none.
     pub face_attributes: &'a [u16],
 }
 
 impl Default for MeshPiece<'_> {
-    /// A piece of nothing.
+    /// An empty piece.
     fn default() -> Self {
-        let (positions, colors, faces): (&[_], &[_], _) = (&[], &[], PieceFaces::Points);
-        MeshPiece { first_face: 0, positions, colors, faces, face_normals: &[], face_attributes: &[] }
+        MeshPiece {
+            first_face: 0,
+            positions: &[],
+            colors: &[],
+            faces: PieceFaces::Points,
+            face_normals: &[],
+            face_attributes: &[],
+        }
     }
 }
 
@@ -53,7 +59,7 @@ pub enum PieceFaces<'a> {
     Lists {
         /// Face `f` has the corners `offsets[f]..offsets[f + 1]`.
         offsets: &'a [u32],
-        /// Indices of positions. Unlike those of a model, they may be out of range.
+        /// Indices of positions. Unlike the indices of a model, they may be out of range.
         corners: &'a [u32],
     },
 }
@@ -63,12 +69,12 @@ pub trait MeshConsumer: Sync {
     /// Called once, before the first piece.
     ///
     /// # Errors
-    /// Any; it ends the reading.
-    fn begin(&self, known: KnownPositions<'_>) -> Result<()>;
+    /// Any error; it stops the reading.
+    fn start(&self, known: KnownPositions<'_>) -> Result<()>;
 
-    /// Takes a piece: on any thread, in any order, several at the same time.
+    /// Takes a piece. Called on any thread, in any order, and concurrently.
     ///
     /// # Errors
-    /// Any; it ends the reading.
+    /// Any error; it stops the reading.
     fn take(&self, piece: &MeshPiece<'_>) -> Result<()>;
 }

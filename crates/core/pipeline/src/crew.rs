@@ -1,8 +1,8 @@
-//! The workers: threads of our own, or the caller's pool.
+//! The workers: own threads, or the caller's pool.
 //!
-//! This is the only module that starts threads, which live as long as one piece of work. [`super::run`] and
-//! [`super::parallel`] use it. None of their workers may wait for one that has not started, since a pool may run its
-//! tasks one after another.
+//! This is the only module of the crate that starts threads, which live as long as one piece of work. [`super::run`]
+//! and [`super::parallel`] use it. None of their workers may wait for one that has not started, since a pool may run
+//! its tasks one after another.
 
 use crate::options::{RunOptions, ThreadPool};
 use polyhaul_trace::{self as trace, Phase};
@@ -22,24 +22,24 @@ pub fn within<T>(options: &RunOptions, job: impl FnOnce() -> T) -> T {
     trace::within(options.trace.as_ref(), options.worker_threads(), || with_pool(&options.pool, job))
 }
 
-/// Runs a job on `pool`, or on threads of our own if it is `None`.
+/// Runs a job on `pool`, or on own threads if it is `None`.
 fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
-    struct Restored(Option<ThreadPool>);
-    impl Drop for Restored {
+    struct RestorePool(Option<ThreadPool>);
+    impl Drop for RestorePool {
         fn drop(&mut self) {
             POOL.set(self.0.take());
         }
     }
-    let _before = Restored(POOL.replace(pool.clone()));
+    let _restore = RestorePool(POOL.replace(pool.clone()));
     job()
 }
 
-/// Whether this build has threads: WebAssembly has none without shared memory. What starts them is compiled for each
-/// kind of work, and would be a good part of a module.
+/// Whether this build has threads: WebAssembly has none without shared memory. The code that starts them is compiled
+/// for each kind of work, and would be a large part of a module.
 pub(crate) const HAS_THREADS: bool = cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));
 
-/// Runs `work` on `threads` threads in all, this one included, or on fewer if the system refuses some. A job's pool
-/// runs it as often, possibly one after another.
+/// Runs `work` on `threads` threads in total, including this one, or on fewer if the system refuses some. A job's pool
+/// runs it as many times, possibly sequentially.
 pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     if threads <= 1 || !HAS_THREADS {
         return work();
@@ -77,11 +77,11 @@ fn on_own(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// Runs `job`, and `helper` beside it on a thread of our own; without it if the threads are those of a caller's pool,
-/// or if the system refuses one. It must end once the job has ended, also by a panic.
+/// Runs `job`, and `helper` in parallel on another thread. `helper` does not run if the job uses a caller's pool, or if
+/// the system refuses a thread. It must end once the job has ended, even by a panic.
 pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -> T {
-    struct Joined<'s>(Option<ScopedJoinHandle<'s, ()>>);
-    impl Drop for Joined<'_> {
+    struct JoinOnDrop<'s>(Option<ScopedJoinHandle<'s, ()>>);
+    impl Drop for JoinOnDrop<'_> {
         fn drop(&mut self) {
             let _ = self.0.take().map(ScopedJoinHandle::join);
         }
@@ -90,17 +90,17 @@ pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -
         return job();
     }
     std::thread::scope(|scope| {
-        let _joined = Joined(std::thread::Builder::new().spawn_scoped(scope, helper).ok());
+        let _joined = JoinOnDrop(std::thread::Builder::new().spawn_scoped(scope, helper).ok());
         job()
     })
 }
 
-/// A panic does not reach the pool: the first one is resumed here. Work that the pool left out is done here too; if
+/// Panics do not reach the pool: the first one is resumed here. Work that the pool did not run is done here too; if
 /// none is left, `work` finds nothing to do.
 fn on_pool(pool: &ThreadPool, count: usize, work: impl Fn() + Sync) {
     let panicked: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
     let task = |_: usize| {
-        // The work can have parallel parts, which go to the same pool.
+        // Parallel parts inside the work go to the same pool.
         let inside = || with_pool(&Some(pool.clone()), &work);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(inside)) {
             panicked.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
@@ -125,7 +125,8 @@ mod tests {
 
     /// Returns how many of `threads` workers each took one of 100 items, and how many items were taken.
     fn taken(threads: usize) -> (usize, usize) {
-        let (workers, left) = (AtomicUsize::new(0), AtomicUsize::new(100));
+        let workers = AtomicUsize::new(0);
+        let left = AtomicUsize::new(100);
         let take = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
         on_threads(threads, || {
             workers.fetch_add(usize::from(take()), Ordering::Relaxed);
@@ -135,40 +136,40 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_runs_one_task_after_another_or_none_gets_all_done() {
-        let alone = pool(|count, task| (0..count).for_each(task));
-        assert_eq!(with_pool(&alone, || taken(5)), (1, 100));
+    fn a_pool_that_runs_tasks_sequentially_or_not_at_all_completes_the_work() {
+        let sequential = pool(|count, task| (0..count).for_each(task));
+        assert_eq!(with_pool(&sequential, || taken(5)), (1, 100));
         assert_eq!(with_pool(&pool(|_, _| ()), || taken(5)), (1, 100));
         assert_eq!(taken(1), (1, 100));
     }
 
     #[test]
-    fn the_pool_is_that_of_the_job_and_of_what_its_tasks_begin() {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let noted = asked.clone();
-        let noting = pool(move |count, task| {
-            noted.lock().unwrap().push(count);
+    fn tasks_started_inside_a_job_use_its_pool() {
+        let counts = Arc::new(Mutex::new(Vec::new()));
+        let recorded = counts.clone();
+        let recording_pool = pool(move |count, task| {
+            recorded.lock().unwrap().push(count);
             std::thread::scope(|scope| _ = scope.spawn(|| task(0)));
         });
-        with_pool(&noting, || on_threads(3, || on_threads(2, || ())));
+        with_pool(&recording_pool, || on_threads(3, || on_threads(2, || ())));
         // The work itself ran twice: once on the pool, and once to check that none is left.
-        assert_eq!(*asked.lock().unwrap(), [3, 2, 2]);
-        with_pool(&noting, || with_pool(&None, || on_threads(7, || ())));
+        assert_eq!(*counts.lock().unwrap(), [3, 2, 2]);
+        with_pool(&recording_pool, || with_pool(&None, || on_threads(7, || ())));
         on_threads(7, || ());
-        assert_eq!(asked.lock().unwrap().len(), 3);
+        assert_eq!(counts.lock().unwrap().len(), 3);
     }
 
     #[test]
     fn a_panic_passes_the_pool_by() {
-        let whole = Arc::new(AtomicUsize::new(0));
-        let counted = whole.clone();
-        let alone = pool(move |count, task| {
+        let completed = Arc::new(AtomicUsize::new(0));
+        let counted = completed.clone();
+        let sequential = pool(move |count, task| {
             (0..count).for_each(task);
             counted.fetch_add(1, Ordering::Relaxed);
         });
-        let planted = || with_pool(&alone, || on_threads(2, || panic!("a planted panic")));
+        let planted = || with_pool(&sequential, || on_threads(2, || panic!("a planted panic")));
         assert!(catch_unwind(AssertUnwindSafe(planted)).is_err());
-        assert_eq!(whole.load(Ordering::Relaxed), 1);
+        assert_eq!(completed.load(Ordering::Relaxed), 1);
         assert!(POOL.with_borrow(Option::is_none));
     }
 }

@@ -1,4 +1,4 @@
-//! Bytes of a source in order, for formats that are not line-based: they can be peeked at, taken and put back.
+//! Bytes of a source in order, for formats that are not line-based: peeked at, taken and put back.
 //!
 //! If the source fails, the bytes before the error are delivered first. A positioned source can also be read at any
 //! offset. [`super::chunk`] cuts text.
@@ -16,12 +16,12 @@ use std::sync::Arc;
 /// A function that reads a source at an offset.
 type ReadAt<'a> = fn(&Source<'a>, u64, &mut [u8]) -> io::Result<usize>;
 
-/// A source, and how far it was read in order.
+/// A source and its position in sequential reading.
 pub struct Feed<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
     name: Arc<str>,
-    /// Bytes that were read; those from `start` on have not been taken.
+    /// Bytes that were read; the bytes from `start` have not been taken.
     carry: Vec<u8>,
     start: usize,
     /// Offset of the next read: the end of `carry`.
@@ -30,18 +30,18 @@ pub struct Feed<'a> {
     /// The error that ended it, if any.
     failed: Option<Error>,
     /// Parts of a positioned source that were read ahead, in order.
-    ahead: VecDeque<Part>,
+    ahead: VecDeque<FeedPart>,
 }
 
 /// Bytes of a source, with their offset.
-pub struct Part {
+pub struct FeedPart {
     /// Offset of the bytes in the source.
     pub offset: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-impl Part {
+impl FeedPart {
     fn end(&self) -> u64 {
         self.offset + self.bytes.len() as u64
     }
@@ -51,16 +51,25 @@ impl<'a> Feed<'a> {
     /// Creates a feed of all bytes of `source`; `garbage` records data after the compressed data.
     pub fn new(source: Source<'a>, garbage: Option<Garbage>) -> Feed<'a> {
         let name = source.name().into();
-        let (carry, ahead) = (Vec::new(), VecDeque::new());
-        Feed { source, garbage, name, carry, start: 0, offset: 0, ended: false, failed: None, ahead }
+        Feed {
+            source,
+            garbage,
+            name,
+            carry: Vec::new(),
+            start: 0,
+            offset: 0,
+            ended: false,
+            failed: None,
+            ahead: VecDeque::new(),
+        }
     }
 
-    /// Returns a feed of the same source, from its beginning.
+    /// Returns a feed of the same source, from its start.
     pub fn again(&self) -> Feed<'a> {
         Feed::new(self.source.clone(), self.garbage.clone())
     }
 
-    /// The source itself.
+    /// Returns the source.
     pub fn source(&self) -> &Source<'a> {
         &self.source
     }
@@ -80,12 +89,12 @@ impl<'a> Feed<'a> {
         self.fill_by(out, Source::read_at)
     }
 
-    /// Reads on with `read`, where any place can be read.
+    /// Same as [`Feed::fill`]; a positioned source is read with `read`.
     fn fill_by(&mut self, out: &mut [u8], read: ReadAt<'a>) -> usize {
         let mut filled = 0;
         while filled < out.len() && !self.ended {
             let part = &mut out[filled..];
-            let wanted = part.len();
+            let part_len = part.len();
             let read = if self.source.is_positioned() {
                 self.read_by(self.offset, part, read)
             } else {
@@ -95,53 +104,56 @@ impl<'a> Feed<'a> {
                 Ok(count) => {
                     filled += count;
                     self.offset += count as u64;
-                    self.ended = count == 0 || self.source.is_positioned() && count < wanted;
+                    self.ended = count == 0 || self.source.is_positioned() && count < part_len;
                 }
-                Err(error) => (self.ended, self.failed) = (true, Some(error)),
+                Err(error) => {
+                    self.ended = true;
+                    self.failed = Some(error);
+                }
             }
         }
         self.forget_passed();
         filled
     }
 
-    /// Reads at an offset until `out` is full or the source ends: bytes that were read before come from memory, the
-    /// others from `read`.
+    /// Reads at an offset until `out` is full or the source ends. Bytes that were read before come from memory, others
+    /// from `read`.
     fn read_by(&self, offset: u64, out: &mut [u8], read: ReadAt<'a>) -> Result<usize> {
         let mut filled = 0;
         while filled < out.len() {
             let at = offset + filled as u64;
             let part = &mut out[filled..];
-            let known = self.known(at);
-            if !known.is_empty() {
-                let count = known.len().min(part.len());
-                part[..count].copy_from_slice(&known[..count]);
+            let buffered = self.buffered(at);
+            if !buffered.is_empty() {
+                let count = buffered.len().min(part.len());
+                part[..count].copy_from_slice(&buffered[..count]);
                 filled += count;
                 continue;
             }
             let next = self.ahead.iter().map(|ahead| ahead.offset).find(|&next| next > at).unwrap_or(u64::MAX);
-            let wanted = usize::try_from(next - at).map_or(part.len(), |gap| gap.min(part.len()));
-            let count = read(&self.source, at, &mut part[..wanted]).map_err(|error| failed(&self.source, error))?;
+            let missing = usize::try_from(next - at).map_or(part.len(), |gap| gap.min(part.len()));
+            let count = read(&self.source, at, &mut part[..missing]).map_err(|error| failed(&self.source, error))?;
             filled += count;
-            if count < wanted {
+            if count < missing {
                 break;
             }
         }
         Ok(filled)
     }
 
-    /// What was read from `at` on and nobody took.
-    fn known(&self, at: u64) -> &[u8] {
-        fn behind(bytes: &[u8], begin: u64, at: u64) -> Option<&[u8]> {
-            let rest = bytes.get(usize::try_from(at.checked_sub(begin)?).ok()?..)?;
+    /// Returns the bytes at `at` that were read and not taken.
+    fn buffered(&self, at: u64) -> &[u8] {
+        fn rest_at(bytes: &[u8], start: u64, at: u64) -> Option<&[u8]> {
+            let rest = bytes.get(usize::try_from(at.checked_sub(start)?).ok()?..)?;
             (!rest.is_empty()).then_some(rest)
         }
         let pending = self.carry.get(self.start..).unwrap_or_default();
-        let pending = behind(pending, self.offset - pending.len() as u64, at);
-        pending.or_else(|| self.ahead.iter().find_map(|part| behind(&part.bytes, part.offset, at))).unwrap_or_default()
+        let pending = rest_at(pending, self.offset - pending.len() as u64, at);
+        pending.or_else(|| self.ahead.iter().find_map(|part| rest_at(&part.bytes, part.offset, at))).unwrap_or_default()
     }
 
-    /// Takes back parts of a positioned source that were read ahead.
-    pub fn keep(&mut self, parts: Vec<Part>) {
+    /// Stores parts of a positioned source that were read ahead.
+    pub fn keep(&mut self, parts: Vec<FeedPart>) {
         self.ahead.extend(parts);
         self.ahead.make_contiguous().sort_by_key(|part| part.offset);
         self.forget_passed();
@@ -172,7 +184,7 @@ impl<'a> Feed<'a> {
     /// Puts back the last bytes that were taken.
     pub fn put_back(&mut self, rest: &[u8]) -> Result<()> {
         if self.start < self.carry.len() {
-            // All bytes taken came from here. Copying the rest for each of many small elements would take long.
+            // All bytes taken came from `carry`. Copying the rest for each of many small elements would be slow.
             self.start -= rest.len();
             return Ok(());
         }
@@ -183,11 +195,13 @@ impl<'a> Feed<'a> {
         Ok(())
     }
 
-    /// Goes on at `offset` of a positioned source.
+    /// Seeks to `offset` of a positioned source.
     pub fn seek(&mut self, offset: u64) {
         self.carry.clear();
         self.start = 0;
-        (self.offset, self.ended, self.failed) = (offset, false, None);
+        self.offset = offset;
+        self.ended = false;
+        self.failed = None;
         self.forget_passed();
     }
 
@@ -196,17 +210,17 @@ impl<'a> Feed<'a> {
         &self.name
     }
 
-    /// Whether any place can be read.
+    /// Returns whether the source can be read at any offset.
     pub fn is_positioned(&self) -> bool {
         self.source.is_positioned()
     }
 
-    /// Reads a positioned source at a place, until `out` is full or the end is met.
+    /// Reads a positioned source at an offset, until `out` is full or the source ends.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         self.read_by(offset, out, Source::read_at)
     }
 
-    /// Same as [`Feed::read_at`], for bytes that will be read once more, then from memory.
+    /// Same as [`Feed::read_at`], for bytes that will be read again; they are kept in memory until then.
     pub fn peek_at(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         self.read_by(offset, out, Source::peek_at)
     }
@@ -221,36 +235,36 @@ impl<'a> Feed<'a> {
         self.source.piece_bytes()
     }
 
-    /// The error, once all that came before it was taken.
+    /// Returns the error of the source, once all bytes before it were taken.
     pub fn failed(&mut self) -> Option<Error> {
         self.failed.take()
     }
 
-    /// Reads ahead without taking anything; returns all bytes not taken, and whether these are all. They at least
-    /// double with each call until then; after that, an error is returned if there was one.
+    /// Reads ahead without taking anything; returns all bytes not taken, and whether the source ends after them. Their
+    /// number at least doubles with each call until then; after that, an error is returned if there was one.
     pub fn look_further(&mut self) -> Result<(&[u8], bool)> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let have = self.carry.len();
+        let filled = self.carry.len();
         let room = self.size().map_or(u64::MAX, |size| size.saturating_sub(self.offset));
-        // A small file takes no more than it has.
-        let step = usize::try_from(room).map_or(usize::MAX, |room| room.saturating_add(1)).min(have.max(BLOCK_BYTES));
+        // Does not allocate more than a small file needs.
+        let step = usize::try_from(room).map_or(usize::MAX, |room| room.saturating_add(1)).min(filled.max(BLOCK_BYTES));
         self.carry.try_reserve(step).map_err(|_| Error::memory("the header"))?;
         let mut carry = std::mem::take(&mut self.carry);
-        carry.resize(have + step, 0);
-        let count = self.fill_by(&mut carry[have..], Source::peek_at);
-        carry.truncate(have + count);
+        carry.resize(filled + step, 0);
+        let count = self.fill_by(&mut carry[filled..], Source::peek_at);
+        carry.truncate(filled + count);
         self.carry = carry;
         Ok((&self.carry[self.start..], self.ended && self.failed.is_none()))
     }
 
     /// Returns the whole source as text, including the bytes that were peeked at.
     pub fn into_text(self) -> TextChunks<'a> {
-        TextChunks::new(self.source).tolerant(self.garbage).begun(self.carry)
+        TextChunks::new(self.source).tolerant(self.garbage).continued_after(self.carry)
     }
 
-    /// Leaves out the first `count` bytes, which were looked at.
+    /// Skips the next `count` bytes, which were peeked at.
     pub fn skip(&mut self, count: u64) {
         if self.is_positioned() {
             return self.seek(self.at() + count);
@@ -266,16 +280,17 @@ impl<'a> Feed<'a> {
 
     /// Reads and discards the rest; returns its size.
     pub fn drain(&mut self) -> Result<u64> {
-        let from = self.at();
-        (self.carry, self.start) = (Vec::new(), 0);
+        let start = self.at();
+        self.carry = Vec::new();
+        self.start = 0;
         if let Some(size) = self.size().filter(|_| self.source.is_positioned()) {
-            return Ok(size.saturating_sub(from));
+            return Ok(size.saturating_sub(start));
         }
         let mut block = buffer(BLOCK_BYTES)?;
         while self.fill(&mut block) > 0 {}
         match self.failed.take() {
             Some(error) => Err(error),
-            None => Ok(self.offset - from),
+            None => Ok(self.offset - start),
         }
     }
 }

@@ -9,11 +9,11 @@ use polyhaul_model::error::Result;
 
 /// A job that reads in chunks. Each is parsed in parallel, then placed in the order of the chunks.
 ///
-/// Some jobs do more. They `scan` and `number` chunks first if parsing depends on earlier chunks; they `publish` chunks
-/// in parallel once these have a position, and `finish` in order after that. Every method can run on any thread;
-/// ordered ones are called once per chunk, and never concurrently.
+/// Some jobs have more stages. They `scan` and `number` chunks first if parsing depends on earlier chunks; they
+/// `publish` chunks in parallel once these have a position, and `finish` in order after that. Every method can run on
+/// any thread; ordered ones are called once per chunk, and never concurrently.
 pub trait ChunkJob: Sync {
-    /// A pooled place for a chunk: its input, its output and all scratch memory.
+    /// A pooled slot for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
     /// The result of the ordered parts.
     type State: Send;
@@ -27,12 +27,12 @@ pub trait ChunkJob: Sync {
     /// Whether chunks are finished in order after they were published.
     const FINISHES: bool = false;
 
-    /// Whether chunks must be taken one after another, as from a stream.
+    /// Returns whether chunks must be taken sequentially, as from a stream.
     fn takes_in_order(&self) -> bool {
         true
     }
 
-    /// What idle workers can do for chunks that will be taken, if these come from a compressed stream.
+    /// Returns work for idle workers, if chunks come from a compressed stream.
     fn ahead(&self) -> Option<&dyn DecodeAhead> {
         None
     }
@@ -43,12 +43,12 @@ pub trait ChunkJob: Sync {
     /// Fills the slot with chunk `number`; returns `false` if there is none.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
 
-    /// In parallel: finds what later chunks depend on.
+    /// In parallel: finds the data that later chunks depend on.
     fn scan(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
-    /// In order: passes that on.
+    /// In order: passes that data on.
     fn number(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
@@ -59,7 +59,7 @@ pub trait ChunkJob: Sync {
     /// In order: resolves state that crosses chunk boundaries, and assigns positions to the values.
     fn place(&self, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
 
-    /// In parallel: values to their places.
+    /// In parallel: stores values in the model.
     fn publish(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
@@ -153,7 +153,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, Instant};
 
-    /// Puts the text together again; the first chunk waits until another worker has decoded ahead.
+    /// Joins the text again; the first chunk waits until another worker has decoded ahead.
     struct Lines<'a> {
         chunks: TextChunks<'static>,
         ahead: Counted<'a>,
@@ -187,8 +187,8 @@ mod tests {
         }
 
         fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
-            let begin = Instant::now();
-            while self.waits && self.ahead.1.load(Ordering::Relaxed) == 0 && begin.elapsed() < Duration::from_secs(60) {
+            let start = Instant::now();
+            while self.waits && self.ahead.1.load(Ordering::Relaxed) == 0 && start.elapsed() < Duration::from_secs(60) {
                 std::thread::yield_now();
             }
             self.chunks.take(number, text)
@@ -198,16 +198,19 @@ mod tests {
             Ok(())
         }
 
-        fn place(&self, all: &mut Vec<u8>, text: &mut Text) -> Result<()> {
-            all.extend_from_slice(text.bytes());
+        fn place(&self, joined: &mut Vec<u8>, text: &mut Text) -> Result<()> {
+            joined.extend_from_slice(text.bytes());
             Ok(())
         }
     }
 
-    /// One member without sizes, and its text.
+    /// Returns a member without sizes, and its text.
     fn member() -> (Vec<u8>, Vec<u8>) {
-        let (mut parts, mut member) = (GzipParts::new(None).unwrap(), GzipMember::default());
-        let (mut text, mut file, mut noise) = (Vec::new(), GzipMember::head().to_vec(), 1u64);
+        let mut parts = GzipParts::new(None).unwrap();
+        let mut member = GzipMember::default();
+        let mut text = Vec::new();
+        let mut file = GzipMember::head().to_vec();
+        let mut noise = 1u64;
         while file.len() < 5 << 19 {
             let line = |_| {
                 noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -234,16 +237,17 @@ mod tests {
                 let ahead = Counted(source.ahead(), AtomicUsize::new(0));
                 assert_eq!(ahead.0.is_some(), threads >= 8);
                 let chunks = TextChunks::new(source.clone()).cut(100_000, u64::MAX, 0);
-                let (job, mut all) = (Lines { chunks, ahead, waits: threads >= 8 }, Vec::new());
+                let job = Lines { chunks, ahead, waits: threads >= 8 };
+                let mut joined = Vec::new();
                 let crew = Crew::new(threads, 8 << 20, 100_000);
-                let result = within(&RunOptions::default(), || run(&job, &mut all, crew, &Cancel::default()));
+                let result = within(&RunOptions::default(), || run(&job, &mut joined, crew, &Cancel::default()));
                 assert_eq!(job.ahead.1.into_inner() > 0, threads >= 8);
-                (result.map_err(|error| error.to_string()), all)
+                (result.map_err(|error| error.to_string()), joined)
             };
             assert!(read(&file) == (Ok(()), text.clone()), "{threads} threads");
-            let (result, all) = read(&damaged);
+            let (result, joined) = read(&damaged);
             assert!(result.as_ref().is_err_and(|error| error.contains("checksum")), "{threads} threads: {result:?}");
-            assert!(text.starts_with(&all), "{threads} threads");
+            assert!(text.starts_with(&joined), "{threads} threads");
         }
     }
 }

@@ -1,13 +1,14 @@
-//! The scheduler: chunks, slots, order. The only place in the library with threads.
+//! The scheduler: chunks, slots, order. All jobs run on its threads; the manifests of the crates that start others say
+//! why (`threads` in `[package.metadata.polyhaul]`).
 //!
-//! [`run`] moves numbered chunks through workers and commits them in order; `line` holds those in flight. [`chunk`]
-//! cuts text into chunks at line boundaries; [`blocks`] cuts bytes at fixed offsets. [`mod@column`] is an array that
-//! many workers fill, in [`huge`] pages while these are cheap. [`feed`] and [`window`] deliver bytes in order,
-//! [`bytes`] by offset. [`read`] reads and attributes failures. [`relay`] passes bytes between parts that are read in
-//! parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`] writes pages to a sink, compressed or
-//! not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for unordered work. [`place`]
-//! finds lines and columns of offsets. [`prefetch`] has cold files fetched while they are parsed. [`crew`] supplies the
-//! threads: our own, or the caller's pool.
+//! [`run`] moves numbered chunks through workers and commits them in order; `queue` holds the chunks in flight.
+//! [`chunk`] cuts text into chunks at line boundaries; [`blocks`] cuts bytes at fixed offsets. [`mod@column`] is an
+//! array that many workers fill, in [`huge`] pages while these are fast. [`feed`] and [`window`] deliver bytes in
+//! order, [`bytes`] by offset. [`read`] reads and attributes failures. [`relay`] passes bytes between parts that are
+//! read in parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`] writes pages to a sink,
+//! compressed or not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for unordered
+//! work. [`prefetch`] fetches cold files while they are parsed. [`crew`] supplies the threads: own ones, or the
+//! caller's pool.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -21,13 +22,13 @@ pub mod crew;
 pub mod feed;
 pub mod huge;
 pub mod job;
-mod line;
 pub mod options;
 pub mod out;
 pub mod packed;
 pub mod parallel;
 pub mod place;
 pub mod prefetch;
+mod queue;
 pub mod read;
 pub mod reader;
 pub mod relay;

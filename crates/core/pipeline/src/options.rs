@@ -6,7 +6,7 @@ use polyhaul_trace::{self as trace, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The options that every format's reader has, and `own`: the format's own options.
+/// The options of every format's reader, and `own`, the options of one format.
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions<O = ()> {
     /// Threads, memory, cancellation, progress.
@@ -15,19 +15,19 @@ pub struct ParseOptions<O = ()> {
     pub limits: Limits,
     /// How to treat faults in the data.
     pub faults: FaultPolicy,
-    /// Options of the format alone.
+    /// Options of the format.
     pub own: O,
 }
 
 impl ParseOptions {
-    /// Returns the same options with those of a format.
+    /// Adds the options of a format.
     pub fn with<O>(self, own: O) -> ParseOptions<O> {
         ParseOptions { run: self.run, limits: self.limits, faults: self.faults, own }
     }
 }
 
 impl<O> ParseOptions<O> {
-    /// Whether a broken statement ends the reading.
+    /// Returns whether an invalid statement stops the reading.
     pub fn raises(&self) -> bool {
         self.faults.raises()
     }
@@ -39,10 +39,10 @@ polyhaul_model::options! {
     pub struct RunOptions {
         /// Worker threads; if `None`, all cores that the process may use. Unless it is 1, a large file that is not in
         /// the system's memory is fetched by one more, on Linux.
-        pub threads: Option<usize> = None, with_threads;
+        pub threads: Option<usize> = None, with_threads => [] in 1..=1024;
         /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
         /// that needs a window of more than this is refused.
-        pub memory_limit: u64 = 64 << 20, with_memory_limit;
+        pub memory_limit: u64 = 64 << 20, with_memory_limit => [] in 1..=i128::from(u64::MAX);
         /// Memory of a whole conversion, in bytes: what does not fit is moved to temporary files beside the output. By
         /// default, nothing is moved. It takes effect on Linux, in programs whose global allocator is
         /// `polyhaul_spill::SpillAllocator`, as in the command and the Python package. For a conversion, set it in the
@@ -51,7 +51,7 @@ polyhaul_model::options! {
         /// Approximate bytes of text per chunk; if `None`, a measured default. No result depends on it. In compressed
         /// files with many members, each member is a chunk.
         pub chunk_bytes: Option<usize> = None, with_chunk_bytes;
-        /// Ask for a stop.
+        /// Stops the job on request.
         pub cancel: Cancel = Cancel::default(), with_cancel;
         /// Called from time to time on a worker thread. For compressed input it counts compressed bytes.
         pub progress: Option<Progress> = None, with_progress;
@@ -60,8 +60,8 @@ polyhaul_model::options! {
         pub pool: Option<ThreadPool> = None, with_pool;
         /// Records a timeline of the job; by default none. For a conversion, set it in the options for reading.
         pub trace: Option<Trace> = None, with_trace;
-        /// Reads as from a slower device: all files of the job share this rate, including those that a scene refers to.
-        /// For compressed files it limits compressed bytes. No result depends on it, and it does not delay
+        /// Simulates a slower device for reading: all files of the job share this rate, including those that a scene
+        /// refers to. For compressed files it limits compressed bytes. No result depends on it, and it does not delay
         /// cancellation.
         ///
         /// ```
@@ -78,7 +78,7 @@ polyhaul_model::options! {
         /// # Ok::<(), std::io::Error>(())
         /// ```
         pub read_throttle: Option<Throttle> = None, with_read_throttle;
-        /// Write as to a slower device, likewise.
+        /// Likewise for writing.
         pub write_throttle: Option<Throttle> = None, with_write_throttle;
     }
 }
@@ -92,18 +92,18 @@ pub struct Cancel(Arc<AtomicBool>);
 pub struct Progress(pub Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
 
 impl Progress {
-    /// Tells the caller, in time that is its own.
-    pub fn tell(&self, done: u64, all: Option<u64>) {
+    /// Calls the function, and attributes the time to the host.
+    pub fn report(&self, bytes: u64, total: Option<u64>) {
         let _span = trace::callback();
-        (self.0)(done, all);
+        (self.0)(bytes, total);
     }
 }
 
 /// The caller's threads. Called with a count and a task, it runs the task for every index below the count, in any
-/// order, in parallel or one after another, and returns when all are done. It may run any number of them at a time, but
+/// order, in parallel or sequentially, and returns when all are done. It may run any number of them at a time, but
 /// must not make a task wait for a later one.
 ///
-/// Tasks that the pool leaves out run on the calling thread, which also resumes their panics.
+/// Tasks that the pool does not run are run on the calling thread, which also resumes their panics.
 ///
 /// ```
 /// use polyhaul_pipeline::crew::within;
@@ -111,8 +111,8 @@ impl Progress {
 /// use polyhaul_pipeline::parallel::for_each_item;
 /// use std::sync::Arc;
 ///
-/// let alone = ThreadPool(Arc::new(|count, task| (0..count).for_each(task)));
-/// let run = RunOptions::default().with_threads(Some(4)).with_pool(Some(alone));
+/// let sequential = ThreadPool(Arc::new(|count, task| (0..count).for_each(task)));
+/// let run = RunOptions::default().with_threads(Some(4)).with_pool(Some(sequential));
 /// let mut values = [1, 2, 3];
 /// within(&run, || for_each_item(4, values.iter_mut(), || (), |(), value| *value *= 2));
 /// assert_eq!(values, [2, 4, 6]);
@@ -127,8 +127,7 @@ impl RunOptions {
     /// Returns the number of threads to use: the requested number, or as many as the process can run in parallel
     /// (respecting CPU affinity and, on Linux, control groups). From 1 to 1024.
     pub fn worker_threads(&self) -> usize {
-        // Cached: on Linux the answer requires reading several files, and scenes with thousands of meshes would ask for
-        // each of them.
+        // Cached: on Linux this reads several files, and scenes with thousands of meshes would do so for each of them.
         static AVAILABLE: OnceLock<usize> = OnceLock::new();
         let available = || *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
         self.threads.unwrap_or_else(available).clamp(1, 1024)
@@ -157,7 +156,7 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a stop was asked for.
+    /// Returns whether a stop was requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -3,7 +3,7 @@
 use polyhaul_model::error::{Error, Result};
 use polyhaul_text::format::Page;
 
-/// The room that a page begins with.
+/// The initial capacity of a page.
 const FIRST_BYTES: usize = 512 << 10;
 
 /// Text that is being formatted.
@@ -14,24 +14,25 @@ pub struct Out {
 }
 
 impl Out {
-    /// Forgets the text and keeps the room.
+    /// Clears the text and keeps the capacity.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub fn text(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// Formats into the spare capacity; `format` is called again with more if it reports that it did not fit.
+    /// Formats into the spare capacity; `format` is called again with more if it returns `false`, because the
+    /// text did not fit.
     pub fn format(&mut self, mut format: impl FnMut(&mut Page<'_>) -> bool) -> Result<()> {
         loop {
             let mut page = Page::new(&mut self.bytes[self.len..]);
-            let done = format(&mut page);
+            let is_complete = format(&mut page);
             let written = page.len();
             self.len += written;
-            if done {
+            if is_complete {
                 return Ok(());
             }
             self.grow()?;
@@ -44,10 +45,10 @@ impl Out {
     }
 
     fn grow(&mut self) -> Result<()> {
-        let wanted = (self.bytes.len() * 2).max(FIRST_BYTES);
-        let more = wanted - self.bytes.len();
+        let new_len = (self.bytes.len() * 2).max(FIRST_BYTES);
+        let more = new_len - self.bytes.len();
         self.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of text"))?;
-        self.bytes.resize(wanted, 0);
+        self.bytes.resize(new_len, 0);
         Ok(())
     }
 }

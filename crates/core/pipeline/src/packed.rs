@@ -15,7 +15,7 @@ pub enum Packing {
     Zlib,
 }
 
-/// Bytes as one frame of zstd.
+/// Compresses bytes as one frame of zstd.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] for a level that zstd does not have.
@@ -29,14 +29,8 @@ pub fn pack(plain: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// The plain bytes of a block that lies at `offset` of a file, which must be `plain_bytes`. Memory is taken as they
-/// come.
-pub fn unpack(
-    packing: Packing,
-    packed: &[u8],
-    plain_bytes: usize,
-    (file, offset): (&Arc<str>, u64),
-) -> Result<Vec<u8>> {
+/// Decompresses a block at `offset` of a file to exactly `plain_bytes` bytes. Memory is allocated as they arrive.
+pub fn unpack(packing: Packing, packed: &[u8], plain_bytes: usize, file: &Arc<str>, offset: u64) -> Result<Vec<u8>> {
     // The decompressed size is known: the caller checked it against the pixel limit.
     let limits = DecompressLimits::default().with_ratio(u64::MAX).with_bytes(u64::MAX);
     let plain = match packing {
@@ -65,19 +59,19 @@ pub fn unpack(
     }
 }
 
-/// All bytes, or one more than `most` and no further.
-fn read_all(source: &Source<'_>, most: usize) -> io::Result<Vec<u8>> {
+/// Reads all bytes, but at most one more than `max_bytes`.
+fn read_all(source: &Source<'_>, max_bytes: usize) -> io::Result<Vec<u8>> {
     /// The number of bytes requested at a time.
     const STEP_BYTES: usize = 256 << 10;
     let mut plain = Vec::new();
     loop {
-        let begin = plain.len();
-        let step = STEP_BYTES.min(most.saturating_add(1) - begin);
+        let start = plain.len();
+        let step = STEP_BYTES.min(max_bytes.saturating_add(1) - start);
         plain.try_reserve(step).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        plain.resize(begin + step, 0);
-        let count = source.read_next(&mut plain[begin..])?;
-        plain.truncate(begin + count);
-        if count == 0 || plain.len() > most {
+        plain.resize(start + step, 0);
+        let count = source.read_next(&mut plain[start..])?;
+        plain.truncate(start + count);
+        if count == 0 || plain.len() > max_bytes {
             return Ok(plain);
         }
     }
@@ -88,7 +82,7 @@ mod tests {
     use super::*;
 
     fn again(packing: Packing, packed: &[u8], size: usize) -> Result<Vec<u8>> {
-        unpack(packing, packed, size, (&"a".into(), 7))
+        unpack(packing, packed, size, &"a".into(), 7)
     }
 
     #[test]

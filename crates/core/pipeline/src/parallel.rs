@@ -1,7 +1,7 @@
 //! Parallel loops, for work without order.
 //!
-//! Ordered work goes through the numbered chunks of [`super::run`]. Nothing here reads, writes or waits for anything
-//! but a turn.
+//! Ordered work goes through the numbered chunks of [`super::run`]. Nothing here reads or writes, and only the next
+//! item is waited for.
 
 use crate::crew::on_threads;
 use crate::options::Cancel;
@@ -24,10 +24,10 @@ pub fn for_each_item<I, S>(
 ) where
     I: Iterator + Send,
 {
-    let most = items.size_hint().1.unwrap_or(usize::MAX);
+    let max_items = items.size_hint().1.unwrap_or(usize::MAX);
     let items = Mutex::new(items);
     let next = || lock(&items).next();
-    on_threads(threads.min(most), || {
+    on_threads(threads.min(max_items), || {
         let _span = trace::otherwise(Phase::Transform);
         let mut scratch = scratch();
         while let Some(item) = next() {

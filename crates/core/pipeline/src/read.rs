@@ -1,7 +1,7 @@
 //! Reading from a source: a failure becomes an error with its cause and location.
 //!
-//! A source can be a host's code, which may panic or break its contract, and its bytes can be compressed and damaged.
-//! Nothing here interprets the bytes.
+//! A source can be code of the host, which may panic or break its contract, and its bytes can be compressed and
+//! damaged. Nothing here interprets the bytes.
 
 use crate::options::Cancel;
 use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
@@ -10,7 +10,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// Records data that follows compressed data, which is not an error in that case.
+/// Records data after the compressed data. If it is used, such data is not an error.
 #[derive(Clone, Default)]
 pub struct Garbage(Arc<OnceLock<Diagnostic>>);
 
@@ -21,8 +21,8 @@ impl Garbage {
     }
 }
 
-/// Reads on, at least one byte unless the source ended. Bytes that came before an error are not lost: the call after
-/// them has the error.
+/// Reads at least one byte unless the source ended. Bytes before an error are returned first; the next call returns the
+/// error.
 pub fn read_part(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
     let result = ask(source, || source.read_part(out));
     match (result, garbage) {
@@ -34,7 +34,7 @@ pub fn read_part(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8])
     }
 }
 
-/// So many zeros, to be read into.
+/// Creates a buffer of zeros.
 pub fn buffer(bytes: usize) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
     buffer.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
@@ -42,7 +42,7 @@ pub fn buffer(bytes: usize) -> Result<Vec<u8>> {
     Ok(buffer)
 }
 
-/// Reads until `out` is full or the source ends; returns how many bytes there were.
+/// Reads until `out` is full or the source ends; returns the number of bytes.
 pub fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
     let mut filled = 0;
     while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -54,7 +54,7 @@ pub fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> R
     Ok(filled)
 }
 
-/// Calls a function that may be a host's code: a broken contract or a panic is the host's error.
+/// Calls a function that may be code of the host: a broken contract or a panic becomes an error of kind `Host`.
 pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| failed(source, error)),
@@ -62,13 +62,13 @@ pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Resu
     }
 }
 
-/// How much of a source was requested.
+/// How much of a source is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The source is read to its end.
+    /// The whole source.
     Whole,
-    /// The begin of it, as by `max_rows`: of a stream no more is read.
-    Begin,
+    /// The start, as with `max_rows`: the rest of a stream is not read.
+    Start,
 }
 
 /// Checks the end of a read: returns an error if the file changed since it was opened, or if compressed data is damaged
@@ -87,21 +87,21 @@ pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result
 pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
     let name = source.name();
     if let Some(damage) = damage(&error) {
-        // A file that was changed while it was read only looks damaged.
+        // A file that changed while it was read may look damaged.
         return match source.check_unchanged() {
             Ok(()) => damaged(name, damage).caused_by(error),
             Err(change) => Error::io("reading", name, change),
         };
     }
     let is_stream = !source.compressed().unwrap_or(source).is_positioned();
-    let is_told = error.get_ref().is_some_and(|inner| inner.is::<HostFault>());
-    if is_stream && !is_told && error.kind() == io::ErrorKind::InvalidData {
+    let is_host_fault = error.get_ref().is_some_and(|inner| inner.is::<HostFault>());
+    if is_stream && !is_host_fault && error.kind() == io::ErrorKind::InvalidData {
         return Error::new(ErrorKind::Host, format!("{name}: {error}")).caused_by(error);
     }
     Error::io("reading", name, error)
 }
 
-/// Whether an error is about compressed data, a limit for it included.
+/// Returns whether an error is about compressed data, including its limits.
 pub fn is_damage(error: &Error) -> bool {
     error.io_error().is_some_and(|error| damage(error).is_some())
 }
@@ -145,7 +145,7 @@ fn damaged(file: &str, damage: &DecompressError) -> Error {
     Diagnostic { place, hint, ..Diagnostic::new(message) }.into_error(error_kind)
 }
 
-/// The caller's name of a limit, and how to raise it.
+/// Returns the public name of a limit, and how to raise it.
 fn limit_of(limit: DecompressLimit) -> (&'static str, &'static str) {
     match limit {
         DecompressLimit::Bytes => {

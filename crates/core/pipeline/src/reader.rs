@@ -11,8 +11,8 @@ use polyhaul_model::error::{Error, Result};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The number of bytes read at a time. It determines how much a decoder sees in one call, and so its messages about
-/// damage. Therefore no option changes it.
+/// The number of bytes read at a time. It determines how much a decoder sees in one call, and thus its messages about
+/// damage, so no option changes it.
 const CHUNK_BYTES: usize = 256 << 10;
 /// How far a decoder can always seek back.
 const KEPT_BYTES: usize = 64;
@@ -23,12 +23,12 @@ const REPORT_BYTES: u64 = 1 << 20;
 pub struct Decoding<'a> {
     bytes: &'a Bytes<'a>,
     run: &'a RunOptions,
-    left: Mutex<Left>,
+    state: Mutex<ReaderState>,
 }
 
 /// State that a reader leaves when it is dropped.
 #[derive(Default)]
-struct Left {
+struct ReaderState {
     failed: Option<Error>,
     /// The decoder's position.
     at: u64,
@@ -39,12 +39,12 @@ struct Left {
 }
 
 impl<'a> Decoding<'a> {
-    /// A decoder that reads `bytes`, and stops where `run` is cancelled.
+    /// Wraps `bytes` for a decoder that stops when `run` is cancelled.
     pub fn new(bytes: &'a Bytes<'a>, run: &'a RunOptions) -> Decoding<'a> {
-        Decoding { bytes, run, left: Mutex::new(Left::default()) }
+        Decoding { bytes, run, state: Mutex::new(ReaderState::default()) }
     }
 
-    /// The one reader, at the begin of the source.
+    /// Returns the reader, at the start of the source. There must be only one at a time.
     pub fn reader(&self) -> BlockReader<'_> {
         BlockReader {
             decoding: self,
@@ -59,29 +59,29 @@ impl<'a> Decoding<'a> {
         }
     }
 
-    fn left(&self) -> MutexGuard<'_, Left> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ReaderState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the source's error, if any.
     pub fn failed(&self) -> Option<Error> {
-        self.left().failed.clone()
+        self.state().failed.clone()
     }
 
-    /// The offset after the bytes that were taken before it was dropped.
+    /// Returns the offset after the bytes that the dropped reader took.
     pub fn at(&self) -> u64 {
-        self.left().at
+        self.state().at
     }
 
-    /// The last two bytes that were taken before it was dropped.
+    /// Returns the last two bytes that the dropped reader took.
     pub fn last(&self) -> [u8; 2] {
-        self.left().last
+        self.state().last
     }
 
-    /// Goes to the end of a stream, where alone damage of compressed data shows. An error if the file changed.
+    /// Reads a stream to its end, which reveals damage of compressed data. Returns an error if the file changed.
     pub fn finish(&self) -> Result<()> {
         if self.bytes.in_order() {
-            let next = self.left().next;
+            let next = self.state().next;
             let mut reader = self.reader();
             reader.next = next;
             while reader.refill()? {
@@ -100,28 +100,28 @@ pub struct BlockReader<'a> {
     end: usize,
     /// Offset in the source of the bytes after `end`.
     next: u64,
-    /// How many bytes before `start` are kept.
+    /// Number of bytes kept before `start`.
     kept: usize,
-    /// How many of them were kept by [`BlockReader::squeeze`], from the start of the buffer.
+    /// Number of bytes kept by [`BlockReader::squeeze`] at the start of the buffer.
     squeezed: usize,
     is_over: bool,
     reported: u64,
 }
 
 impl BlockReader<'_> {
-    /// Keeps all bytes from here on, so that [`BlockReader::rewind`] comes back to the begin.
+    /// Keeps all bytes from here on, so that [`BlockReader::rewind`] returns to this position.
     pub fn keep_all(&mut self) {
         self.kept = usize::MAX;
     }
 
-    /// Keeps only the last `count` bytes of those passed since the last call; the bytes before them are gone when the
-    /// reader is rewound. Each byte moves at most once.
+    /// Keeps only the last `count` bytes passed since the last call; earlier bytes are lost when the reader is rewound.
+    /// Each byte moves at most once.
     pub fn squeeze(&mut self, count: usize) {
-        let from = self.start.saturating_sub(count).max(self.squeezed);
-        if from > self.squeezed {
-            self.buffer.copy_within(from..self.start, self.squeezed);
+        let kept_start = self.start.saturating_sub(count).max(self.squeezed);
+        if kept_start > self.squeezed {
+            self.buffer.copy_within(kept_start..self.start, self.squeezed);
         }
-        self.squeezed += self.start - from;
+        self.squeezed += self.start - kept_start;
     }
 
     /// Goes back to the start of the kept bytes.
@@ -130,7 +130,9 @@ impl BlockReader<'_> {
             self.buffer.copy_within(self.start..self.end, self.squeezed);
             self.end -= self.start - self.squeezed;
         }
-        (self.start, self.squeezed, self.kept) = (0, 0, KEPT_BYTES);
+        self.start = 0;
+        self.squeezed = 0;
+        self.kept = KEPT_BYTES;
     }
 
     /// Returns the offset of the next byte in the source.
@@ -138,20 +140,20 @@ impl BlockReader<'_> {
         self.next - (self.end - self.start) as u64
     }
 
-    /// Reads ahead until there are `count` bytes, or all that there are.
+    /// Reads ahead until there are `count` bytes or the source ends; returns all bytes ahead.
     pub fn ensure(&mut self, count: usize) -> Result<&[u8]> {
         while self.end - self.start < count && self.refill()? {}
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// Returns the next `count` bytes, or as many as there are. Unlike [`BlockReader::ensure`], it keeps an error, like
+    /// Returns the next `count` bytes, or fewer at the end. Unlike [`BlockReader::ensure`], it keeps an error, like
     /// reads do: for code between the source and a decoder.
     pub fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         while self.end - self.start < count && self.more()? {}
         Ok(&self.buffer[self.start..self.end.min(self.start.saturating_add(count))])
     }
 
-    /// Passes `count` bytes, which [`BlockReader::ensure`] found.
+    /// Skips `count` bytes, which [`BlockReader::ensure`] returned.
     pub fn pass(&mut self, count: usize) {
         self.start = self.end.min(self.start + count);
     }
@@ -166,9 +168,10 @@ impl BlockReader<'_> {
         if run.cancel.is_cancelled() {
             return Err(Error::cancelled());
         }
-        let from = self.start.saturating_sub(self.kept);
-        self.buffer.copy_within(from..self.end, 0);
-        (self.start, self.end) = (self.start - from, self.end - from);
+        let kept_start = self.start.saturating_sub(self.kept);
+        self.buffer.copy_within(kept_start..self.end, 0);
+        self.start -= kept_start;
+        self.end -= kept_start;
         if self.buffer.len() < self.end + CHUNK_BYTES {
             let size = (self.end + CHUNK_BYTES).max(KEPT_BYTES + CHUNK_BYTES).max(2 * self.end);
             self.buffer.try_reserve_exact(size - self.buffer.len()).map_err(|_| Error::memory("a part of a file"))?;
@@ -182,12 +185,12 @@ impl BlockReader<'_> {
             && self.next - self.reported >= REPORT_BYTES
         {
             self.reported = self.next;
-            progress.tell(self.next, self.decoding.bytes.len());
+            progress.report(self.next, self.decoding.bytes.len());
         }
         Ok(!self.is_over)
     }
 
-    /// Reads where there are fewer bytes than `out` has.
+    /// Reads if fewer bytes than `out` needs are buffered.
     #[cold]
     fn read_rest(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.start == self.end && !self.more()? {
@@ -202,9 +205,9 @@ impl BlockReader<'_> {
     /// Same as [`BlockReader::refill`], but keeps the error.
     fn more(&mut self) -> io::Result<bool> {
         self.refill().map_err(|error| {
-            // The source is not read again: to decoders it looks as if it ended here.
+            // The source is not read again: decoders see its end.
             self.is_over = true;
-            self.decoding.left().failed.get_or_insert(error);
+            self.decoding.state().failed.get_or_insert(error);
             io::Error::other("the source failed")
         })
     }
@@ -212,16 +215,17 @@ impl BlockReader<'_> {
 
 impl Drop for BlockReader<'_> {
     fn drop(&mut self) {
-        let mut left = self.decoding.left();
-        (left.at, left.next) = (self.offset(), self.next);
+        let mut state = self.decoding.state();
+        state.at = self.offset();
+        state.next = self.next;
         if let Some(&last) = self.buffer[..self.start].last_chunk() {
-            left.last = last;
+            state.last = last;
         }
     }
 }
 
 impl Read for BlockReader<'_> {
-    /// Always inlined: decoders of bits take eight bytes at a time, which are a load then and no call.
+    /// Always inlined: decoders of bits take eight bytes at a time, which then compiles to a load instead of a call.
     #[inline(always)]
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if let Some(bytes) = self.buffer[self.start..self.end].get(..out.len()) {
@@ -290,7 +294,8 @@ mod tests {
         let plain = plain(3 * CHUNK_BYTES / 2 + 7);
         let reader = io::Cursor::new(plain.clone());
         for source in [Source::memory(plain.clone()), Source::reader(Box::new(reader), "x")] {
-            let (bytes, run) = (Bytes::new(&source, None), RunOptions::default());
+            let bytes = Bytes::new(&source, None);
+            let run = RunOptions::default();
             let decoding = Decoding::new(&bytes, &run);
             let mut reader = decoding.reader();
             for at in (0..plain.len() - 8).step_by(4) {
@@ -317,22 +322,24 @@ mod tests {
     fn what_is_kept_can_be_read_again() {
         let plain = plain(2 * CHUNK_BYTES);
         let source = Source::reader(Box::new(io::Cursor::new(plain.clone())), "x");
-        let (bytes, run) = (Bytes::new(&source, None), RunOptions::default());
+        let bytes = Bytes::new(&source, None);
+        let run = RunOptions::default();
         let decoding = Decoding::new(&bytes, &run);
         let mut reader = decoding.reader();
         reader.keep_all();
         reader.seek(SeekFrom::Start(CHUNK_BYTES as u64 + 5)).unwrap();
         assert_eq!(reader.ensure(9).unwrap()[..9], plain[CHUNK_BYTES + 5..CHUNK_BYTES + 14]);
         reader.rewind();
-        let mut all = Vec::new();
-        reader.read_to_end(&mut all).unwrap();
-        assert!(all == plain);
+        let mut contents = Vec::new();
+        reader.read_to_end(&mut contents).unwrap();
+        assert!(contents == plain);
     }
 
     #[test]
     fn a_cancelled_reader_says_so_whatever_its_decoder_makes_of_it() {
         let source = Source::memory(vec![0; 10]);
-        let (bytes, run) = (Bytes::new(&source, None), RunOptions::default());
+        let bytes = Bytes::new(&source, None);
+        let run = RunOptions::default();
         run.cancel.cancel();
         let decoding = Decoding::new(&bytes, &run);
         assert!(decoding.reader().read(&mut [0]).is_err());

@@ -8,7 +8,7 @@ use crate::run::{Phase, span};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Rests that parts have passed on and no part has received yet.
+/// Rests that were passed on and not received yet.
 pub struct Relay<T> {
     rests: Mutex<Rests<T>>,
     changed: Condvar,
@@ -17,11 +17,11 @@ pub struct Relay<T> {
 struct Rests<T> {
     /// By the number of the receiving part; `None` if the previous part failed.
     by_part: BTreeMap<u64, Option<T>>,
-    /// The number of parts that wait. To wake nobody is a system call too.
+    /// The number of waiting parts. Waking is a system call even if nothing waits.
     waiting: usize,
 }
 
-/// The right and duty of a part to pass on its rest. If it is dropped unused, the next part learns that there is none.
+/// Lets a part pass on its rest. If it is dropped unused, the next part receives `None`.
 pub struct Handover<'r, T> {
     relay: &'r Relay<T>,
     number: u64,
@@ -35,8 +35,8 @@ impl<T> Default for Relay<T> {
 }
 
 impl<T> Relay<T> {
-    /// Part `number` begins.
-    pub fn begin(&self, number: u64) -> Handover<'_, T> {
+    /// Starts part `number`.
+    pub fn start(&self, number: u64) -> Handover<'_, T> {
         Handover { relay: self, number, is_given: false }
     }
 
@@ -51,7 +51,7 @@ impl<T> Relay<T> {
 }
 
 impl<T> Handover<'_, T> {
-    /// Hands something on to the next part.
+    /// Passes a rest on to the next part.
     pub fn give(&mut self, rest: T) {
         self.put(Some(rest));
     }
@@ -65,7 +65,7 @@ impl<T> Handover<'_, T> {
         }
     }
 
-    /// Returns the rest of the previous part, waiting for it; `None` if that failed. Not for the first part.
+    /// Waits for the rest of the previous part; `None` if that part failed. Must not be called for the first part.
     pub fn receive(&self) -> Option<T> {
         let mut rests = self.relay.lock();
         if let Some(rest) = rests.by_part.remove(&self.number) {
@@ -96,16 +96,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_get_what_the_one_before_gave_or_that_it_failed() {
+    fn parts_receive_the_rest_or_the_failure_of_the_previous_part() {
         let relay = Relay::default();
         std::thread::scope(|scope| {
-            let (first, second, third) = (relay.begin(0), relay.begin(1), relay.begin(2));
+            let mut first = relay.start(0);
+            let second = relay.start(1);
+            let third = relay.start(2);
             scope.spawn(move || assert_eq!(third.receive(), None));
             scope.spawn(move || assert_eq!(second.receive(), Some("rest")));
-            let mut first = first;
             first.give("rest");
         });
-        // The second passed on nothing, and neither did the third, which was never asked.
+        // The second and the third part passed on nothing.
         assert_eq!(relay.into_rests().count(), 0);
     }
 }

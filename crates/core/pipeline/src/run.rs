@@ -11,13 +11,13 @@
 //!
 //! Three invariants make the result independent of the threads:
 //!
-//! - Ordered parts run one at a time (`committing`), those of a stage in the order in which chunks reached it.
-//! - After a failure of chunk n only chunks below n go on, so that the error of the lowest chunk wins.
-//! - A worker waits only while another one is at work (`busy`), so that the last one never waits.
+//! - Ordered parts run one at a time (`is_committing`), and within a stage in the order in which chunks reached it.
+//! - After a failure of chunk n, only chunks below n continue, so that the error of the lowest chunk wins.
+//! - A worker waits only while another one is working (`busy`), so that the last one never waits.
 
 use crate::crew::{HAS_THREADS, on_threads};
-use crate::line::{Line, Ready, Waiting, with_room};
 use crate::options::Cancel;
+use crate::queue::{ChunkQueue, ReadyChunk, WaitingChunk, with_capacity};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_trace::{self as trace, Lane};
 pub use polyhaul_trace::{Phase, lock, span};
@@ -32,14 +32,14 @@ thread_local! {
 
 /// A job in numbered chunks. Every method except [`Job::slot`] can run on any thread.
 pub trait Job: Sync {
-    /// A pooled place for a chunk: its input, its output and all scratch memory.
+    /// A pooled slot for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
     /// The result of the ordered parts.
     type State: Send;
 
     /// Returns the number of stages, at least one.
     fn stages(&self) -> usize;
-    /// Whether chunks must be taken one after another, as from a stream.
+    /// Returns whether chunks must be taken sequentially, as from a stream.
     fn takes_in_order(&self) -> bool;
     /// Whether the last stage has an ordered part.
     fn ends_in_order(&self) -> bool;
@@ -52,17 +52,16 @@ pub trait Job: Sync {
     /// The ordered part of a stage: called once per chunk, in the order of the numbers, and never while
     /// another ordered part runs.
     fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
-    /// Whether a chunk is done when the ordered part of a stage that is not the last one was: then the
-    /// slot is free for another.
+    /// Returns whether a chunk is done after the ordered part of a stage other than the last one. Its slot is then
+    /// free.
     fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
         false
     }
-    /// Whether [`Job::work_ahead`] has something to do now.
+    /// Returns whether [`Job::work_ahead`] has work now.
     fn has_work_ahead(&self) -> bool {
         false
     }
-    /// Work that makes the taking of later chunks faster, for a worker that has nothing else to do. It must not wait
-    /// for other workers.
+    /// Makes taking later chunks faster, on a worker that has no other work. It must not wait for other workers.
     fn work_ahead(&self) {}
     /// Returns the phase of a stage's parallel part in traces.
     fn phase(&self, stage: usize) -> Phase {
@@ -70,14 +69,14 @@ pub trait Job: Sync {
     }
 }
 
-/// Who works on a job.
+/// The workers and slots of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crew {
-    /// Threads, the caller's included.
+    /// Threads, including the caller's.
     pub threads: usize,
     /// Slots: chunks in flight.
     pub(crate) slots: usize,
-    /// Threads that are missing since the memory backs no more.
+    /// Number of requested threads without memory for a slot.
     pub(crate) missing: usize,
 }
 
@@ -93,9 +92,9 @@ impl Crew {
     }
 }
 
-/// What workers know of a job: its slots by number. The workers' code is compiled once for this, instead of for each
-/// job: a step is worth more than a thousand calls.
-trait Numbered: Sync {
+/// A job whose slots are numbers. The workers' code is compiled once for this trait instead of for each job: a step
+/// takes longer than a thousand dynamic calls.
+trait NumberedJob: Sync {
     fn takes_in_order(&self) -> bool;
     fn ends_in_order(&self) -> bool;
     fn phase(&self, stage: usize) -> Phase;
@@ -110,17 +109,17 @@ trait Numbered: Sync {
 }
 
 /// A job, its slots, and its result so far. A slot is locked by the one worker whose step it is in.
-struct Slotted<'a, J: Job> {
+struct JobSlots<'a, J: Job> {
     job: &'a J,
     slots: Vec<Mutex<Option<J::Slot>>>,
     state: Mutex<&'a mut J::State>,
 }
 
-impl<'a, J: Job> Slotted<'a, J> {
-    fn new(job: &'a J, state: &'a mut J::State, slots: usize) -> Result<Slotted<'a, J>> {
-        let mut places = with_room(slots)?;
-        places.resize_with(slots, Mutex::default);
-        Ok(Slotted { job, slots: places, state: Mutex::new(state) })
+impl<'a, J: Job> JobSlots<'a, J> {
+    fn new(job: &'a J, state: &'a mut J::State, slots: usize) -> Result<JobSlots<'a, J>> {
+        let mut list = with_capacity(slots)?;
+        list.resize_with(slots, Mutex::default);
+        Ok(JobSlots { job, slots: list, state: Mutex::new(state) })
     }
 
     fn with<T>(&self, slot: usize, step: impl FnOnce(&mut J::Slot) -> Result<T>) -> Result<T> {
@@ -129,7 +128,7 @@ impl<'a, J: Job> Slotted<'a, J> {
     }
 }
 
-impl<J: Job> Numbered for Slotted<'_, J> {
+impl<J: Job> NumberedJob for JobSlots<'_, J> {
     fn takes_in_order(&self) -> bool {
         self.job.takes_in_order()
     }
@@ -167,18 +166,18 @@ impl<J: Job> Numbered for Slotted<'_, J> {
     }
 }
 
-struct Shared<'a> {
-    job: &'a dyn Numbered,
+struct Scheduler<'a> {
+    job: &'a dyn NumberedJob,
     crew: Crew,
     cancel: &'a Cancel,
-    line: Mutex<Line>,
+    queue: Mutex<ChunkQueue>,
     changed: Condvar,
 }
 
 /// A worker's next step.
-enum Step {
-    Work(Ready),
-    Commit(usize, Waiting),
+enum WorkerStep {
+    Work(ReadyChunk),
+    Commit(usize, WaitingChunk),
     Take(u64, usize),
     Ahead,
     Leave,
@@ -186,48 +185,49 @@ enum Step {
 
 /// Runs a job to its end, or to the error of its lowest failing chunk.
 ///
-/// With one thread, everything runs on the caller's thread. No worker waits for one that has not started, so the others
-/// do the work of workers that never start.
+/// With one thread, everything runs on the caller's thread. Workers never wait for one that has not started, so the
+/// others do the work of workers that never start.
 pub fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
-    let job_and_slots = Slotted::new(job, state, crew.slots)?;
+    let job_and_slots = JobSlots::new(job, state, crew.slots)?;
     run_numbered(&job_and_slots, job.stages(), crew, cancel)
 }
 
-fn run_numbered(job: &dyn Numbered, stages: usize, crew: Crew, cancel: &Cancel) -> Result<()> {
-    // Without one slot no progress is possible, and its error is the job's.
+fn run_numbered(job: &dyn NumberedJob, stages: usize, crew: Crew, cancel: &Cancel) -> Result<()> {
+    // The job needs at least one slot, so failing to create it fails the job.
     job.make(0)?;
-    let line = Mutex::new(Line::new(stages, crew.slots)?);
-    let shared = Shared { job, crew, cancel, line, changed: Condvar::new() };
+    let queue = Mutex::new(ChunkQueue::new(stages, crew.slots)?);
+    let scheduler = Scheduler { job, crew, cancel, queue, changed: Condvar::new() };
     let clock = (crew.missing > 0).then(trace::joint).flatten().map(|joint| (joint.trace().now_ns(), joint));
-    on_threads(crew.threads, || shared.worker());
-    if let Some((begin_ns, joint)) = clock {
+    on_threads(crew.threads, || scheduler.worker());
+    if let Some((start_ns, joint)) = clock {
         let trace = joint.trace();
-        trace.starved(crew.missing, trace.now_ns().saturating_sub(begin_ns));
+        trace.starved(crew.missing, trace.now_ns().saturating_sub(start_ns));
     }
-    let line = shared.line.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match line.failed {
+    let queue = scheduler.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match queue.failed {
         Some((_, error)) => Err(error),
         None => Ok(()),
     }
 }
 
-impl Shared<'_> {
-    fn lock(&self) -> MutexGuard<'_, Line> {
-        lock(&self.line)
+impl Scheduler<'_> {
+    fn lock(&self) -> MutexGuard<'_, ChunkQueue> {
+        lock(&self.queue)
     }
 
-    /// A worker's life. A panic in the job is caught: it must not leave the others waiting.
+    /// Runs a worker. A panic in the job is caught, because it must not leave the others waiting.
     fn worker(&self) {
         let depth = DEPTH.get();
         DEPTH.set(depth + 1);
         let result = catch_unwind(AssertUnwindSafe(|| self.steps()));
         DEPTH.set(depth);
         if result.is_err() {
-            let mut line = self.lock();
-            line.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a bug in polyhaul"));
-            line.busy = line.busy.saturating_sub(1);
-            (line.taking, line.committing) = (false, false);
-            drop(line);
+            let mut queue = self.lock();
+            queue.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a bug in polyhaul"));
+            queue.busy = queue.busy.saturating_sub(1);
+            queue.is_taking = false;
+            queue.is_committing = false;
+            drop(queue);
             self.changed.notify_all();
         }
     }
@@ -236,67 +236,67 @@ impl Shared<'_> {
         trace::pause();
         loop {
             match self.next_step() {
-                Step::Work(ready) => self.work(ready),
-                Step::Commit(stage, waiting) => self.commit(stage, waiting),
-                Step::Take(number, slot) => self.take(number, slot),
-                Step::Ahead => self.work_ahead(),
-                Step::Leave => return,
+                WorkerStep::Work(ready) => self.work(ready),
+                WorkerStep::Commit(stage, waiting) => self.commit(stage, waiting),
+                WorkerStep::Take(number, slot) => self.take(number, slot),
+                WorkerStep::Ahead => self.work_ahead(),
+                WorkerStep::Leave => return,
             }
         }
     }
 
-    fn work(&self, Ready { stage, place, number, slot }: Ready) {
+    fn work(&self, ReadyChunk { stage, position, number, slot }: ReadyChunk) {
         let span = trace::step(None, self.job.phase(stage), number);
         let result = self.job.work(stage, slot);
         polyhaul_spill::relieve();
         drop(span);
-        let mut line = self.lock();
-        line.busy -= 1;
-        if stage + 1 == line.turns.len() && !self.job.ends_in_order() {
-            line.free.push(slot);
+        let mut queue = self.lock();
+        queue.busy -= 1;
+        if stage + 1 == queue.stages.len() && !self.job.ends_in_order() {
+            queue.free.push(slot);
             if let Err(error) = result {
-                line.fail(number, error);
+                queue.fail(number, error);
             }
         } else {
-            line.turns[stage].wait(place, Waiting { number, slot, result });
+            queue.stages[stage].wait(position, WaitingChunk { number, slot, result });
         }
     }
 
-    fn commit(&self, stage: usize, Waiting { number, slot, result }: Waiting) {
+    fn commit(&self, stage: usize, WaitingChunk { number, slot, result }: WaitingChunk) {
         let result = result.and_then(|()| {
             let _span = trace::step(self.is_shared().then_some(Lane::Turn), Phase::Place, number);
             self.job.commit(stage, slot)
         });
-        let mut line = self.lock();
-        line.busy -= 1;
-        line.committing = false;
-        line.turns[stage].next += 1;
+        let mut queue = self.lock();
+        queue.busy -= 1;
+        queue.is_committing = false;
+        queue.stages[stage].next += 1;
         match result {
-            Err(error) => line.fail(number, error),
-            Ok(()) if stage + 1 == line.turns.len() || self.job.is_done(stage, slot) => line.free.push(slot),
-            Ok(()) => line.come(stage + 1, number, slot),
+            Err(error) => queue.fail(number, error),
+            Ok(()) if stage + 1 == queue.stages.len() || self.job.is_done(stage, slot) => queue.free.push(slot),
+            Ok(()) => queue.arrive(stage + 1, number, slot),
         }
     }
 
     fn take(&self, number: u64, slot: usize) {
-        let span = trace::step(self.hands_on().then_some(Lane::Input), Phase::Cut, number);
+        let span = trace::step(self.has_input_worker().then_some(Lane::Input), Phase::Cut, number);
         let taken = self.job.take(number, slot);
         drop(span);
-        if !self.hands_on() && matches!(taken, Ok(true)) {
-            return self.work(Ready { stage: 0, place: number, number, slot });
+        if !self.has_input_worker() && matches!(taken, Ok(true)) {
+            return self.work(ReadyChunk { stage: 0, position: number, number, slot });
         }
-        let mut line = self.lock();
-        line.taking = false;
-        line.busy -= 1;
+        let mut queue = self.lock();
+        queue.is_taking = false;
+        queue.busy -= 1;
         match taken {
-            Ok(true) => line.ready.push(Ready { stage: 0, place: number, number, slot }),
+            Ok(true) => queue.ready.push(ReadyChunk { stage: 0, position: number, number, slot }),
             Ok(false) => {
-                line.end = line.end.min(number);
-                line.free.push(slot);
+                queue.end = queue.end.min(number);
+                queue.free.push(slot);
             }
             Err(error) => {
-                line.end = line.end.min(number + 1);
-                line.turns[0].wait(number, Waiting { number, slot, result: Err(error) });
+                queue.end = queue.end.min(number + 1);
+                queue.stages[0].wait(number, WaitingChunk { number, slot, result: Err(error) });
             }
         }
     }
@@ -310,98 +310,101 @@ impl Shared<'_> {
 
     /// Returns the most useful step that is possible now; waits if there is none.
     ///
-    /// A worker that finds more than one step to do wakes a waiting worker, which does the same. So no worker is woken
-    /// in vain, and follow-up steps are started by the worker that made them possible.
-    fn next_step(&self) -> Step {
-        let mut line = self.lock();
+    /// A worker that finds more than one step wakes a waiting worker, which does the same. So no worker is woken
+    /// unnecessarily, and follow-up steps are started by the worker that made them possible.
+    fn next_step(&self) -> WorkerStep {
+        let mut queue = self.lock();
         loop {
             if self.cancel.is_cancelled() {
-                line.fail(0, Error::cancelled());
+                queue.fail(0, Error::cancelled());
             }
-            if let Some(step) = self.try_step(&mut line) {
-                line.busy += 1;
-                if line.waiting > 0 && self.has_step(&line) {
+            if let Some(step) = self.try_step(&mut queue) {
+                queue.busy += 1;
+                if queue.waiting > 0 && self.has_step(&queue) {
                     self.changed.notify_one();
                 }
                 return step;
             }
-            if line.busy == 0 || DEPTH.get() > 1 {
-                // If no worker is busy and no step can start, that will not change. Or this worker started inside a
-                // step of another one, where a host's pool ran it while a callback waited: the step to wait for may be
-                // that one.
-                if line.waiting > 0 {
+            if queue.busy == 0 || DEPTH.get() > 1 {
+                // If no worker is busy and no step can start, that will not change. If this worker started inside a
+                // step of another one, because a host's pool ran it while a callback waited, it might wait for that
+                // very step.
+                if queue.waiting > 0 {
                     self.changed.notify_all();
                 }
-                return Step::Leave;
+                return WorkerStep::Leave;
             }
-            let _span = trace::span(self.wait(&line));
-            line.waiting += 1;
-            line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
-            line.waiting -= 1;
+            let _span = trace::span(self.wait(&queue));
+            queue.waiting += 1;
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.waiting -= 1;
         }
     }
 
     /// Steps that others wait for come first: taking from a stream, which only one worker can do at a time, then
-    /// ordered parts. Work ahead comes last, but while chunks are left, a worker that has nothing else does it.
-    fn try_step(&self, line: &mut Line) -> Option<Step> {
-        let take = if self.hands_on() { self.try_take(line) } else { None };
-        take.or_else(|| line.next_commit().map(|(stage, waiting)| Step::Commit(stage, waiting)))
-            .or_else(|| line.next_ready().map(Step::Work))
-            .or_else(|| if self.hands_on() { None } else { self.try_take(line) })
-            .or_else(|| self.has_work_ahead(line).then_some(Step::Ahead))
+    /// ordered parts. Work ahead comes last, and only while chunks are left.
+    fn try_step(&self, queue: &mut ChunkQueue) -> Option<WorkerStep> {
+        let take = if self.has_input_worker() { self.try_take(queue) } else { None };
+        take.or_else(|| queue.next_commit().map(|(stage, waiting)| WorkerStep::Commit(stage, waiting)))
+            .or_else(|| queue.next_ready().map(WorkerStep::Work))
+            .or_else(|| if self.has_input_worker() { None } else { self.try_take(queue) })
+            .or_else(|| self.has_work_ahead(queue).then_some(WorkerStep::Ahead))
     }
 
-    fn has_work_ahead(&self, line: &Line) -> bool {
-        self.hands_on() && line.failed.is_none() && line.next_take < line.end && self.job.has_work_ahead()
+    fn has_work_ahead(&self, queue: &ChunkQueue) -> bool {
+        self.has_input_worker() && queue.failed.is_none() && queue.next_take < queue.end && self.job.has_work_ahead()
     }
 
-    /// Whether [`Shared::try_step`] would find something.
-    fn has_step(&self, line: &Line) -> bool {
-        self.can_take(line) || line.committable().is_some() || line.workable().is_some() || self.has_work_ahead(line)
+    /// Returns whether [`Scheduler::try_step`] would find a step.
+    fn has_step(&self, queue: &ChunkQueue) -> bool {
+        self.can_take(queue)
+            || queue.committable().is_some()
+            || queue.workable().is_some()
+            || self.has_work_ahead(queue)
     }
 
-    /// Whether others wait while an ordered part is done.
+    /// Returns whether others wait during an ordered part.
     fn is_shared(&self) -> bool {
         self.crew.threads > 1
     }
 
-    /// Returns what an idle worker waits for.
-    fn wait(&self, line: &Line) -> Phase {
-        let is_full = line.free.is_empty() && line.slots_made == self.crew.slots;
-        match line.next_take < line.end {
-            true if line.taking && !is_full => Phase::WaitInput,
-            false if !line.committing => Phase::WaitEnd,
+    /// Returns the phase of an idle worker.
+    fn wait(&self, queue: &ChunkQueue) -> Phase {
+        let is_full = queue.free.is_empty() && queue.slots_made == self.crew.slots;
+        match queue.next_take < queue.end {
+            true if queue.is_taking && !is_full => Phase::WaitInput,
+            false if !queue.is_committing => Phase::WaitEnd,
             _ => Phase::WaitTurn,
         }
     }
 
-    /// Whether chunks are taken by one worker and worked on by others.
-    fn hands_on(&self) -> bool {
+    /// Returns whether one worker at a time takes chunks and others work on them.
+    fn has_input_worker(&self) -> bool {
         self.job.takes_in_order() && self.crew.threads > 1
     }
 
-    fn can_take(&self, line: &Line) -> bool {
-        let is_room = !line.free.is_empty() || line.slots_made < self.crew.slots;
-        line.failed.is_none() && line.next_take < line.end && !line.taking && is_room
+    fn can_take(&self, queue: &ChunkQueue) -> bool {
+        let is_room = !queue.free.is_empty() || queue.slots_made < self.crew.slots;
+        queue.failed.is_none() && queue.next_take < queue.end && !queue.is_taking && is_room
     }
 
-    fn try_take(&self, line: &mut Line) -> Option<Step> {
-        if !self.can_take(line) {
+    fn try_take(&self, queue: &mut ChunkQueue) -> Option<WorkerStep> {
+        if !self.can_take(queue) {
             return None;
         }
-        let slot = match line.free.pop() {
+        let slot = match queue.free.pop() {
             Some(slot) => slot,
             None => {
-                // If memory is short, the slots that exist must do.
-                let slot = line.slots_made;
+                // If memory is short, the existing slots must suffice.
+                let slot = queue.slots_made;
                 self.job.make(slot).ok()?;
-                line.slots_made += 1;
+                queue.slots_made += 1;
                 slot
             }
         };
-        line.taking = self.hands_on();
-        line.next_take += 1;
-        Some(Step::Take(line.next_take - 1, slot))
+        queue.is_taking = self.has_input_worker();
+        queue.next_take += 1;
+        Some(WorkerStep::Take(queue.next_take - 1, slot))
     }
 }
 
@@ -423,14 +426,13 @@ mod tests {
 
     impl Numbers {
         fn new(count: u64, in_order: bool) -> Numbers {
-            let (fail_work, fail_publish) = (Vec::new(), Vec::new());
             let ends_in_order = !count.is_multiple_of(3);
             Numbers {
                 count,
                 in_order,
                 ends_in_order,
-                fail_work,
-                fail_publish,
+                fail_work: Vec::new(),
+                fail_publish: Vec::new(),
                 panic_at: None,
                 published: AtomicU64::new(0),
             }
@@ -477,11 +479,18 @@ mod tests {
         }
     }
 
+    /// A chunk, and the number of stages that it passed.
+    #[derive(Default)]
+    struct SieveSlot {
+        number: u64,
+        passed: usize,
+    }
+
     /// One chunk in three passes all three stages; the others are done after the first or the second.
     struct Sieve;
 
     impl Job for Sieve {
-        type Slot = (u64, usize);
+        type Slot = SieveSlot;
         type State = [Vec<u64>; 3];
 
         fn stages(&self) -> usize {
@@ -493,25 +502,25 @@ mod tests {
         fn takes_in_order(&self) -> bool {
             false
         }
-        fn slot(&self) -> Result<(u64, usize)> {
-            Ok((0, 0))
+        fn slot(&self) -> Result<SieveSlot> {
+            Ok(SieveSlot::default())
         }
-        fn take(&self, number: u64, slot: &mut (u64, usize)) -> Result<bool> {
-            *slot = (number, 0);
+        fn take(&self, number: u64, slot: &mut SieveSlot) -> Result<bool> {
+            *slot = SieveSlot { number, passed: 0 };
             Ok(number < 1000)
         }
-        fn work(&self, stage: usize, (number, passed): &mut (u64, usize)) -> Result<()> {
-            assert_eq!(*passed, stage);
-            (0..(*number % 5) * 2000).for_each(|n| _ = std::hint::black_box(n));
-            if *number == 998 && stage == 1 { failure(998) } else { Ok(()) }
+        fn work(&self, stage: usize, slot: &mut SieveSlot) -> Result<()> {
+            assert_eq!(slot.passed, stage);
+            (0..(slot.number % 5) * 2000).for_each(|n| _ = std::hint::black_box(n));
+            if slot.number == 998 && stage == 1 { failure(998) } else { Ok(()) }
         }
-        fn commit(&self, stage: usize, state: &mut [Vec<u64>; 3], (number, passed): &mut (u64, usize)) -> Result<()> {
-            *passed += 1;
-            state[stage].push(*number);
+        fn commit(&self, stage: usize, state: &mut [Vec<u64>; 3], slot: &mut SieveSlot) -> Result<()> {
+            slot.passed += 1;
+            state[stage].push(slot.number);
             Ok(())
         }
-        fn is_done(&self, stage: usize, (number, _): &(u64, usize)) -> bool {
-            stage as u64 == *number % 3
+        fn is_done(&self, stage: usize, slot: &SieveSlot) -> bool {
+            stage as u64 == slot.number % 3
         }
     }
 
@@ -521,9 +530,9 @@ mod tests {
             let mut state: [Vec<u64>; 3] = Default::default();
             let error = run(&Sieve, &mut state, crew, &Cancel::default()).unwrap_err();
             assert_eq!(error.diagnostic().message, "chunk 998");
-            for (stage, found) in state.iter().enumerate() {
+            for (stage, numbers) in state.iter().enumerate() {
                 let counts = |&number: &u64| number % 3 >= stage as u64;
-                let settled = &found[..found.len().min(if stage == 0 { 998 } else { usize::MAX })];
+                let settled = &numbers[..numbers.len().min(if stage == 0 { 998 } else { usize::MAX })];
                 assert!(settled.iter().copied().eq((0..998).filter(counts)), "{crew:?} {stage}");
             }
         }
@@ -538,7 +547,8 @@ mod tests {
     fn chunks_are_committed_in_order_and_all_are_published() {
         for crew in crews() {
             for (count, in_order) in [(0, false), (1, true), (500, false), (501, true)] {
-                let (job, mut state) = (Numbers::new(count, in_order), Default::default());
+                let job = Numbers::new(count, in_order);
+                let mut state = Default::default();
                 run(&job, &mut state, crew, &Cancel::default()).unwrap();
                 assert!(state[0].iter().copied().eq(0..count), "{crew:?}");
                 assert!(state[1].iter().copied().eq(0..if job.ends_in_order { count } else { 0 }), "{crew:?}");
@@ -548,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_the_lowest_chunk_wins_whoever_meets_it_first() {
+    fn the_error_of_the_lowest_chunk_wins() {
         for crew in crews() {
             for round in 0..20 {
                 let mut job = Numbers::new(200 + round, false);
@@ -561,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_becomes_an_error_and_nobody_waits_for_ever() {
+    fn a_panic_becomes_an_error_and_no_worker_waits_forever() {
         for crew in crews() {
             let mut job = Numbers::new(100, crew.threads % 2 == 0);
             job.panic_at = Some(30);

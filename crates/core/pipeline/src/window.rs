@@ -6,8 +6,8 @@
 use super::bytes::Bytes;
 use polyhaul_model::error::{Error, Result};
 
-/// A part of a source.
-pub struct Window {
+/// The unused bytes of a source that were read last.
+pub struct SourceWindow {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -17,10 +17,10 @@ pub struct Window {
     is_over: bool,
 }
 
-impl Window {
-    /// A window of `size` bytes at `offset` of a source that was read up to there.
-    pub fn new(offset: u64, size: usize) -> Result<Window> {
-        let mut window = Window { bytes: Vec::new(), start: 0, end: 0, next: offset, is_over: false };
+impl SourceWindow {
+    /// Creates a window of `size` bytes at `offset` of a source that was read up to there.
+    pub fn new(offset: u64, size: usize) -> Result<SourceWindow> {
+        let mut window = SourceWindow { bytes: Vec::new(), start: 0, end: 0, next: offset, is_over: false };
         window.grow(size)?;
         Ok(window)
     }
@@ -53,7 +53,8 @@ impl Window {
             return Ok(false);
         }
         self.bytes.copy_within(self.start..self.end, 0);
-        (self.start, self.end) = (0, self.end - self.start);
+        self.end -= self.start;
+        self.start = 0;
         if self.end == self.bytes.len() {
             self.grow(2 * self.end)?;
         }
@@ -64,7 +65,7 @@ impl Window {
         Ok(!self.is_over)
     }
 
-    /// Reads on until there are `count` bytes, or all that there are.
+    /// Reads until there are `count` bytes or the source ends; returns the rest.
     pub fn ensure(&mut self, count: usize, bytes: &Bytes<'_>) -> Result<&[u8]> {
         while self.rest().len() < count && self.refill(bytes)? {}
         Ok(self.rest())

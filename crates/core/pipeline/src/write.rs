@@ -1,9 +1,9 @@
 //! Pages of bytes, formatted in parallel, written in order, and compressed on request.
 //!
 //! A format makes numbered pages and knows neither sinks nor codecs. Compressed output is cut into members of a fixed
-//! size, whatever the pages are, and each member is compressed by the worker that has time. So the bytes depend neither
-//! on the threads nor on the borders of pages. For formats whose readers stop at the first member of gzip data, the
-//! pieces are parts of one member instead ([`Writing::one_member`]).
+//! size, whatever the pages are, and each member is compressed by a free worker. So the bytes depend neither on the
+//! threads nor on the boundaries of pages. For formats whose readers stop after the first gzip member, the pieces are
+//! parts of one member instead ([`Writing::one_member`]).
 
 use super::run::{Crew, Job, Phase, run, span};
 use crate::options::RunOptions;
@@ -25,7 +25,7 @@ const ENCODER_BYTES: usize = 1 << 20;
 
 /// The output of a format, in numbered pages.
 pub trait Pages: Sync {
-    /// A pooled place for a page.
+    /// A pooled slot for a page.
     type Slot: Send;
 
     /// The result of [`Pages::order`].
@@ -36,7 +36,7 @@ pub trait Pages: Sync {
     fn prepares(&self) -> bool {
         false
     }
-    /// Whether pages must be taken one after another.
+    /// Returns whether pages must be taken sequentially.
     fn takes_in_order(&self) -> bool {
         false
     }
@@ -44,31 +44,31 @@ pub trait Pages: Sync {
     fn slot(&self) -> Result<Self::Slot>;
     /// Plans page `number`; returns `false` if there is none. Cheap: the work is in [`Pages::format`].
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// In parallel: finds what later pages depend on.
+    /// In parallel: finds the data that later pages depend on.
     fn prepare(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
-    /// In order: passes that on.
+    /// In order: passes that data on.
     fn order(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
-    /// In parallel: values to bytes.
+    /// In parallel: formats values as bytes.
     fn format(&self, slot: &mut Self::Slot) -> Result<()>;
     /// Returns the phase of formatting in traces.
     fn phase(&self) -> Phase {
         Phase::Format
     }
-    /// The page that was made.
+    /// Returns the bytes of the page.
     fn bytes<'a>(&'a self, slot: &'a Self::Slot) -> &'a [u8];
 }
 
 /// The destination of pages.
 pub struct Writing<'s, 'o> {
-    front: Front<'s>,
+    front: OutputFront<'s>,
     options: &'o RunOptions,
-    /// About how many bytes of pages there will be.
+    /// The approximate size of all pages in bytes.
     expected: u64,
-    /// The most threads that worked.
+    /// The maximum number of threads used so far.
     threads: usize,
 }
 
@@ -77,10 +77,10 @@ struct Cutter {
     compression: Compression,
     /// The one member, if pieces are its parts.
     whole: Option<GzipMember>,
-    /// The begin of the next member.
+    /// The start of the next member.
     member: Vec<u8>,
-    /// Whether a member was complete.
-    any: bool,
+    /// Whether any member was complete.
+    has_members: bool,
     /// Offsets of the members written.
     table: SeekTable,
 }
@@ -89,19 +89,19 @@ struct Cutter {
 struct WriteSlot<S> {
     page: S,
     members: Vec<Vec<u8>>,
-    /// How many of `members` are in use; the others are kept for later.
+    /// The number of `members` in use; the others are kept for reuse.
     used: usize,
     packed: Vec<u8>,
     /// Offsets of the zstd frames.
     table: SeekTable,
-    packer: Option<Packer>,
+    packer: Option<PiecePacker>,
 }
 
 /// Compresses pieces of the output.
-enum Packer {
-    /// Each is a member.
+enum PiecePacker {
+    /// Each piece is a member.
     Members(Encoder),
-    /// All are parts of one.
+    /// All pieces are parts of one member.
     Parts(Box<GzipParts>),
 }
 
@@ -111,35 +111,35 @@ struct WriteJob<'a, 's, P> {
     is_one_member: bool,
     options: &'a RunOptions,
     expected: u64,
-    /// Ordered parts alone take it, one at a time.
-    front: Mutex<&'a mut Front<'s>>,
+    /// Used only in ordered parts, one at a time.
+    front: Mutex<&'a mut OutputFront<'s>>,
 }
 
 /// The path of finished pages to the sink.
-struct Front<'s> {
+struct OutputFront<'s> {
     sink: Sink<'s>,
     cutter: Option<Cutter>,
     /// Bytes to write before the next page.
     head: Vec<u8>,
-    /// Bytes to write before the next compressed ones.
+    /// Compressed bytes to write before the next ones.
     packed_head: Vec<u8>,
     /// Bytes of pages so far.
-    done: u64,
+    written: u64,
 }
 
 impl<'s, 'o> Writing<'s, 'o> {
-    /// Pages go to `sink`.
+    /// Creates the destination: pages go to `sink`.
     pub fn new(sink: Sink<'s>, compression: Option<Compression>, options: &'o RunOptions) -> Result<Self> {
         let cutter = match compression {
             Some(compression) => {
-                // A level that the codec does not have is found before anything is written.
+                // Reports an invalid level before anything is written.
                 encoder(compression)?;
                 Some(Cutter::new(compression, None))
             }
             None => None,
         };
         Ok(Writing {
-            front: Front { sink, cutter, head: Vec::new(), packed_head: Vec::new(), done: 0 },
+            front: OutputFront { sink, cutter, head: Vec::new(), packed_head: Vec::new(), written: 0 },
             options,
             expected: 0,
             threads: 1,
@@ -172,57 +172,58 @@ impl<'s, 'o> Writing<'s, 'o> {
         Err(error.with_hint("do not compress it, and use a name that does not end in .gz, .zst or .lz4"))
     }
 
-    /// Announces about how many bytes are still to come, for progress.
+    /// Announces the approximate size of the pages to come in bytes, for progress.
     pub fn announce(&mut self, bytes: u64) {
-        self.expected = self.front.done + bytes;
+        self.expected = self.front.written + bytes;
     }
 
-    /// The most threads that worked.
+    /// Returns the maximum number of threads used so far.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Writes pages after earlier ones. There are about `count` of them, and a slot takes about `slot_bytes`; `state`
-    /// receives the result of their ordered parts.
+    /// Writes about `count` pages after the earlier ones. A slot takes about `slot_bytes`; `state` receives the result
+    /// of the ordered parts.
     pub fn pages<P: Pages>(&mut self, pages: &P, state: &mut P::State, count: u64, slot_bytes: usize) -> Result<()> {
-        let (options, expected) = (self.options, self.expected);
+        let options = self.options;
+        let expected = self.expected;
         let compression = self.front.cutter.as_ref().map(|cutter| cutter.compression);
         let is_one_member = self.front.cutter.as_ref().is_some_and(|cutter| cutter.whole.is_some());
-        let packing = if compression.is_some() { ENCODER_BYTES + 3 * MEMBER_BYTES } else { 0 };
+        let packing_bytes = if compression.is_some() { ENCODER_BYTES + 3 * MEMBER_BYTES } else { 0 };
         let threads = options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
-        let crew = Crew::new(threads, options.memory_limit, slot_bytes + packing);
+        let crew = Crew::new(threads, options.memory_limit, slot_bytes + packing_bytes);
         self.threads = self.threads.max(crew.threads);
         let job = WriteJob { pages, compression, is_one_member, options, expected, front: Mutex::new(&mut self.front) };
         run(&job, state, crew, &options.cancel)
     }
 
     /// Sets the bytes before the first page, which are written together with it.
-    pub fn begin(&mut self, head: Vec<u8>) {
+    pub fn set_head(&mut self, head: Vec<u8>) {
         self.front.head = head;
     }
 
     /// Returns the bytes of all pages so far, including heads.
     pub fn written(&self) -> u64 {
-        self.front.done
+        self.front.written
     }
 
     /// Writes the bytes after the last page.
     pub fn end(&mut self, tail: Vec<u8>) -> Result<()> {
         let size = tail.len();
-        self.pages(&Whole(tail), &mut (), 1, size)
+        self.pages(&SinglePage(tail), &mut (), 1, size)
     }
 
     /// Writes the rest of the last member and returns the sink, not yet finished.
     pub fn finish(self) -> Result<Sink<'s>> {
-        let Front { mut sink, cutter, head, mut packed_head, .. } = self.front;
-        let Some(Cutter { compression, whole, mut member, any, mut table }) = cutter else {
+        let OutputFront { mut sink, cutter, head, mut packed_head, .. } = self.front;
+        let Some(Cutter { compression, whole, mut member, has_members, mut table }) = cutter else {
             write_to(&mut sink, &head)?;
             return Ok(sink);
         };
-        // A head is left only if there was no page; the member is then empty.
+        // The head is still there only if there was no page; the member is then empty.
         member.extend_from_slice(&head);
-        let mut packer = Packer::new(compression, whole.is_some())?;
-        if !member.is_empty() || !any {
+        let mut packer = PiecePacker::new(compression, whole.is_some())?;
+        if !member.is_empty() || !has_members {
             let _span = span(Phase::Compress);
             packer.pack(&member, &mut packed_head, &mut table)?;
         }
@@ -238,10 +239,10 @@ impl<'s, 'o> Writing<'s, 'o> {
     }
 }
 
-/// A page that is there already.
-struct Whole(Vec<u8>);
+/// A single page that needs no formatting.
+struct SinglePage(Vec<u8>);
 
-impl Pages for Whole {
+impl Pages for SinglePage {
     type Slot = ();
     type State = ();
 
@@ -267,7 +268,7 @@ pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
     Encoder::new(codec, level).map_err(|error| no_encoder(&error))
 }
 
-/// Why there is no compressor: the level, a build that has none, or memory.
+/// Creates the error of a missing compressor: an invalid level, a build without it, or out of memory.
 fn no_encoder(error: &std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::InvalidInput => Error::new(ErrorKind::Usage, error.to_string()),
@@ -278,27 +279,27 @@ fn no_encoder(error: &std::io::Error) -> Error {
 
 /// Appends a member, and records it if the codec has a table.
 pub fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>, table: &mut SeekTable) -> Result<()> {
-    let begin = packed.len();
-    let noted = encoder.encode(member, packed).and_then(|()| match encoder.codec() {
-        Codec::Zstd => table.push(packed.len() - begin, member.len()),
+    let start = packed.len();
+    let result = encoder.encode(member, packed).and_then(|()| match encoder.codec() {
+        Codec::Zstd => table.push(packed.len() - start, member.len()),
         _ => Ok(()),
     });
-    noted.map_err(|_| Error::memory("compressed data"))
+    result.map_err(|_| Error::memory("compressed data"))
 }
 
-impl Packer {
-    fn new(compression: Compression, is_one_member: bool) -> Result<Packer> {
+impl PiecePacker {
+    fn new(compression: Compression, is_one_member: bool) -> Result<PiecePacker> {
         if is_one_member {
             let parts = GzipParts::new(compression.level).map_err(|error| no_encoder(&error))?;
-            return Ok(Packer::Parts(Box::new(parts)));
+            return Ok(PiecePacker::Parts(Box::new(parts)));
         }
-        encoder(compression).map(Packer::Members)
+        encoder(compression).map(PiecePacker::Members)
     }
 
     fn pack(&mut self, plain: &[u8], packed: &mut Vec<u8>, table: &mut SeekTable) -> Result<()> {
         match self {
-            Packer::Members(encoder) => pack(encoder, plain, packed, table),
-            Packer::Parts(parts) => parts.encode(plain, packed).map_err(|_| Error::memory("compressed data")),
+            PiecePacker::Members(encoder) => pack(encoder, plain, packed, table),
+            PiecePacker::Parts(parts) => parts.encode(plain, packed).map_err(|_| Error::memory("compressed data")),
         }
     }
 }
@@ -328,9 +329,16 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     }
 
     fn slot(&self) -> Result<Self::Slot> {
-        let packer = self.compression.map(|compression| Packer::new(compression, self.is_one_member)).transpose()?;
-        let (members, packed, table) = Default::default();
-        Ok(WriteSlot { page: self.pages.slot()?, members, used: 0, packed, table, packer })
+        let packer =
+            self.compression.map(|compression| PiecePacker::new(compression, self.is_one_member)).transpose()?;
+        Ok(WriteSlot {
+            page: self.pages.slot()?,
+            members: Vec::new(),
+            used: 0,
+            packed: Vec::new(),
+            table: SeekTable::default(),
+            packer,
+        })
     }
 
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
@@ -349,7 +357,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
         if self.stage(stage) == WriteStage::Compress { Phase::Compress } else { self.pages.phase() }
     }
 
-    /// A page in which no member ends is done once it is cut, because compression must not hold up pages.
+    /// A page in which no member ends is done once it is cut: compression of other pages must not delay it.
     fn is_done(&self, stage: usize, slot: &Self::Slot) -> bool {
         self.compression.is_some() && self.stage(stage) == WriteStage::Format && slot.used == 0
     }
@@ -405,7 +413,7 @@ impl<P: Pages> WriteJob<'_, '_, P> {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         let mut head = std::mem::take(&mut front.head);
         let plain = self.pages.bytes(&slot.page);
-        front.done += (head.len() + plain.len()) as u64;
+        front.written += (head.len() + plain.len()) as u64;
         match &mut front.cutter {
             Some(cutter) => {
                 slot.used = 0;
@@ -420,7 +428,7 @@ impl<P: Pages> WriteJob<'_, '_, P> {
             }
         }
         if let Some(progress) = &self.options.progress {
-            progress.tell(front.done, Some(self.expected.max(front.done)));
+            progress.report(front.written, Some(self.expected.max(front.written)));
         }
         Ok(())
     }
@@ -428,10 +436,10 @@ impl<P: Pages> WriteJob<'_, '_, P> {
 
 impl Cutter {
     fn new(compression: Compression, whole: Option<GzipMember>) -> Cutter {
-        Cutter { compression, whole, member: Vec::new(), any: false, table: SeekTable::default() }
+        Cutter { compression, whole, member: Vec::new(), has_members: false, table: SeekTable::default() }
     }
 
-    /// Appends `bytes`; complete members go to `members`, from `used` on.
+    /// Appends `bytes`; complete members go to `members`, starting at index `used`.
     fn cut(&mut self, mut bytes: &[u8], members: &mut Vec<Vec<u8>>, used: &mut usize) -> Result<()> {
         if let Some(whole) = &mut self.whole {
             whole.add(bytes);
@@ -441,9 +449,9 @@ impl Cutter {
                 let more = MEMBER_BYTES - self.member.len();
                 self.member.try_reserve_exact(more)?;
             }
-            let (now, later) = bytes.split_at(bytes.len().min(MEMBER_BYTES - self.member.len()));
-            self.member.extend_from_slice(now);
-            bytes = later;
+            let (head, rest) = bytes.split_at(bytes.len().min(MEMBER_BYTES - self.member.len()));
+            self.member.extend_from_slice(head);
+            bytes = rest;
             if self.member.len() == MEMBER_BYTES {
                 if members.len() == *used {
                     try_push(members, Vec::new(), "compressed data")?;
@@ -451,7 +459,7 @@ impl Cutter {
                 members[*used].clear();
                 std::mem::swap(&mut members[*used], &mut self.member);
                 *used += 1;
-                self.any = true;
+                self.has_members = true;
             }
         }
         Ok(())

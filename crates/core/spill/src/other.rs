@@ -8,7 +8,7 @@ use std::path::Path;
 pub struct Spill;
 
 impl Spill {
-    pub fn begin(_folder: &Path, _memory: u64) -> io::Result<Option<Spill>> {
+    pub fn start(_folder: &Path, _memory: u64) -> io::Result<Option<Spill>> {
         Ok(None)
     }
 
@@ -21,7 +21,7 @@ impl Spill {
     }
 }
 
-/// Nothing is.
+/// No array is large, so none is counted.
 pub fn is_large(_bytes: usize) -> bool {
     false
 }

@@ -2,9 +2,9 @@
 //!
 //! Always on: one pair of clock readings and a few relaxed atomic additions per call of at least 64 KiB. They count
 //! calls to the system or the host, not the consumer's requests, and never influence what is read or written. Since
-//! every such call passes through here, throttling waits here too.
+//! every such call passes through here, throttled calls wait here too.
 
-use crate::{NotedIn, Phase, span_from};
+use crate::{FileEntryRef, Phase, span_from};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -15,9 +15,9 @@ pub const BUCKET_COUNT: usize = 65;
 
 /// Delays calls, as if the device were slower.
 pub trait CallDelay: fmt::Debug + Send + Sync {
-    /// Waits until the end of a call that began at `asked` and moved `size` bytes, at `offset` if in a file; returns
-    /// how long it waited, in nanoseconds.
-    fn hold(&self, asked: Instant, offset: Option<u64>, size: usize) -> u64;
+    /// Delays the end of a call that started at `start` and moved `size` bytes, at `offset` if in a file; returns
+    /// the delay in nanoseconds.
+    fn hold(&self, start: Instant, offset: Option<u64>, size: usize) -> u64;
 }
 
 /// Running totals, shared between threads by `Arc`.
@@ -42,10 +42,10 @@ pub struct Counters {
     min_size: AtomicU64,
     max_size: AtomicU64,
     calls_by_size: [AtomicU64; BUCKET_COUNT],
-    /// The phase of a thread in a call.
+    /// The phase of a thread during a call.
     phase: Phase,
-    /// Which trace has the calls.
-    noted: OnceLock<NotedIn>,
+    /// The trace that records the calls.
+    noted: OnceLock<FileEntryRef>,
     delay: OnceLock<Box<dyn CallDelay>>,
 }
 
@@ -106,16 +106,16 @@ impl Counters {
         self.phase
     }
 
-    pub(crate) fn noted(&self) -> &OnceLock<NotedIn> {
+    pub(crate) fn noted(&self) -> &OnceLock<FileEntryRef> {
         &self.noted
     }
 
-    /// Holds calls back from now on, unless they are held back already.
+    /// Delays calls from now on, unless a delay is already set.
     pub fn set_delay(&self, delay: impl CallDelay + 'static) {
         let _ = self.delay.set(Box::new(delay));
     }
 
-    /// Whether calls are held back.
+    /// Returns whether calls are delayed.
     pub fn is_throttled(&self) -> bool {
         self.delay.get().is_some()
     }
@@ -154,7 +154,7 @@ impl Counters {
         }
     }
 
-    /// The size classes that were met, and how many calls each had.
+    /// Returns each size class that occurred and its number of calls.
     pub(crate) fn calls_by_class(&self) -> impl Iterator<Item = (usize, u64)> {
         let largest = bucket(self.max_size.load(Relaxed));
         let calls = self.calls_by_size[..=largest].iter().map(|calls| calls.load(Relaxed));
@@ -168,16 +168,18 @@ impl Counters {
 
     /// Same as [`Counters::transfer`], for a call that reads at an offset of a file.
     pub fn transfer_at(&self, offset: Option<u64>, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
-        let begin = Instant::now();
-        let span = span_from(self.phase, begin);
+        let start = Instant::now();
+        let span = span_from(self.phase, start);
         let result = call();
-        if let (Some(delay), Ok(size)) = (self.delay.get(), &result) {
-            self.throttled_ns.fetch_add(delay.hold(begin, offset, *size), Relaxed);
+        if let Some(delay) = self.delay.get()
+            && let Ok(size) = &result
+        {
+            self.throttled_ns.fetch_add(delay.hold(start, offset, *size), Relaxed);
         }
         let end = Instant::now();
         match result {
-            Ok(size) => self.record(size, end.saturating_duration_since(begin)),
-            Err(_) => self.wait(end.saturating_duration_since(begin)),
+            Ok(size) => self.record(size, end.saturating_duration_since(start)),
+            Err(_) => self.wait(end.saturating_duration_since(start)),
         }
         span.moved(self, *result.as_ref().unwrap_or(&0) as u64, end);
         result
@@ -185,12 +187,12 @@ impl Counters {
 
     /// Runs `call`, which moves no bytes, and counts its time.
     pub fn waiting<T>(&self, call: impl FnOnce() -> T) -> T {
-        let begin = Instant::now();
+        let start = Instant::now();
         let phase = if self.phase == Phase::Write { Phase::Sync } else { self.phase };
-        let span = span_from(phase, begin);
+        let span = span_from(phase, start);
         let result = call();
         let end = Instant::now();
-        self.wait(end.saturating_duration_since(begin));
+        self.wait(end.saturating_duration_since(start));
         span.ended(end);
         result
     }
@@ -213,7 +215,8 @@ impl Default for Counters {
 impl Snapshot {
     pub(crate) fn new(sums: Sums, sizes: impl Iterator<Item = (usize, u64)>) -> Snapshot {
         let Sums { bytes, waiting_ns, throttled_ns, min_size, max_size } = sums;
-        let (mut calls, mut calls_by_size) = (0, [0; BUCKET_COUNT]);
+        let mut calls = 0;
+        let mut calls_by_size = [0; BUCKET_COUNT];
         for (class, count) in sizes {
             calls += count;
             calls_by_size[class] = count;
@@ -221,10 +224,11 @@ impl Snapshot {
         Snapshot { bytes, calls, waiting_ns, throttled_ns, min_size, max_size, calls_by_size }
     }
 
-    /// The size classes that were met, smallest first: (smallest size of the class in bytes, number of calls).
+    /// Returns the size classes that occurred, smallest first, as (smallest size of the class in bytes, number of
+    /// calls).
     pub fn histogram(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let met = |(_, calls): &(usize, &u64)| **calls > 0;
-        self.calls_by_size.iter().enumerate().filter(met).map(|(i, &calls)| (smallest_size(i), calls))
+        let occurred = |(_, calls): &(usize, &u64)| **calls > 0;
+        self.calls_by_size.iter().enumerate().filter(occurred).map(|(i, &calls)| (smallest_size(i), calls))
     }
 }
 
@@ -253,9 +257,9 @@ mod tests {
 
     #[test]
     fn nothing_counted_is_all_zero() {
-        let seen = Counters::default().snapshot();
-        assert_eq!((seen.bytes, seen.calls, seen.min_size, seen.max_size), (0, 0, 0, 0));
-        assert_eq!(seen.histogram().count(), 0);
+        let snapshot = Counters::default().snapshot();
+        assert_eq!((snapshot.bytes, snapshot.calls, snapshot.min_size, snapshot.max_size), (0, 0, 0, 0));
+        assert_eq!(snapshot.histogram().count(), 0);
     }
 
     #[test]
@@ -263,8 +267,8 @@ mod tests {
         let counters = Counters::new();
         counters.record(10, Duration::ZERO);
         counters.record(0, Duration::ZERO);
-        let seen = counters.snapshot();
-        assert_eq!((seen.calls, seen.min_size, seen.max_size), (2, 10, 10));
+        let snapshot = counters.snapshot();
+        assert_eq!((snapshot.calls, snapshot.min_size, snapshot.max_size), (2, 10, 10));
     }
 
     #[test]
@@ -275,9 +279,9 @@ mod tests {
             Err(io::Error::other("no"))
         });
         assert!(failed.is_err());
-        let seen = counters.snapshot();
-        assert_eq!(seen.calls, 0);
-        assert!(seen.waiting_ns >= 1_000_000);
+        let snapshot = counters.snapshot();
+        assert_eq!(snapshot.calls, 0);
+        assert!(snapshot.waiting_ns >= 1_000_000);
     }
 
     #[test]
@@ -288,7 +292,7 @@ mod tests {
                 scope.spawn(|| (0..1000).for_each(|_| counters.record(3, Duration::from_nanos(2))));
             }
         });
-        let seen = counters.snapshot();
-        assert_eq!((seen.bytes, seen.calls, seen.waiting_ns), (12_000, 4_000, 8_000));
+        let snapshot = counters.snapshot();
+        assert_eq!((snapshot.bytes, snapshot.calls, snapshot.waiting_ns), (12_000, 4_000, 8_000));
     }
 }

@@ -1,11 +1,11 @@
-//! The calls on sources and sinks that a trace saw open.
+//! The calls on sources and sinks that were opened during a trace.
 //!
-//! While a file is open, its [`Counters`] count. When they are dropped, their values are kept here in a few words, one
-//! file after another: jobs can be as short as a small file, and the next one reuses the memory. Only the callers are
-//! counted here.
+//! While a file is open, its [`Counters`] count. When they are dropped, their values are kept here in a few
+//! words per file, because a job may read a single small file, and the next job reuses the memory. Only the callers
+//! are counted here.
 
 use super::phase::{PHASE_COUNT, Phase};
-use super::{FileUse, MOST_FILES, Shared};
+use super::{FileUse, MAX_FILES, TraceShared};
 use crate::counters::{BUCKET_COUNT, Counters, Snapshot, Sums};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 pub struct FileKind {
     /// Whether it is a sink.
     pub is_output: bool,
-    /// Whether it is a file of the system, not a stream or a callback.
+    /// Whether it is a file in the file system, not a stream or a callback.
     pub is_file: bool,
     /// Whether it is memory.
     pub is_memory: bool,
@@ -24,16 +24,16 @@ pub struct FileKind {
 
 /// Sources and sinks in the order in which they were opened.
 #[derive(Default)]
-pub(super) struct Files {
-    files: Vec<File>,
-    /// The names of all of them.
+pub(super) struct FileTable {
+    files: Vec<FileEntry>,
+    /// The names of all files, concatenated.
     names: String,
     /// Closed files: calls by size class, and by caller.
     sizes: Vec<(usize, u64)>,
     callers: Vec<(Phase, u64)>,
 }
 
-struct File {
+struct FileEntry {
     name: Range<usize>,
     phase: Phase,
     kind: FileKind,
@@ -46,39 +46,42 @@ enum Calls {
     Closed(Sums, Range<usize>, Range<usize>),
 }
 
-impl Files {
+impl FileTable {
     /// Records an opened file and returns its index; `None` if there are too many.
     pub(super) fn add(&mut self, name: &str, kind: FileKind, counters: &Arc<Counters>) -> Option<u32> {
         let index = self.files.len();
         let has_room = self.files.try_reserve(1).is_ok() && self.names.try_reserve(name.len()).is_ok();
-        if index == MOST_FILES || !has_room {
+        if index == MAX_FILES || !has_room {
             return None;
         }
-        let begin = self.names.len();
+        let name_start = self.names.len();
         self.names.push_str(name);
         let calls = Calls::Open(Arc::downgrade(counters));
-        self.files.push(File { name: begin..self.names.len(), phase: counters.phase(), kind, calls });
+        self.files.push(FileEntry { name: name_start..self.names.len(), phase: counters.phase(), kind, calls });
         Some(index as u32)
     }
 
     /// Stores the calls of a file whose counters are dropped; returns whether there was space for them.
-    fn close(&mut self, index: u32, counters: &Counters, noted: &NotedIn) -> bool {
+    fn close(&mut self, index: u32, counters: &Counters, noted: &FileEntryRef) -> bool {
         let Some(file) = self.files.get_mut(index as usize) else { return true };
         let has_room = self.sizes.try_reserve(BUCKET_COUNT).is_ok() && self.callers.try_reserve(PHASE_COUNT).is_ok();
         if !has_room {
             return false;
         }
-        let (sizes, callers) = (self.sizes.len(), self.callers.len());
+        let sizes_start = self.sizes.len();
         self.sizes.extend(counters.calls_by_class());
+        let callers_start = self.callers.len();
         self.callers.extend(noted.callers());
-        file.calls = Calls::Closed(counters.sums(), sizes..self.sizes.len(), callers..self.callers.len());
+        let sizes = sizes_start..self.sizes.len();
+        let callers = callers_start..self.callers.len();
+        file.calls = Calls::Closed(counters.sums(), sizes, callers);
         true
     }
 
     /// Returns all files opened. The counters of open ones are also put into `open`, to be dropped while the trace is
     /// not locked: they may be the last handles, whose drop notifies the trace.
     pub(super) fn used(&self, open: &mut Vec<Arc<Counters>>) -> Vec<FileUse> {
-        let used = |file: &File| {
+        let used = |file: &FileEntry| {
             let (calls, callers) = match &file.calls {
                 Calls::Open(counters) => counters.upgrade().map(|counters| {
                     let callers = counters.noted().get().map(|noted| noted.callers().collect());
@@ -101,16 +104,16 @@ impl Files {
     }
 }
 
-/// Which trace has the calls of a counter, and as which file.
+/// The trace that records the calls of some [`Counters`], and the index of their file in it.
 #[derive(Debug)]
-pub(crate) struct NotedIn {
-    trace: Weak<Shared>,
+pub(crate) struct FileEntryRef {
+    trace: Weak<TraceShared>,
     index: u32,
     /// Calls by the phase they served, if spans are recorded.
     by: [AtomicU64; PHASE_COUNT],
 }
 
-impl NotedIn {
+impl FileEntryRef {
     /// Notes a call on behalf of `phase`.
     pub(super) fn called_by(&self, phase: Phase) {
         self.by[phase as usize].fetch_add(1, Relaxed);
@@ -124,22 +127,22 @@ impl NotedIn {
     /// Called when the last handle on `counters` is dropped.
     pub(crate) fn close(&self, counters: &Counters) {
         if let Some(trace) = self.trace.upgrade() {
-            let mut kept = trace.lock();
-            let is_kept = kept.files.close(self.index, counters, self);
-            kept.recording.dropped_files += u64::from(!is_kept);
+            let mut state = trace.lock();
+            let is_stored = state.files.close(self.index, counters, self);
+            state.recording.dropped_files += u64::from(!is_stored);
         }
     }
 }
 
 impl Counters {
-    pub(super) fn noted_in(&self, trace: &Arc<Shared>, index: u32) {
+    pub(super) fn noted_in(&self, trace: &Arc<TraceShared>, index: u32) {
         // If several traces open a source, the first one records it.
         let by = [const { AtomicU64::new(0) }; PHASE_COUNT];
-        let _ = self.noted().set(NotedIn { trace: Arc::downgrade(trace), index, by });
+        let _ = self.noted().set(FileEntryRef { trace: Arc::downgrade(trace), index, by });
     }
 
-    /// Which file of `trace` these are the calls of.
-    pub(super) fn file_in(&self, trace: &Arc<Shared>) -> Option<(u32, &NotedIn)> {
+    /// Returns the index of the file in `trace` whose calls these are.
+    pub(super) fn file_in(&self, trace: &Arc<TraceShared>) -> Option<(u32, &FileEntryRef)> {
         let noted = self.noted().get()?;
         std::ptr::eq(noted.trace.as_ptr(), Arc::as_ptr(trace)).then_some((noted.index, noted))
     }

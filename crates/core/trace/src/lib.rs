@@ -1,7 +1,7 @@
 //! The timeline of a job: the phases of its threads, the calls on its sources and sinks, its waits.
 //!
 //! [`within`] gives a [`Trace`] to a job, and threads that work for it [`join`](Joint::join). Then [`span`]s are
-//! recorded, and all calls of sources and sinks. Without a trace, a span costs one look at a thread-local variable. A
+//! recorded, and all calls of sources and sinks. Without a trace, a span costs one access to a thread-local variable. A
 //! trace never influences what is read or written, and starts no threads. `phase.rs` has the vocabulary, `recording.rs`
 //! the result, and `thread.rs` the records that each thread keeps until it is done, so that working threads share only
 //! the counts of calls on files. `files.rs` keeps the calls on sources and sinks; `usage.rs` and `process.rs` have the
@@ -18,18 +18,18 @@ mod thread;
 mod usage;
 
 pub use counters::{BUCKET_COUNT, CallDelay, Counters, Snapshot};
+pub(crate) use files::FileEntryRef;
 pub use files::FileKind;
-pub(crate) use files::NotedIn;
 pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 pub use process::Process;
 pub use recording::{FileUse, HostCalls, Recording, Sample, Section, SpanRecord, Thread, Totals};
 pub use thread::{
-    Joint, Part, Span, callback, chunk, first_pixel, joint, lock, otherwise, part, part_from, pause, span, span_from,
-    step,
+    Joint, SectionGuard, Span, callback, chunk, first_pixel, joint, lock, otherwise, pause, section, section_from,
+    span, span_from, step,
 };
 pub use usage::Usage;
 
-use files::Files;
+use files::FileTable;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
@@ -37,16 +37,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use thread::Notes;
-use usage::Meter;
+use usage::UsageMeter;
 
-/// The most spans that are kept of one trace, of 48 bytes each.
-const MOST_SPANS: usize = 1 << 19;
-/// The most samples that are kept of one trace, of 56 bytes each: eleven minutes at one in 10 ms, then at every second.
-const MOST_SAMPLES: usize = 1 << 16;
-/// The most files that are kept of one trace.
-const MOST_FILES: usize = 20_000;
-/// The most parts that are kept of one trace.
-const MOST_SECTIONS: usize = 10_000;
+/// Maximum number of spans in a trace, of 48 bytes each.
+const MAX_SPANS: usize = 1 << 19;
+/// Maximum number of samples in a trace, of 56 bytes each: eleven minutes at one per 10 ms, after which samples are
+/// thinned.
+const MAX_SAMPLES: usize = 1 << 16;
+/// Maximum number of files in a trace.
+const MAX_FILES: usize = 20_000;
+/// Maximum number of sections in a trace.
+const MAX_SECTIONS: usize = 10_000;
 
 /// The level of detail recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,46 +76,52 @@ pub enum Detail {
 /// assert!(seen.totals().total(Phase::Parse) >= 2_000_000);
 /// ```
 #[derive(Clone)]
-pub struct Trace(Arc<Shared>);
+pub struct Trace(Arc<TraceShared>);
 
-struct Shared {
+struct TraceShared {
     epoch: Instant,
     detail: Detail,
-    kept: Mutex<Kept>,
-    /// Threads that are in a call of the host's.
+    state: Mutex<TraceState>,
+    /// Number of threads inside a call to the host.
     in_host: AtomicUsize,
-    /// Whether a part of a job is going on that is kept.
+    /// Whether a section is open.
     in_section: AtomicBool,
-    /// Spans of all threads, including reserved ones.
+    /// Number of spans of all threads, including reserved ones.
     spans: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Kept {
+struct TraceState {
     recording: Recording,
-    files: Files,
+    files: FileTable,
     /// Samples received; one of `2^samples_thinned` is kept.
     samples_seen: u64,
     samples_thinned: u32,
     /// Threads of the recording that are not in use; the lowest is used next.
     free_tracks: BinaryHeap<Reverse<usize>>,
-    /// Empty records of threads that are done, reused by the next ones.
+    /// Empty records of finished threads, reused by the next ones.
     #[allow(clippy::vec_box, reason = "they go to a thread and come back, and are not copied")]
     spare: Vec<Box<Notes>>,
-    /// Jobs that run, and since when any does.
+    /// Number of running jobs, and since when at least one has been running.
     jobs: usize,
     since_ns: u64,
-    /// When the last one ended before that.
+    /// When the last job before that ended.
     ended_ns: u64,
-    /// What the process used while jobs ran.
-    meter: Meter,
+    /// The resources used by the process while jobs ran.
+    meter: UsageMeter,
 }
 
 impl Trace {
-    /// A recorder whose clock begins now.
+    /// Creates a recorder whose clock starts now.
     pub fn new(detail: Detail) -> Trace {
-        let (in_host, in_section, spans) = Default::default();
-        Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept: Mutex::default(), in_host, in_section, spans }))
+        Trace(Arc::new(TraceShared {
+            epoch: Instant::now(),
+            detail,
+            state: Mutex::default(),
+            in_host: AtomicUsize::new(0),
+            in_section: AtomicBool::new(false),
+            spans: AtomicUsize::new(0),
+        }))
     }
 
     /// Returns the level of detail.
@@ -122,7 +129,7 @@ impl Trace {
         self.0.detail
     }
 
-    /// Nanoseconds since the trace was made.
+    /// Returns the nanoseconds since the trace was created.
     pub fn now_ns(&self) -> u64 {
         self.0.now_ns()
     }
@@ -133,29 +140,29 @@ impl Trace {
         self.0.lock().keep_sample(sample);
     }
 
-    /// Notes that `threads` were missing for `elapsed_ns` since the memory limit backs no more.
+    /// Records that the memory limit left `threads` threads idle for `elapsed_ns`.
     pub fn starved(&self, threads: usize, elapsed_ns: u64) {
         self.0.lock().recording.starved_ns += threads as u64 * elapsed_ns;
     }
 
-    /// Returns the recording of threads that are done. Call it after the jobs.
+    /// Returns the recording of finished threads. Call it after the jobs.
     pub fn recording(&self) -> Recording {
         let mut open = Vec::new();
-        let mut kept = self.0.lock();
+        let mut state = self.0.lock();
         let now_ns = self.0.now_ns();
-        if kept.jobs == 0 {
-            kept.meter.settle(now_ns);
+        if state.jobs == 0 {
+            state.meter.settle(now_ns);
         }
-        let mut recording = kept.recording.clone();
-        recording.used = kept.meter.used();
-        if kept.jobs > 0 {
-            recording.elapsed_ns += now_ns.saturating_sub(kept.since_ns);
+        let mut recording = state.recording.clone();
+        recording.used = state.meter.used();
+        if state.jobs > 0 {
+            recording.elapsed_ns += now_ns.saturating_sub(state.since_ns);
         }
-        recording.files = kept.files.used(&mut open);
+        recording.files = state.files.used(&mut open);
         recording
     }
 
-    /// A source or sink was opened on this thread: its calls are noted from now on.
+    /// Records a source or sink that this thread opened, and its calls from now on.
     pub fn opened(name: &str, kind: FileKind, counters: &Arc<Counters>) {
         if counters.phase() != Phase::Other {
             thread::with_shared(|shared| shared.opened(name, kind, counters));
@@ -163,8 +170,8 @@ impl Trace {
     }
 }
 
-impl Kept {
-    /// Returns the index of a thread that starts now, and its record.
+impl TraceState {
+    /// Returns a track for a thread that starts now, and an empty record.
     fn take_track(&mut self) -> (usize, Box<Notes>) {
         let notes = self.spare.pop().unwrap_or_default();
         if let Some(Reverse(track)) = self.free_tracks.pop() {
@@ -180,11 +187,11 @@ impl Kept {
     }
 
     /// Records the start of a job that will use up to `threads` threads.
-    fn begin_job(&mut self, threads: usize, now_ns: u64) {
+    fn start_job(&mut self, threads: usize, now_ns: u64) {
         if self.jobs == 0 {
-            // Its beginning was read before it was known that no other runs.
+            // `now_ns` was read before the lock was held, so another job may have ended since.
             self.since_ns = now_ns.max(self.ended_ns);
-            self.meter.begin(self.since_ns);
+            self.meter.start(self.since_ns);
         }
         self.jobs += 1;
         self.meter.join(threads);
@@ -212,8 +219,8 @@ impl Kept {
         if number.trailing_zeros() < self.samples_thinned {
             return;
         }
-        if samples.len() == MOST_SAMPLES {
-            // `number` is even in this count, so it is one that stays.
+        if samples.len() == MAX_SAMPLES {
+            // MAX_SAMPLES is even, so `number` is one of the samples that stay.
             let mut stays = false;
             samples.retain(|_| {
                 stays = !stays;
@@ -232,36 +239,36 @@ impl Kept {
 
     fn keep_section(&mut self, mut section: Section) {
         let sections = &mut self.recording.sections;
-        // Its start was read before it was known that no other job was running.
-        let free_ns = sections.last().map_or(0, |before| before.end_ns);
-        section.begin_ns = section.begin_ns.max(free_ns);
-        if sections.len() < MOST_SECTIONS && sections.try_reserve(1).is_ok() {
+        // Its start was read before the previous section ended.
+        let last_end_ns = sections.last().map_or(0, |last| last.end_ns);
+        section.start_ns = section.start_ns.max(last_end_ns);
+        if sections.len() < MAX_SECTIONS && sections.try_reserve(1).is_ok() {
             sections.push(section);
         }
     }
 }
 
-impl Shared {
+impl TraceShared {
     fn now_ns(&self) -> u64 {
         self.ns_at(Instant::now())
     }
 
     fn ns_at(&self, moment: Instant) -> u64 {
-        // Not `as_nanos`, which has 128 bits: a job as short as a small file needs a dozen of these.
+        // Not `as_nanos`, which computes in 128 bits: reading a small file takes this a dozen times.
         let since = moment.saturating_duration_since(self.epoch);
         since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
     }
 
-    fn opened(self: &Arc<Shared>, name: &str, kind: FileKind, counters: &Arc<Counters>) {
-        let mut kept = self.lock();
-        match kept.files.add(name, kind, counters) {
+    fn opened(self: &Arc<TraceShared>, name: &str, kind: FileKind, counters: &Arc<Counters>) {
+        let mut state = self.lock();
+        match state.files.add(name, kind, counters) {
             Some(index) => counters.noted_in(self, index),
-            None => kept.recording.dropped_files += 1,
+            None => state.recording.dropped_files += 1,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, TraceState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -271,7 +278,7 @@ impl fmt::Debug for Trace {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for TraceShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a trace")
     }
@@ -280,14 +287,15 @@ impl fmt::Debug for Shared {
 /// Runs a job that uses up to `threads` threads and records it in `trace`. With `None`, nothing is recorded, whatever
 /// was recorded on this thread before. A job inside a job of the same trace is part of it, and may use more threads.
 pub fn within<T>(trace: Option<&Trace>, threads: usize, job: impl FnOnce() -> T) -> T {
-    if let (Some(trace), Some(Joint { trace: now, .. })) = (trace, joint())
-        && Arc::ptr_eq(&trace.0, &now.0)
+    if let Some(trace) = trace
+        && let Some(Joint { trace: current }) = joint()
+        && Arc::ptr_eq(&trace.0, &current.0)
     {
         trace.0.lock().wants(threads);
         return job();
     }
     let Some(trace) = trace else {
-        let _before = thread::leave();
+        let _detached = thread::leave();
         return job();
     };
     let _attached = thread::attach(&trace.0, Lane::Alone, Some(threads));

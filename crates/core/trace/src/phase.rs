@@ -1,6 +1,6 @@
-//! The vocabulary of traces: what a thread does, and which part of the job that serves.
+//! The vocabulary of traces: the activity of a thread, and its role in the job.
 
-/// What a thread does. A phase is a function is a span.
+/// The activity of a thread. A phase is a function is a span.
 ///
 /// The time of a phase is exclusive: nested spans with a phase of their own are not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,23 +13,23 @@ pub enum Phase {
     Write,
     /// Making a file durable or final: sync, close, rename.
     Sync,
-    /// A call of the host's: its reader, its writer, its resolver.
+    /// A call to the host: its reader, writer or resolver.
     Host,
-    /// Held back by a rate that was asked for: see [`CallDelay`](crate::CallDelay).
+    /// Delayed by a requested rate: see [`CallDelay`](crate::CallDelay).
     Throttle,
-    /// Plain bytes out of compressed ones.
+    /// Decompressing bytes.
     Decompress,
-    /// Compressed bytes out of plain ones.
+    /// Compressing bytes.
     Compress,
-    /// Finding where chunks begin and end.
+    /// Finding the boundaries of chunks.
     Cut,
     /// Text to values.
     Parse,
     /// Values to text, or to the bytes of a format.
     Format,
-    /// Ordered work: what crosses chunk boundaries.
+    /// Ordered work that crosses chunk boundaries.
     Place,
-    /// Values to their places in arrays.
+    /// Storing values in arrays.
     Build,
     /// Stored bytes to pixels.
     Decode,
@@ -39,15 +39,15 @@ pub enum Phase {
     Transform,
     /// A model to pixels.
     Draw,
-    /// Waiting for the thread that reads for all.
+    /// Waiting for the thread that reads the input.
     WaitInput,
-    /// Waiting for a thread in an ordered part, or for slots that wait for their turn.
+    /// Waiting for a thread in an ordered part, or for slots waiting for their turn.
     WaitTurn,
-    /// Waiting while others do the last chunks.
+    /// Waiting while others finish the last chunks.
     WaitEnd,
-    /// Waiting for a lock of ours.
+    /// Waiting for a lock of polyhaul's.
     Lock,
-    /// Whatever has no phase.
+    /// Everything else.
     Other,
 }
 
@@ -55,7 +55,7 @@ pub enum Phase {
 pub const PHASE_COUNT: usize = Phase::Other as usize + 1;
 
 impl Phase {
-    /// All of them, in their order.
+    /// All phases, in order.
     pub const ALL: [Phase; PHASE_COUNT] = [
         Phase::Read,
         Phase::Write,
@@ -80,7 +80,7 @@ impl Phase {
         Phase::Other,
     ];
 
-    /// Its name: one or two words in lower case.
+    /// Returns the name: a few words in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Read => "read",
@@ -112,24 +112,24 @@ impl Phase {
         matches!(self, Phase::WaitInput | Phase::WaitTurn | Phase::WaitEnd | Phase::Lock)
     }
 
-    /// Whether bytes cross the border of the process in it, or are held back there.
+    /// Returns whether the phase moves bytes into or out of the process, or delays them there.
     pub fn is_io(self) -> bool {
         matches!(self, Phase::Read | Phase::Write | Phase::Sync | Phase::Host | Phase::Throttle)
     }
 }
 
-/// The part of the job that a thread serves, which determines what the others do meanwhile.
+/// The role of a thread in the job, which determines what the others do meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Lane {
-    /// The caller's thread, while no other works for the job.
+    /// The caller's thread, while it works alone.
     Alone,
-    /// Side by side with others.
+    /// In parallel with others.
     Side,
-    /// Reading on for all, as one must at a time.
+    /// Reading the input, which one thread does at a time.
     Input,
-    /// An ordered part, as one must at a time.
+    /// An ordered part, which one thread does at a time.
     Turn,
 }
 
@@ -137,10 +137,10 @@ pub enum Lane {
 pub const LANE_COUNT: usize = Lane::Turn as usize + 1;
 
 impl Lane {
-    /// All of them, in their order.
+    /// All lanes, in order.
     pub const ALL: [Lane; LANE_COUNT] = [Lane::Alone, Lane::Side, Lane::Input, Lane::Turn];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Lane::Alone => "alone",

@@ -1,4 +1,4 @@
-//! The system's figures on this process: CPU time, disk bytes, memory, threads and what they wait for.
+//! System statistics of this process: CPU time, disk bytes, memory, threads and their waits.
 //!
 //! CPU time and disk bytes come from `usage.rs`. This module reads them and starts nothing; `polyhaul::report::Sampler`
 //! samples repeatedly. Linux reports all of them, other Unix systems CPU time, other systems none; a figure that is not
@@ -6,12 +6,12 @@
 
 use super::{Sample, Usage};
 
-/// The system's files about this process, kept open to be read repeatedly.
+/// The system's files about this process, kept open for repeated reads.
 #[derive(Debug)]
 pub struct Process(system::Process);
 
 impl Process {
-    /// This process.
+    /// Opens the files of this process.
     pub fn this() -> Process {
         Process(system::Process::this())
     }
@@ -50,7 +50,7 @@ mod system {
             Process { memory, page_bytes: u64::try_from(page_bytes).unwrap_or(4096) }
         }
 
-        /// The sample with memory and threads.
+        /// Adds memory and threads to a sample.
         pub(super) fn add_to(&self, sample: Sample) -> Sample {
             let [lock_waiters, threads] = threads();
             Sample { resident_bytes: self.resident_bytes(), lock_waiters, threads, ..sample }
@@ -64,14 +64,14 @@ mod system {
         }
     }
 
-    /// Applies `read` to the beginning of a short text file.
+    /// Applies `read` to the start of a text file.
     fn with_text<T: Default>(file: Option<&File>, read: impl FnOnce(&str) -> T) -> T {
         let mut bytes = [0; 512];
         let count = file.and_then(|file| file.read_at(&mut bytes, 0).ok()).unwrap_or(0);
         bytes.get(..count).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(read).unwrap_or_default()
     }
 
-    /// Returns how many threads wait in a futex, and how many there are.
+    /// Returns the number of threads that wait in a futex, and of all threads.
     fn threads() -> [u32; 2] {
         let futex = format!("{} ", libc::SYS_futex);
         let waits = |path: std::path::PathBuf| {
@@ -80,7 +80,7 @@ mod system {
         };
         let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         let waiting = tasks.map(|task| waits(task.path()));
-        waiting.fold([0; 2], |[waiters, all], waits| [waiters + u32::from(waits), all + 1])
+        waiting.fold([0; 2], |[waiters, threads], waits| [waiters + u32::from(waits), threads + 1])
     }
 }
 

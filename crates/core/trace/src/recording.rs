@@ -10,25 +10,23 @@ use crate::counters::Snapshot;
 pub struct Recording {
     /// Total duration of the jobs, in nanoseconds.
     pub elapsed_ns: u64,
-    /// The most threads that a job was to use.
+    /// Maximum number of threads that a job could use.
     pub wanted_threads: usize,
-    /// Time that threads were missing because the memory limit backs no more, summed over them, in nanoseconds.
+    /// Time that threads were idle because of the memory limit, summed over threads, in nanoseconds.
     pub starved_ns: u64,
-    /// What the process used while the jobs ran, including anything else in the process; `None` if the system does not
-    /// report it. Jobs shorter than 0.1 ms that follow each other within a millisecond share one reading, and their CPU
-    /// time is limited to that of their threads.
+    /// The resources used by the process while the jobs ran, including its other activity; `None` if the system does
+    /// not report them. Jobs shorter than 0.1 ms that follow each other within a millisecond share one reading, and
+    /// their CPU time is limited to that of their threads.
     pub used: Option<Usage>,
-    /// Calls of the host's that began while no other thread was in one.
+    /// Calls to the host that started while no other thread was in one.
     pub host_alone: HostCalls,
-    /// Calls of the host's that began while other threads were in one: where these take longer, they wait for each
-    /// other.
+    /// Calls to the host that started while other threads were in one. If these take longer, they wait for each other.
     pub host_beside: HostCalls,
-    /// The parts of the jobs, in order: `read`, `write` and others. No two of them overlap, and there
-    /// are 10,000 at most.
+    /// The sections of the jobs, in order: `read`, `write` and others. They do not overlap, and are limited to 10,000.
     pub sections: Vec<Section>,
     /// The threads, starting with the caller's.
     pub threads: Vec<Thread>,
-    /// When a picture was whole for the first time: of previews.
+    /// When the first picture of a preview was complete.
     pub first_pixel_ns: Option<u64>,
     /// Sources and sinks, in the order in which they were opened.
     pub files: Vec<FileUse>,
@@ -40,19 +38,19 @@ pub struct Recording {
     pub dropped_files: u64,
 }
 
-/// A part of a job.
+/// A named part of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Section {
-    /// Its name: `read`, `write`.
+    /// The name: `read`, `write` or another.
     pub name: &'static str,
-    /// When it began.
-    pub begin_ns: u64,
-    /// When it ended.
+    /// Start time.
+    pub start_ns: u64,
+    /// End time.
     pub end_ns: u64,
 }
 
-/// One thread, and later ones that reused its track: there are as many as worked at the same time.
+/// One thread, and later ones that reused its track: there are as many tracks as threads worked at the same time.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Thread {
@@ -62,19 +60,19 @@ pub struct Thread {
     pub spans: Vec<SpanRecord>,
 }
 
-/// A span of time in which a thread was at something.
+/// A span of time that a thread spent in one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpanRecord {
-    /// When it began.
-    pub begin_ns: u64,
-    /// When it ended.
+    /// Start time.
+    pub start_ns: u64,
+    /// End time.
     pub end_ns: u64,
-    /// What the thread did.
+    /// The activity of the thread.
     pub phase: Phase,
-    /// On whose behalf.
+    /// The role of the thread.
     pub lane: Lane,
-    /// In how many spans it is.
+    /// Number of enclosing spans.
     pub depth: u8,
     /// The file, as its index in [`Recording::files`], of a call that moves bytes.
     pub file: Option<u32>,
@@ -88,7 +86,7 @@ pub struct Totals {
     ns: [[u64; PHASE_COUNT]; LANE_COUNT],
 }
 
-/// Calls of a host's: its readers, writers, resolvers.
+/// Calls to the host: its readers, writers and resolvers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HostCalls {
@@ -105,14 +103,14 @@ pub struct HostCalls {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FileUse {
-    /// Its name in messages.
+    /// The name used in messages.
     pub name: String,
     /// The phase of its calls: [`Phase::Read`], [`Phase::Write`], [`Phase::Host`], or [`Phase::Decompress`] for the
     /// decompressed bytes of compressed data.
     pub phase: Phase,
-    /// Whether bytes go out.
+    /// Whether it is a sink.
     pub is_output: bool,
-    /// Whether it is a file of the system, rather than memory, a pipe or a host's.
+    /// Whether it is a file in the file system, rather than memory, a pipe or a callback.
     pub is_file: bool,
     /// Whether it is memory.
     pub is_memory: bool,
@@ -126,19 +124,19 @@ pub struct FileUse {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Sample {
-    /// When.
+    /// Time of the sample.
     pub at_ns: u64,
-    /// Time of all cores that the process had until now, in nanoseconds.
+    /// CPU time of the process so far, summed over cores, in nanoseconds.
     pub cpu_ns: u64,
-    /// Bytes that came from disks for the process until now.
+    /// Bytes read from disks for the process so far.
     pub disk_read_bytes: u64,
-    /// Bytes that the process had written towards disks until now.
+    /// Bytes written to disks for the process so far.
     pub disk_write_bytes: u64,
-    /// Memory that is resident, in bytes.
+    /// Resident memory, in bytes.
     pub resident_bytes: u64,
-    /// How many threads of the process were waiting for a lock.
+    /// Number of threads waiting for a lock.
     pub lock_waiters: u32,
-    /// How many threads the process had.
+    /// Number of threads of the process.
     pub threads: u32,
 }
 
@@ -156,12 +154,12 @@ impl Totals {
 
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Totals) {
-        // As one slice each, which compilers vectorize: jobs can be as short as a small file.
-        let (mine, others) = (self.ns.as_flattened_mut(), other.ns.as_flattened());
-        mine.iter_mut().zip(others).for_each(|(mine, other)| *mine += other);
+        // As flat slices, which compilers vectorize: for a small file, this is a noticeable share of the job.
+        let sums = self.ns.as_flattened_mut();
+        sums.iter_mut().zip(other.ns.as_flattened()).for_each(|(sum, ns)| *sum += ns);
     }
 
-    /// The time of a phase on behalf of a lane, in nanoseconds.
+    /// The time of a phase in a lane, in nanoseconds.
     pub fn get(&self, lane: Lane, phase: Phase) -> u64 {
         self.ns[lane as usize][phase as usize]
     }
@@ -171,18 +169,18 @@ impl Totals {
         Lane::ALL.iter().map(|&lane| self.get(lane, phase)).sum()
     }
 
-    /// The time on behalf of a lane, in nanoseconds.
+    /// The time in a lane, in nanoseconds.
     pub fn of_lane(&self, lane: Lane) -> u64 {
         self.ns[lane as usize].iter().sum()
     }
 
     /// Subtracts all of `other`.
     fn less(&mut self, other: &Totals) {
-        let others = other.ns.iter().flatten();
-        self.ns.iter_mut().flatten().zip(others).for_each(|(mine, other)| *mine = mine.saturating_sub(*other));
+        let subtrahends = other.ns.iter().flatten();
+        self.ns.iter_mut().flatten().zip(subtrahends).for_each(|(sum, ns)| *sum = sum.saturating_sub(*ns));
     }
 
-    /// All of the time, in nanoseconds.
+    /// The total time, in nanoseconds.
     pub fn sum(&self) -> u64 {
         self.ns.iter().flatten().sum()
     }

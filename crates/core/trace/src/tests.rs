@@ -14,7 +14,7 @@ fn without_a_trace_nothing_is_recorded_and_nothing_breaks() {
     let outer = span(Phase::Parse);
     drop(span(Phase::Read));
     drop(outer);
-    drop(part("read"));
+    drop(section("read"));
     assert!(joint().is_none());
 }
 
@@ -27,19 +27,19 @@ fn the_time_of_a_span_is_its_own_alone() {
         let _read = span(Phase::Read);
         sleep(8);
     });
-    let seen = trace.recording();
-    let totals = seen.totals();
+    let recording = trace.recording();
+    let totals = recording.totals();
     assert!(totals.total(Phase::Read) >= 8 * MS && totals.total(Phase::Parse) >= 2 * MS);
     // All time is accounted for exactly once; the rest is the thread's start and end.
-    assert!(totals.sum() <= seen.elapsed_ns && totals.of_lane(Lane::Alone) == totals.sum());
-    let spans = &seen.threads[0].spans;
+    assert!(totals.sum() <= recording.elapsed_ns && totals.of_lane(Lane::Alone) == totals.sum());
+    let spans = &recording.threads[0].spans;
     assert_eq!(
-        spans.iter().map(|it| (it.phase, it.depth)).collect::<Vec<_>>(),
+        spans.iter().map(|span| (span.phase, span.depth)).collect::<Vec<_>>(),
         [(Phase::Read, 2), (Phase::Parse, 1), (Phase::Other, 0)]
     );
-    let own = |at: usize| spans[at].end_ns - spans[at].begin_ns;
-    assert_eq!(totals.total(Phase::Parse), own(1) - own(0));
-    assert_eq!(totals.sum(), own(2));
+    let elapsed_ns = |i: usize| spans[i].end_ns - spans[i].start_ns;
+    assert_eq!(totals.total(Phase::Parse), elapsed_ns(1) - elapsed_ns(0));
+    assert_eq!(totals.sum(), elapsed_ns(2));
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn threads_that_join_are_theirs_and_keep_their_tracks() {
             });
         }
     });
-    let seen = trace.recording();
-    assert_eq!((seen.threads.len(), seen.wanted_threads), (4, 3));
-    assert!(seen.totals().get(Lane::Side, Phase::Parse) >= 15 * MS);
-    assert!(seen.threads.iter().all(|thread| thread.spans.is_empty()));
+    let recording = trace.recording();
+    assert_eq!((recording.threads.len(), recording.wanted_threads), (4, 3));
+    assert!(recording.totals().get(Lane::Side, Phase::Parse) >= 15 * MS);
+    assert!(recording.threads.iter().all(|thread| thread.spans.is_empty()));
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn a_thread_of_the_job_that_joins_goes_on_as_itself() {
         within(Some(&trace), 3, || drop(span(Phase::Write)));
         within(None, 9, || drop(span(Phase::Read)));
     });
-    let seen = trace.recording();
-    let totals = seen.totals();
-    assert_eq!((seen.threads.len(), seen.wanted_threads), (1, 3));
+    let recording = trace.recording();
+    let totals = recording.totals();
+    assert_eq!((recording.threads.len(), recording.wanted_threads), (1, 3));
     assert!(totals.get(Lane::Side, Phase::Format) > 0 && totals.get(Lane::Alone, Phase::Write) > 0);
     assert_eq!(totals.total(Phase::Read), 0);
 }
@@ -109,12 +109,12 @@ fn a_panic_and_a_forgotten_span_leave_the_times_right() {
     };
     assert!(std::panic::catch_unwind(job).is_err());
     assert!(joint().is_none());
-    let seen = trace.recording();
-    assert!(seen.totals().sum() <= seen.elapsed_ns && seen.totals().total(Phase::Read) > 0);
+    let recording = trace.recording();
+    assert!(recording.totals().sum() <= recording.elapsed_ns && recording.totals().total(Phase::Read) > 0);
 }
 
 #[test]
-fn a_step_begins_where_the_last_one_ended() {
+fn a_step_starts_where_the_last_one_ended() {
     let trace = Trace::new(Detail::Spans);
     within(Some(&trace), 1, || {
         drop(span(Phase::Cut));
@@ -125,8 +125,8 @@ fn a_step_begins_where_the_last_one_ended() {
         drop(step(None, Phase::Place, 8));
     });
     let spans = &trace.recording().threads[0].spans;
-    assert!(spans[1].begin_ns >= spans[0].end_ns + 2 * MS);
-    assert!(spans[2].begin_ns == spans[1].end_ns && spans[2].end_ns >= spans[1].end_ns + 2 * MS);
+    assert!(spans[1].start_ns >= spans[0].end_ns + 2 * MS);
+    assert!(spans[2].start_ns == spans[1].end_ns && spans[2].end_ns >= spans[1].end_ns + 2 * MS);
 }
 
 #[test]
@@ -134,82 +134,82 @@ fn sections_and_jobs_that_follow_each_other_add_up() {
     let trace = Trace::new(Detail::Totals);
     for _ in 0..2 {
         within(Some(&trace), 1, || {
-            let _part = part("read");
+            let _section = section("read");
             sleep(3);
         });
         sleep(20);
     }
-    let seen = trace.recording();
-    assert_eq!(seen.sections.len(), 2);
-    assert!(seen.sections[0].end_ns - seen.sections[0].begin_ns >= 3 * MS);
-    assert!(seen.elapsed_ns >= 6 * MS && seen.elapsed_ns + 40 * MS <= trace.now_ns());
+    let recording = trace.recording();
+    assert_eq!(recording.sections.len(), 2);
+    assert!(recording.sections[0].end_ns - recording.sections[0].start_ns >= 3 * MS);
+    assert!(recording.elapsed_ns >= 6 * MS && recording.elapsed_ns + 40 * MS <= trace.now_ns());
 }
 
 #[test]
 fn samples_that_become_too_many_are_thinned_evenly() {
     let trace = Trace::new(Detail::Totals);
-    let count = MOST_SAMPLES as u64 * 5;
+    let count = MAX_SAMPLES as u64 * 5;
     (0..count).for_each(|at_ns| trace.sample(Sample { at_ns, ..Sample::default() }));
     let samples = trace.recording().samples;
-    assert!(samples.len() <= MOST_SAMPLES && samples.len() > MOST_SAMPLES / 2, "{}", samples.len());
+    assert!(samples.len() <= MAX_SAMPLES && samples.len() > MAX_SAMPLES / 2, "{}", samples.len());
     assert!(samples.iter().enumerate().all(|(i, sample)| sample.at_ns == i as u64 * 8));
 }
 
 #[test]
-fn parts_do_not_overlap_and_are_not_too_many() {
+fn sections_do_not_overlap_and_are_limited() {
     let trace = Trace::new(Detail::Totals);
     within(Some(&trace), 2, || {
-        let outer = part("read");
-        drop(part("read"));
+        let outer = section("read");
+        drop(section("read"));
         let joint = joint().unwrap();
         let late = std::thread::scope(|scope| {
-            scope.spawn(|| joint.join(|| drop(part("read")))).join().unwrap();
-            part("late")
+            scope.spawn(|| joint.join(|| drop(section("read")))).join().unwrap();
+            section("late")
         });
         drop(outer);
-        drop(part("write"));
+        drop(section("write"));
         drop(late);
     });
     let sections = trace.recording().sections;
-    assert_eq!(sections.iter().map(|it| it.name).collect::<Vec<_>>(), ["read", "write"]);
-    assert!(sections[0].end_ns <= sections[1].begin_ns);
-    within(Some(&trace), 1, || (0..MOST_SECTIONS).for_each(|_| drop(part("read"))));
-    assert_eq!(trace.recording().sections.len(), MOST_SECTIONS);
+    assert_eq!(sections.iter().map(|section| section.name).collect::<Vec<_>>(), ["read", "write"]);
+    assert!(sections[0].end_ns <= sections[1].start_ns);
+    within(Some(&trace), 1, || (0..MAX_SECTIONS).for_each(|_| drop(section("read"))));
+    assert_eq!(trace.recording().sections.len(), MAX_SECTIONS);
 }
 
 #[test]
 fn the_spans_of_all_threads_are_limited_together() {
     let trace = Trace::new(Detail::Spans);
-    // With the span that each thread is.
-    let made = MOST_SPANS * 3 / 4 + 1;
+    // Including the span of the thread itself.
+    let spans_per_thread = MAX_SPANS * 3 / 4 + 1;
     within(Some(&trace), 3, || {
         let joint = joint().unwrap();
         let gate = std::sync::Barrier::new(2);
         let job = || {
-            (1..made).for_each(|_| drop(span(Phase::Parse)));
+            (1..spans_per_thread).for_each(|_| drop(span(Phase::Parse)));
             gate.wait();
-            assert!(trace.0.spans.load(std::sync::atomic::Ordering::Relaxed) <= MOST_SPANS);
+            assert!(trace.0.spans.load(std::sync::atomic::Ordering::Relaxed) <= MAX_SPANS);
         };
         std::thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(|| joint.join(job))));
     });
-    let seen = trace.recording();
-    let kept: usize = seen.threads.iter().map(|thread| thread.spans.len()).sum();
-    assert!(kept <= MOST_SPANS && kept > MOST_SPANS / 2 && seen.dropped_spans > 0, "{kept}");
-    // One more is the caller's.
-    assert_eq!(kept as u64 + seen.dropped_spans, 2 * made as u64 + 1);
+    let recording = trace.recording();
+    let span_count: usize = recording.threads.iter().map(|thread| thread.spans.len()).sum();
+    assert!(span_count <= MAX_SPANS && span_count > MAX_SPANS / 2 && recording.dropped_spans > 0, "{span_count}");
+    // The caller's thread has one more.
+    assert_eq!(span_count as u64 + recording.dropped_spans, 2 * spans_per_thread as u64 + 1);
 }
 
 #[test]
-fn samples_of_a_later_job_are_those_behind_the_earlier() {
+fn samples_of_a_later_job_follow_those_of_the_earlier() {
     let trace = Trace::new(Detail::Totals);
     let sample = |at_ns| trace.sample(Sample { at_ns, ..Sample::default() });
-    (0..MOST_SAMPLES as u64).for_each(sample);
+    (0..MAX_SAMPLES as u64).for_each(sample);
     let earlier = trace.recording();
-    let from = MOST_SAMPLES as u64;
-    (from..from + 100).for_each(sample);
+    let start = MAX_SAMPLES as u64;
+    (start..start + 100).for_each(sample);
     let samples = trace.recording().since(&earlier).samples;
     assert_eq!(
-        samples.iter().map(|it| it.at_ns).collect::<Vec<_>>(),
-        (from..from + 100).step_by(2).collect::<Vec<_>>()
+        samples.iter().map(|sample| sample.at_ns).collect::<Vec<_>>(),
+        (start..start + 100).step_by(2).collect::<Vec<_>>()
     );
 }

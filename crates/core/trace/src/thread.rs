@@ -3,7 +3,7 @@
 use super::phase::{Lane, Phase};
 use super::recording::{HostCalls, Recording, Section, SpanRecord, Totals};
 use super::usage::thread_cpu_ns;
-use super::{Detail, MOST_SPANS, Shared, Trace};
+use super::{Detail, MAX_SPANS, Trace, TraceShared};
 use crate::counters::Counters;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -21,7 +21,7 @@ thread_local! {
 
 /// A thread that works for a job that is traced.
 struct Active {
-    shared: Arc<Shared>,
+    shared: Arc<TraceShared>,
     /// The track of this thread while it works for the job.
     track: usize,
     /// Whether the job began on this thread.
@@ -34,49 +34,49 @@ struct Active {
 pub(super) struct Notes {
     totals: Totals,
     spans: Vec<SpanRecord>,
-    /// How many more spans this thread has space for.
+    /// Number of further spans that this thread has reserved.
     room: usize,
     dropped: u64,
-    /// The host's calls: those that began alone, and those that overlapped others.
+    /// Calls to the host: started alone, and started while others ran.
     host: [HostCalls; 2],
-    /// The open spans; the first is the thread's own.
-    open: Vec<Frame>,
-    /// When the last span ended, until another begins.
+    /// The open spans; the first stands for the thread.
+    open: Vec<OpenSpan>,
+    /// When the last span ended, until another starts.
     ended_ns: Option<u64>,
 }
 
 /// A span that is open.
-struct Frame {
+struct OpenSpan {
     phase: Phase,
     lane: Lane,
-    begin_ns: u64,
-    /// Time of the spans in it.
+    start_ns: u64,
+    /// Time of the spans inside it.
     inner_ns: u64,
     file: Option<u32>,
     value: u64,
     host: Option<HostCall>,
 }
 
-/// A call of the host's that was begun.
+/// An open call to the host.
 struct HostCall {
     is_beside: bool,
     /// `None` if the system does not report it.
     cpu_ns: Option<u64>,
 }
 
-/// A trace that threads can join, on behalf of a loop that was begun on a thread of it.
+/// A trace that threads can join to work for a loop that one of its threads started.
 #[derive(Clone, Debug)]
 pub struct Joint {
     pub(super) trace: Trace,
 }
 
-/// Accesses this thread's recording; returns `None` if there is none, or at the very end of the thread.
+/// Accesses this thread's recording; returns `None` if there is none, or if the thread is exiting.
 fn with_active<T>(work: impl FnOnce(&mut Active) -> T) -> Option<T> {
     ACTIVE.try_with(|active| active.borrow_mut().as_mut().map(work)).ok().flatten()
 }
 
-/// Does something with the trace of this thread, if it has one.
-pub(super) fn with_shared(work: impl FnOnce(&Arc<Shared>)) {
+/// Applies `work` to the trace of this thread, if it has one.
+pub(super) fn with_shared(work: impl FnOnce(&Arc<TraceShared>)) {
     with_active(|active| work(&active.shared));
 }
 
@@ -85,7 +85,7 @@ fn replace(next: Option<Active>) -> Option<Active> {
     ACTIVE.try_with(|active| active.replace(next)).ok().flatten()
 }
 
-/// The trace of this thread, for others that work for it.
+/// Returns the trace of this thread, for other threads to join.
 pub fn joint() -> Option<Joint> {
     with_active(|active| Joint { trace: Trace(active.shared.clone()) })
 }
@@ -110,17 +110,17 @@ impl Joint {
 /// A thread's recording, active until this is dropped.
 pub(super) struct Attached(Option<Active>);
 
-/// Records this thread until the result is dropped; `job` is the number of threads if a job begins here.
-pub(super) fn attach(shared: &Arc<Shared>, lane: Lane, job: Option<usize>) -> Attached {
-    let begin_ns = shared.now_ns();
-    let mut kept = shared.lock();
+/// Records this thread until the result is dropped; `job` is the number of threads if a job starts here.
+pub(super) fn attach(shared: &Arc<TraceShared>, lane: Lane, job: Option<usize>) -> Attached {
+    let start_ns = shared.now_ns();
+    let mut state = shared.lock();
     if let Some(threads) = job {
-        kept.begin_job(threads, begin_ns);
+        state.start_job(threads, start_ns);
     }
-    let (track, notes) = kept.take_track();
-    drop(kept);
+    let (track, notes) = state.take_track();
+    drop(state);
     let mut active = Active { shared: shared.clone(), track, is_job: job.is_some(), notes };
-    active.begin(begin_ns, Phase::Other, Some(lane), 0, false);
+    active.start(start_ns, Phase::Other, Some(lane), 0, false);
     Attached(replace(Some(active)))
 }
 
@@ -138,34 +138,34 @@ impl Drop for Attached {
 }
 
 impl Active {
-    /// Begins a span and returns its depth.
-    fn begin(&mut self, begin_ns: u64, phase: Phase, lane: Option<Lane>, value: u64, is_call: bool) -> usize {
+    /// Starts a span and returns its depth.
+    fn start(&mut self, start_ns: u64, phase: Phase, lane: Option<Lane>, value: u64, is_call: bool) -> usize {
         let open = &mut self.notes.open;
-        let lane = lane.or(open.last().map(|frame| frame.lane)).unwrap_or(Lane::Side);
+        let lane = lane.or(open.last().map(|span| span.lane)).unwrap_or(Lane::Side);
         let host = is_call.then(|| {
             let is_beside = self.shared.in_host.fetch_add(1, Relaxed) > 0;
             HostCall { is_beside, cpu_ns: thread_cpu_ns() }
         });
-        open.push(Frame { phase, lane, begin_ns, inner_ns: 0, file: None, value, host });
+        open.push(OpenSpan { phase, lane, start_ns, inner_ns: 0, file: None, value, host });
         self.notes.ended_ns = None;
         self.notes.open.len() - 1
     }
 
-    /// Ends the span at `depth`, and all that were forgotten in it.
+    /// Ends the span at `depth`, and any inside it that were never dropped.
     fn end(&mut self, end_ns: u64, depth: usize) {
         self.notes.ended_ns = Some(end_ns);
         while self.notes.open.len() > depth {
-            let Some(frame) = self.notes.open.pop() else { return };
-            let elapsed_ns = end_ns.saturating_sub(frame.begin_ns);
-            self.notes.totals.add(frame.lane, frame.phase, elapsed_ns.saturating_sub(frame.inner_ns));
+            let Some(span) = self.notes.open.pop() else { return };
+            let elapsed_ns = end_ns.saturating_sub(span.start_ns);
+            self.notes.totals.add(span.lane, span.phase, elapsed_ns.saturating_sub(span.inner_ns));
             if let Some(outer) = self.notes.open.last_mut() {
                 outer.inner_ns += elapsed_ns;
             }
-            if let Some(call) = &frame.host {
+            if let Some(call) = &span.host {
                 self.called_host(call, elapsed_ns);
             }
             if self.shared.detail == Detail::Spans {
-                self.notes.keep(&frame, end_ns, &self.shared);
+                self.notes.keep(&span, end_ns, &self.shared);
             }
         }
     }
@@ -180,11 +180,12 @@ impl Active {
     /// The call at `depth` moved bytes.
     fn moved(&mut self, depth: usize, counters: &Counters, bytes: u64) {
         let noted = counters.file_in(&self.shared);
-        let Some(frame) = self.notes.open.get_mut(depth) else { return };
-        (frame.file, frame.value) = (noted.map(|(file, _)| file), bytes);
+        let Some(span) = self.notes.open.get_mut(depth) else { return };
+        span.file = noted.map(|(file, _)| file);
+        span.value = bytes;
         if let Some((_, noted)) = noted.filter(|_| self.shared.detail == Detail::Spans) {
-            let around = depth.checked_sub(1).and_then(|depth| self.notes.open.get(depth));
-            noted.called_by(around.map_or(Phase::Other, |frame| frame.phase));
+            let parent = depth.checked_sub(1).and_then(|depth| self.notes.open.get(depth));
+            noted.called_by(parent.map_or(Phase::Other, |span| span.phase));
         }
     }
 
@@ -193,19 +194,19 @@ impl Active {
         let end_ns = self.shared.now_ns();
         self.end(end_ns, 0);
         let Active { shared, track, is_job, mut notes } = self;
-        let mut kept = shared.lock();
-        notes.hand_over(&mut kept.recording, track);
-        kept.give_track(track, notes);
+        let mut state = shared.lock();
+        notes.hand_over(&mut state.recording, track);
+        state.give_track(track, notes);
         if is_job {
-            kept.end_job(end_ns);
+            state.end_job(end_ns);
         }
     }
 }
 
 impl Notes {
-    /// Keeps a span that ended.
-    fn keep(&mut self, frame: &Frame, end_ns: u64, shared: &Shared) {
-        if frame.phase == Phase::Other && !self.open.is_empty() {
+    /// Records a span that ended.
+    fn keep(&mut self, span: &OpenSpan, end_ns: u64, shared: &TraceShared) {
+        if span.phase == Phase::Other && !self.open.is_empty() {
             return;
         }
         if !self.has_room(&shared.spans) || self.spans.try_reserve(1).is_err() {
@@ -214,14 +215,14 @@ impl Notes {
         }
         self.room -= 1;
         let depth = self.open.len().min(usize::from(u8::MAX)) as u8;
-        let Frame { phase, lane, begin_ns, file, value, .. } = *frame;
-        self.spans.push(SpanRecord { begin_ns, end_ns, phase, lane, depth, file, value });
+        let OpenSpan { phase, lane, start_ns, file, value, .. } = *span;
+        self.spans.push(SpanRecord { start_ns, end_ns, phase, lane, depth, file, value });
     }
 
     /// Returns whether there is space for a span, within the limit for all threads of the trace.
-    fn has_room(&mut self, all: &AtomicUsize) -> bool {
-        let more = |spans: usize| (spans + ROOM_SPANS <= MOST_SPANS).then_some(spans + ROOM_SPANS);
-        if self.room == 0 && all.fetch_update(Relaxed, Relaxed, more).is_ok() {
+    fn has_room(&mut self, reserved_spans: &AtomicUsize) -> bool {
+        let more = |spans: usize| (spans + ROOM_SPANS <= MAX_SPANS).then_some(spans + ROOM_SPANS);
+        if self.room == 0 && reserved_spans.fetch_update(Relaxed, Relaxed, more).is_ok() {
             self.room = ROOM_SPANS;
         }
         self.room > 0
@@ -248,18 +249,18 @@ impl Notes {
 pub struct Span {
     /// The depth of the span; `None` if nothing is recorded.
     depth: Option<usize>,
-    /// It belongs to the thread that began it.
+    /// Makes the span `!Send`: it belongs to the thread that started it.
     of_thread: PhantomData<*const ()>,
 }
 
-/// From now on this thread is at `phase`, until the result is dropped.
+/// Sets this thread's phase until the result is dropped.
 pub fn span(phase: Phase) -> Span {
     chunk(None, phase, 0)
 }
 
-/// Same as [`span`] if the thread has no phase at present; otherwise its phase continues.
+/// Same as [`span`] if the thread has no phase; otherwise its phase continues.
 pub fn otherwise(phase: Phase) -> Span {
-    let is_idle = |active: &mut Active| active.notes.open.last().is_none_or(|frame| frame.phase == Phase::Other);
+    let is_idle = |active: &mut Active| active.notes.open.last().is_none_or(|span| span.phase == Phase::Other);
     match with_active(is_idle) {
         Some(true) => span(phase),
         _ => Span { depth: None, of_thread: PhantomData },
@@ -268,35 +269,41 @@ pub fn otherwise(phase: Phase) -> Span {
 
 /// Sets this thread's phase, with chunk `number`, and its lane if that changes.
 pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
-    begin(phase, lane, number, phase == Phase::Host, |active| active.shared.now_ns())
+    start_span(phase, lane, number, phase == Phase::Host, |active| active.shared.now_ns())
 }
 
-/// Same as [`span`], starting at `begin`, a moment ago, so that a clock that is read anyway is read once.
-pub fn span_from(phase: Phase, begin: Instant) -> Span {
-    self::begin(phase, None, 0, phase == Phase::Host, |active| active.shared.ns_at(begin))
+/// Same as [`span`], starting at the moment `start`, for callers that have just read the clock.
+pub fn span_from(phase: Phase, start: Instant) -> Span {
+    start_span(phase, None, 0, phase == Phase::Host, |active| active.shared.ns_at(start))
 }
 
 /// Same as [`chunk`], for work in steps: it starts where this thread's last span ended, so the time between them
 /// belongs to the next step.
 pub fn step(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
-    let begin_ns = |active: &Active| active.notes.ended_ns.unwrap_or_else(|| active.shared.now_ns());
-    begin(phase, lane, number, phase == Phase::Host, begin_ns)
+    let start_ns = |active: &Active| active.notes.ended_ns.unwrap_or_else(|| active.shared.now_ns());
+    start_span(phase, lane, number, phase == Phase::Host, start_ns)
 }
 
-/// The [`step`] that comes next on this thread begins when it does.
+/// Excludes the time until the next [`step`] on this thread from that step.
 pub fn pause() {
     with_active(|active| active.notes.ended_ns = None);
 }
 
-fn begin(phase: Phase, lane: Option<Lane>, value: u64, is_call: bool, begin_ns: impl FnOnce(&Active) -> u64) -> Span {
-    let depth = with_active(|active| active.begin(begin_ns(active), phase, lane, value, is_call));
+fn start_span(
+    phase: Phase,
+    lane: Option<Lane>,
+    value: u64,
+    is_call: bool,
+    start_ns: impl FnOnce(&Active) -> u64,
+) -> Span {
+    let depth = with_active(|active| active.start(start_ns(active), phase, lane, value, is_call));
     Span { depth, of_thread: PhantomData }
 }
 
-/// Starts a span of a callback that notifies the host, until the result is dropped: its time counts, but not as a call
-/// that is compared with others ([`HostCalls`]), which request data from the host.
+/// Starts a span of a callback that notifies the host, until the result is dropped. It counts as time of the host, but
+/// not in [`HostCalls`], which has the calls that request data.
 pub fn callback() -> Span {
-    begin(Phase::Host, None, 0, false, |active| active.shared.now_ns())
+    start_span(Phase::Host, None, 0, false, |active| active.shared.now_ns())
 }
 
 /// Locks a mutex, recording a span if it has to wait. A poisoned mutex is treated as a healthy one.
@@ -311,7 +318,7 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Span {
-    /// It ended at the moment `end`, which has just been.
+    /// Ends it at `end`, a moment that has just passed.
     pub fn ended(mut self, end: Instant) {
         if let Some(depth) = self.depth.take() {
             with_active(|active| active.end(active.shared.ns_at(end), depth));
@@ -335,23 +342,23 @@ impl Drop for Span {
     }
 }
 
-/// A part of the job, which ends when this is dropped.
+/// A section of the job, which ends when this is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Part(Option<(Trace, &'static str, u64)>);
+pub struct SectionGuard(Option<(Trace, &'static str, u64)>);
 
-/// Starts part `name` of the job, until the result is dropped. Parts that begin inside a part of the same trace belong
-/// to it: a file that a scene refers to is no part of its own.
-pub fn part(name: &'static str) -> Part {
-    begin_part(name, None)
+/// Starts section `name` of the job, until the result is dropped. Sections that start inside a section of the same
+/// trace are not recorded: reading a file that a scene refers to belongs to reading the scene.
+pub fn section(name: &'static str) -> SectionGuard {
+    start_section(name, None)
 }
 
-/// Same as [`part`], starting at `begin`, a moment ago.
-pub fn part_from(name: &'static str, begin: Instant) -> Part {
-    begin_part(name, Some(begin))
+/// Same as [`section`], starting at the moment `start`, which has just passed.
+pub fn section_from(name: &'static str, start: Instant) -> SectionGuard {
+    start_section(name, Some(start))
 }
 
-/// Notes that a picture is whole, with a sample for each pixel. The first time of a trace counts.
+/// Records that a picture is complete, with a sample for each pixel. Only the first call of a trace counts.
 pub fn first_pixel() {
     if let Some(Joint { trace }) = joint() {
         let now_ns = trace.0.now_ns();
@@ -359,33 +366,32 @@ pub fn first_pixel() {
     }
 }
 
-fn begin_part(name: &'static str, begin: Option<Instant>) -> Part {
-    Part(joint().and_then(|Joint { trace }| {
+fn start_section(name: &'static str, start: Option<Instant>) -> SectionGuard {
+    SectionGuard(joint().and_then(|Joint { trace }| {
         if trace.0.in_section.swap(true, Relaxed) {
             return None;
         }
-        let begin_ns = trace.0.ns_at(begin.unwrap_or_else(Instant::now));
-        Some((trace, name, begin_ns))
+        let start_ns = trace.0.ns_at(start.unwrap_or_else(Instant::now));
+        Some((trace, name, start_ns))
     }))
 }
 
-impl Part {
-    /// It ended at the moment `end`, which has just been.
+impl SectionGuard {
+    /// Ends it at `end`, a moment that has just passed.
     pub fn ended(mut self, end: Instant) {
         self.end(Some(end));
     }
 
     fn end(&mut self, end: Option<Instant>) {
-        if let Some((trace, name, begin_ns)) = self.0.take() {
+        if let Some((trace, name, start_ns)) = self.0.take() {
             let end_ns = trace.0.ns_at(end.unwrap_or_else(Instant::now));
-            let mut kept = trace.0.lock();
-            kept.keep_section(Section { name, begin_ns, end_ns });
+            trace.0.lock().keep_section(Section { name, start_ns, end_ns });
             trace.0.in_section.store(false, Relaxed);
         }
     }
 }
 
-impl Drop for Part {
+impl Drop for SectionGuard {
     fn drop(&mut self) {
         self.end(None);
     }

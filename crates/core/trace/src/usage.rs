@@ -1,12 +1,12 @@
-//! What a process or a thread used, as far as the system reports it, and the share of the jobs.
+//! The resources used by the process or a thread, as far as the system reports them, and the share of the jobs.
 
 use std::ops::AddAssign;
 
-/// What the process used of its machine. Linux inside an emulator may not count disk blocks, and then reports 0.
+/// Resources used by the process. Linux inside an emulator may not count disk blocks, and then reports 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Time of all cores, in nanoseconds.
+    /// CPU time, summed over cores, in nanoseconds.
     pub cpu_ns: u64,
     /// Bytes read from disks; `None` if the system does not report them (Linux does).
     pub disk_read_bytes: Option<u64>,
@@ -23,57 +23,59 @@ impl Usage {
     /// Returns the usage since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Usage) -> Usage {
-        let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Usage {
             cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
-            disk_read_bytes: less(self.disk_read_bytes, earlier.disk_read_bytes),
-            disk_write_bytes: less(self.disk_write_bytes, earlier.disk_write_bytes),
+            disk_read_bytes: difference(self.disk_read_bytes, earlier.disk_read_bytes),
+            disk_write_bytes: difference(self.disk_write_bytes, earlier.disk_write_bytes),
         }
     }
 }
 
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Usage) {
-        let more = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
         self.cpu_ns += other.cpu_ns;
-        self.disk_read_bytes = more(self.disk_read_bytes, other.disk_read_bytes);
-        self.disk_write_bytes = more(self.disk_write_bytes, other.disk_write_bytes);
+        self.disk_read_bytes = sum(self.disk_read_bytes, other.disk_read_bytes);
+        self.disk_write_bytes = sum(self.disk_write_bytes, other.disk_write_bytes);
     }
 }
 
-/// Jobs that begin within this time of a reading need no new one if they are this short, in nanoseconds: a reading
-/// takes a noticeable share of the time of reading a small file.
+/// A job that starts within this time after a reading and is shorter than [`SHORT_NS`] needs no new reading, which
+/// would take a noticeable share of the time to read a small file.
 const UNSEEN_NS: u64 = 1_000_000;
+/// See [`UNSEEN_NS`].
 const SHORT_NS: u64 = 100_000;
 
-/// What the process used while jobs ran.
+/// The resources used by the process while jobs ran.
 ///
-/// The system is asked when a job begins and when it ends, except for a short job that begins within a millisecond of
-/// the last reading. Such jobs are charged at the next reading, together with what the process did between them; if
-/// that was more than a hundredth of the time, their CPU time is limited to that of their threads.
+/// The usage is read when a job starts and when it ends, except for a short job that starts within a millisecond of the
+/// last reading. Such jobs are charged at the next reading, together with the time between them; if that was more than
+/// a hundredth of the total, their CPU time is limited to that of their threads.
 #[derive(Default)]
-pub(super) struct Meter {
+pub(super) struct UsageMeter {
     used: Option<Usage>,
-    /// The last look, and when it was.
-    seen: Option<Usage>,
-    seen_ns: u64,
-    begin_ns: u64,
+    /// The last reading and its time.
+    last_usage: Option<Usage>,
+    last_ns: u64,
+    start_ns: u64,
     /// The threads of running jobs, and their maximum.
     running: u64,
     threads: u64,
-    /// Whether the job that runs began without a look.
+    /// Whether the running job started without a reading.
     is_unseen: bool,
-    /// The duration of jobs since then.
+    /// The duration of jobs since the last reading.
     busy_ns: u64,
 }
 
-impl Meter {
-    /// A job begins while no other runs.
-    pub(super) fn begin(&mut self, now_ns: u64) {
-        (self.begin_ns, self.running) = (now_ns, 0);
-        self.is_unseen = self.seen.is_some() && now_ns.saturating_sub(self.seen_ns) < UNSEEN_NS;
+impl UsageMeter {
+    /// Records that a job starts while no other runs.
+    pub(super) fn start(&mut self, now_ns: u64) {
+        self.start_ns = now_ns;
+        self.running = 0;
+        self.is_unseen = self.last_usage.is_some() && now_ns.saturating_sub(self.last_ns) < UNSEEN_NS;
         if !self.is_unseen {
-            self.look(now_ns);
+            self.read(now_ns);
         }
     }
 
@@ -88,21 +90,25 @@ impl Meter {
         self.threads = self.threads.max(threads as u64);
     }
 
-    /// It ends, and no other runs.
+    /// Records that a job ends and no other runs.
     pub(super) fn end(&mut self, now_ns: u64) {
-        let job_ns = now_ns.saturating_sub(self.begin_ns);
+        let job_ns = now_ns.saturating_sub(self.start_ns);
         self.busy_ns += job_ns;
-        if !self.is_unseen || job_ns >= SHORT_NS || now_ns.saturating_sub(self.seen_ns) >= UNSEEN_NS {
-            self.look(now_ns);
+        if !self.is_unseen || job_ns >= SHORT_NS || now_ns.saturating_sub(self.last_ns) >= UNSEEN_NS {
+            self.read(now_ns);
         }
     }
 
-    /// Looks, for the jobs that ended since the last time.
-    fn look(&mut self, now_ns: u64) {
-        let (busy_ns, now) = (std::mem::take(&mut self.busy_ns), Usage::now());
-        if let (Some(before), Some(now), true) = (self.seen, now, busy_ns > 0) {
+    /// Reads the usage and charges the jobs that ended since the last reading.
+    fn read(&mut self, now_ns: u64) {
+        let busy_ns = std::mem::take(&mut self.busy_ns);
+        let usage = Usage::now();
+        if let Some(before) = self.last_usage
+            && let Some(now) = usage
+            && busy_ns > 0
+        {
             let mut used = now.since(before);
-            let between_ns = now_ns.saturating_sub(self.seen_ns).saturating_sub(busy_ns);
+            let between_ns = now_ns.saturating_sub(self.last_ns).saturating_sub(busy_ns);
             if between_ns > busy_ns / 100 {
                 used.cpu_ns = used.cpu_ns.min(busy_ns.saturating_mul(self.threads));
             }
@@ -111,13 +117,14 @@ impl Meter {
                 none => *none = Some(used),
             }
         }
-        (self.seen, self.seen_ns) = (now, now_ns);
+        self.last_usage = usage;
+        self.last_ns = now_ns;
     }
 
     /// Charges the jobs for their usage so far, while none is running.
     pub(super) fn settle(&mut self, now_ns: u64) {
         if self.busy_ns > 0 {
-            self.look(now_ns);
+            self.read(now_ns);
         }
     }
 
@@ -151,7 +158,7 @@ mod system {
             usage.assume_init()
         };
         let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-        // Elsewhere these are numbers of operations.
+        // On other systems these count operations.
         let bytes = |blocks| cfg!(target_os = "linux").then_some(blocks as u64 * BLOCK_BYTES);
         Some(Usage {
             cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime),
@@ -185,49 +192,50 @@ mod tests {
 
     #[test]
     fn what_is_not_known_stays_unknown() {
-        let known = Usage { cpu_ns: 5, disk_read_bytes: Some(7), disk_write_bytes: Some(1) };
-        let unknown = Usage { cpu_ns: 3, disk_read_bytes: None, disk_write_bytes: Some(4) };
-        let mut sum = known;
-        sum += unknown;
+        let complete = Usage { cpu_ns: 5, disk_read_bytes: Some(7), disk_write_bytes: Some(1) };
+        let partial = Usage { cpu_ns: 3, disk_read_bytes: None, disk_write_bytes: Some(4) };
+        let mut sum = complete;
+        sum += partial;
         assert_eq!(sum, Usage { cpu_ns: 8, disk_read_bytes: None, disk_write_bytes: Some(5) });
-        assert_eq!(known.since(unknown), Usage { cpu_ns: 2, disk_read_bytes: None, disk_write_bytes: Some(0) });
+        assert_eq!(complete.since(partial), Usage { cpu_ns: 2, disk_read_bytes: None, disk_write_bytes: Some(0) });
     }
 
     #[test]
     #[cfg(unix)]
-    fn jobs_that_follow_at_once_share_one_look() {
-        let mut meter = Meter::default();
-        let mut job = |begin_ns, end_ns| {
-            meter.begin(begin_ns);
+    fn jobs_that_follow_at_once_share_one_reading() {
+        let mut meter = UsageMeter::default();
+        let mut job = |start_ns, end_ns| {
+            meter.start(start_ns);
             meter.join(1);
             meter.end(end_ns);
-            (meter.seen_ns, meter.busy_ns)
+            (meter.last_ns, meter.busy_ns)
         };
         assert_eq!(job(0, 10), (10, 0));
         assert_eq!(job(20, 50), (10, 30));
         assert_eq!(job(60, 70), (10, 40));
         assert_eq!(job(UNSEEN_NS - 10, 10 + UNSEEN_NS), (10 + UNSEEN_NS, 0));
         assert_eq!(job(20 + UNSEEN_NS, 30 + UNSEEN_NS), (10 + UNSEEN_NS, 10));
-        // One that takes longer is looked at itself at its end, and one that begins later from its beginning on.
+        // A longer job is read at its end, and one that starts later also at its start.
         assert_eq!(job(40 + UNSEEN_NS, 40 + UNSEEN_NS + SHORT_NS), (40 + UNSEEN_NS + SHORT_NS, 0));
         assert_eq!(job(5 * UNSEEN_NS, 5 * UNSEEN_NS + 1), (5 * UNSEEN_NS + 1, 0));
-        meter.begin(5 * UNSEEN_NS + 2);
+        meter.start(5 * UNSEEN_NS + 2);
         meter.end(5 * UNSEEN_NS + 3);
         meter.settle(6 * UNSEEN_NS);
-        assert_eq!((meter.seen_ns, meter.busy_ns, meter.used().is_some()), (6 * UNSEEN_NS, 0, true));
+        assert_eq!((meter.last_ns, meter.busy_ns, meter.used().is_some()), (6 * UNSEEN_NS, 0, true));
     }
 
     #[test]
     #[cfg(unix)]
     fn short_jobs_have_what_they_used_and_no_more() {
-        let used = |threads: &[usize], wants, seen_ns| {
-            let mut meter = Meter::default();
-            meter.begin(0);
+        let used = |threads: &[usize], wants, settled_ns| {
+            let mut meter = UsageMeter::default();
+            meter.start(0);
             threads.iter().for_each(|&threads| meter.join(threads));
             meter.wants(wants);
-            (meter.seen, meter.is_unseen) = (Some(Usage { cpu_ns: 0, ..Usage::now().unwrap() }), true);
+            meter.last_usage = Some(Usage { cpu_ns: 0, ..Usage::now().unwrap() });
+            meter.is_unseen = true;
             meter.end(1000);
-            meter.settle(seen_ns);
+            meter.settle(settled_ns);
             meter.used().unwrap().cpu_ns
         };
         // This process has used far more than a few microseconds of CPU time so far, and the jobs were charged as many
@@ -240,12 +248,13 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn work_is_seen_and_sleep_is_not() {
-        let had = || thread_cpu_ns().unwrap();
-        let (before, thread_before) = (Usage::now().unwrap(), had());
-        while had() < thread_before + 3_000_000 {}
-        let slept = had();
+        let cpu_ns = || thread_cpu_ns().unwrap();
+        let usage_before = Usage::now().unwrap();
+        let cpu_ns_before = cpu_ns();
+        while cpu_ns() < cpu_ns_before + 3_000_000 {}
+        let cpu_ns_awake = cpu_ns();
         std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(had() - slept < 40_000_000);
-        assert!(Usage::now().unwrap().since(before).cpu_ns >= 2_000_000);
+        assert!(cpu_ns() - cpu_ns_awake < 40_000_000);
+        assert!(Usage::now().unwrap().since(usage_before).cpu_ns >= 2_000_000);
     }
 }

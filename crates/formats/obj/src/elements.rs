@@ -5,6 +5,7 @@ use super::text::ObjText;
 use super::text::{GROUP, MATERIAL, ObjHeld, SMOOTHING};
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
+use polyhaul_model::options::Smoothing;
 use polyhaul_model::{Counts, Elements, NONE};
 use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::{IndexLine, Page};
@@ -62,10 +63,10 @@ impl<'a> StateLines<'a> {
 
 /// Writes a state line if the options ask for it.
 fn state_line(text: &ObjText<'_>, section: &ObjSection<'_>, state: usize, value: u32, out: &mut Out) -> Result<()> {
-    let options = text.options;
+    let options = text.options.own;
     match state {
-        SMOOTHING if options.export_smooth_groups => out.whole(|page| state_number(page, b"s ", value)),
-        GROUP if options.export_groups && !options.export_object_groups => group(section, value, out),
+        SMOOTHING if options.smoothing != Smoothing::None => out.whole(|page| state_number(page, b"s ", value)),
+        GROUP if options.groups && !options.object_groups => group(section, value, out),
         MATERIAL => material(text, section, value, out),
         _ => Ok(()),
     }
@@ -77,13 +78,13 @@ fn group(section: &ObjSection<'_>, value: u32, out: &mut Out) -> Result<()> {
 }
 
 fn material(text: &ObjText<'_>, section: &ObjSection<'_>, value: u32, out: &mut Out) -> Result<()> {
-    let options = text.options;
+    let options = text.options.own;
     let name = text.materials.get(value as usize).map_or("", |material| material.name.as_str());
-    if options.export_material_groups {
+    if options.material_groups {
         let group = format!("{}_{name}", section.object.name);
         out.whole(|page| state_name(page, b"g", &group, false))?;
     }
-    if options.export_materials {
+    if options.materials {
         out.whole(|page| state_name(page, b"usemtl", name, false))?;
     }
     Ok(())
@@ -124,8 +125,8 @@ pub(super) fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: 
 pub(super) fn faces(text: &ObjText<'_>, section: ObjSection<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
     let key: ObjKey = |at: &Counts| at.faces;
     let mut state = StateLines::new(text, section, key, range.start, section.planned.entering);
-    let has_uvs = text.options.export_uv && !section.mesh.faces.corner_uvs.is_empty();
-    let has_normals = text.options.export_normals && !section.mesh.faces.corner_normals.is_empty();
+    let has_uvs = text.options.scene.uv && !section.mesh.faces.corner_uvs.is_empty();
+    let has_normals = text.options.scene.normals && !section.mesh.faces.corner_normals.is_empty();
     let corners = CornerText::new(b"f", &section.mesh.faces, &section.planned, has_uvs, has_normals);
     each(&mut state, &corners, range, out)
 }
@@ -133,7 +134,7 @@ pub(super) fn faces(text: &ObjText<'_>, section: ObjSection<'_>, range: Range<u3
 pub(super) fn lines(text: &ObjText<'_>, section: ObjSection<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
     let key: ObjKey = |at: &Counts| at.lines;
     let mut state = StateLines::new(text, section, key, range.start, section.after_faces());
-    let has_uvs = text.options.export_uv && !section.mesh.lines.corner_uvs.is_empty();
+    let has_uvs = text.options.scene.uv && !section.mesh.lines.corner_uvs.is_empty();
     let corners = CornerText::new(b"l", &section.mesh.lines, &section.planned, has_uvs, false);
     each(&mut state, &corners, range, out)
 }

@@ -45,5 +45,5 @@ mod writer;
 
 pub use looks::begins_as_obj;
 pub use losses::note_left_out;
-pub use reader::{ObjPieces, Reference, pieces, read};
+pub use reader::{ObjPieces, Reference, pieces, read, read_part};
 pub use writer::write;

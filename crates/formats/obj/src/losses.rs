@@ -3,11 +3,12 @@
 //! One pass over the arrays finds values that are not finite, and scenes so small that the digits of positions are
 //! coarse for them. Warnings about materials are issued where the library is written: see `save`.
 
+use crate::text::ObjDigits;
 use polyhaul_geometry::parts;
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::options::Digits;
-use polyhaul_model::options::{ObjWriteOptions, Smoothing};
+use polyhaul_model::options::{FormatOptions, ObjWriteOptions, Smoothing};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Material, Mesh, Scene};
 use polyhaul_pipeline::options::RunOptions;
@@ -27,21 +28,22 @@ const COARSE: f64 = 1e-4;
 /// Warns about everything that OBJ cannot store; `output` is the file's name.
 pub fn note_left_out(
     (scene, materials): (&Scene, &[Material]),
-    (options, run): (&ObjWriteOptions, &RunOptions),
+    (options, run): (FormatOptions<'_, ObjWriteOptions>, &RunOptions),
     output: &str,
     warnings: &mut Warnings,
 ) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let ObjExtent { not_finite, largest } = extent(scene, run)?;
     let largest = f64::from(largest) * enlarged(scene, options);
-    let coarse = if is_coarse(largest, options.position_digits) { sum(&|mesh| mesh.positions.len()) } else { 0 };
+    let coarse =
+        if is_coarse(largest, ObjDigits::new(options).positions) { sum(&|mesh| mesh.positions.len()) } else { 0 };
     // Smoothing group numbers express sharp edges, flags do not.
-    let has_groups = options.export_smooth_groups && options.smoothing != Smoothing::Flags && is_evaluated(scene);
+    let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
     let kinds = [
         ("changed-names", "spaces in object and material names", renamed(scene, materials)),
         ("changed-numbers", "NaN and infinity", not_finite),
         ("left-out-normals", "point normals", sum(&point_normals)),
-        ("left-out-alpha", "the alpha of vertex colors", if options.export_colors { sum(&translucent) } else { 0 }),
+        ("left-out-alpha", "the alpha of vertex colors", if options.scene.colors { sum(&translucent) } else { 0 }),
         ("left-out-vertex-groups", "vertex group weights", sum(&|mesh| mesh.vertex_groups.len())),
         ("left-out-sharp-edges", "sharp edges", if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) }),
         ("left-out-columns", "vertex and face columns", {
@@ -109,10 +111,10 @@ fn is_coarse(largest: f64, digits: Digits) -> bool {
 }
 
 /// Returns by how much object transforms can enlarge meshes in the file.
-fn enlarged(scene: &Scene, options: &ObjWriteOptions) -> f64 {
+fn enlarged(scene: &Scene, options: FormatOptions<'_, ObjWriteOptions>) -> f64 {
     let transforms = scene.objects.iter().filter_map(|object| object.transform.as_ref());
     let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f32::max);
-    f64::from(size.unwrap_or(1.0)) * f64::from(options.global_scale.abs())
+    f64::from(size.unwrap_or(1.0)) * f64::from(options.scene.global_scale.abs())
 }
 
 fn largest_of(values: &[f32]) -> f32 {

@@ -191,7 +191,7 @@ pub(super) struct ObjEvent {
     pub(super) kind: EventKind,
     /// The counts before it, relative to the chunk.
     pub(super) at: Counts,
-    /// Its text in [`Parsed::names`].
+    /// Its text in [`ObjParsed::names`].
     pub(super) name: Range<usize>,
     /// The location of the statement in the chunk's text.
     pub(super) token: (u32, u32),

@@ -5,7 +5,7 @@
 
 use super::text::{GROUP, ObjHeld, ObjWritten};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::options::ObjWriteOptions;
+use polyhaul_model::options::{FormatOptions, ObjWriteOptions};
 use polyhaul_model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 use std::ops::Range;
 
@@ -62,7 +62,7 @@ const OTHER_GROUP: u32 = NONE - 1;
 /// A value that no run has.
 const UNKNOWN: u32 = NONE - 2;
 
-/// The runs of a mesh in the order of [`Held`].
+/// The runs of a mesh in the order of [`ObjHeld`]: smoothing, groups, materials.
 pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {
     [&mesh.smoothing_runs, &mesh.group_runs, &mesh.material_runs]
 }
@@ -201,7 +201,7 @@ pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Ran
 
 pub(super) struct ObjPlan<'a> {
     scene: &'a Scene,
-    options: &'a ObjWriteOptions,
+    options: FormatOptions<'a, ObjWriteOptions>,
     objects: &'a [Object],
     planned: Vec<ObjPlanned>,
     /// The cost of all objects before each, and at last of all.
@@ -290,7 +290,7 @@ impl<'a> ObjPlan<'a> {
         scene: &'a Scene,
         objects: &'a [Object],
         materials: &[Material],
-        options: &'a ObjWriteOptions,
+        options: FormatOptions<'a, ObjWriteOptions>,
         mut written: ObjWritten,
     ) -> Result<ObjPlan<'a>> {
         let mut names = Vec::new();
@@ -343,14 +343,14 @@ impl<'a> ObjPlan<'a> {
         let (Object { start, end, kind, .. }, options) = (object, self.options);
         let some = |wanted: bool, range: Range<u32>| if wanted { range } else { 0..0 };
         // The positions of a curve are written inside of it.
-        let has_curves = options.export_curves && end.curves > start.curves;
+        let has_curves = options.own.curves && end.curves > start.curves;
         let header_bytes = (object.name.len() as u32).saturating_add(8);
         let parts = [
             (PieceKind::Header, some(*kind != ObjectKind::Unnamed, 0..1), header_bytes),
             (PieceKind::Curves, some(has_curves, start.curves..end.curves), 4096),
             (PieceKind::Positions, some(!has_curves, start.positions..end.positions), 32),
-            (PieceKind::Normals, some(options.export_normals, start.normals..end.normals), 24),
-            (PieceKind::Uvs, some(options.export_uv, start.uvs..end.uvs), 24),
+            (PieceKind::Normals, some(options.scene.normals, start.normals..end.normals), 24),
+            (PieceKind::Uvs, some(options.scene.uv, start.uvs..end.uvs), 24),
             (PieceKind::Faces, start.faces..end.faces, bytes_per_corner(&mesh.faces)),
             (PieceKind::Lines, start.lines..end.lines, bytes_per_corner(&mesh.lines)),
             (PieceKind::Points, start.points..end.points, 12),
@@ -396,7 +396,7 @@ impl<'a> ObjPlan<'a> {
         };
         let (groups, _) = between(&mesh.group_runs, &names.groups);
         let (materials, count) = between(&mesh.material_runs, &names.materials);
-        let own_name = if self.options.export_material_groups { count * object.name.len() as u64 } else { 0 };
+        let own_name = if self.options.own.material_groups { count * object.name.len() as u64 } else { 0 };
         groups + materials + own_name
     }
 
@@ -440,9 +440,9 @@ fn bytes_per_corner(elements: &Elements) -> u32 {
 ///
 /// If the objects of a mesh cover it completely, its arrays are written once and in order, and any object can use any
 /// of them. Otherwise each object writes its own elements.
-fn bases(object: &Object, options: &ObjWriteOptions, written: &mut ObjWritten) -> Result<Bases> {
+fn bases(object: &Object, options: FormatOptions<'_, ObjWriteOptions>, written: &mut ObjWritten) -> Result<Bases> {
     let (start, end) = (streams(object.start), streams(object.end));
-    let exported = [true, options.export_uv, options.export_normals];
+    let exported = [true, options.scene.uv, options.scene.normals];
     let add = std::array::from_fn(|i| (written.counts[i] as u32).wrapping_sub(start[i]).wrapping_add(1));
     written.add(std::array::from_fn(|i| if exported[i] { (end[i] - start[i]) as usize } else { 0 }))?;
     Ok(Bases { add })

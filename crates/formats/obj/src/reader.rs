@@ -13,7 +13,6 @@ use super::suspects;
 use super::suspects::Suspects;
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
-use polyhaul_model::options::ObjReadOptions;
 use polyhaul_model::warnings::{Warnings, Weight};
 use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
@@ -111,8 +110,21 @@ struct Excess {
 }
 
 /// Reads OBJ text.
-pub fn read(text: TextChunks<'_>, options: &ParseOptions, own: ObjReadOptions) -> Result<Obj> {
-    let keeps = if own.is_part { ObjKeeps::Part } else { ObjKeeps::Model };
+pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
+    read_as(text, options, ObjKeeps::Model)
+}
+
+/// Reads a part of a file, from the start of a line, whose corners may refer to vertices in other parts. Their indices
+/// are those of the whole file, and the caller checks them.
+///
+/// # Errors
+/// As for [`read`], and [`ErrorKind::Unsupported`] for statements that need the parts before it: indices that count
+/// backwards, polypaint and curves.
+pub fn read_part(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
+    read_as(text, options, ObjKeeps::Part)
+}
+
+fn read_as(text: TextChunks<'_>, options: &ParseOptions, keeps: ObjKeeps) -> Result<Obj> {
     let (job, state, threads) = run_job(text, options, keeps)?;
     finish(job, state, threads)
 }
@@ -140,7 +152,7 @@ pub fn pieces<'s>(
     };
     // SAFETY: the run ended without an error, so every chunk that was placed was also published.
     let positions = unsafe { job.columns.into_positions(state.counts) };
-    consumer.begin(KnownPositions::All(&positions))?;
+    consumer.start(KnownPositions::All(&positions))?;
     let keeps = ObjKeeps::Pieces(consumer, &positions);
     let (job, mut state, threads) = run_job(text(), options, keeps)?;
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -296,7 +308,7 @@ impl ObjJob<'_, '_> {
             && done >= state.last_report + EVERY_BYTES
         {
             state.last_report = done;
-            progress.tell(done, self.chunks.size());
+            progress.report(done, self.chunks.size());
         }
     }
 }

@@ -26,7 +26,7 @@ struct Suspect {
     line: u64,
     /// The offset of the index in the file.
     offset: u64,
-    /// Its line in [`Found::text`].
+    /// Its line in [`ObjFound::text`].
     text: (u32, u32),
     /// The location in its line: start and size.
     token: (u32, u32),

@@ -1,8 +1,7 @@
 //! Shared by all parts of the OBJ writer: options, counts of written elements, rows of numbers, chunk sizes.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::options::Digits;
-use polyhaul_model::options::ObjWriteOptions;
+use polyhaul_model::options::{Digits, FormatOptions, ObjWriteOptions};
 use polyhaul_model::{Material, NONE};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
@@ -18,7 +17,24 @@ const SLOT_FACTOR: usize = 4;
 #[derive(Clone, Copy)]
 pub(super) struct ObjText<'a> {
     pub(super) materials: &'a [Material],
-    pub(super) options: &'a ObjWriteOptions,
+    pub(super) options: FormatOptions<'a, ObjWriteOptions>,
+    pub(super) digits: ObjDigits,
+}
+
+/// The digits of each attribute.
+#[derive(Clone, Copy)]
+pub(super) struct ObjDigits {
+    pub(super) positions: Digits,
+    pub(super) uvs: Digits,
+    pub(super) normals: Digits,
+    pub(super) colors: Digits,
+}
+
+impl ObjDigits {
+    pub(super) fn new(options: FormatOptions<'_, ObjWriteOptions>) -> ObjDigits {
+        let [positions, uvs, normals, colors] = options.own.all_digits(options.scene);
+        ObjDigits { positions, uvs, normals, colors }
+    }
 }
 
 /// How much of each array is in the file so far, and the current state lines.

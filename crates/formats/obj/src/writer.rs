@@ -4,11 +4,11 @@
 //! numbers, headers and curves.
 
 use super::plan::{ObjPlan, ObjPlanPiece, ObjSection, PieceKind};
-use super::text::{ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
+use super::text::{ObjDigits, ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
 use super::{elements, evaluated};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::names;
-use polyhaul_model::options::ObjWriteOptions;
+use polyhaul_model::options::{FormatOptions, ObjWriteOptions};
 use polyhaul_model::{Curve, Material, Mesh, Object, ObjectKind, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
@@ -32,14 +32,14 @@ pub fn write(
     scene: &Scene,
     materials: &[Material],
     library: Option<&str>,
-    options: &ObjWriteOptions,
+    options: FormatOptions<'_, ObjWriteOptions>,
     run_options: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    writing.begin(file_header(scene, library)?);
+    writing.set_head(file_header(scene, library)?);
     let objects = scene.listed_objects()?;
     writing.announce(objects.iter().map(|object| about_bytes(scene, object)).sum());
-    let text = ObjText { materials, options };
+    let text = ObjText { materials, options, digits: ObjDigits::new(options) };
     let mut written = ObjWritten::default();
     // Blender's way and as it was read: neighbours of a kind go together.
     let flags = scene.evaluated_meshes(&objects)?;
@@ -146,7 +146,7 @@ impl ObjText<'_> {
                 self.header(section.object, out)
             }
             PieceKind::Positions => self.positions(mesh, range, out),
-            PieceKind::Normals => rows(out, b"vn ", self.options.normal_digits, &mesh.normals[range]),
+            PieceKind::Normals => rows(out, b"vn ", self.digits.normals, &mesh.normals[range]),
             PieceKind::Uvs => self.uvs(mesh, range, out),
             PieceKind::Curves => range.into_iter().try_for_each(|curve| self.curve(section, curve, out)),
             PieceKind::Faces => elements::faces(self, section, piece.range.clone(), out),
@@ -157,7 +157,7 @@ impl ObjText<'_> {
     }
 
     fn header(&self, object: &Object, out: &mut Out) -> Result<()> {
-        let is_group = object.kind == ObjectKind::Group || self.options.export_object_groups;
+        let is_group = object.kind == ObjectKind::Group || self.options.own.object_groups;
         out.whole(|page| {
             page.bytes(if is_group { b"g " } else { b"o " });
             page.bytes(names::written(&object.name).as_bytes());
@@ -167,14 +167,14 @@ impl ObjText<'_> {
 
     fn positions(&self, mesh: &Mesh, range: std::ops::Range<usize>, out: &mut Out) -> Result<()> {
         if mesh.position_weights.is_empty() && !self.has_colors(mesh) {
-            return rows(out, b"v ", self.options.position_digits, &mesh.positions[range]);
+            return rows(out, b"v ", self.digits.positions, &mesh.positions[range]);
         }
         range.into_iter().try_for_each(|index| self.position(mesh, index, mesh.positions[index], out))
     }
 
     /// Returns whether colors follow positions.
     pub(super) fn has_colors(&self, mesh: &Mesh) -> bool {
-        self.options.export_colors && !mesh.colors.is_empty()
+        self.options.scene.colors && !mesh.colors.is_empty()
     }
 
     /// Writes the line of a position, with its weight or color.
@@ -184,19 +184,19 @@ impl ObjText<'_> {
         let color = mesh.colors.get(index).filter(has_color);
         out.whole(|page| {
             page.byte(b'v');
-            numbers(page, &position, self.options.position_digits);
+            numbers(page, &position, self.digits.positions);
             if let Some(&[red, green, blue, _]) = color {
                 // Six numbers, as Blender writes. `save` counts the alpha that is dropped.
-                numbers(page, &[red, green, blue], self.options.color_digits);
+                numbers(page, &[red, green, blue], self.digits.colors);
             } else if let Some(weight) = weight {
-                numbers(page, &[weight], self.options.position_digits);
+                numbers(page, &[weight], self.digits.positions);
             }
             page.byte(b'\n');
         })
     }
 
     fn uvs(&self, mesh: &Mesh, range: std::ops::Range<usize>, out: &mut Out) -> Result<()> {
-        let digits = self.options.uv_digits;
+        let digits = self.digits.uvs;
         if mesh.uv_depths.is_empty() {
             return rows(out, b"vt ", digits, &mesh.uvs[range]);
         }
@@ -235,7 +235,7 @@ impl ObjText<'_> {
 
     /// Writes the lines after a curve's positions; `count` is one more than the file's last position.
     pub(super) fn curve_body(&self, curve: &Curve, add: u32, count: u32, out: &mut Out) -> Result<()> {
-        let digits = self.options.position_digits;
+        let digits = self.digits.positions;
         out.whole(|page| {
             page.bytes(b"curv");
             numbers(page, &curve.range, digits);

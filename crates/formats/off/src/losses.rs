@@ -58,7 +58,7 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
     let job = off.job;
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let face_normals = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { mesh.normals.len() } else { 0 };
-    let has_normals = job.options.export_normals;
+    let has_normals = job.options.scene.normals;
     // Points are faces of one corner.
     let kinds = homeless(job.parts, job.materials).into_iter().filter(|(code, ..)| *code != "left-out-points");
     let others = [

@@ -258,7 +258,7 @@ impl OffJob<'_, '_> {
             && state.end >= state.reported + REPORT_BYTES
         {
             state.reported = state.end;
-            progress.tell(state.end, self.chunks.size());
+            progress.report(state.end, self.chunks.size());
         }
         Ok(())
     }

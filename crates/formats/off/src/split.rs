@@ -7,7 +7,7 @@
 
 use polyhaul_geometry::vertices::{Vertices, VerticesStream};
 use polyhaul_model::error::Result;
-use polyhaul_model::options::PlyWriteOptions;
+use polyhaul_model::options::SceneWriteOptions;
 use polyhaul_model::{Domain, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;
 
@@ -57,10 +57,10 @@ impl<'a> CornerSource<'a> {
 
 impl OffSplit {
     /// `None` where each position has one of each already.
-    pub(super) fn of(mesh: &Mesh, options: &PlyWriteOptions, run: &RunOptions) -> Result<Option<OffSplit>> {
+    pub(super) fn of(mesh: &Mesh, options: &SceneWriteOptions, run: &RunOptions) -> Result<Option<OffSplit>> {
         let faces = &mesh.faces;
         let has_normals = has_vertex_normals(mesh, options);
-        let has_uvs = options.export_uv && !mesh.uvs.is_empty();
+        let has_uvs = options.uv && !mesh.uvs.is_empty();
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { face_of_corners(mesh)? } else { Vec::new() };
         let source = |is_there: bool, source: Option<_>| source.filter(|_| is_there);
         let normals =
@@ -79,8 +79,8 @@ impl OffSplit {
 }
 
 /// Whether a mesh has normals that vertices can have, and they are asked for.
-pub(super) fn has_vertex_normals(mesh: &Mesh, options: &PlyWriteOptions) -> bool {
-    options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face
+pub(super) fn has_vertex_normals(mesh: &Mesh, options: &SceneWriteOptions) -> bool {
+    options.normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face
 }
 
 /// Per corner: its face.

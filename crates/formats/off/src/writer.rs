@@ -12,7 +12,7 @@ use polyhaul_geometry::parts;
 use polyhaul_geometry::parts::{Part, homes};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
-use polyhaul_model::options::{Digits, PlyWriteOptions};
+use polyhaul_model::options::Digits;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
@@ -27,7 +27,7 @@ const BLOCK: usize = 128;
 const MOST_VALUES: usize = 12;
 
 /// A scene to write as OFF.
-pub(crate) type Job<'a> = parts::PartsJob<'a, PlyWriteOptions>;
+pub(crate) type Job<'a> = parts::PartsJob<'a, ()>;
 
 /// Writes the meshes of a scene as one.
 ///
@@ -36,14 +36,14 @@ pub(crate) type Job<'a> = parts::PartsJob<'a, PlyWriteOptions>;
 /// the job is strict, and errors of the sink.
 pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     let splits = splits(job)?;
-    let channels = OffChannels::of(homes(job.parts).map(|part| part.mesh).filter(|_| job.options.export_colors));
+    let channels = OffChannels::of(homes(job.parts).map(|part| part.mesh).filter(|_| job.options.scene.colors));
     let off = OffScene::new(job, &splits, &channels)?;
     losses::note(&off, &channels, warnings);
     warnings.refuse_losses(job.strict)?;
     let header = off.header()?;
     let pages = OffWritePages::new(&off)?;
     writing.announce(header.len() as u64 + pages.cost);
-    writing.begin(header);
+    writing.set_head(header);
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
 
@@ -54,7 +54,7 @@ fn splits(job: &Job<'_>) -> Result<Vec<Option<OffSplit>>> {
     splits.resize_with(job.scene.meshes.len(), || None);
     for part in homes(job.parts) {
         if splits[part.number].is_none() {
-            splits[part.number] = OffSplit::of(part.mesh, job.options, job.run)?;
+            splits[part.number] = OffSplit::of(part.mesh, job.options.scene, job.run)?;
         }
     }
     Ok(splits)
@@ -82,13 +82,13 @@ impl<'a> OffScene<'a> {
     fn new(job: &'a Job<'a>, splits: &'a [Option<OffSplit>], channels: &OffChannels) -> Result<Self> {
         let split_of = |part: &Part<'_>| splits.get(part.number).and_then(Option::as_ref);
         let form = OffForm {
-            has_normals: homes(job.parts).any(|part| has_vertex_normals(part.mesh, job.options)),
+            has_normals: homes(job.parts).any(|part| has_vertex_normals(part.mesh, job.options.scene)),
             has_colors: channels.any,
-            has_uvs: job.options.export_uv && homes(job.parts).any(|part| !part.mesh.uvs.is_empty()),
+            has_uvs: job.options.scene.uv && homes(job.parts).any(|part| !part.mesh.uvs.is_empty()),
             is_color_first: false,
         };
         // A reader could not distinguish such bytes from values of 0 and 1.
-        let as_bytes = !job.options.float_colors && !channels.is_ambiguous();
+        let as_bytes = !job.options.scene.float_colors && !channels.is_ambiguous();
         let (homes, home_of_part) = (Vec::new(), Vec::new());
         let mut off = OffScene { job, form, as_bytes, homes, home_of_part, vertex_count: 0 };
         for (place, part) in job.parts.iter().enumerate() {
@@ -181,7 +181,7 @@ struct OffPageSlot {
 impl<'a> OffWritePages<'a> {
     fn new(off: &OffScene<'a>) -> Result<Self> {
         let page_cost = off.job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
-        let (digits, as_bytes) = (off.job.options.digits, off.as_bytes);
+        let (digits, as_bytes) = (off.job.options.scene.digits_or_shortest(), off.as_bytes);
         let mut pages = OffWritePages { pieces: Vec::new(), digits, as_bytes, cost: 0, page_cost };
         for (source, rows) in off.sources()?.into_iter().filter(|(_, rows)| *rows > 0) {
             let piece = OffPiece { source, rows, start: pages.cost };

@@ -15,7 +15,7 @@ use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_pipeline::feed::{Feed, Part};
+use polyhaul_pipeline::feed::{Feed, FeedPart};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::buffer;
@@ -62,7 +62,7 @@ struct PlyBinaryState {
     outcome: PlyOutcome,
     mismatch: Option<u64>,
     /// Bytes that were read from the first row of another shape on.
-    unused: Vec<Part>,
+    unused: Vec<FeedPart>,
     warnings: Warnings,
     progress: PlyRowsProgress,
 }
@@ -331,7 +331,7 @@ struct EvenRowsJob<'a, 'f> {
     first_piece: Option<u64>,
     taken: Mutex<Taken>,
     /// Rows that are cut off at the end of a piece.
-    relay: Relay<Part>,
+    relay: Relay<FeedPart>,
 }
 
 /// Which chunks were taken.
@@ -386,7 +386,7 @@ impl EvenRowsJob<'_, '_> {
         let end = self.start + self.common.target.element.count * row_bytes;
         let (from, to) = (piece.start.clamp(self.start, end), piece.end.min(end));
         let [first, last] = [from, to].map(|at| (at - self.start) / row_bytes.max(1));
-        let mut handover = self.relay.begin(number);
+        let mut handover = self.relay.start(number);
         (slot.rows, slot.size) = ((last - first) as usize, (last - first) as usize * self.shape.row_bytes);
         self.place_slot(first, slot)?;
         let known = (from - slot.offset) as usize;
@@ -395,14 +395,14 @@ impl EvenRowsJob<'_, '_> {
         self.read(from, &mut slot.bytes[known..have])?;
         let rest_at = slot.offset + slot.size as u64;
         if slot.rows > 0 {
-            handover.give(Part { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
+            handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
         }
         if number > 0 {
             let before = handover.receive().ok_or_else(Error::cancelled)?;
             slot.bytes[..known].copy_from_slice(before.bytes.get(..known).ok_or_else(shorter)?);
         }
         if slot.rows == 0 {
-            handover.give(Part { offset: rest_at, bytes: try_copy(&slot.bytes[..have], "a row")? });
+            handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[..have], "a row")? });
         }
         Ok(())
     }
@@ -484,7 +484,7 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
         }
         let mut bytes = std::mem::take(&mut slot.bytes);
         bytes.truncate(slot.size);
-        try_push(&mut state.unused, Part { offset: slot.offset, bytes }, "rows")
+        try_push(&mut state.unused, FeedPart { offset: slot.offset, bytes }, "rows")
     }
 
     fn publish(&self, slot: &mut PlyBinarySlot) -> Result<()> {

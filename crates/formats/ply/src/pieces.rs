@@ -75,7 +75,7 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     reader.element(PlyRowsTarget { element: vertices, sink: &sink, pieces: None })?;
     // SAFETY: all rows were read without an error, so that each store has an item for each.
     let PlyVertices { positions, colors } = unsafe { arrays(sink, vertices.count as usize, has_colors)? };
-    consumer.begin(KnownPositions::All(&positions))?;
+    consumer.start(KnownPositions::All(&positions))?;
     let pieces = PlyPieces { consumer, positions: &positions, colors: &colors };
     match faces {
         Some(faces) if faces.count > 0 => {

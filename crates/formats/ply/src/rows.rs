@@ -174,7 +174,7 @@ impl PlyRowsProgress {
             && done >= self.last + EVERY_BYTES
         {
             self.last = done;
-            progress.tell(done, size);
+            progress.report(done, size);
         }
     }
 }

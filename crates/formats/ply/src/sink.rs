@@ -203,7 +203,7 @@ struct Turns<'a, 's> {
 /// The places of a block in a list's arrays.
 struct HeldList<'a> {
     /// From the end of the block's first list on.
-    offsets: polyhaul_pipeline::column::pin::Pin<'a, u32>,
+    offsets: polyhaul_pipeline::column::pin::PinnedColumn<'a, u32>,
     values: Pinned<'a>,
     /// The number of values so far, in earlier blocks and this one.
     base: u64,

@@ -5,7 +5,7 @@
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scalar, Values};
 use polyhaul_pipeline::column::Column;
-use polyhaul_pipeline::column::pin::Pin;
+use polyhaul_pipeline::column::pin::PinnedColumn;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 
@@ -20,15 +20,15 @@ pub(super) enum PlyStore {
     Quads(Column<[u32; 4]>),
 }
 
-/// A part of a [`Store`] that does not move.
+/// A part of a [`PlyStore`] that does not move.
 pub(super) enum Pinned<'a> {
-    Bytes1(Pin<'a, u8>),
-    Bytes2(Pin<'a, u16>),
-    Bytes4(Pin<'a, u32>),
-    Bytes8(Pin<'a, u64>),
-    Pairs(Pin<'a, [u32; 2]>),
-    Triples(Pin<'a, [u32; 3]>),
-    Quads(Pin<'a, [u32; 4]>),
+    Bytes1(PinnedColumn<'a, u8>),
+    Bytes2(PinnedColumn<'a, u16>),
+    Bytes4(PinnedColumn<'a, u32>),
+    Bytes8(PinnedColumn<'a, u64>),
+    Pairs(PinnedColumn<'a, [u32; 2]>),
+    Triples(PinnedColumn<'a, [u32; 3]>),
+    Quads(PinnedColumn<'a, [u32; 4]>),
 }
 
 /// Runs `$body` with `$inner` bound to the contents of a store, or a pinned one, whatever its type.

@@ -14,7 +14,7 @@ use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::names::word;
-use polyhaul_model::options::{Digits, PlyEncoding, PlyWriteOptions};
+use polyhaul_model::options::{Digits, FormatOptions, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
@@ -90,11 +90,11 @@ pub fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnin
 fn write(
     elements: &[PlyElement<'_>],
     remarks: &Remarks<'_>,
-    options: &PlyWriteOptions,
+    options: FormatOptions<'_, PlyWriteOptions>,
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    writing.begin(header(elements, remarks, options.encoding)?);
+    writing.set_head(header(elements, remarks, encoding(options))?);
     let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).min(1 << 30);
     let pages = PlyPages::new(elements, options, page_bytes)?;
     writing.announce(pages.about_bytes());
@@ -171,6 +171,22 @@ impl PlyWriterHeader {
     }
 }
 
+/// The encoding of numbers in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlyEncoding {
+    Ascii,
+    LittleEndian,
+    BigEndian,
+}
+
+fn encoding(options: FormatOptions<'_, PlyWriteOptions>) -> PlyEncoding {
+    match (options.scene.ascii, options.own.big_endian) {
+        (true, _) => PlyEncoding::Ascii,
+        (false, true) => PlyEncoding::BigEndian,
+        (false, false) => PlyEncoding::LittleEndian,
+    }
+}
+
 fn header(elements: &[PlyElement<'_>], remarks: &Remarks<'_>, encoding: PlyEncoding) -> Result<Vec<u8>> {
     let mut header = PlyWriterHeader::default();
     let encoding = match encoding {
@@ -221,8 +237,13 @@ struct PlyPageSlot {
 }
 
 impl<'a> PlyPages<'a> {
-    fn new(elements: &'a [PlyElement<'a>], options: &PlyWriteOptions, page_bytes: usize) -> Result<Self> {
-        let PlyWriteOptions { encoding, digits, .. } = *options;
+    fn new(
+        elements: &'a [PlyElement<'a>],
+        options: FormatOptions<'_, PlyWriteOptions>,
+        page_bytes: usize,
+    ) -> Result<Self> {
+        let encoding = encoding(options);
+        let digits = options.scene.digits_or_shortest();
         let page_bytes = page_bytes.max(1) as u64;
         let page_cost = if encoding == PlyEncoding::Ascii { page_bytes.div_ceil(TEXT_FACTOR) } else { page_bytes };
         let mut pages = PlyPages { pieces: Vec::new(), cost: 0, page_cost, encoding, digits };

@@ -100,7 +100,7 @@ pub fn read(
     consumer: Option<&dyn MeshConsumer>,
 ) -> Result<StlFound> {
     if let Some(consumer) = consumer {
-        consumer.begin(KnownPositions::Unknown)?;
+        consumer.start(KnownPositions::Unknown)?;
     }
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
@@ -443,7 +443,7 @@ impl ChunkJob for StlTextJob<'_, '_> {
             && state.end >= state.last_report + EVERY_BYTES
         {
             state.last_report = state.end;
-            progress.tell(state.end, self.chunks.size());
+            progress.report(state.end, self.chunks.size());
         }
         Ok(())
     }

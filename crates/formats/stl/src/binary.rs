@@ -89,7 +89,7 @@ pub fn read(
 fn begin(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -> Result<()> {
     const TOGETHER: usize = 32;
     let Some(count) = count.filter(|_| source.is_positioned()) else {
-        return consumer.begin(KnownPositions::Unknown);
+        return consumer.start(KnownPositions::Unknown);
     };
     let places = (count * FACET_BYTES as u64 / (128 << 10)).clamp(1, 1024);
     let (mut bytes, mut sample) = ([0; TOGETHER * FACET_BYTES], Vec::new());
@@ -105,7 +105,7 @@ fn begin(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
         sample.try_reserve(3 * TOGETHER)?;
         sample.extend(facets(&bytes[..have]).flat_map(|([_, a, b, c], _)| [a, b, c]));
     }
-    consumer.begin(KnownPositions::Sample(&sample))
+    consumer.start(KnownPositions::Sample(&sample))
 }
 
 /// Compares the triangles found with the header's count; returns how many are complete.
@@ -204,7 +204,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
             && state.bytes >= state.last_report + EVERY_BYTES
         {
             state.last_report = state.bytes;
-            progress.tell(state.bytes, self.size);
+            progress.report(state.bytes, self.size);
         }
         Ok(())
     }

@@ -7,8 +7,7 @@ use polyhaul_geometry::parts;
 use polyhaul_geometry::parts::{Part, homeless, homes, loose_vertices, named, note_left_out};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
-use polyhaul_model::options::StlWriteOptions;
-use polyhaul_model::options::{Dialect, Digits};
+use polyhaul_model::options::{Dialect, Digits, SceneWriteOptions};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Array, Domain, Mesh, Scene, Values};
 use polyhaul_pipeline::out::Out;
@@ -23,7 +22,7 @@ const PAGE_BYTES: usize = 512 << 10;
 const TEXT_BYTES: usize = 240;
 
 /// A scene to write as STL.
-pub(crate) type StlJob<'a> = parts::PartsJob<'a, StlWriteOptions>;
+pub(crate) type StlJob<'a> = parts::PartsJob<'a, ()>;
 
 /// Writes the triangles of a scene.
 pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
@@ -31,33 +30,33 @@ pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     warnings.refuse_losses(job.strict)?;
     let pages = StlPages::new(job)?;
     writing.announce(HEADER_BYTES as u64 + pages.count * pages.facet_bytes() as u64);
-    match (job.options.ascii, pages.is_one_solid(), pages.pieces.is_empty()) {
-        (false, ..) => writing.begin(header(job.scene, pages.count)?),
-        (true, true, true) => writing.begin(b"solid \nendsolid \n".to_vec()),
-        (true, true, false) => writing.begin(b"solid \n".to_vec()),
-        (true, false, true) => writing.begin(b"solid\nendsolid\n".to_vec()),
+    match (job.options.scene.ascii, pages.is_one_solid(), pages.pieces.is_empty()) {
+        (false, ..) => writing.set_head(header(job.scene, pages.count)?),
+        (true, true, true) => writing.set_head(b"solid \nendsolid \n".to_vec()),
+        (true, true, false) => writing.set_head(b"solid \n".to_vec()),
+        (true, false, true) => writing.set_head(b"solid\nendsolid\n".to_vec()),
         (true, false, false) => {}
     }
-    let slot_bytes = pages.page_facets * pages.facet_bytes() * if job.options.ascii { 3 } else { 1 };
+    let slot_bytes = pages.page_facets * pages.facet_bytes() * if job.options.scene.ascii { 3 } else { 1 };
     writing.pages(&pages, &mut (), pages.count / pages.page_facets as u64 + 1, slot_bytes)
 }
 
 fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
-    let is_blenders = job.options.placement.dialect == Dialect::Blender;
+    let is_blenders = job.options.scene.dialect == Dialect::Blender;
     // Blender computes those of faces, too.
     let by_corner = |mesh: &Mesh| {
         let is_kept = mesh.normal_domain == Domain::Face && !is_blenders;
         if is_kept { 0 } else { mesh.normals.len() }
     };
-    let is_kept = |mesh: &Mesh| usize::from(!job.options.ascii && attributes(mesh).is_some());
+    let is_kept = |mesh: &Mesh| usize::from(!job.options.scene.ascii && attributes(mesh).is_some());
     let mut loose = 0;
     for part in homes(job.parts) {
         loose += loose_vertices(part.mesh, job.run.worker_threads())?;
     }
     let others = [
         ("left-out-vertices", "vertices not used by a face", loose),
-        ("left-out-names", "object names", if job.options.ascii && !is_blenders { 0 } else { named(job.parts) }),
+        ("left-out-names", "object names", if job.options.scene.ascii && !is_blenders { 0 } else { named(job.parts) }),
         ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
         ("left-out-normals", if is_blenders { "normals" } else { "vertex normals" }, sum(&by_corner)),
@@ -185,7 +184,7 @@ struct StlPages<'a> {
     pieces: Vec<StlPiece<'a>>,
     count: u64,
     page_facets: usize,
-    options: &'a StlWriteOptions,
+    options: &'a SceneWriteOptions,
 }
 
 #[derive(Default)]
@@ -198,11 +197,11 @@ struct StlPageSlot {
 
 impl<'a> StlPages<'a> {
     fn new(job: &StlJob<'a>) -> Result<Self> {
-        let mut pages = StlPages { pieces: Vec::new(), count: 0, page_facets: 0, options: job.options };
+        let mut pages = StlPages { pieces: Vec::new(), count: 0, page_facets: 0, options: job.options.scene };
         let page_bytes = job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
         pages.page_facets = (page_bytes / pages.facet_bytes()).max(1);
         for part in job.parts.iter().filter(|part| !part.faces.is_empty()) {
-            try_push(&mut pages.pieces, StlPiece::new(part, pages.count, job.options.placement.dialect), "the plan")?;
+            try_push(&mut pages.pieces, StlPiece::new(part, pages.count, job.options.scene.dialect), "the plan")?;
             pages.count += part.faces.len() as u64;
         }
         Ok(pages)
@@ -210,7 +209,7 @@ impl<'a> StlPages<'a> {
 
     /// Whether all objects are one solid of text.
     fn is_one_solid(&self) -> bool {
-        self.options.ascii && self.options.placement.dialect == Dialect::Blender
+        self.options.ascii && self.options.dialect == Dialect::Blender
     }
 
     /// About how many bytes a triangle takes.
@@ -257,9 +256,9 @@ impl StlPageSlot {
     }
 
     /// Writes triangles as text, between the lines of their solid.
-    fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, options: &StlWriteOptions) -> Result<()> {
+    fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, options: &SceneWriteOptions) -> Result<()> {
         let name = name(&piece.part.object.name);
-        let is_solid = options.placement.dialect == Dialect::Common;
+        let is_solid = options.dialect == Dialect::Common;
         let form = if is_solid { &COMMON } else { &BLENDER };
         if is_solid && range.start == 0 {
             self.text.whole(|page| solid(page, b"solid", &name))?;
@@ -269,7 +268,7 @@ impl StlPageSlot {
         for start in (first..end).step_by(BATCH) {
             let count = BATCH.min(end - start);
             piece.facets(start..start + count, &mut facets);
-            match options.digits {
+            match options.digits_or_shortest() {
                 Digits::Shortest => shortest(&mut self.text, &facets[..count], form)?,
                 Digits::Fixed(digits) => fixed(&mut self.text, &facets[..count], digits.into(), form)?,
             }

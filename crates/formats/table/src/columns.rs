@@ -1,9 +1,9 @@
 //! The final columns of a table, and the copying of a chunk's values to their places in them.
 
-use super::head::{TableHead, TableHeadKind};
+use super::head::TableHead;
 use super::parse::TableParsed;
 use super::typed::{TypedColumn, with_column};
-use super::value::Wide;
+use super::value::{TableHeadKind, Wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Scalar, Values};
 use polyhaul_pipeline::column::Column;

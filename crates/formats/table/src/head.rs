@@ -6,8 +6,7 @@ use super::TableFormat;
 use super::columns::Layout;
 use super::line::{Grammar, OPEN, Quotes, TableField, is_blank};
 use super::scene;
-use super::value::check_number;
-use polyhaul_model::Scalar;
+use super::value::{TableHeadKind, check_number};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::options::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions};
@@ -33,27 +32,6 @@ pub(super) struct TableHead {
     /// Their names; empty if there is no header.
     pub(super) names: Vec<String>,
     pub(super) missing: MissingValue,
-}
-
-/// The type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TableHeadKind {
-    /// Integers as long as all values are integers.
-    Auto,
-    F32,
-    F64,
-    Integer(Scalar),
-}
-
-impl TableHeadKind {
-    fn from_scalar(scalar: Option<Scalar>) -> TableHeadKind {
-        match scalar {
-            None => TableHeadKind::Auto,
-            Some(Scalar::F32) => TableHeadKind::F32,
-            Some(Scalar::F64) => TableHeadKind::F64,
-            Some(integer) => TableHeadKind::Integer(integer),
-        }
-    }
 }
 
 impl TableHead {
@@ -112,7 +90,7 @@ pub(super) fn check(options: &TableReadOptions) -> Result<()> {
         Some(Delimiter::Byte(byte)) => Some(byte),
         _ => None,
     };
-    match options.comment.as_deref().map(str::as_bytes) {
+    match Some(options.comment.as_bytes()).filter(|comment| !comment.is_empty()) {
         Some([first, ..]) if numeric(*first) || first.is_ascii_whitespace() || delimiter == Some(*first) => {
             bad("a comment", *first)
         }
@@ -127,7 +105,7 @@ impl<'o> TableFinder<'o> {
         options: &'o ParseOptions<TableReadOptions>,
     ) -> Result<TableFinder<'o>> {
         check(&options.own)?;
-        let comment = options.own.comment.as_deref().unwrap_or_default().as_bytes().to_vec();
+        let comment = options.own.comment.as_bytes().to_vec();
         Ok(TableFinder {
             format,
             options,

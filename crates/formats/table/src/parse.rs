@@ -1,8 +1,8 @@
 //! Parses a chunk of a table's text to values: runs of plain rows together, all other lines one by one.
 
-use super::head::{TableHead, TableHeadKind, line_end};
+use super::head::{TableHead, line_end};
 use super::line::{Grammar, OPEN, Quotes, TableField};
-use super::value::{TableValue, Wide, check_number, f64_of, range_of};
+use super::value::{TableHeadKind, TableValue, Wide, check_number, f64_of, range_of};
 use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{MissingValue, TableReadOptions};

@@ -7,13 +7,13 @@ use super::npy::writer as npy;
 use super::writer::{Rows, TablePageSlot, plan};
 use polyhaul_model::Table;
 use polyhaul_model::error::Result;
-use polyhaul_model::options::TableWriteOptions;
+use polyhaul_model::options::{FormatOptions, TableWriteOptions};
 use polyhaul_pipeline::write::{Pages, Writing};
 
 /// A table whose first row is about to be written.
 pub struct RowParts<'o> {
     format: TableFormat,
-    style: &'o TableWriteOptions,
+    style: FormatOptions<'o, TableWriteOptions>,
 }
 
 /// Formatted rows: reused memory.
@@ -33,12 +33,12 @@ impl<'o> RowParts<'o> {
         table: &Table,
         comments: &[String],
         format: TableFormat,
-        style: &'o TableWriteOptions,
+        style: FormatOptions<'o, TableWriteOptions>,
         writing: &mut Writing<'_, '_>,
     ) -> Result<RowParts<'o>> {
         let empty = Table { row_count: 0, ..table.clone() };
         let rows = Rows::of_table(&empty)?;
-        writing.begin(match format {
+        writing.set_head(match format {
             TableFormat::Npy => npy::head(&rows, table.row_count as u64)?,
             _ => plan(&rows, format, style, usize::MAX)?.head(comments, format)?,
         });

@@ -130,7 +130,7 @@ pub fn read(
         last_report: 0,
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
-    let extent = if options.own.max_rows.is_some() { Extent::Begin } else { Extent::Whole };
+    let extent = if options.own.max_rows.is_some() { Extent::Start } else { Extent::Whole };
     job.chunks.check_end(extent, &options.run.cancel)?;
     finish(job, state, crew.threads)
 }
@@ -327,7 +327,7 @@ impl TableJob<'_, '_> {
             && done >= state.last_report + EVERY_BYTES
         {
             state.last_report = done;
-            progress.tell(done, self.chunks.size());
+            progress.report(done, self.chunks.size());
         }
     }
 }

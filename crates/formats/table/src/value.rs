@@ -1,10 +1,30 @@
-//! One value of a table: the type of a token, and whether a column can store it.
+//! One value of a table: the type of a token or a column, and whether the column can store it.
 
-use super::head::TableHeadKind;
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_text::parse::fields::{MOST_EXACT, NOT_INTEGER};
 use polyhaul_text::parse::number;
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TableHeadKind {
+    /// Integers as long as all values are integers.
+    Auto,
+    F32,
+    F64,
+    Integer(Scalar),
+}
+
+impl TableHeadKind {
+    pub(super) fn from_scalar(scalar: Option<Scalar>) -> TableHeadKind {
+        match scalar {
+            None => TableHeadKind::Auto,
+            Some(Scalar::F32) => TableHeadKind::F32,
+            Some(Scalar::F64) => TableHeadKind::F64,
+            Some(integer) => TableHeadKind::Integer(integer),
+        }
+    }
+}
 
 /// A value as the parser keeps it.
 #[derive(Clone, Copy, Debug)]

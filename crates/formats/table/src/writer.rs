@@ -9,8 +9,7 @@ use polyhaul_geometry::dedup::BATCH;
 use polyhaul_geometry::frame::Frame;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
-use polyhaul_model::options::Digits;
-use polyhaul_model::options::TableWriteOptions;
+use polyhaul_model::options::{Delimiter, Digits, FormatOptions, TableHeader, TableWriteOptions};
 use polyhaul_model::{Table, Values};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
@@ -99,7 +98,7 @@ pub(crate) enum TableWriterNumbers<'a> {
 pub(super) struct TablePages<'a> {
     rows: &'a Rows<'a>,
     digits: Vec<Digits>,
-    style: &'a TableWriteOptions,
+    style: FormatOptions<'a, TableWriteOptions>,
     delimiter: u8,
     /// Whether the names form a header row.
     has_header: bool,
@@ -231,12 +230,12 @@ pub fn write(
     rows: &Rows<'_>,
     comments: &[String],
     format: TableFormat,
-    style: &TableWriteOptions,
+    style: FormatOptions<'_, TableWriteOptions>,
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     let lines = plan(rows, format, style, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
-    writing.begin(lines.head(comments, format)?);
+    writing.set_head(lines.head(comments, format)?);
     lines.write(writing)
 }
 
@@ -244,25 +243,26 @@ pub fn write(
 pub(super) fn plan<'a>(
     rows: &'a Rows<'a>,
     format: TableFormat,
-    style: &'a TableWriteOptions,
+    style: FormatOptions<'a, TableWriteOptions>,
     page_bytes: usize,
 ) -> Result<TablePages<'a>> {
     let count = rows.names.len();
     let mut digits = Vec::new();
     digits.try_reserve_exact(count)?;
-    match style.column_digits.len() {
-        0 => digits.resize(count, style.digits),
-        given if given == count => digits.extend_from_slice(&style.column_digits),
+    match style.own.column_digits.len() {
+        0 => digits.resize(count, style.scene.digits_or_shortest()),
+        given if given == count => digits.extend_from_slice(&style.own.column_digits),
         given => {
             let message = format!("expected digits for {count} columns, found {given}");
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
-    let delimiter = style.delimiter.unwrap_or(match format {
-        TableFormat::Csv => b',',
-        TableFormat::Tsv => b'\t',
-        _ => b' ',
-    });
+    let delimiter = match (style.own.out_delimiter, format) {
+        (Some(Delimiter::Byte(byte)), _) => byte,
+        (None, TableFormat::Csv) => b',',
+        (None, TableFormat::Tsv) => b'\t',
+        (Some(Delimiter::Blanks) | None, _) => b' ',
+    };
     if delimiter.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&delimiter) {
         return Err(Error::new(ErrorKind::Usage, "the delimiter cannot be part of a number or a newline"));
     }
@@ -294,9 +294,14 @@ impl TablePages<'_> {
 }
 
 /// Whether the names of columns are written: csv and tsv have them where any column has one.
-pub fn has_header(names: &[&str], format: TableFormat, style: &TableWriteOptions) -> bool {
-    let is_named = names.iter().any(|name| !name.is_empty());
-    style.header.unwrap_or(is_named && matches!(format, TableFormat::Csv | TableFormat::Tsv))
+pub fn has_header(names: &[&str], format: TableFormat, style: FormatOptions<'_, TableWriteOptions>) -> bool {
+    match style.own.out_header {
+        TableHeader::Present => true,
+        TableHeader::Absent => false,
+        TableHeader::Auto => {
+            matches!(format, TableFormat::Csv | TableFormat::Tsv) && names.iter().any(|name| !name.is_empty())
+        }
+    }
 }
 
 impl Pages for TablePages<'_> {
@@ -379,9 +384,9 @@ impl TablePages<'_> {
             head.extend_from_slice(bytes);
             Ok::<_, Error>(())
         };
-        if format != TableFormat::Pts && !self.style.comment.is_empty() {
+        if format != TableFormat::Pts && !self.style.own.out_comment.is_empty() {
             for comment in comments {
-                put(self.style.comment.as_bytes())?;
+                put(self.style.own.out_comment.as_bytes())?;
                 put(names::remark(comment).as_bytes())?;
                 put(b"\n")?;
             }
@@ -405,10 +410,10 @@ impl TablePages<'_> {
     /// Returns a name as a field, in quotes if needed.
     fn name(&self, name: &str) -> String {
         let mut name = names::written(name);
-        if self.style.csv_safe && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        if self.style.own.csv_safe && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
             name.to_mut().insert(0, '\'');
         }
-        let begins_comment = self.style.comment.chars().next().is_some_and(|first| name.contains(first));
+        let begins_comment = self.style.own.out_comment.chars().next().is_some_and(|first| name.contains(first));
         let is_plain = !name.is_empty()
             && !begins_comment
             && !name.contains(|c: char| c == '"' || c == char::from(self.delimiter) || c.is_whitespace());
@@ -536,12 +541,12 @@ impl TablePages<'_> {
     fn value(&self, page: &mut Page<'_>, numbers: TableWriterNumbers<'_>, row: usize, digits: Digits) {
         match numbers {
             TableWriterNumbers::F32(values) => match (values[row], digits) {
-                (value, _) if value.is_nan() => page.bytes(self.style.nan.as_bytes()),
+                (value, _) if value.is_nan() => page.bytes(self.style.own.nan.as_bytes()),
                 (value, Digits::Shortest) => page.shortest_f32(value),
                 (value, Digits::Fixed(digits)) => page.fixed_f32(value, usize::from(digits)),
             },
             TableWriterNumbers::F64(values) => match (values[row], digits) {
-                (value, _) if value.is_nan() => page.bytes(self.style.nan.as_bytes()),
+                (value, _) if value.is_nan() => page.bytes(self.style.own.nan.as_bytes()),
                 (value, Digits::Shortest) => page.shortest_f64(value),
                 (value, Digits::Fixed(digits)) => page.fixed_f64(value, usize::from(digits)),
             },

@@ -51,7 +51,7 @@ pub trait Items: Sync {
     fn hint(&self, item: usize) -> usize;
     /// Returns the number of hint slots; 0 for no hints.
     fn hint_count(&self) -> usize;
-    /// A cheap test: whether both have the same key for sure, and are not [`Key::Alone`].
+    /// A cheap test: whether both have the same key for sure, and are not [`DedupKey::Alone`].
     fn surely_same(&self, a: usize, b: usize) -> bool;
     /// Called some time before an item is used, which may not exist: the place for a [`prefetch`].
     fn prefetch(&self, _item: usize) {}

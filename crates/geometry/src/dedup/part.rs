@@ -86,7 +86,7 @@ impl DedupPart {
         Ok(())
     }
 
-    /// Same as [`Part::merge`], for keys crafted to fall into few slots.
+    /// Same as [`DedupPart::merge`], for keys crafted to fall into few slots.
     #[cold]
     fn merge_sorted(&mut self, of_item: &[AtomicU32]) -> Result<()> {
         let (keys, order) = (&self.keys, &mut self.table);

@@ -30,7 +30,7 @@ impl Memory {
         };
         // If no file can be created there, the output cannot be either, and says so. If another conversion in this
         // process has begun, its memory is shared.
-        let spill = Spill::begin(&folder, total).ok().flatten();
+        let spill = Spill::start(&folder, total).ok().flatten();
         Memory { buffer_bytes: run.memory_limit.min(total / BUFFER_PART), folder, spill }
     }
 

@@ -143,8 +143,8 @@ fn shape(from: Format, to: Format, write: &WriteOptions) -> ContentShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_model::Axes;
-    use polyhaul_model::options::{Dialect, Digits, Placement, PlyEncoding, PlyWriteOptions};
+    use polyhaul_model::Axis;
+    use polyhaul_model::options::{Dialect, Digits, SceneWriteOptions};
 
     #[test]
     fn only_what_has_tables_goes_over_tables() {
@@ -165,26 +165,24 @@ mod tests {
 
     #[test]
     fn options_of_meshes_take_a_scene() {
-        let changes: [fn(&mut PlyWriteOptions); 7] = [
-            |ply| ply.placement.axes = Some(Axes::BLENDER),
-            |ply| ply.placement.global_scale = 2.0,
-            |ply| ply.placement.export_triangulated_mesh = true,
-            |ply| ply.export_normals = false,
-            |ply| ply.export_uv = false,
-            |ply| ply.float_colors = true,
-            |ply| ply.placement.dialect = Dialect::Blender,
+        let changes: [fn(&mut SceneWriteOptions); 7] = [
+            |scene| scene.up_axis = Some(Axis::Z),
+            |scene| scene.global_scale = 2.0,
+            |scene| scene.triangulate = true,
+            |scene| scene.normals = false,
+            |scene| scene.uv = false,
+            |scene| scene.float_colors = true,
+            |scene| scene.dialect = Dialect::Blender,
         ];
         for change in changes {
             let mut write = WriteOptions::default();
-            change(&mut write.ply);
+            change(&mut write.scene);
             assert_eq!(shape(Format::Ply, Format::Ply, &write), ContentShape::Scene);
-            assert_eq!(shape(Format::Ply, Format::Csv, &write), ContentShape::Tables);
-            write.table.placement = write.ply.placement;
-            let moves = write.table.placement != Placement::default();
+            let moves = write.scene.moves_positions();
             assert_eq!(shape(Format::Ply, Format::Csv, &write) == ContentShape::Scene, moves);
         }
-        let mut write = WriteOptions::default().with_digits(Digits::Fixed(2));
-        write.ply.encoding = PlyEncoding::Ascii;
+        let mut write = WriteOptions::default();
+        write.scene = write.scene.with_digits(Some(Digits::Fixed(2))).with_ascii(true);
         assert_eq!(shape(Format::Ply, Format::Ply, &write), ContentShape::Tables);
     }
 }

@@ -18,10 +18,11 @@ use crate::scan::read_parts;
 use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Result, try_copy};
+use polyhaul_model::options::FormatOptions;
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_pipeline::table_parts::{TableSource, each_part};
 use polyhaul_scan::table::TableChoice;
-use polyhaul_splat::packer::{PackedSplats, SplatPacker, SplatPacking};
+use polyhaul_splat::packer::{PackedRecords, SplatPacker, SplatPacking};
 use std::path::Path;
 
 /// Converts splats part by part; `None` if they must be read as a scene.
@@ -36,9 +37,8 @@ pub(super) fn pack(
     else {
         return Ok(None);
     };
-    let (asked, table) = (write.ply.placement, &read.table);
-    let is_moved = asked.axes.is_some() || asked.global_scale != 1.0 || read.rows.transform.is_some();
-    let is_table = table.element.is_some() || table.columns.is_some();
+    let is_moved = write.scene.moves_positions() || read.rows.transform.is_some();
+    let is_table = read.table.element.is_some() || read.table.columns.is_some();
     // Losses are only known once all splats are.
     if is_moved || is_table || write.strict {
         return Ok(None);
@@ -65,14 +65,14 @@ fn packed(
     choice: Option<&TableChoice<'_>>,
     packing: SplatPacking,
     (read, write): (&ReadOptions, &WriteOptions),
-) -> Result<Option<(PackedSplats, usize)>> {
+) -> Result<Option<(PackedRecords, usize)>> {
     let [head] = source.tables() else { return Ok(None) };
     let count = choice.map_or(head.row_count, |choice| choice.count(0) as usize);
     let Some(packer) = SplatPacker::new(head, packing, &write.splats).filter(|_| head.name == VERTEX && count > 0)
     else {
         return Ok(None);
     };
-    let mut splats = PackedSplats::new(packer.clone(), count)?;
+    let mut splats = PackedRecords::new(packer.clone(), count)?;
     let work = |first, mut part| {
         choice.map_or(Ok(()), |choice| choice.keep(0, first, &mut part))?;
         packer.pack(&part)
@@ -81,13 +81,13 @@ fn packed(
     Ok((splats.count() == count).then_some((splats, threads)))
 }
 
-fn contents(splats: &PackedSplats) -> Contents {
+fn contents(splats: &PackedRecords) -> Contents {
     let positions = splats.count() as u64;
     Contents { objects: 1, positions, normals: if splats.has_normals() { positions } else { 0 }, ..Contents::default() }
 }
 
 fn write_packed(
-    splats: &PackedSplats,
+    splats: &PackedRecords,
     remarks: &Scene,
     path: &Path,
     (to, write): (Format, &WriteOptions),
@@ -97,7 +97,8 @@ fn write_packed(
     let _span = span(Phase::Format);
     let output = Output::Path(path.to_owned());
     write_with(Vec::new(), output, Some(to.name()), write, &mut report, |writing, output, warnings| {
-        let (options, run, strict) = (&write.splats, &write.run, write.strict);
+        let options = FormatOptions { scene: &write.scene, own: &write.splats };
+        let (run, strict) = (&write.run, write.strict);
         let (comments, materials) = (&remarks.comments[..], 0);
         let job = SplatsJob { scene: remarks, parts: &[], comments, materials, output, options, run, strict };
         splats.write(&job, writing, warnings)

@@ -334,7 +334,7 @@ impl Pages for StreamPages<'_, '_> {
         if let Some(progress) =
             run.progress.as_ref().filter(|_| before / PROGRESS_BYTES < slot.rows.end / PROGRESS_BYTES)
         {
-            progress.tell(slot.rows.end, Some(self.source.size()));
+            progress.report(slot.rows.end, Some(self.source.size()));
         }
         Ok(is_taken)
     }

@@ -87,7 +87,7 @@ impl<'o> BufferFiles<'o> {
         let mut bytes = Vec::new();
         let most = most.min(plain.source().len().unwrap_or(u64::MAX));
         source.read_as_claimed(0, usize::try_from(most).unwrap_or(usize::MAX), &mut bytes)?;
-        source.check_end(Extent::Begin, &self.options.run.cancel)?;
+        source.check_end(Extent::Start, &self.options.run.cancel)?;
         plain.note_name(self.options, &mut self.warnings)?;
         plain.note_garbage(&mut self.warnings);
         try_push(&mut self.moved, plain.moved("bin"), "files")?;

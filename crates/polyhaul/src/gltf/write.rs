@@ -8,7 +8,7 @@ use crate::options::WriteOptions;
 use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place, write_with};
 use polyhaul_bytes::{Codec, Sink};
 use polyhaul_geometry::parts::parts;
-use polyhaul_gltf::{GltfFile, GltfImages, GltfJob, GltfWriteOptions};
+use polyhaul_gltf::{GltfFile, GltfImages, GltfJob};
 use polyhaul_insight::Moved;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_pipeline::write::Writing;
@@ -44,8 +44,9 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
         materials: &materials,
         images: &images,
         output: &name,
-        options: &own_options(options),
-        harmonics_degree: options.splats.harmonics_degree,
+        options: &options.gltf,
+        instances: options.scene.instances,
+        harmonics_degree: options.splats.sh_degree,
         run: &options.run,
         strict: options.strict,
     };
@@ -67,15 +68,6 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     }
     try_push(&mut files, write_json(output, &name, &json, options)?, "the plan")?;
     put_in_place(files, report)
-}
-
-/// The options of the format: instances that are to be flattened become nodes.
-fn own_options(options: &WriteOptions) -> GltfWriteOptions {
-    #[cfg(feature = "pbrt")]
-    if options.instances == crate::options::Instances::Flatten {
-        return options.gltf.with_instances(polyhaul_gltf::GltfInstances::Nodes);
-    }
-    options.gltf
 }
 
 /// Writes the JSON, which takes its place after the buffer.

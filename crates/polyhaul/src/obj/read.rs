@@ -18,7 +18,8 @@ use std::path::PathBuf;
 
 /// Reads the scene, and the libraries that it names.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
-    let found = obj::read(job.text(), &job.parse_options(), job.options.obj)?;
+    let read = if job.options.is_obj_part { obj::read_part } else { obj::read };
+    let found = read(job.text(), &job.parse_options())?;
     job.note(found.threads, found.warnings);
     job.report.lines = found.lines;
     let ReadJob { near, options, report, .. } = job;

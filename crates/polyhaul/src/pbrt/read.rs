@@ -1,7 +1,7 @@
 //! Scenes of many files: opens the files that a pbrt scene names, and reads the meshes of its shapes.
 //!
 //! A name is searched in the folder of the scene and then in that of the file that contains it; see [`crate::resolve`]
-//! for what may be opened. The meaning of text is up to `formats::pbrt`.
+//! for what may be opened. [`polyhaul_pbrt`] parses the text.
 
 use crate::format::Format;
 use crate::loaded::Loaded;
@@ -16,7 +16,7 @@ use polyhaul_model::error::Diagnostic;
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_pbrt as pbrt;
-use polyhaul_pbrt::{Files, MeshUse, OpenFile};
+use polyhaul_pbrt::{FileOpener, MeshUse, OpenFile};
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::{BTreeSet, HashMap};
@@ -131,7 +131,7 @@ impl Opener<'_> {
     }
 }
 
-impl Files for Opener<'_> {
+impl FileOpener for Opener<'_> {
     fn open(&self, name: &str, folder: &str) -> Result<OpenFile> {
         let Named { opened, shown, identity, folder } = self.find(name, folder)?;
         let plain = opened.plain(self.options)?;

@@ -22,14 +22,14 @@ use polyhaul_geometry::parts;
 use polyhaul_insight::Moved;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
-use polyhaul_model::options::PlyWriteOptions;
-use polyhaul_model::options::{Instances, PbrtMeshes};
+use polyhaul_model::options::PbrtMeshes;
+use polyhaul_model::options::{FormatOptions, Placement, SceneWriteOptions};
 use polyhaul_model::render::RenamedFiles;
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh, Scene};
 use polyhaul_pbrt::writer::from_meshes;
-use polyhaul_pbrt::writer::{Plan, Split, meshes};
+use polyhaul_pbrt::writer::{PbrtPlan, Split, meshes};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
@@ -43,8 +43,8 @@ use std::sync::{Mutex, PoisonError};
 /// Writes a scene as pbrt.
 pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
     let mut report = Report::default();
-    let scene = match (options.instances, options.pbrt.meshes) {
-        (Instances::AsFormat, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
+    let scene = match (options.scene.instances.expands(), options.pbrt.meshes) {
+        (false, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
         _ => changed(scene, options, &mut report)?,
     };
     let files = Files::new(&output, options)?;
@@ -84,7 +84,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     write_meshes(&render, &names, &folder, options, (&mut complete, &mut report))?;
     report.warnings.refuse_losses(options.strict)?;
     let split = Split { meshes: &names, parts: options.pbrt.parts, renamed: &renamed };
-    let plan = Plan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
+    let plan = PbrtPlan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
     for (number, name) in plan.parts().iter().enumerate() {
         let path = folder.with_file_name(name);
         let written = write_file(&plan, Some(number), Output::Path(path), options, &mut report)?;
@@ -100,7 +100,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
 /// A scene without instances or without meshes in files, as the options require. A borrowed scene is copied if that
 /// changes it.
 fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
-    let expands = options.instances != Instances::AsFormat;
+    let expands = options.scene.instances.expands();
     let inlines = options.pbrt.meshes == PbrtMeshes::Inline;
     if !scene.render.as_ref().is_some_and(|it| expands && !it.objects.is_empty() || inlines && !it.meshes.is_empty()) {
         return Ok(scene);
@@ -113,7 +113,7 @@ fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Repor
         },
     };
     if let Some(render) = &mut scene.render {
-        report.phase("flatten", || ops::expand(render, options.instances, &options.limits))?;
+        report.phase("flatten", || ops::expand(render, options.scene.instances, &options.limits))?;
         if inlines {
             let left = ops::inline_meshes(render, &scene.meshes)?;
             let message = format!("meshes that cannot be written inline stay in their PLY files: {left}");
@@ -277,13 +277,14 @@ fn write_mesh(
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
     // Without the options for meshes that are scenes of their own: these files must have the content of the text.
-    let own = PlyWriteOptions::default().with_encoding(options.ply.encoding);
-    let parts = parts::parts(&scene, &objects, &evaluated, &own.placement)?;
+    let style = SceneWriteOptions::default().with_ascii(options.scene.ascii);
+    let own = FormatOptions { scene: &style, own: &options.ply };
+    let parts = parts::parts(&scene, &objects, &evaluated, &Placement::default())?;
     let output = path.display().to_string();
     // Losses of all meshes are looked at together: which file is first is chance.
     let (comments, strict) = (&[][..], false);
     let (scene, parts) = (&scene, &parts);
-    let job = parts::PartsJob { scene, parts, comments, materials: 0, output: &output, options: &own, run, strict };
+    let job = parts::PartsJob { scene, parts, comments, materials: 0, output: &output, options: own, run, strict };
     let compression = compression_of(&Output::Path(path.into()), options)?;
     let mut writing = Writing::new(file(path, options)?, compression, run)?;
     ply::write_scene(&job, &mut writing, &mut warnings)?;
@@ -305,7 +306,7 @@ fn finish(writing: Writing<'_, '_>, name: String, moved: Moved) -> Result<Writte
 
 /// Writes the main file or a part.
 fn write_file(
-    plan: &Plan<'_>,
+    plan: &PbrtPlan<'_>,
     part: Option<usize>,
     output: Output,
     options: &WriteOptions,

@@ -15,6 +15,7 @@ use crate::read_job::ReadJob;
 use crate::{table_job, table_parts};
 use polyhaul_geometry::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
 use polyhaul_image as image;
+use polyhaul_model::Axes;
 use polyhaul_model::Scene;
 use polyhaul_model::error::Result;
 use polyhaul_model::options::{Dialect, Placement};
@@ -52,7 +53,7 @@ formats! {
         read: Readers { scene: Some(crate::obj::read), pieces: Some(crate::obj::pieces), ..NO_READERS },
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
-                placement: |_, options| options.obj.placement(),
+                placement: |_, options| options.scene.placement(Some(Axes::OBJ)),
                 only_triangles: false,
                 has_upright_splats: false,
                 triangulate: |scene, _, run| triangulate_scene_as_blender(scene, run),
@@ -84,9 +85,9 @@ formats! {
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 placement: |scene, options| {
-                    let own = options.ply.placement;
-                    let export_triangulated_mesh = own.export_triangulated_mesh && has_polygons(scene);
-                    own.with_export_triangulated_mesh(export_triangulated_mesh)
+                    let placement = options.scene.placement(None)?;
+                    let triangulate = placement.triangulate && has_polygons(scene);
+                    Ok(Placement { triangulate, dialect: options.scene.dialect, ..placement })
                 },
                 only_triangles: false,
                 has_upright_splats: false,
@@ -97,7 +98,7 @@ formats! {
                 write: |job| job.write_parts(|options| &options.ply, Comments::NameFiles, polyhaul_ply::write_scene),
             })),
             tables: Some(TablesWriter {
-                wants_mesh: |options| options.ply.wants_mesh(),
+                wants_mesh: |options| options.scene.changes_meshes(),
                 write: table_job::write_elements,
                 begin_parts: table_parts::begin_elements,
             }),
@@ -126,7 +127,8 @@ formats! {
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 placement: |scene, options| {
-                    options.stl.placement.with_export_triangulated_mesh(has_polygons(scene))
+                    let placement = options.scene.placement(None)?;
+                    Ok(Placement { triangulate: has_polygons(scene), dialect: options.scene.dialect, ..placement })
                 },
                 only_triangles: true,
                 has_upright_splats: false,
@@ -134,7 +136,7 @@ formats! {
                     Dialect::Blender => triangulate_scene_as_shown(scene, run),
                     _ => triangulate_scene(scene, run),
                 },
-                write: |job| job.write_parts(|options| &options.stl, Comments::AreText, polyhaul_stl::write),
+                write: |job| job.write_parts(|_| &(), Comments::AreText, polyhaul_stl::write),
             })),
             ..NO_WRITERS
         },
@@ -307,14 +309,14 @@ formats! {
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 placement: |scene, options| {
-                    let own = options.ply.placement;
-                    let export_triangulated_mesh = own.export_triangulated_mesh && has_polygons(scene);
-                    own.with_export_triangulated_mesh(export_triangulated_mesh).with_dialect(Dialect::Common)
+                    let placement = options.scene.placement(None)?;
+                    let triangulate = placement.triangulate && has_polygons(scene);
+                    Ok(Placement { triangulate, ..placement })
                 },
                 only_triangles: false,
                 has_upright_splats: false,
                 triangulate: |scene, _, run| triangulate_scene(scene, run),
-                write: |job| job.write_parts(|options| &options.ply, Comments::AreText, polyhaul_off::write),
+                write: |job| job.write_parts(|_| &(), Comments::AreText, polyhaul_off::write),
             })),
             ..NO_WRITERS
         },
@@ -326,7 +328,10 @@ formats! {
         read: Readers { scene: Some(crate::gltf::read), ..NO_READERS },
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
-                placement: |scene, options| options.gltf.placement.with_export_triangulated_mesh(has_polygons(scene)),
+                placement: |scene, options| {
+                    let placement = options.scene.placement(Some(Axes::OBJ))?;
+                    Ok(Placement { triangulate: has_polygons(scene), ..placement })
+                },
                 only_triangles: true,
                 has_upright_splats: true,
                 triangulate: |scene, _, run| triangulate_scene(scene, run),
@@ -386,10 +391,7 @@ formats! {
 const fn splat_writers(write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
     Writers {
         scene: Some(SceneWriter::Meshes(MeshWriter {
-            placement: |_, options| {
-                let asked = options.ply.placement;
-                Placement::default().with_axes(asked.axes).with_global_scale(asked.global_scale)
-            },
+            placement: |_, options| Ok(Placement { triangulate: false, ..options.scene.placement(None)? }),
             only_triangles: false,
             has_upright_splats: false,
             triangulate: |_, _, _| Ok(()),
@@ -438,9 +440,7 @@ const TABLE_READERS: Readers =
 const TABLE_WRITERS: Writers = Writers {
     scene: Some(SceneWriter::Meshes(MeshWriter {
         // Tables have no faces.
-        placement: |_, options| {
-            options.table.placement.with_export_triangulated_mesh(false).with_dialect(Dialect::Common)
-        },
+        placement: |_, options| Ok(Placement { triangulate: false, ..options.scene.placement(None)? }),
         only_triangles: false,
         has_upright_splats: false,
         triangulate: |scene, _, run| triangulate_scene(scene, run),
@@ -456,5 +456,5 @@ const TABLE_WRITERS: Writers = Writers {
 
 /// Whether points get other axes or another scale.
 fn moves_points(options: &WriteOptions) -> bool {
-    options.table.placement != Placement::default()
+    options.scene.moves_positions()
 }

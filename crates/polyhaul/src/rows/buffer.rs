@@ -76,7 +76,7 @@ fn fill(rows: &Rows<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> 
     let line = Line::new(out, run, count);
     let work = Work { rows, block_rows, block_bytes };
     within(run, || {
-        let _part = trace::part("format");
+        let _section = trace::section("format");
         match threads {
             0 | 1 => work.alone(&line),
             _ => on_threads(threads, || work.together(&line)),
@@ -231,7 +231,7 @@ impl<'a> Line<'a> {
         self.turn.store(block + 1, Ordering::Release);
         if let Some(progress) = &self.run.progress {
             let about_all = end as u128 * self.count as u128 / (block as u128 + 1);
-            progress.tell(end as u64, Some(about_all as u64));
+            progress.report(end as u64, Some(about_all as u64));
         }
         true
     }

@@ -49,7 +49,7 @@ fn write(
         let pages = RowPages::new(rows, format.max_bytes(), foot, name, options);
         let text = (rows.count() as u64).saturating_mul(pages.row_bytes as u64);
         writing.announce(text.saturating_add((head.len() + foot.len()) as u64));
-        writing.begin(try_copy(head, "the text before the rows")?);
+        writing.set_head(try_copy(head, "the text before the rows")?);
         writing.pages(&pages, &mut (), pages.count(), pages.most_bytes())
     })?;
     clock.stop(&mut report);

@@ -1,7 +1,7 @@
 //! `report::perfetto`: what viewers need of a trace, and that nothing of a recording gets lost or out of its string.
 
 use polyhaul::report::perfetto;
-use polyhaul::trace::{Detail, Lane, Phase, Recording, Sample, Trace, chunk, joint, part, span, within};
+use polyhaul::trace::{Detail, Lane, Phase, Recording, Sample, Trace, chunk, joint, section, span, within};
 use polyhaul_bytes::{Sink, Source};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn of_kind<'a>(page: &'a Value, kind: &str) -> Vec<&'a Value> {
 fn recorded() -> Recording {
     let trace = Trace::new(Detail::Spans);
     within(Some(&trace), 2, || {
-        let _part = part("read");
+        let _section = section("read");
         for name in HOSTILE {
             let source = Source::named_memory(vec![1; 100], name);
             let _cut = chunk(Some(Lane::Input), Phase::Cut, 7);
@@ -46,7 +46,9 @@ fn recorded() -> Recording {
     });
     for i in 0..4 {
         let mut sample = Sample::default();
-        (sample.at_ns, sample.cpu_ns, sample.resident_bytes) = (i * 1000, i * 1500, 5 << 20);
+        sample.at_ns = i * 1000;
+        sample.cpu_ns = i * 1500;
+        sample.resident_bytes = 5 << 20;
         trace.sample(sample);
     }
     trace.recording()
@@ -58,13 +60,13 @@ fn check_schema(page: &Value) {
     assert!(page["otherData"].is_object());
     for event in events(page) {
         assert!(event["pid"] == 1 && event["tid"].is_u64() && event["name"].is_string(), "{event}");
-        let wanted: &[&str] = match event["ph"].as_str().unwrap() {
+        let expected: &[&str] = match event["ph"].as_str().unwrap() {
             "M" => &[],
             "X" => &["ts", "dur"],
             "i" | "C" => &["ts"],
             kind => panic!("{kind}"),
         };
-        assert!(wanted.iter().all(|key| event[key].as_f64().is_some_and(|time| time >= 0.0)), "{event}");
+        assert!(expected.iter().all(|key| event[key].as_f64().is_some_and(|time| time >= 0.0)), "{event}");
         assert!(event["args"].is_object() || event["ph"] == "X", "{event}");
         if event["ph"] == "C" {
             assert!(event["args"]["value"].is_number(), "{event}");
@@ -78,10 +80,12 @@ fn check_nesting(page: &Value) {
     let mut last: BTreeMap<u64, u64> = BTreeMap::new();
     for event in of_kind(page, "X") {
         let ns = |key: &str| (event[key].as_f64().unwrap() * 1000.0).round() as u64;
-        let (track, begin, end) = (event["tid"].as_u64().unwrap(), ns("ts"), ns("ts") + ns("dur"));
-        assert!(last.insert(track, begin).is_none_or(|before| before <= begin), "out of order: {event}");
+        let track = event["tid"].as_u64().unwrap();
+        let start = ns("ts");
+        let end = ns("ts") + ns("dur");
+        assert!(last.insert(track, start).is_none_or(|before| before <= start), "out of order: {event}");
         let open = open.entry(track).or_default();
-        while open.last().is_some_and(|&outer| outer <= begin) {
+        while open.last().is_some_and(|&outer| outer <= start) {
             open.pop();
         }
         assert!(open.last().is_none_or(|&outer| end <= outer), "overlaps: {event}");
@@ -152,18 +156,19 @@ fn counters_are_sums_over_time() {
 }
 
 #[test]
-fn parts_follow_each_other_on_one_track() {
+fn sections_follow_each_other_on_one_track() {
     let trace = Trace::new(Detail::Spans);
     within(Some(&trace), 1, || {
-        drop((part("one"), part("inside of it")));
-        drop(part("two"));
+        drop((section("one"), section("inside of it")));
+        drop(section("two"));
     });
     let page = written(&trace.recording(), "");
     check_nesting(&page);
-    let parts = of_kind(&page, "X").into_iter().filter(|event| event["cat"] == "section");
-    let parts: Vec<_> = parts.map(|event| (event["name"].as_str().unwrap(), event["tid"].as_u64().unwrap())).collect();
-    assert_eq!(parts.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["one", "two"]);
-    assert_eq!(parts[0].1, parts[1].1);
+    let sections = of_kind(&page, "X").into_iter().filter(|event| event["cat"] == "section");
+    let sections: Vec<_> =
+        sections.map(|event| (event["name"].as_str().unwrap(), event["tid"].as_u64().unwrap())).collect();
+    assert_eq!(sections.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["one", "two"]);
+    assert_eq!(sections[0].1, sections[1].1);
 }
 
 #[test]
@@ -178,13 +183,13 @@ fn times_keep_their_nanoseconds() {
     let mut recording = recorded();
     let far_ns = 3_600_000_000_000_001;
     for span in recording.threads.iter_mut().flat_map(|thread| &mut thread.spans) {
-        (span.begin_ns, span.end_ns) = (span.begin_ns + far_ns, span.end_ns + far_ns);
+        (span.start_ns, span.end_ns) = (span.start_ns + far_ns, span.end_ns + far_ns);
     }
     let page = written(&recording, "");
     check_nesting(&page);
     let ns = |event: &Value| (event["ts"].as_f64().unwrap() * 1000.0).round() as u64;
     let spans = recording.threads.iter().flat_map(|thread| &thread.spans);
-    let first = spans.map(|span| span.begin_ns).min().unwrap();
+    let first = spans.map(|span| span.start_ns).min().unwrap();
     assert!(first > far_ns && of_kind(&page, "X").into_iter().any(|event| ns(event) == first));
 }
 

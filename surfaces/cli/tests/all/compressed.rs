@@ -34,8 +34,9 @@ fn info_tells_codec_and_both_sizes() {
     }
     let value = run_with(&["info", "--json", "-"], SOUND.as_bytes()).expect(0).json();
     assert_eq!((&value["codec"], &value["plain_bytes_in"]), (&json!(null), &json!(SOUND.len())));
-    let (one, two) = (packed(&folder, "gz", SOUND), packed(&folder, "zst", SOUND));
-    let value = run(&["info", "--json", &one, &two]).expect(0).json();
+    let first = packed(&folder, "gz", SOUND);
+    let second = packed(&folder, "zst", SOUND);
+    let value = run(&["info", "--json", &first, &second]).expect(0).json();
     let codecs = [&value["files"][0]["codec"], &value["files"][1]["codec"]];
     assert!(codecs == [&json!("gzip"), &json!("zstd")] && value.get("codec").is_none(), "{value}");
     assert_eq!(value["plain_bytes_in"], 2 * plain.len());
@@ -133,10 +134,10 @@ fn limits_name_the_option() {
 #[test]
 fn the_demo_may_be_compressed() {
     let folder = Folder::new("compressed-demo");
-    let kept = folder.path("kept");
-    let args = ["demo", "--json", "--size", "200KB", "--compress", "zstd", "--keep", &kept];
+    let kept_folder = folder.path("kept");
+    let args = ["demo", "--json", "--size", "200KB", "--compress", "zstd", "--keep", &kept_folder];
     let value = run(&args).expect(0).json();
     assert_eq!(value["same"], true);
-    let value = run(&["info", "--json", &format!("{kept}/demo.obj.zst")]).expect(0).json();
+    let value = run(&["info", "--json", &format!("{kept_folder}/demo.obj.zst")]).expect(0).json();
     assert_eq!((&value["codec"], &value["warnings"]["total"]), (&json!("zstd"), &json!(0)));
 }

@@ -230,15 +230,15 @@ fn every_error_is_listed_with_its_place() {
 #[test]
 fn the_demo_makes_an_island() {
     let folder = Folder::new("pbrt-demo");
-    let kept = folder.path("kept");
-    let args = ["demo", "--json", "--kind", "pbrt", "--size", "200KB", "--compress", "gzip", "--keep", &kept];
+    let kept_folder = folder.path("kept");
+    let args = ["demo", "--json", "--kind", "pbrt", "--size", "200KB", "--compress", "gzip", "--keep", &kept_folder];
     let value = run(&args).expect(0).json();
     assert_eq!((&value["same"], &value["kind"]), (&true.into(), &"pbrt".into()));
-    let found = run(&["info", "--json", &format!("{kept}/demo.pbrt.gz")]).expect(0).json();
+    let json = run(&["info", "--json", &format!("{kept_folder}/demo.pbrt.gz")]).expect(0).json();
     for key in ["shapes", "instances"] {
-        assert_eq!(found["render"][key], value["render"][key], "{key}");
+        assert_eq!(json["render"][key], value["render"][key], "{key}");
     }
-    assert!(fs::exists(format!("{kept}/demo-part-2.pbrt.gz")).unwrap());
+    assert!(fs::exists(format!("{kept_folder}/demo-part-2.pbrt.gz")).unwrap());
     let ran = run(&["demo", "--kind", "pbrt", "--size", "1MB"]).expect(0);
     assert!(ran.stdout.contains("instances; verified by reading back"), "{ran:?}");
     says(&run(&["demo", "--kind", "stl"]).expect(2), &["possible values: obj, pbrt"]);

@@ -154,11 +154,11 @@ fn members_of_an_archive_that_a_host_has() {
             let host = host(sizes.clone());
             let log = host.log();
             let input = Input::Member(Box::new(Input::Host(Box::new(host), "x.zip".into())), "s/grid.obj".into());
-            let found = read(input, &options(2, None));
-            assert_eq!(summary::outcome(&found), summary::outcome(&expected), "{method:?}");
+            let result = read(input, &options(2, None));
+            assert_eq!(summary::outcome(&result), summary::outcome(&expected), "{method:?}");
             assert!(log.least_asked.load(Relaxed) >= 64 << 10, "{log:?}");
-            let most = bytes.len().div_ceil(64 << 10) + 4;
-            assert!(!matches!(sizes, Sizes::All) || log.calls.load(Relaxed) <= most, "{log:?}");
+            let max_calls = bytes.len().div_ceil(64 << 10) + 4;
+            assert!(!matches!(sizes, Sizes::All) || log.calls.load(Relaxed) <= max_calls, "{log:?}");
         }
         for at in [0, 100, 70_000, bytes.len() - 10] {
             for fault in [Fault::FailsAt(at), Fault::PanicsAt(at), Fault::ClaimsTooMuchAt(at)] {

@@ -18,11 +18,11 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let own = [
+    let own_samples = [
         "ply", "stl", "off", "glb", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr", "spz",
         "splat",
     ];
-    let folder = if own.contains(&extension) { extension } else { "obj" };
+    let folder = if own_samples.contains(&extension) { extension } else { "obj" };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     small.map(|file| file.bytes()).collect()

@@ -1,5 +1,5 @@
-//! The parts `budgets` and `budgets-full` of `cargo xtask nightly`: what building, depending on and downloading polyhaul
-//! costs, beside the limits in `tools/xtask/budgets.toml`.
+//! The parts `budgets` and `budgets-full` of `cargo xtask nightly`: what building, depending on and downloading
+//! polyhaul costs, beside the limits in `tools/xtask/budgets.toml`.
 
 use crate::steps::{Outcome, Tally, cpu_seconds};
 use crate::{python, root, term};

@@ -1,7 +1,7 @@
-//! CRC-32 as gzip and zip have it (RFC 1952, 8): that of `crc32fast`, and in WebAssembly a small one of our own.
+//! CRC-32 as in gzip and zip (RFC 1952, 8): from the crate `crc32fast`, and in WebAssembly a small implementation.
 //!
-//! The crate's tables are 16 KiB that do not compress, a good part of what a browser loads to read one format. Ours are
-//! made at the first use, and read eight bytes at a time. It knows no format: see `gzip` and `entry`.
+//! The crate's tables are 16 KiB that do not compress, a large part of the download for one format in a browser. The
+//! tables here are computed at the first use, and take eight bytes at a time.
 
 #[cfg(not(target_family = "wasm"))]
 pub(super) use crc32fast::{Hasher, hash};
@@ -12,10 +12,10 @@ pub(super) use small::{Hasher, hash};
 mod small {
     use std::sync::OnceLock;
 
-    /// The polynomial of the standard, its lowest power in the highest bit.
+    /// The polynomial of the standard, with the lowest power in the highest bit.
     const POLYNOMIAL: u32 = 0xedb8_8320;
 
-    /// What a byte adds when it is followed by as many others as the number of its table.
+    /// Table `n` has the contribution of a byte that `n` other bytes follow.
     type Tables = [[u32; 256]; 8];
 
     /// The CRC of the bytes so far.
@@ -78,7 +78,7 @@ mod tests {
     use super::small;
 
     #[test]
-    fn the_small_one_is_that_of_the_crate() {
+    fn the_small_implementation_matches_the_crate() {
         let bytes: Vec<u8> = (0..1000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         for end in (0..40).chain([999, 1000]) {
             assert_eq!(small::hash(&bytes[..end]), crc32fast::hash(&bytes[..end]), "{end} bytes");

@@ -1,12 +1,12 @@
-//! The parts of decompression that all formats share: limits, places of errors, data before errors, and the borders of
-//! members.
+//! The parts of decompression that all formats share: limits, offsets of errors, data before errors, and the boundaries
+//! of members.
 //!
-//! A format is described by its [`Member`], of which a file holds one after the other. It converts pending bytes of a
+//! A format is described by its [`MemberFormat`]; a file holds a sequence of members. It converts pending bytes of a
 //! [`Buffer`] to plain bytes in the caller's buffer, as long as there is room. It keeps its own history, so the caller
 //! may pass a different buffer each time.
 
-use super::ahead::Parts;
-use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated, unsupported};
+use super::ahead::AheadParts;
+use super::error::{DecodeStop, DecompressError, DecompressErrorKind, corrupt, truncated, unsupported};
 use super::{Codec, DecompressLimits, gzip, lz4, skippable_len, zstd};
 use crate::error::repeat;
 use crate::{Buffer, Source};
@@ -14,13 +14,13 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The caller's buffer and how much of it is filled. The rest may be overwritten with anything.
-pub(super) struct Output<'o, T = u8> {
+/// The caller's buffer and its filled size. The rest may be overwritten with any data.
+pub(super) struct OutputBuffer<'o, T = u8> {
     pub(super) bytes: &'o mut [T],
     pub(super) filled: usize,
 }
 
-impl<T: Copy> Output<'_, T> {
+impl<T: Copy> OutputBuffer<'_, T> {
     pub(super) fn is_full(&self) -> bool {
         self.filled == self.bytes.len()
     }
@@ -39,18 +39,18 @@ impl<T: Copy> Output<'_, T> {
 }
 
 /// A format being read.
-pub(super) trait Format: Send {
-    /// Decodes until `out` is full, or to the end of the last member: then there is room left in `out`.
-    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop>;
-    /// Forgets all that was read.
+pub(super) trait StreamFormat: Send {
+    /// Decodes until `out` is full, or to the end of the last member, in which case `out` is not full.
+    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop>;
+    /// Resets the state.
     fn restart(&mut self);
 }
 
-/// Members of archives are decoded one by one: see `entry.rs`.
+/// The format of archives, whose members are decoded individually: see `entry.rs`.
 struct NoFormat;
 
-impl Format for NoFormat {
-    fn decode(&mut self, _: &mut Buffer<'_>, _: &mut Output<'_>) -> Result<(), Stop> {
+impl StreamFormat for NoFormat {
+    fn decode(&mut self, _: &mut Buffer<'_>, _: &mut OutputBuffer<'_>) -> Result<(), DecodeStop> {
         Err(unsupported("an archive is not a compressed file"))
     }
 
@@ -58,22 +58,22 @@ impl Format for NoFormat {
 }
 
 /// The members of a format.
-pub(super) trait Member: Send {
+pub(super) trait MemberFormat: Send {
     /// Whether skippable frames may occur between members.
     const MAY_SKIP: bool;
 
-    /// Whether bytes begin as a member does.
-    fn begins(bytes: &[u8]) -> bool;
-    /// Begins with the member that comes next.
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop>;
+    /// Returns whether bytes start with the signature of a member.
+    fn has_signature(bytes: &[u8]) -> bool;
+    /// Reads the header of the next member.
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop>;
     /// Decodes some data into `out`, which has room; returns whether the member ended, including everything after its
     /// data.
-    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop>;
-    /// Forgets all that was read.
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop>;
+    /// Resets the state.
     fn restart(&mut self);
 }
 
-/// Members one after the other.
+/// A sequence of members.
 pub(super) struct Sequence<M> {
     member: M,
     state: State,
@@ -88,18 +88,18 @@ enum State {
     End,
 }
 
-impl<M: Member + 'static> Sequence<M> {
-    pub(super) fn boxed(member: M) -> Box<dyn Format> {
+impl<M: MemberFormat + 'static> Sequence<M> {
+    pub(super) fn boxed(member: M) -> Box<dyn StreamFormat> {
         Box::new(Sequence { member, state: State::Head, is_first: true, is_part: false })
     }
 }
 
-impl<M: Member> Sequence<M> {
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+impl<M: MemberFormat> Sequence<M> {
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, DecodeStop> {
         let skippable_len = |bytes: &[u8]| skippable_len(bytes).filter(|_| M::MAY_SKIP);
-        let begins = |bytes: &[u8]| M::begins(bytes) || skippable_len(bytes).is_some();
+        let is_start = |bytes: &[u8]| M::has_signature(bytes) || skippable_len(bytes).is_some();
         let passed = input.offset();
-        if next_member(input, self.is_first, begins)? == Next::End {
+        if next_member(input, self.is_first, is_start)? == NextMember::End {
             return if self.is_part && input.offset() > passed {
                 Err(corrupt("its members are not at their declared offsets"))
             } else {
@@ -116,8 +116,8 @@ impl<M: Member> Sequence<M> {
     }
 }
 
-impl<M: Member> Format for Sequence<M> {
-    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+impl<M: MemberFormat> StreamFormat for Sequence<M> {
+    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop> {
         loop {
             match self.state {
                 State::Head => self.state = self.read_head(input)?,
@@ -134,33 +134,39 @@ impl<M: Member> Format for Sequence<M> {
 
     fn restart(&mut self) {
         self.state = State::Head;
-        (self.is_first, self.is_part) = (true, true);
+        self.is_first = true;
+        self.is_part = true;
         self.member.restart();
     }
 }
 
-/// What follows a member.
+/// The data after a member.
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
+enum NextMember {
     Member,
     End,
 }
 
-/// Examines the place where a member may begin. Zeros up to the end are an end, except in place of the first member.
-fn next_member(input: &mut Buffer<'_>, is_first: bool, begins: impl Fn(&[u8]) -> bool) -> Result<Next, Stop> {
+/// Examines the position where a member may start. Zeros up to the end count as the end, except before the first
+/// member.
+fn next_member(
+    input: &mut Buffer<'_>,
+    is_first: bool,
+    is_start: impl Fn(&[u8]) -> bool,
+) -> Result<NextMember, DecodeStop> {
     let pending = input.ensure(8)?;
     match pending {
         [] if is_first => Err(truncated()),
-        [] => Ok(Next::End),
-        _ if begins(pending) => Ok(Next::Member),
+        [] => Ok(NextMember::End),
+        _ if is_start(pending) => Ok(NextMember::Member),
         _ if is_first => Err(corrupt("it does not start with the signature of its format")),
-        _ if is_cut(pending, begins) => Err(truncated()),
+        _ if is_cut(pending, is_start) => Err(truncated()),
         _ => padding(input),
     }
 }
 
-/// Whether only the first bytes of a signature are left.
-fn is_cut(pending: &[u8], begins: impl Fn(&[u8]) -> bool) -> bool {
+/// Returns whether only the first bytes of a signature are left.
+fn is_cut(pending: &[u8], is_start: impl Fn(&[u8]) -> bool) -> bool {
     const HEADS: [[u8; 4]; 5] = [
         [0x1f, 0x8b, 0, 0],
         [0x28, 0xb5, 0x2f, 0xfd],
@@ -169,34 +175,34 @@ fn is_cut(pending: &[u8], begins: impl Fn(&[u8]) -> bool) -> bool {
         [0x50, 0x2a, 0x4d, 0x18],
     ];
     HEADS.iter().any(|head| {
-        let mut whole = [0; 8];
-        whole[..4].copy_from_slice(head);
+        let mut padded = [0; 8];
+        padded[..4].copy_from_slice(head);
         pending.len() < 4 && {
-            whole[..pending.len()].copy_from_slice(pending);
-            begins(&whole)
+            padded[..pending.len()].copy_from_slice(pending);
+            is_start(&padded)
         }
     })
 }
 
-fn padding(input: &mut Buffer<'_>) -> Result<Next, Stop> {
+fn padding(input: &mut Buffer<'_>) -> Result<NextMember, DecodeStop> {
     loop {
         let pending = input.ensure(1)?;
         if pending.is_empty() {
-            return Ok(Next::End);
+            return Ok(NextMember::End);
         }
         let zeros = pending.iter().take_while(|&&byte| byte == 0).count();
-        let is_all = zeros == pending.len();
+        let are_all_zero = zeros == pending.len();
         // The error is at the first byte that is not zero, however many zeros precede it.
         input.consume(zeros);
-        if !is_all {
+        if !are_all_zero {
             let message = "extra data follows the compressed data".to_owned();
-            return Err(Stop::Data(DecompressErrorKind::TrailingGarbage, message));
+            return Err(DecodeStop::Data(DecompressErrorKind::TrailingGarbage, message));
         }
     }
 }
 
-/// Passes over `left` bytes.
-pub(super) fn skip(input: &mut Buffer<'_>, mut left: u64) -> Result<(), Stop> {
+/// Skips `left` bytes.
+pub(super) fn skip(input: &mut Buffer<'_>, mut left: u64) -> Result<(), DecodeStop> {
     while left > 0 {
         let count = input.ensure(1)?.len();
         if count == 0 {
@@ -209,30 +215,30 @@ pub(super) fn skip(input: &mut Buffer<'_>, mut left: u64) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Decodes a source from front to back, or one range of it after the other.
-pub(crate) struct Decoder<'a> {
+/// Decodes a source sequentially, or ranges of it.
+pub(crate) struct SourceDecoder<'a> {
     codec: Codec,
     input: Buffer<'a>,
-    format: Box<dyn Format>,
+    format: Box<dyn StreamFormat>,
     limits: DecompressLimits,
-    /// Where the input begins in the compressed data, for messages.
-    begin: u64,
-    /// Plain bytes handed out, in bytes from the beginning of the plain data.
+    /// The offset of the input in the compressed data, for messages.
+    start: u64,
+    /// The offset of the next byte in the plain data.
     plain_offset: u64,
     failed: Option<io::Error>,
 }
 
-impl<'a> Decoder<'a> {
+impl<'a> SourceDecoder<'a> {
     pub(super) fn new(codec: Codec, source: Source<'a>, limits: &DecompressLimits) -> io::Result<Self> {
         Self::following(codec, source, limits, None)
     }
 
-    /// A decoder that takes parts of gzip data that other threads decode.
+    /// Creates a decoder that takes parts of gzip data decoded by other threads.
     pub(super) fn following(
         codec: Codec,
         source: Source<'a>,
         limits: &DecompressLimits,
-        parts: Option<Arc<Parts>>,
+        parts: Option<Arc<AheadParts>>,
     ) -> io::Result<Self> {
         let format = match codec {
             Codec::Gzip => Sequence::boxed(gzip::Gzip::new(parts)?),
@@ -241,26 +247,27 @@ impl<'a> Decoder<'a> {
             Codec::Zip => Box::new(NoFormat),
         };
         let input = Buffer::new(source);
-        Ok(Decoder { codec, input, format, limits: limits.clone(), begin: 0, plain_offset: 0, failed: None })
+        Ok(SourceDecoder { codec, input, format, limits: limits.clone(), start: 0, plain_offset: 0, failed: None })
     }
 
-    /// Decodes a part of a source, which begins at byte `begin` of it, according to `format`.
+    /// Creates a decoder of `part`, which lies at offset `start` of a source, in `format`.
     pub(super) fn of_part(
         codec: Codec,
-        (part, begin): (Source<'a>, u64),
-        format: Box<dyn Format>,
+        part: Source<'a>,
+        start: u64,
+        format: Box<dyn StreamFormat>,
         limits: &DecompressLimits,
     ) -> Self {
         let input = Buffer::new(part);
-        Decoder { codec, input, format, limits: limits.clone(), begin, plain_offset: 0, failed: None }
+        SourceDecoder { codec, input, format, limits: limits.clone(), start, plain_offset: 0, failed: None }
     }
 
-    /// The number of plain bytes before the next one.
+    /// Returns the offset of the next plain byte.
     pub(super) fn plain_offset(&self) -> u64 {
         self.plain_offset
     }
 
-    /// Goes on with the members in `range`, whose first plain byte is `plain_offset`.
+    /// Continues with the members in `range`, whose first plain byte is at `plain_offset`.
     pub(super) fn restart(&mut self, range: Range<u64>, plain_offset: u64) {
         self.input.restart(range);
         self.format.restart();
@@ -268,7 +275,7 @@ impl<'a> Decoder<'a> {
         self.plain_offset = plain_offset;
     }
 
-    /// Fills `out` from members that hold at least that much.
+    /// Fills `out` from members that hold at least as many bytes.
     pub(super) fn fill(&mut self, out: &mut [u8]) -> io::Result<()> {
         let mut filled = 0;
         while filled < out.len() {
@@ -280,22 +287,21 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Sees to it that the members end here.
+    /// Checks that the members end here.
     pub(super) fn check_end(&mut self) -> io::Result<()> {
         if self.read(&mut [0])? == 0 { Ok(()) } else { Err(self.wrong_size()) }
     }
 
     fn wrong_size(&self) -> io::Error {
-        self.place(corrupt("the sizes of its members differ from those declared"))
+        self.located(corrupt("the sizes of its members differ from those declared"))
     }
 
-    fn place(&self, stop: Stop) -> io::Error {
+    fn located(&self, stop: DecodeStop) -> io::Error {
         match stop {
-            Stop::Io(error) => error,
-            Stop::Data(kind, message) => {
-                let (codec, plain_offset) = (self.codec, self.plain_offset);
-                let offset = self.begin + self.input.offset();
-                DecompressError { codec, offset, plain_offset, kind, message }.into()
+            DecodeStop::Io(error) => error,
+            DecodeStop::Data(kind, message) => {
+                let offset = self.start + self.input.offset();
+                DecompressError { codec: self.codec, offset, plain_offset: self.plain_offset, kind, message }.into()
             }
         }
     }
@@ -304,24 +310,25 @@ impl<'a> Decoder<'a> {
 /// The ratio is checked at multiples of this many plain bytes, and at the end: 1 MiB.
 const STEP_BYTES: u64 = 1 << 20;
 
-impl Decoder<'_> {
-    /// How many bytes may be decoded until a limit is checked: the place of the check must not depend on the caller's
-    /// buffers.
+impl SourceDecoder<'_> {
+    /// Returns the number of bytes to decode until a limit is checked. The offset of the check must not depend on the
+    /// caller's buffers.
     fn room(&self) -> u64 {
         let to_limit = self.limits.bytes.saturating_sub(self.plain_offset);
         to_limit.min(STEP_BYTES - self.plain_offset % STEP_BYTES)
     }
 
     /// Decodes, and returns the number of bytes before the error, if any.
-    fn decode(&mut self, out: &mut [u8]) -> (usize, Result<(), Stop>) {
+    fn decode(&mut self, out: &mut [u8]) -> (usize, Result<(), DecodeStop>) {
         let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let mut spare = [0];
         // At the limit, one more byte shows whether there is more.
-        let most = room.min(out.len());
-        let out = if room == 0 { &mut spare } else { &mut out[..most] };
-        let mut out = Output { bytes: out, filled: 0 };
+        let out_len = room.min(out.len());
+        let out = if room == 0 { &mut spare } else { &mut out[..out_len] };
+        let mut out = OutputBuffer { bytes: out, filled: 0 };
         let result = self.format.decode(&mut self.input, &mut out);
-        let (filled, is_full) = (out.filled, out.is_full());
+        let filled = out.filled;
+        let is_full = out.is_full();
         if room == 0 {
             return (0, result.and(if filled > 0 { Err(self.limits.too_many_bytes()) } else { Ok(()) }));
         }
@@ -332,15 +339,15 @@ impl Decoder<'_> {
     }
 }
 
-impl Read for Decoder<'_> {
-    /// Bytes before an error are returned first; then the error, however often it is called.
+impl Read for SourceDecoder<'_> {
+    /// Returns bytes before an error first; then returns the error, for every further call.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let error = match self.failed.take() {
             Some(error) => error,
             None => {
                 let (filled, result) = self.decode(out);
                 let Err(stop) = result else { return Ok(filled) };
-                let error = self.place(stop);
+                let error = self.located(stop);
                 if filled > 0 {
                     self.failed = Some(error);
                     return Ok(filled);

@@ -1,5 +1,5 @@
-//! Plain bytes to members that can be read independently. A member depends only on its bytes and the level, so that any
-//! number of threads produces the same file.
+//! Compresses plain bytes to members that can be read independently. A member depends only on its bytes and the level,
+//! so that any number of threads produces the same file.
 
 use super::Codec;
 use super::gzip;
@@ -8,10 +8,10 @@ use super::pack::{Deflate, ZstdFrames};
 use crate::memory::grow;
 use std::io;
 
-/// How many plain bytes to pass to [`Encoder::encode`] at a time, except at the end: 1 MiB.
+/// The number of plain bytes to pass to [`Encoder::encode`] at a time, except at the end: 1 MiB.
 pub const MEMBER_BYTES: usize = 1 << 20;
 
-/// Makes members of one format.
+/// Compresses members of one format.
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, Encoder};
@@ -26,10 +26,10 @@ pub const MEMBER_BYTES: usize = 1 << 20;
 /// ```
 pub struct Encoder {
     codec: Codec,
-    engine: Engine,
+    kind: EncoderKind,
 }
 
-enum Engine {
+enum EncoderKind {
     Gzip(Deflate),
     Zstd(ZstdFrames),
     Lz4,
@@ -49,19 +49,19 @@ impl Encoder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         if !levels.contains(&level) {
-            let (first, last) = (levels.start(), levels.end());
+            let (first, last) = levels.into_inner();
             let message = format!("{codec} has no level {level}: valid levels are {first} to {last}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        let engine = match codec {
-            Codec::Zstd => Engine::Zstd(ZstdFrames::new(level)?),
-            Codec::Lz4 => Engine::Lz4,
-            _ => Engine::Gzip(Deflate::new(level)?),
+        let kind = match codec {
+            Codec::Zstd => EncoderKind::Zstd(ZstdFrames::new(level)?),
+            Codec::Lz4 => EncoderKind::Lz4,
+            _ => EncoderKind::Gzip(Deflate::new(level)?),
         };
-        Ok(Encoder { codec, engine })
+        Ok(Encoder { codec, kind })
     }
 
-    /// The format it produces.
+    /// Returns the format it produces.
     pub fn codec(&self) -> Codec {
         self.codec
     }
@@ -71,29 +71,29 @@ impl Encoder {
     /// # Errors
     /// `OutOfMemory`; then `out` is unchanged.
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-        let begin = out.len();
-        let result = match &mut self.engine {
-            Engine::Gzip(deflate) => encode_gzip(deflate, plain, out),
-            Engine::Zstd(frames) => frames.encode(plain, out),
-            Engine::Lz4 => lz4::encode(plain, out),
+        let start = out.len();
+        let result = match &mut self.kind {
+            EncoderKind::Gzip(deflate) => encode_gzip(deflate, plain, out),
+            EncoderKind::Zstd(frames) => frames.encode(plain, out),
+            EncoderKind::Lz4 => lz4::encode(plain, out),
         };
         if result.is_err() {
-            out.truncate(begin);
+            out.truncate(start);
         }
         result
     }
 }
 
 fn encode_gzip(deflate: &mut Deflate, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-    let begin = out.len();
+    let start = out.len();
     let bound = deflate.bound(plain.len());
     let (_, head_bytes) = gzip::head(gzip::OWN_HEAD_BYTES + bound + gzip::TAIL_BYTES);
-    grow(out, begin + head_bytes + bound + gzip::TAIL_BYTES)?;
-    let data = begin + head_bytes;
+    grow(out, start + head_bytes + bound + gzip::TAIL_BYTES)?;
+    let data = start + head_bytes;
     let count = deflate.compress(plain, &mut out[data..data + bound])?;
     let tail = data + count;
     let (head, _) = gzip::head(head_bytes + count + gzip::TAIL_BYTES);
-    out[begin..data].copy_from_slice(&head[..head_bytes]);
+    out[start..data].copy_from_slice(&head[..head_bytes]);
     out[tail..tail + 4].copy_from_slice(&super::crc::hash(plain).to_le_bytes());
     out[tail + 4..tail + 8].copy_from_slice(&(plain.len() as u32).to_le_bytes());
     out.truncate(tail + gzip::TAIL_BYTES);

@@ -1,11 +1,11 @@
-//! What can be wrong with compressed bytes, and where: the error that users of the crate find by downcasting, and the
-//! short form used by decoders before the place is known. It decides nothing.
+//! Errors of compressed data: the public error, which users find by downcasting, and the short form used by decoders
+//! before the offset is known.
 
 use super::Codec;
 use std::fmt;
 use std::io;
 
-/// What is wrong with compressed data.
+/// The kind of an error in compressed data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecompressErrorKind {
@@ -13,17 +13,17 @@ pub enum DecompressErrorKind {
     Truncated,
     /// The data breaks the rules of its format.
     Corrupt,
-    /// The data was decoded, but is not what was compressed.
+    /// The decoded data does not match its checksum.
     Checksum,
-    /// After the last member or frame comes something else. Zeros are allowed there.
+    /// Other data follows the last member or frame. Zeros are allowed there.
     TrailingGarbage,
     /// A limit of [`DecompressLimits`](super::DecompressLimits) is exceeded.
     Limit(DecompressLimit),
-    /// The data is allowed by its format, but needs something that is not built, such as a dictionary.
+    /// The data is valid, but needs an unsupported feature, such as a dictionary.
     Unsupported,
 }
 
-/// Which limit of [`DecompressLimits`](super::DecompressLimits) is exceeded.
+/// The limit of [`DecompressLimits`](super::DecompressLimits) that is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecompressLimit {
     /// The limit on plain bytes.
@@ -34,7 +34,7 @@ pub enum DecompressLimit {
     Memory,
 }
 
-/// Compressed data that cannot be read, with its place. Found inside the `io::Error` by downcasting.
+/// Compressed data that cannot be read, with the offset. Downcast the `io::Error` to find it.
 ///
 /// ```
 /// use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimits, Source, decompressed};
@@ -52,13 +52,13 @@ pub enum DecompressLimit {
 pub struct DecompressError {
     /// The format of the data.
     pub codec: Codec,
-    /// Where reading stopped, in bytes from the beginning of the compressed data.
+    /// Where reading stopped, in bytes from the start of the compressed data.
     pub offset: u64,
     /// The number of plain bytes before it.
     pub plain_offset: u64,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: DecompressErrorKind,
-    /// The same in words, without the place.
+    /// The message, without the offset.
     pub message: String,
 }
 
@@ -82,40 +82,40 @@ impl From<DecompressError> for io::Error {
     }
 }
 
-/// Why a decoder stops: an error of the source, or of the data.
+/// The reason why a decoder stops: an error of the source or of the data.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum DecodeStop {
     Io(io::Error),
     Data(DecompressErrorKind, String),
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for DecodeStop {
     fn from(error: io::Error) -> Self {
-        Stop::Io(error)
+        DecodeStop::Io(error)
     }
 }
 
 #[cold]
-pub(super) fn corrupt(message: impl Into<String>) -> Stop {
-    Stop::Data(DecompressErrorKind::Corrupt, message.into())
+pub(super) fn corrupt(message: impl Into<String>) -> DecodeStop {
+    DecodeStop::Data(DecompressErrorKind::Corrupt, message.into())
 }
 
 #[cold]
-pub(super) fn checksum(message: impl Into<String>) -> Stop {
-    Stop::Data(DecompressErrorKind::Checksum, message.into())
+pub(super) fn checksum(message: impl Into<String>) -> DecodeStop {
+    DecodeStop::Data(DecompressErrorKind::Checksum, message.into())
 }
 
 #[cold]
-pub(super) fn unsupported(message: impl Into<String>) -> Stop {
-    Stop::Data(DecompressErrorKind::Unsupported, message.into())
+pub(super) fn unsupported(message: impl Into<String>) -> DecodeStop {
+    DecodeStop::Data(DecompressErrorKind::Unsupported, message.into())
 }
 
 #[cold]
-pub(super) fn limit(limit: DecompressLimit, message: impl Into<String>) -> Stop {
-    Stop::Data(DecompressErrorKind::Limit(limit), message.into())
+pub(super) fn limit(limit: DecompressLimit, message: impl Into<String>) -> DecodeStop {
+    DecodeStop::Data(DecompressErrorKind::Limit(limit), message.into())
 }
 
 #[cold]
-pub(super) fn truncated() -> Stop {
-    Stop::Data(DecompressErrorKind::Truncated, "unexpected end of the compressed data".to_owned())
+pub(super) fn truncated() -> DecodeStop {
+    DecodeStop::Data(DecompressErrorKind::Truncated, "unexpected end of the compressed data".to_owned())
 }

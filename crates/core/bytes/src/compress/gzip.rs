@@ -1,5 +1,5 @@
-//! gzip members (RFC 1952): headers, checksums, and the sizes that some writers leave in the header. The data itself
-//! is up to `inflate`.
+//! gzip members (RFC 1952): headers, checksums, and the sizes that some writers store in the header. `inflate` decodes
+//! the data.
 //!
 //! | offset | bytes | header (RFC 1952, 2.3) |
 //! |---|---|---|
@@ -14,12 +14,12 @@
 //! The data is followed by its CRC-32 and its size modulo 2^32. Numbers are little-endian.
 //!
 //! A header may declare the size of its member: BGZF does (subfield `BC`: the size less 1, as the SAM specification
-//! defines it), and so does our encoder (subfield `PH`). This size is checked, since parallel readers rely on it.
+//! defines it), and so does our encoder (subfield `PH`). This size is checked, because parallel readers rely on it.
 
-use super::ahead::Parts;
+use super::ahead::AheadParts;
 use super::crc::Hasher;
-use super::decoder::{Member, Output, skip};
-use super::error::{Stop, checksum, corrupt, truncated, unsupported};
+use super::decoder::{MemberFormat, OutputBuffer, skip};
+use super::error::{DecodeStop, checksum, corrupt, truncated, unsupported};
 use super::inflate::Inflate;
 use crate::Buffer;
 use std::io;
@@ -35,7 +35,7 @@ const RESERVED: u8 = 0xe0;
 pub(super) const HEAD_BYTES: usize = 10;
 /// Bytes of checksum and size after the data.
 pub(super) const TAIL_BYTES: usize = 8;
-/// Bytes of the header that [`head`] makes.
+/// Bytes of the header from [`head`].
 pub(super) const OWN_HEAD_BYTES: usize = HEAD_BYTES + 10;
 
 /// A header without optional fields, for a member whose size is not known in advance.
@@ -46,7 +46,7 @@ pub(super) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// A header that declares the size of the whole member, if 32 bits hold it.
+/// Returns a header that declares the size of the whole member, if it fits into 32 bits, and the header's length.
 pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
     let mut head = [0; OWN_HEAD_BYTES];
     head[..HEAD_BYTES].copy_from_slice(&JOINED_HEAD);
@@ -59,7 +59,7 @@ pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
     (head, OWN_HEAD_BYTES)
 }
 
-/// The size of the member that begins with `head`, if its header declares one.
+/// Returns the size of the member that starts with `head`, if its header declares one.
 pub(super) fn member_bytes(head: &[u8]) -> Option<u64> {
     let fixed = head.first_chunk::<HEAD_BYTES>()?;
     if !is_magic(fixed) || fixed[2] != 8 || fixed[3] & (HAS_EXTRA | RESERVED) != HAS_EXTRA {
@@ -67,11 +67,11 @@ pub(super) fn member_bytes(head: &[u8]) -> Option<u64> {
     }
     let len = usize::from(u16::from_le_bytes(*head.get(HEAD_BYTES..)?.first_chunk()?));
     let extra = head.get(HEAD_BYTES + 2..)?;
-    told_bytes(&extra[..extra.len().min(len)])
+    declared_bytes(&extra[..extra.len().min(len)])
 }
 
-/// The size that a known subfield declares.
-fn told_bytes(mut extra: &[u8]) -> Option<u64> {
+/// Returns the size that a known subfield declares.
+fn declared_bytes(mut extra: &[u8]) -> Option<u64> {
     while let Some(([a, b, low, high], rest)) = extra.split_first_chunk::<4>() {
         let len = usize::from(u16::from_le_bytes([*low, *high]));
         let value = rest.get(..len)?;
@@ -91,17 +91,17 @@ pub(super) struct Gzip {
     /// Plain bytes of this member so far, modulo 2^32.
     size: u32,
     /// The end that this member's header declares, in bytes of the compressed data, if any.
-    told_end: Option<u64>,
+    declared_end: Option<u64>,
 }
 
 impl Gzip {
-    /// A member of which other threads may decode `parts`.
-    pub(super) fn new(parts: Option<Arc<Parts>>) -> io::Result<Self> {
+    /// Creates a decoder of members, of which other threads may decode `parts`.
+    pub(super) fn new(parts: Option<Arc<AheadParts>>) -> io::Result<Self> {
         let inflate = parts.map_or_else(Inflate::new, Inflate::following)?;
-        Ok(Gzip { inflate, crc: Hasher::default(), size: 0, told_end: None })
+        Ok(Gzip { inflate, crc: Hasher::default(), size: 0, declared_end: None })
     }
 
-    fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+    fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
         let Some(tail) = input.ensure(TAIL_BYTES)?.first_chunk::<TAIL_BYTES>() else {
             return Err(truncated());
         };
@@ -113,31 +113,31 @@ impl Gzip {
             return Err(checksum("the size of a member does not match its data"));
         }
         input.consume(TAIL_BYTES);
-        if self.told_end.is_some_and(|end| end != input.offset()) {
+        if self.declared_end.is_some_and(|end| end != input.offset()) {
             return Err(corrupt("the size of a member does not match its header"));
         }
         Ok(())
     }
 }
 
-impl Member for Gzip {
+impl MemberFormat for Gzip {
     const MAY_SKIP: bool = false;
 
-    fn begins(bytes: &[u8]) -> bool {
+    fn has_signature(bytes: &[u8]) -> bool {
         is_magic(bytes)
     }
 
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
-        let begin = input.offset();
-        self.told_end = read_head(input)?.map(|bytes| begin + bytes);
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
+        let start = input.offset();
+        self.declared_end = read_head(input)?.map(|bytes| start + bytes);
         self.crc = Hasher::default();
         self.size = 0;
         self.inflate.restart();
         Ok(())
     }
 
-    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
-        let mut rest = Output { bytes: out.rest(), filled: 0 };
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
+        let mut rest = OutputBuffer { bytes: out.rest(), filled: 0 };
         let result = self.inflate.decode(input, &mut rest);
         let count = rest.filled;
         self.crc.update(&rest.bytes[..count]);
@@ -154,7 +154,7 @@ impl Member for Gzip {
 }
 
 /// Reads a header and returns the size that it declares for its member.
-fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
+fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, DecodeStop> {
     let mut crc = Hasher::default();
     let fixed = *take::<HEAD_BYTES>(input, &mut crc)?;
     let [_, _, method, flags, ..] = fixed;
@@ -164,18 +164,18 @@ fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
     if flags & RESERVED != 0 {
         return Err(corrupt("the header has reserved flags set"));
     }
-    let mut told = None;
+    let mut declared = None;
     if flags & HAS_EXTRA != 0 {
         let len = usize::from(u16::from_le_bytes(*take(input, &mut crc)?));
         let Some(extra) = input.ensure(len)?.get(..len) else {
             return Err(truncated());
         };
         crc.update(extra);
-        told = told_bytes(extra);
+        declared = declared_bytes(extra);
         input.consume(len);
     }
     for _ in 0..(flags & (HAS_NAME | HAS_COMMENT)).count_ones() {
-        pass_text(input, &mut crc)?;
+        skip_text(input, &mut crc)?;
     }
     if flags & HAS_CRC != 0 {
         let expected = crc.clone().finalize() as u16;
@@ -183,10 +183,10 @@ fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
             return Err(checksum("the checksum of a header does not match"));
         }
     }
-    Ok(told)
+    Ok(declared)
 }
 
-fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Hasher) -> Result<&'b [u8; N], Stop> {
+fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Hasher) -> Result<&'b [u8; N], DecodeStop> {
     if input.ensure(N)?.len() < N {
         return Err(truncated());
     }
@@ -195,8 +195,8 @@ fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Hasher) -> Resu
     Ok(bytes)
 }
 
-/// Passes over a text and the 0 at its end.
-fn pass_text(input: &mut Buffer<'_>, crc: &mut Hasher) -> Result<(), Stop> {
+/// Skips a text and the 0 at its end.
+fn skip_text(input: &mut Buffer<'_>, crc: &mut Hasher) -> Result<(), DecodeStop> {
     loop {
         let pending = input.ensure(1)?;
         let end = pending.iter().position(|&byte| byte == 0);

@@ -1,13 +1,13 @@
-//! One gzip member of parts that any number of threads compress, for formats whose readers stop at the first member.
+//! One gzip member of parts that any number of threads compress, for formats whose readers stop after the first member.
 //!
-//! Each part is deflated on its own, so its matches do not reach into the one before. The last block of a part loses
-//! its mark as the last one, and an empty stored block follows, which ends on a whole byte: parts can then be put one
-//! behind the other (RFC 1951, 3.2.3 and 3.2.4). Where the last block begins and ends is found by decoding the part,
-//! which takes less time than compressing it, and checks it.
+//! Each part is deflated separately, so its matches do not reach into the previous one. The flag of its last block is
+//! cleared, and an empty stored block follows, which ends on a whole byte, so that parts can be concatenated (RFC 1951,
+//! 3.2.3 and 3.2.4). The start and end of the last block are found by decoding the part, which is faster than
+//! compressing it, and verifies it.
 
 use super::crc::Hasher;
-use super::decoder::Output;
-use super::error::Stop;
+use super::decoder::OutputBuffer;
+use super::error::DecodeStop;
 use super::gzip::{HEAD_BYTES, JOINED_HEAD, TAIL_BYTES};
 use super::inflate::Inflate;
 use super::pack::Deflate;
@@ -24,7 +24,7 @@ const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 pub struct GzipParts {
     deflate: Deflate,
     inflate: Inflate,
-    /// What a part decodes to.
+    /// The decoded bytes of a part.
     decoded: Vec<u8>,
 }
 
@@ -34,7 +34,8 @@ pub struct GzipParts {
 /// use polyhaul_bytes::{DecompressLimits, GzipMember, GzipParts, Source, decompressed};
 ///
 /// # fn main() -> std::io::Result<()> {
-/// let (mut parts, mut member) = (GzipParts::new(None)?, GzipMember::default());
+/// let mut parts = GzipParts::new(None)?;
+/// let mut member = GzipMember::default();
 /// let mut file = GzipMember::head().to_vec();
 /// for plain in [&b"v 0 0 0\n"[..], b"v 1 0 0\n"] {
 ///     member.add(plain);
@@ -55,18 +56,18 @@ pub struct GzipMember {
 }
 
 impl GzipMember {
-    /// The bytes before the first part.
+    /// Returns the bytes before the first part.
     pub fn head() -> [u8; HEAD_BYTES] {
         JOINED_HEAD
     }
 
-    /// Counts the plain bytes of the next part.
+    /// Adds the plain bytes of the next part to the checksum.
     pub fn add(&mut self, plain: &[u8]) {
         self.crc.update(plain);
         self.size = self.size.wrapping_add(plain.len() as u32);
     }
 
-    /// The bytes after the last part.
+    /// Returns the bytes after the last part.
     pub fn tail(&self) -> [u8; LAST_BLOCK.len() + TAIL_BYTES] {
         let mut tail = [0; LAST_BLOCK.len() + TAIL_BYTES];
         tail[..5].copy_from_slice(&LAST_BLOCK);
@@ -86,41 +87,41 @@ impl GzipParts {
         Ok(GzipParts { deflate, inflate: Inflate::new()?, decoded: Vec::new() })
     }
 
-    /// Appends a part that holds `plain`, which should have about [`MEMBER_BYTES`](super::MEMBER_BYTES).
+    /// Appends a part with `plain`, which should have about [`MEMBER_BYTES`](super::MEMBER_BYTES).
     ///
     /// # Errors
-    /// `OutOfMemory`; then `out` has no meaning any more.
+    /// `OutOfMemory`; the content of `out` is then unspecified.
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         if plain.is_empty() {
             return Ok(());
         }
-        let begin = out.len();
+        let start = out.len();
         let bound = self.deflate.bound(plain.len());
-        grow(out, begin + bound + 1 + STORED_NOTHING.len())?;
-        let count = self.deflate.compress(plain, &mut out[begin..begin + bound])?;
-        let (last, end) = self.last_block(&out[begin..begin + count], plain.len())?;
-        out[begin + last / 8] &= !(1 << (last % 8));
+        grow(out, start + bound + 1 + STORED_NOTHING.len())?;
+        let count = self.deflate.compress(plain, &mut out[start..start + bound])?;
+        let (last, end) = self.last_block(&out[start..start + count], plain.len())?;
+        out[start + last / 8] &= !(1 << (last % 8));
         // Three bits that are 0: not the last block, stored.
-        let whole = begin + (end + 3).div_ceil(8);
-        out.truncate(begin + end.div_ceil(8));
+        let padded_end = start + (end + 3).div_ceil(8);
+        out.truncate(start + end.div_ceil(8));
         if let Some(byte) = out.last_mut().filter(|_| end % 8 != 0) {
             *byte &= (1 << (end % 8)) - 1;
         }
-        out.resize(whole, 0);
+        out.resize(padded_end, 0);
         out.extend_from_slice(&STORED_NOTHING);
         Ok(())
     }
 
-    /// The first bit of the last block, and the bit after it.
+    /// Returns the first bit of the last block, and the bit after it.
     fn last_block(&mut self, packed: &[u8], plain_bytes: usize) -> io::Result<(usize, usize)> {
         let mut input = Buffer::new(Source::memory(packed));
-        // One byte more, so that the end of the data is met.
+        // One byte more, so that decoding reaches the end of the data.
         grow(&mut self.decoded, plain_bytes + 1)?;
-        let mut out = Output { bytes: &mut self.decoded[..plain_bytes + 1], filled: 0 };
+        let mut out = OutputBuffer { bytes: &mut self.decoded[..plain_bytes + 1], filled: 0 };
         self.inflate.restart();
         match self.inflate.decode(&mut input, &mut out) {
             Ok(true) if out.filled == plain_bytes => {}
-            Err(Stop::Io(error)) => return Err(error),
+            Err(DecodeStop::Io(error)) => return Err(error),
             _ => return Err(io::Error::other("the compressor made data that cannot be read")),
         }
         Ok((self.inflate.last_block_bit() as usize, self.inflate.bit(&input) as usize))
@@ -132,11 +133,11 @@ mod tests {
     use super::*;
     use crate::{DecompressLimits, decompressed};
 
-    fn noise(count: usize, most: u32) -> Vec<u8> {
+    fn noise(count: usize, limit: u32) -> Vec<u8> {
         let mut state = 1u32;
         let mut next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            ((state >> 16) % most) as u8
+            ((state >> 16) % limit) as u8
         };
         (0..count).map(|_| next()).collect()
     }
@@ -146,22 +147,23 @@ mod tests {
         for level in [1, 2, 6, 12] {
             let parts =
                 [noise(1, 256), Vec::new(), noise(300_000, 7), noise(70_000, 256), vec![0; 100_000], noise(9, 2)];
-            let (mut packer, mut member) = (GzipParts::new(Some(level)).unwrap(), GzipMember::default());
+            let mut packer = GzipParts::new(Some(level)).unwrap();
+            let mut member = GzipMember::default();
             let mut file = GzipMember::head().to_vec();
             for part in &parts {
                 member.add(part);
                 packer.encode(part, &mut file).unwrap();
             }
             file.extend(member.tail());
-            let wanted = parts.concat();
+            let expected = parts.concat();
             let source = decompressed(Source::memory(file.clone()), &DecompressLimits::default()).unwrap();
-            let mut ours = vec![0; wanted.len() + 1];
-            assert_eq!(source.read_next(&mut ours).unwrap(), wanted.len());
-            assert!(ours[..wanted.len()] == wanted, "level {level}");
+            let mut ours = vec![0; expected.len() + 1];
+            assert_eq!(source.read_next(&mut ours).unwrap(), expected.len());
+            assert!(ours[..expected.len()] == expected, "level {level}");
             // A reader that stops at the end of the first member.
-            let mut other = vec![0; wanted.len()];
+            let mut other = vec![0; expected.len()];
             let count = libdeflater::Decompressor::new().gzip_decompress(&file, &mut other).unwrap();
-            assert!(count == wanted.len() && other == wanted, "level {level}");
+            assert!(count == expected.len() && other == expected, "level {level}");
         }
     }
 

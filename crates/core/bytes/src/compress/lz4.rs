@@ -1,5 +1,5 @@
 //! lz4 frames and the legacy format, as the lz4 project's frame format description defines them: headers, block sizes,
-//! checksums. The blocks are up to the lz4 library.
+//! checksums. The lz4 library decodes the blocks.
 //!
 //! | offset | bytes | header of a frame |
 //! |---|---|---|
@@ -11,15 +11,15 @@
 //! | | 4 | dictionary, if its flag is set |
 //! | | 1 | the second byte of the XXH32 of all from offset 4 |
 //!
-//! A block is decoded as a whole into a window that keeps the 64 KiB before it, then handed out.
+//! A block is decoded as a whole into a window that keeps the 64 KiB before it, and then copied out.
 
-use super::decoder::{Member, Output};
-use super::error::{DecompressLimit, Stop, checksum, corrupt, limit, truncated, unsupported};
+use super::decoder::{MemberFormat, OutputBuffer};
+use super::error::{DecodeStop, DecompressLimit, checksum, corrupt, limit, truncated, unsupported};
 use super::skippable_len;
 use crate::Buffer;
+use crate::hash::{Xxh32, xxh32};
 use crate::memory::{grow, reserve};
 use std::io;
-use xxhash_rust::xxh32::{Xxh32, xxh32};
 
 const MAGIC: u32 = 0x184d_2204;
 const LEGACY_MAGIC: u32 = 0x184c_2102;
@@ -27,10 +27,10 @@ const LEGACY_BLOCK_BYTES: usize = 8 << 20;
 /// The distance over which a linked block may refer to earlier blocks.
 const HISTORY_BYTES: usize = 64 << 10;
 /// The longest header of a frame.
-pub(super) const HEAD_BYTES: usize = 19;
+pub(super) const MAX_HEAD_BYTES: usize = 19;
 const IS_STORED: u32 = 1 << 31;
-/// One byte of a block stands for at most this many: each further byte of a length adds up to 255.
-const EXPANSION: usize = 255;
+/// Maximum expansion of a block: each further byte of a length adds up to 255.
+const MAX_EXPANSION: usize = 255;
 
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
     magic(bytes).is_some_and(|magic| magic == MAGIC || magic == LEGACY_MAGIC)
@@ -40,11 +40,11 @@ fn magic(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// What the header of a frame declares.
+/// The header of a frame.
 #[derive(Clone)]
-pub(super) struct Head {
+pub(super) struct Lz4Head {
     pub(super) bytes: usize,
-    /// Plain bytes of the frame, if told.
+    /// Plain bytes of the frame, if declared.
     pub(super) content_bytes: Option<u64>,
     pub(super) has_block_checksum: bool,
     pub(super) has_checksum: bool,
@@ -53,11 +53,11 @@ pub(super) struct Head {
     block_bytes: usize,
 }
 
-impl Head {
-    /// Parses the header that `bytes` begin with.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Head, Stop> {
+impl Lz4Head {
+    /// Parses the header at the start of `bytes`.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Lz4Head, DecodeStop> {
         if magic(bytes) == Some(LEGACY_MAGIC) {
-            return Ok(Head::legacy());
+            return Ok(Lz4Head::legacy());
         }
         let &[flags, sizes] = bytes.get(4..).and_then(<[u8]>::first_chunk).ok_or_else(truncated)?;
         if flags >> 6 != 1 || flags & 2 != 0 || sizes & 0x8f != 0 || sizes < 0x40 {
@@ -68,14 +68,14 @@ impl Head {
         let len = 6 + 8 * usize::from(has_content_size) + 4 * usize::from(has_dictionary);
         let (head, rest) = bytes.split_at_checked(len).ok_or_else(truncated)?;
         let &sum = rest.first().ok_or_else(truncated)?;
-        if sum != (xxh32(&head[4..], 0) >> 8) as u8 {
+        if sum != (xxh32(&head[4..]) >> 8) as u8 {
             return Err(checksum("the checksum of a header does not match"));
         }
         if has_dictionary {
             return Err(unsupported("it needs a dictionary, which is not supported"));
         }
         let content = head[6..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
-        Ok(Head {
+        Ok(Lz4Head {
             bytes: len + 1,
             content_bytes: content.filter(|_| has_content_size),
             has_block_checksum: flags & 16 != 0,
@@ -86,8 +86,8 @@ impl Head {
         })
     }
 
-    fn legacy() -> Head {
-        Head {
+    fn legacy() -> Lz4Head {
+        Lz4Head {
             bytes: 4,
             content_bytes: None,
             has_block_checksum: false,
@@ -98,14 +98,14 @@ impl Head {
         }
     }
 
-    /// The most bytes of a block in the file.
-    fn packed_limit(&self) -> usize {
+    /// Returns the maximum size of a block in the file.
+    fn max_packed_bytes(&self) -> usize {
         // The legacy format has no stored blocks: incompressible ones grow, by lz4's bound.
         if self.is_legacy { self.block_bytes + self.block_bytes / 255 + 16 } else { self.block_bytes }
     }
 }
 
-/// The size word of a block: bytes in the file, and whether they are stored as they are.
+/// Splits the size word of a block: bytes in the file, and whether they are stored uncompressed.
 pub(super) fn block_size(word: [u8; 4]) -> (usize, bool) {
     let word = u32::from_le_bytes(word);
     ((word & !IS_STORED) as usize, word & IS_STORED != 0)
@@ -114,24 +114,24 @@ pub(super) fn block_size(word: [u8; 4]) -> (usize, bool) {
 /// A frame being read.
 pub(super) struct Lz4 {
     memory_bytes: u64,
-    head: Head,
+    head: Lz4Head,
     hash: Xxh32,
     /// Plain bytes of this frame so far.
     size: u64,
     /// Up to 64 KiB of history, then the block.
     window: Vec<u8>,
-    /// The part of `window` that is not handed out yet.
+    /// The part of `window` that was not copied out yet.
     start: usize,
     end: usize,
 }
 
 impl Lz4 {
     pub(super) fn new(memory_bytes: u64) -> Self {
-        Lz4 { memory_bytes, head: Head::legacy(), hash: Xxh32::new(0), size: 0, window: Vec::new(), start: 0, end: 0 }
+        Lz4 { memory_bytes, head: Lz4Head::legacy(), hash: Xxh32::new(), size: 0, window: Vec::new(), start: 0, end: 0 }
     }
 
-    /// Says whether the frame ended instead.
-    fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<bool, Stop> {
+    /// Reads a block; returns whether the frame ended instead.
+    fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<bool, DecodeStop> {
         let pending = input.ensure(8)?;
         let is_next = pending.is_empty() || is_magic(pending) || skippable_len(pending).is_some();
         let word = pending.first_chunk::<4>().copied().unwrap_or_default();
@@ -147,31 +147,32 @@ impl Lz4 {
             self.read_tail(input)?;
             return Ok(true);
         }
-        if len > self.head.packed_limit() {
+        if len > self.head.max_packed_bytes() {
             return Err(corrupt("a block is larger than its frame allows"));
         }
-        let whole = 4 + len + 4 * usize::from(self.head.has_block_checksum);
-        let Some(block) = input.ensure(whole)?.get(4..whole) else {
+        let total = 4 + len + 4 * usize::from(self.head.has_block_checksum);
+        let Some(block) = input.ensure(total)?.get(4..total) else {
             return Err(truncated());
         };
         let (block, sum) = block.split_at(len);
-        if sum.first_chunk().is_some_and(|sum| u32::from_le_bytes(*sum) != xxh32(block, 0)) {
+        if sum.first_chunk().is_some_and(|sum| u32::from_le_bytes(*sum) != xxh32(block)) {
             return Err(checksum("the checksum of a block does not match its data"));
         }
         self.decode(block, is_stored && !self.head.is_legacy)?;
-        input.consume(whole);
+        input.consume(total);
         Ok(false)
     }
 
-    fn decode(&mut self, block: &[u8], is_stored: bool) -> Result<(), Stop> {
+    fn decode(&mut self, block: &[u8], is_stored: bool) -> Result<(), DecodeStop> {
         let history = if self.head.is_linked { self.end.min(HISTORY_BYTES) } else { 0 };
         self.window.copy_within(self.end - history..self.end, 0);
-        (self.start, self.end) = (history, history);
-        // Most blocks of small files are far below what their header allows.
-        let most = block.len().saturating_mul(EXPANSION).min(self.head.block_bytes);
-        grow(&mut self.window, history + most)?;
+        self.start = history;
+        self.end = history;
+        // Most blocks of small files are much smaller than their header allows.
+        let max_bytes = block.len().saturating_mul(MAX_EXPANSION).min(self.head.block_bytes);
+        grow(&mut self.window, history + max_bytes)?;
         let (dictionary, room) = self.window.split_at_mut(history);
-        let room = &mut room[..most];
+        let room = &mut room[..max_bytes];
         let count = if is_stored {
             room[..block.len()].copy_from_slice(block);
             block.len()
@@ -187,7 +188,7 @@ impl Lz4 {
         Ok(())
     }
 
-    fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+    fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
         if self.head.content_bytes.is_some_and(|bytes| bytes != self.size) {
             return Err(corrupt("the size of a frame does not match its header"));
         }
@@ -204,96 +205,71 @@ impl Lz4 {
     }
 }
 
-impl Member for Lz4 {
+impl MemberFormat for Lz4 {
     const MAY_SKIP: bool = true;
 
-    fn begins(bytes: &[u8]) -> bool {
+    fn has_signature(bytes: &[u8]) -> bool {
         is_magic(bytes)
     }
 
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
-        let head = Head::parse(input.ensure(HEAD_BYTES)?)?;
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
+        let head = Lz4Head::parse(input.ensure(MAX_HEAD_BYTES)?)?;
         let needed = (HISTORY_BYTES + 2 * head.block_bytes) as u64;
         if needed > self.memory_bytes {
             let message = format!("its blocks need {needed} bytes; the memory limit is {} bytes", self.memory_bytes);
             return Err(limit(DecompressLimit::Memory, message));
         }
         input.consume(head.bytes);
-        (self.start, self.end, self.size) = (0, 0, 0);
-        self.hash = Xxh32::new(0);
+        self.start = 0;
+        self.end = 0;
+        self.size = 0;
+        self.hash = Xxh32::new();
         self.head = head;
         Ok(())
     }
 
-    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         let is_end = self.start == self.end && self.read_block(input)?;
         self.start += out.take_from(&self.window[self.start..self.end]);
         Ok(is_end)
     }
 
     fn restart(&mut self) {
-        (self.start, self.end) = (0, 0);
+        self.start = 0;
+        self.end = 0;
     }
 }
 
-/// Appends a frame that holds `plain` to `out`: independent blocks, content size and checksum.
+/// Appends a frame with `plain` to `out`: independent blocks, content size and checksum.
 pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     /// Version 1, independent blocks, content size, content checksum.
     const FLAGS: u8 = 0x40 | 0x20 | 8 | 4;
-    /// Blocks of up to 256 KiB. Who reads a member looks at the beginning of the next one, to its first line end, and a
-    /// block is decoded as a whole: with blocks of 1 MiB, which is a member, that is all of it once more.
+    /// Blocks of up to 256 KiB. A reader of a member also reads the start of the next one, up to its first line end,
+    /// and a block is decoded as a whole: blocks of 1 MiB, the size of a member, would be decoded twice.
     const SIZES: u8 = 5 << 4;
     const BLOCK_BYTES: usize = 256 << 10;
     let bound = lz4_flex::block::get_maximum_output_size(plain.len().min(BLOCK_BYTES));
-    reserve(out, HEAD_BYTES + 8)?;
+    reserve(out, MAX_HEAD_BYTES + 8)?;
     out.extend_from_slice(&MAGIC.to_le_bytes());
     let head = out.len();
     out.extend_from_slice(&[FLAGS, SIZES]);
     out.extend_from_slice(&(plain.len() as u64).to_le_bytes());
-    out.push((xxh32(&out[head..], 0) >> 8) as u8);
+    out.push((xxh32(&out[head..]) >> 8) as u8);
     for block in plain.chunks(BLOCK_BYTES) {
-        let begin = out.len();
-        grow(out, begin + 4 + bound)?;
-        let result = lz4_flex::block::compress_into(block, &mut out[begin + 4..]);
+        let start = out.len();
+        grow(out, start + 4 + bound)?;
+        let result = lz4_flex::block::compress_into(block, &mut out[start + 4..]);
         let packed = result.map_err(|error| io::Error::other(format!("compression failed: {error}")))?;
         let mut word = packed as u32;
         if packed >= block.len() {
             word = block.len() as u32 | IS_STORED;
-            out[begin + 4..][..block.len()].copy_from_slice(block);
+            out[start + 4..][..block.len()].copy_from_slice(block);
         }
-        out[begin..begin + 4].copy_from_slice(&word.to_le_bytes());
-        out.truncate(begin + 4 + packed.min(block.len()));
+        out[start..start + 4].copy_from_slice(&word.to_le_bytes());
+        out.truncate(start + 4 + packed.min(block.len()));
     }
     reserve(out, 8)?;
     out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(&xxh32(plain, 0).to_le_bytes());
+    out.extend_from_slice(&xxh32(plain).to_le_bytes());
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn known_sums() {
-        for (text, expected) in [
-            ("", 0x02cc_5d05),
-            ("a", 0x550d_7456),
-            ("abc", 0x32d1_53ff),
-            ("Nobody inspects the spammish repetition", 0xe229_3b2f),
-        ] {
-            assert_eq!(xxh32(text.as_bytes(), 0), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn any_split_gives_the_same_sum() {
-        let bytes: Vec<u8> = (0..100u8).collect();
-        for a in 0..=bytes.len() {
-            let mut hash = Xxh32::new(0);
-            hash.update(&bytes[..a]);
-            hash.update(&bytes[a..]);
-            assert_eq!(hash.digest(), xxh32(&bytes, 0), "{a}");
-        }
-    }
 }

@@ -1,12 +1,12 @@
-//! The plain bytes of an indexed source, from any place, by any number of threads.
+//! The plain bytes of an indexed source, at any offset, for any number of threads.
 //!
-//! Each thread decodes what it reads, directly into its own buffer: threads do not wait for each other, and only
-//! decoders are kept. A whole group of members is decoded once. Reading a part of one decodes it from its beginning,
-//! unless a decoder is left at the beginning of the part, so reading on in small parts is no more work either. Damage
-//! of a member may only show at its end: groups that were read in part are recorded until someone reaches their end.
+//! Each thread decodes the bytes it reads directly into its own buffer: threads do not wait for each other, and only
+//! decoders are kept. Reading a whole group of members decodes it once. Reading a part of a group decodes it from its
+//! start, unless a decoder is left at the start of the part, so reading in small sequential parts is no more work.
+//! Damage of a member may show only at its end: groups that were read in part are recorded until their end is reached.
 
-use super::decoder::Decoder;
-use super::index::{Group, Groups};
+use super::decoder::SourceDecoder;
+use super::index::{MemberGroup, MemberGroups};
 use super::{Codec, DecompressLimits};
 use crate::memory::grow;
 use crate::{BLOCK_BYTES, Source};
@@ -19,22 +19,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct Members<'a> {
     codec: Codec,
     source: Source<'a>,
-    groups: Groups,
+    groups: MemberGroups,
     limits: DecompressLimits,
-    /// About as many as the most readers at any one time; the most recently used are at the end.
-    idle: Mutex<Vec<Reader<'a>>>,
-    /// By group [`UNREAD`], [`READ`] or [`CHECKED`].
+    /// Readers not in use, about as many as were in use at the same time; the most recently used are at the end.
+    idle: Mutex<Vec<MemberReader<'a>>>,
+    /// For each group [`UNREAD`], [`READ`] or [`CHECKED`].
     states: Vec<AtomicU8>,
 }
 
-/// How many idle readers may be in the middle of a group before one of them is reused for another group.
-const MOST_IN_GROUPS: usize = 2;
+/// Maximum number of idle readers in the middle of a group, before one of them is reused for another group.
+const MAX_IN_GROUPS: usize = 2;
 
-/// Nobody read any of it.
+/// Nothing was read.
 const UNREAD: u8 = 0;
-/// Some of it was read.
+/// A part was read.
 const READ: u8 = 1;
-/// It was decoded to its end without an error.
+/// The group was decoded to its end without an error.
 const CHECKED: u8 = 2;
 
 impl<'a> Members<'a> {
@@ -43,7 +43,7 @@ impl<'a> Members<'a> {
     pub(super) fn new(
         codec: Codec,
         source: Source<'a>,
-        groups: Groups,
+        groups: MemberGroups,
         limits: &DecompressLimits,
     ) -> io::Result<Members<'a>> {
         let mut states = Vec::new();
@@ -86,7 +86,7 @@ impl<'a> Members<'a> {
         self.groups.largest_bytes()
     }
 
-    /// Like [`Source::read_at`]. The error is that of the first group that has one.
+    /// Like [`Source::read_at`]. Returns the error of the first group with one.
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let end = self.len().min(offset.saturating_add(out.len() as u64));
         if offset >= end {
@@ -106,48 +106,48 @@ impl<'a> Members<'a> {
         Ok((end - offset) as usize)
     }
 
-    /// A reader at `offset`, or one in no group, or a new one.
-    fn reader(&self, group: usize, offset: u64) -> io::Result<Reader<'a>> {
+    /// Returns a reader at `offset`, or one outside of a group, or a new one.
+    fn reader(&self, group: usize, offset: u64) -> io::Result<MemberReader<'a>> {
         let mut idle = self.lock();
         let fits = idle.iter().position(|reader| reader.is_before(group, offset));
         let chosen = fits.or_else(|| idle.iter().position(|reader| reader.group.is_none()));
-        // One that is in the middle of a group would have to decode that group again.
-        if chosen.is_none() && idle.len() < MOST_IN_GROUPS {
+        // A reader in the middle of a group would have to decode that group again later.
+        if chosen.is_none() && idle.len() < MAX_IN_GROUPS {
             drop(idle);
-            let decoder = Decoder::new(self.codec, self.source.clone(), &self.limits)?;
-            return Ok(Reader { decoder, group: None, passed: Vec::new() });
+            let decoder = SourceDecoder::new(self.codec, self.source.clone(), &self.limits)?;
+            return Ok(MemberReader { decoder, group: None, passed: Vec::new() });
         }
         Ok(idle.remove(chosen.unwrap_or_default()))
     }
 
-    /// Nothing panics while the lock is held.
-    fn lock(&self) -> MutexGuard<'_, Vec<Reader<'a>>> {
+    /// Locks the idle readers. No code under the lock panics.
+    fn lock(&self) -> MutexGuard<'_, Vec<MemberReader<'a>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A decoder and its position.
-struct Reader<'a> {
-    decoder: Decoder<'a>,
+struct MemberReader<'a> {
+    decoder: SourceDecoder<'a>,
     /// The group it is in the middle of.
     group: Option<usize>,
-    /// Room for bytes that are skipped.
+    /// Space for skipped bytes.
     passed: Vec<u8>,
 }
 
-impl Reader<'_> {
-    /// Whether it can read on to `offset` without beginning anew.
+impl MemberReader<'_> {
+    /// Returns whether it can continue to `offset` without restarting.
     fn is_before(&self, group: usize, offset: u64) -> bool {
         self.group == Some(group) && self.decoder.plain_offset() <= offset
     }
 
-    /// Fills `out` from a group, from plain byte `offset` on; returns [`CHECKED`] at the end of the group, and [`READ`]
+    /// Fills `out` from plain byte `offset` of a group; returns [`CHECKED`] at the end of the group, and [`READ`]
     /// before.
-    fn read(&mut self, number: usize, group: Group, offset: u64, out: &mut [u8]) -> io::Result<u8> {
+    fn read(&mut self, number: usize, group: MemberGroup, offset: u64, out: &mut [u8]) -> io::Result<u8> {
         if !self.is_before(number, offset) {
             self.decoder.restart(group.packed, group.plain.start);
         }
-        // After an error it has to begin anew.
+        // After an error it has to restart.
         self.group = None;
         while self.decoder.plain_offset() < offset {
             grow(&mut self.passed, BLOCK_BYTES)?;

@@ -1,22 +1,23 @@
-//! Compression: gzip, zstd and lz4 recognised by content, read through a reused window, written in independent members.
+//! Compression: gzip, zstd and lz4 detected by content, read through a reused window, written in independent members.
 //!
 //! - [`decompressed`] turns a source of compressed bytes into one of plain bytes: positioned, so that threads decode
 //!   members at the same time, if the data records the sizes of its members; otherwise a stream.
 //! - [`Encoder`] turns a block of plain bytes into one member that can be read on its own.
-//! - [`ZlibDecoder`] turns one zlib stream into plain bytes, of which threads decode spans ahead.
+//! - [`ZlibDecoder`] turns one zlib stream into plain bytes, while threads decode spans ahead.
 //! - [`GzipParts`] turns blocks of plain bytes into parts of one gzip member.
 //!
 //! It starts no threads, trusts no sizes and never returns a partial result as a whole one. `decoder.rs` has what all
 //! formats share, `index.rs` and `members.rs` reading members by many threads, `encoder.rs` writing.
 //!
-//! # Whose code
+//! # Libraries
 //!
-//! Reading gzip is our own (`inflate`): ISA-L is faster, but needs an assembler in addition to a C compiler; libdeflate
-//! does not stream; zlib-rs streams, but is slower. gzip is written by libdeflate; zstd is the C library, lz4 a crate.
-//! Level 1 is the default of all formats: at any level compressing takes many times as long as formatting text.
+//! gzip is read by our own code (`inflate`): ISA-L is faster, but needs an assembler in addition to a C compiler;
+//! libdeflate does not stream; zlib-rs streams, but is slower. gzip is written by libdeflate; zstd is the C library,
+//! lz4 a crate. Level 1 is the default of all formats: at any level compressing takes many times as long as formatting
+//! text.
 //!
-//! `benches/compress.rs` measures each format and level beside zlib-rs and libdeflate, `cargo xtask bench gzip` whole
-//! files beside ISA-L and Python's gzip; the results are in tools/bench/record.
+//! `tools/bench/benches/compress.rs` measures each format and level beside zlib-rs and libdeflate, `cargo xtask bench
+//! gzip` whole files beside ISA-L and Python's gzip; the results are in tools/bench/record.
 
 mod ahead;
 mod crc;
@@ -46,8 +47,8 @@ mod zlib;
 )]
 mod zstd;
 
-pub(crate) use ahead::Ahead;
 pub use ahead::DecodeAhead;
+pub(crate) use ahead::GzipAhead;
 pub use encoder::{Encoder, MEMBER_BYTES};
 pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
 pub use joined::{GzipMember, GzipParts};
@@ -75,8 +76,8 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The format that a file name promises, and the name without that extension: `.gz`, `.bgz`, `.zst`, `.lz4` in any
-    /// case.
+    /// Returns the format of a file name's extension, and the name without that extension: `.gz`, `.bgz`, `.zst`,
+    /// `.lz4` in any case.
     ///
     /// ```
     /// use polyhaul_bytes::Codec;
@@ -95,7 +96,7 @@ impl Codec {
         Some((codec, stem))
     }
 
-    /// The usual extension of a file name.
+    /// Returns the usual extension of a file name.
     pub fn extension(self) -> &'static str {
         match self {
             Codec::Gzip => "gz",
@@ -105,7 +106,7 @@ impl Codec {
         }
     }
 
-    /// The levels that [`Encoder::new`] takes, from fast to small.
+    /// Returns the levels that [`Encoder::new`] accepts, from fast to small.
     pub fn levels(self) -> std::ops::RangeInclusive<i32> {
         match self {
             Codec::Gzip => 1..=12,
@@ -116,7 +117,7 @@ impl Codec {
         }
     }
 
-    /// The format according to the first bytes; `None` if they are not compressed. 4 bytes are enough unless a
+    /// Detects the format from the first bytes; `None` if they are not compressed. 4 bytes are enough unless a
     /// skippable frame comes first: zstd and lz4 share those, so the format is that of the next frame, or zstd if
     /// `bytes` ends before it.
     pub fn of_content(bytes: &[u8]) -> Option<Codec> {
@@ -161,7 +162,7 @@ impl fmt::Display for Codec {
     }
 }
 
-/// The length in bytes of the skippable frame that `bytes` begin with, its head of 8 bytes included.
+/// Returns the length of the skippable frame at the start of `bytes`, including its header of 8 bytes.
 fn skippable_len(bytes: &[u8]) -> Option<u64> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     let len = rest.first_chunk::<4>()?;
@@ -169,21 +170,20 @@ fn skippable_len(bytes: &[u8]) -> Option<u64> {
     is_skippable.then_some(8 + u64::from(u32::from_le_bytes(*len)))
 }
 
-/// What compressed data may cost. Exceeding it is an error of kind [`DecompressErrorKind::Limit`].
+/// Limits of decompression. Exceeding one is an error of kind [`DecompressErrorKind::Limit`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecompressLimits {
-    /// Most plain bytes. Default: no limit.
+    /// Maximum plain bytes. Default: no limit.
     pub bytes: u64,
-    /// Most plain bytes per compressed byte, checked once 64 MiB have been decoded: less than that harms nobody, and
-    /// short files of one repeated line are harmless at any ratio. Default: 2000, which no gzip (1032) and no lz4 (255)
-    /// can reach.
+    /// Maximum plain bytes per compressed byte, checked once 64 MiB have been decoded: smaller data is harmless at any
+    /// ratio, such as short files of one repeated line. Default: 2000, which gzip (1032) and lz4 (255) cannot reach.
     pub ratio: u64,
-    /// Most memory for windows, in bytes; if fewer than 16 members fit, they are read as a stream. Default: 128 MiB,
-    /// the window that the zstd tool accepts.
+    /// Maximum memory for windows, in bytes; if fewer than 16 members fit, they are read as a stream. Default: 128 MiB,
+    /// the largest window that the zstd tool accepts.
     pub memory_bytes: u64,
-    /// How many threads may decode ahead while one reads ([`Source::ahead`](crate::Source::ahead)). With 8 and more,
-    /// one large gzip member of a file is decoded by all of them. Default: 1.
+    /// Maximum number of threads that decode ahead while one reads ([`Source::ahead`](crate::Source::ahead)). With 8 or
+    /// more, all of them decode one large gzip member of a file. Default: 1.
     pub threads: usize,
 }
 
@@ -222,17 +222,17 @@ impl DecompressLimits {
         self
     }
 
-    /// An error if `plain` bytes from `packed` ones are too many.
-    fn check(&self, packed: u64, plain: u64) -> Result<(), error::Stop> {
+    /// Returns an error if `plain` bytes from `packed` ones are too many.
+    fn check(&self, packed: u64, plain: u64) -> Result<(), error::DecodeStop> {
         if plain > self.bytes { Err(self.too_many_bytes()) } else { self.check_ratio(packed, plain) }
     }
 
-    fn too_many_bytes(&self) -> error::Stop {
+    fn too_many_bytes(&self) -> error::DecodeStop {
         error::limit(DecompressLimit::Bytes, format!("it decompresses to more than the limit of {} bytes", self.bytes))
     }
 
-    fn check_ratio(&self, packed: u64, plain: u64) -> Result<(), error::Stop> {
-        /// Below this the ratio is not looked at.
+    fn check_ratio(&self, packed: u64, plain: u64) -> Result<(), error::DecodeStop> {
+        /// Below this size the ratio is not checked.
         const HARMLESS_BYTES: u64 = 64 << 20;
         if plain < HARMLESS_BYTES || plain / self.ratio.max(1) <= packed {
             return Ok(());
@@ -242,7 +242,7 @@ impl DecompressLimits {
     }
 }
 
-/// The plain bytes of `source` if it is compressed, otherwise `source` itself, with nothing consumed.
+/// Returns the plain bytes of `source` if it is compressed, otherwise `source` itself, with nothing consumed.
 ///
 /// If a file or memory consists of several members whose sizes can be found without decoding them (BGZF, zstd and lz4
 /// frames with content sizes, all output of [`Encoder`]), the result is positioned and threads decode different members
@@ -273,9 +273,9 @@ pub fn decompressed<'a>(source: Source<'a>, limits: &DecompressLimits) -> io::Re
     match index::find(codec, &source, limits)? {
         Some(groups) => Ok(Source::members(codec, source.clone(), Members::new(codec, source, groups, limits)?)),
         None => {
-            let ahead = Ahead::new(codec, &source, limits);
-            let parts = ahead.as_ref().map(Ahead::parts);
-            let decoder = decoder::Decoder::following(codec, source.clone(), limits, parts)?;
+            let ahead = GzipAhead::new(codec, &source, limits);
+            let parts = ahead.as_ref().map(GzipAhead::parts);
+            let decoder = decoder::SourceDecoder::following(codec, source.clone(), limits, parts)?;
             Ok(Source::decoded(codec, source, Box::new(decoder), ahead))
         }
     }

@@ -1,4 +1,4 @@
-//! A build without the C libraries compresses nothing with them, and says so.
+//! Stand-ins for the compressors in builds without the C libraries, which return errors.
 
 use std::io;
 

@@ -6,29 +6,29 @@ use std::fmt::Display;
 use std::io;
 use zstd_safe::{CCtx, CParameter};
 
-/// Makes deflate data.
+/// Compresses deflate data.
 pub(super) struct Deflate(Compressor);
 
 impl Deflate {
-    /// `InvalidInput` for levels that it does not have.
+    /// Creates a compressor; `InvalidInput` for invalid levels.
     pub(super) fn new(level: i32) -> io::Result<Self> {
         let level = CompressionLvl::new(level)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "gzip has no such level"))?;
         Ok(Deflate(Compressor::new(level)))
     }
 
-    /// The most bytes that so many become.
+    /// Returns the maximum compressed size of `plain_bytes` bytes.
     pub(super) fn bound(&mut self, plain_bytes: usize) -> usize {
         self.0.deflate_compress_bound(plain_bytes)
     }
 
-    /// Fills the beginning of `out`, which has [`Deflate::bound`] bytes; returns how many it took.
+    /// Fills the start of `out`, which has [`Deflate::bound`] bytes; returns the compressed size.
     pub(super) fn compress(&mut self, plain: &[u8], out: &mut [u8]) -> io::Result<usize> {
         self.0.deflate_compress(plain, out).map_err(failed)
     }
 }
 
-/// Makes zstd frames, with checksum and size.
+/// Compresses zstd frames, with checksum and size.
 pub(super) struct ZstdFrames(CCtx<'static>);
 
 impl ZstdFrames {
@@ -44,11 +44,11 @@ impl ZstdFrames {
 
     /// Appends one frame.
     pub(super) fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-        let begin = out.len();
-        grow(out, begin + zstd_safe::compress_bound(plain.len()))?;
-        let result = self.0.compress2(&mut out[begin..], plain);
+        let start = out.len();
+        grow(out, start + zstd_safe::compress_bound(plain.len()))?;
+        let result = self.0.compress2(&mut out[start..], plain);
         let count = result.map_err(|code| failed(zstd_safe::get_error_name(code)))?;
-        out.truncate(begin + count);
+        out.truncate(start + count);
         Ok(())
     }
 }

@@ -9,8 +9,8 @@
 //! | end - 5 | 1 | flags |
 //! | end - 4 | 4 | magic B1 EA 92 8F |
 //!
-//! Without it a reader visits the header of each block, at least eight per MiB, which is slow on a slow disk. Sizes are
-//! only declared here; the decoder checks them.
+//! Without it, a reader visits the header of each block, at least eight per MiB, which is slow on a slow disk. The
+//! decoder checks the declared sizes.
 
 use crate::Source;
 use crate::memory::grow;
@@ -28,10 +28,10 @@ const HAS_CHECKSUMS: u8 = 0x80;
 /// Flags reserved for later versions, whose tables may be laid out differently.
 const RESERVED: u8 = 0x7c;
 const CHECKSUM_BYTES: usize = 4;
-/// The most frames in a table; of members of 1 MiB that is 128 TiB.
-const MOST_FRAMES: usize = 0x800_0000;
-/// The largest table that is read: of 8 million frames.
-const MOST_BYTES: u64 = 64 << 20;
+/// Maximum number of frames in a table: 128 TiB in members of 1 MiB.
+const MAX_FRAMES: usize = 0x800_0000;
+/// The largest table that is read: 8 million frames.
+const MAX_TABLE_BYTES: u64 = 64 << 20;
 /// How much of a table is in memory while it is read: whole entries, with or without checksums.
 const BLOCK_BYTES: usize = 2048 * (ENTRY_BYTES + CHECKSUM_BYTES);
 
@@ -41,12 +41,13 @@ const BLOCK_BYTES: usize = 2048 * (ENTRY_BYTES + CHECKSUM_BYTES);
 /// use polyhaul_bytes::{Codec, Encoder, SeekTable};
 ///
 /// # fn main() -> std::io::Result<()> {
-/// let (mut file, mut table) = (Vec::new(), SeekTable::default());
+/// let mut file = Vec::new();
+/// let mut table = SeekTable::default();
 /// let mut encoder = Encoder::new(Codec::Zstd, None)?;
 /// for member in [b"v 0 0 0\n", b"v 1 0 0\n"] {
-///     let begin = file.len();
+///     let start = file.len();
 ///     encoder.encode(member, &mut file)?;
-///     table.push(file.len() - begin, member.len())?;
+///     table.push(file.len() - start, member.len())?;
 /// }
 /// file.extend(table.finish()?); // zstd -d gives both lines
 /// # Ok(())
@@ -58,16 +59,16 @@ pub struct SeekTable {
 }
 
 impl SeekTable {
-    /// Adds a frame of `packed` bytes that holds `plain`.
+    /// Adds a frame of `packed` bytes with `plain` plain bytes.
     ///
     /// # Errors
     /// `OutOfMemory`; `InvalidInput` for sizes that do not fit into the format.
     pub fn push(&mut self, packed: usize, plain: usize) -> io::Result<()> {
-        let begin = self.entries.len();
-        grow(&mut self.entries, begin + ENTRY_BYTES)?;
-        for (size, place) in [packed, plain].into_iter().zip(self.entries[begin..].chunks_exact_mut(4)) {
+        let start = self.entries.len();
+        grow(&mut self.entries, start + ENTRY_BYTES)?;
+        for (size, field) in [packed, plain].into_iter().zip(self.entries[start..].chunks_exact_mut(4)) {
             let size = u32::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
-            place.copy_from_slice(&size.to_le_bytes());
+            field.copy_from_slice(&size.to_le_bytes());
         }
         Ok(())
     }
@@ -82,15 +83,15 @@ impl SeekTable {
         Ok(())
     }
 
-    /// The bytes to write after the last frame. Empty if one frame or none is listed, which readers find without a
-    /// table, or more than fit into the format.
+    /// Returns the bytes to write after the last frame. Empty if at most one frame is listed, which readers find
+    /// without a table, or more frames than the format allows.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         let mut out = self.entries;
         let count = out.len() / ENTRY_BYTES;
-        if !(2..=MOST_FRAMES).contains(&count) {
+        if !(2..=MAX_FRAMES).contains(&count) {
             return Ok(Vec::new());
         }
         let size = out.len() + FOOTER_BYTES;
@@ -103,31 +104,34 @@ impl SeekTable {
     }
 }
 
-/// Passes packed and plain bytes of each frame of a source that ends at `end` to `see`, until that returns false, and
-/// then the size of the table itself, which is the last frame. `None` if `see` stopped it, if there is no table, or if
-/// it is malformed or too large.
-pub(super) fn each(source: &Source<'_>, end: u64, mut see: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
-    let Some(FoundMembers { begin, entry_bytes }) = find(source, end)? else { return Ok(None) };
+/// Passes packed and plain bytes of each frame of a source that ends at `end` to `visit`, until that returns `false`.
+/// Returns the size of the table itself, which is the last frame; `None` if `visit` stopped it, if there is no table,
+/// or if it is malformed or too large.
+pub(super) fn each(source: &Source<'_>, end: u64, mut visit: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
+    let Some(TableLocation { start, entry_bytes }) = find(source, end)? else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];
-    let (mut at, last) = (begin + HEAD_BYTES as u64, end - FOOTER_BYTES as u64);
-    while at < last {
-        let block = &mut block[..(last - at).min(BLOCK_BYTES as u64) as usize];
-        if source.read_at(at, block)? < block.len() || !block.chunks_exact(entry_bytes).all(|entry| see(words(entry))) {
+    let mut at = start + HEAD_BYTES as u64;
+    let entries_end = end - FOOTER_BYTES as u64;
+    while at < entries_end {
+        let block = &mut block[..(entries_end - at).min(BLOCK_BYTES as u64) as usize];
+        if source.read_at(at, block)? < block.len() || !block.chunks_exact(entry_bytes).all(|entry| visit(words(entry)))
+        {
             return Ok(None);
         }
         at += block.len() as u64;
     }
-    Ok(Some(end - begin))
+    Ok(Some(end - start))
 }
 
-/// The beginning of the table, and the size of its entries.
-struct FoundMembers {
-    begin: u64,
+/// The start of the table, and the size of its entries.
+struct TableLocation {
+    start: u64,
     entry_bytes: usize,
 }
 
-fn find(source: &Source<'_>, end: u64) -> io::Result<Option<FoundMembers>> {
-    let (mut footer, mut head) = ([0; FOOTER_BYTES], [0; HEAD_BYTES]);
+fn find(source: &Source<'_>, end: u64) -> io::Result<Option<TableLocation>> {
+    let mut footer = [0; FOOTER_BYTES];
+    let mut head = [0; HEAD_BYTES];
     let Some(footer_at) = end.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
     if source.read_at(footer_at, &mut footer)? < FOOTER_BYTES {
         return Ok(None);
@@ -136,15 +140,15 @@ fn find(source: &Source<'_>, end: u64) -> io::Result<Option<FoundMembers>> {
     let [_, magic] = words(&footer[1..]);
     let entry_bytes = ENTRY_BYTES + if flags & HAS_CHECKSUMS == 0 { 0 } else { CHECKSUM_BYTES };
     let bytes = (HEAD_BYTES + FOOTER_BYTES) as u64 + u64::from(u32::from_le_bytes(count)) * entry_bytes as u64;
-    if magic != FILE_MAGIC || flags & RESERVED != 0 || bytes > MOST_BYTES || bytes > end {
+    if magic != FILE_MAGIC || flags & RESERVED != 0 || bytes > MAX_TABLE_BYTES || bytes > end {
         return Ok(None);
     }
     let is_whole = source.read_at(end - bytes, &mut head)? == HEAD_BYTES
         && words(&head) == [FRAME_MAGIC, (bytes - HEAD_BYTES as u64) as u32];
-    Ok(is_whole.then_some(FoundMembers { begin: end - bytes, entry_bytes }))
+    Ok(is_whole.then_some(TableLocation { start: end - bytes, entry_bytes }))
 }
 
-/// The two numbers that bytes begin with.
+/// Reads the two numbers at the start of `bytes`.
 fn words(bytes: &[u8]) -> [u32; 2] {
     [0, 4].map(|at| bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u32::from_le_bytes(*word)))
 }
@@ -154,16 +158,17 @@ mod tests {
     use super::*;
     use crate::{Codec, DecompressLimits, Encoder, decompressed};
 
-    /// Members of 600 kB, and the table behind them.
+    /// Returns plain bytes, their members of 600 kB each, and the table.
     fn packed() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
         let plain: Vec<u8> =
             (0..150_000).flat_map(|i: u32| format!("v {} {}\n", i * 7919 % 9973, i).into_bytes()).collect();
-        let (mut file, mut table) = (Vec::new(), SeekTable::default());
+        let mut file = Vec::new();
+        let mut table = SeekTable::default();
         let mut encoder = Encoder::new(Codec::Zstd, None).unwrap();
         for member in plain.chunks(600_000) {
-            let begin = file.len();
+            let start = file.len();
             encoder.encode(member, &mut file).unwrap();
-            table.push(file.len() - begin, member.len()).unwrap();
+            table.push(file.len() - start, member.len()).unwrap();
         }
         (plain, file, table.finish().unwrap())
     }
@@ -177,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_found_in_few_looks() {
+    fn frames_are_found_in_few_reads() {
         let (plain, file, table) = packed();
-        let (found, is_positioned, calls) = unpacked([&file[..], &table].concat());
-        let (without, _, more_calls) = unpacked(file.clone());
-        assert!(is_positioned && found.unwrap() == plain && without.unwrap() == plain);
+        let (result, is_positioned, calls) = unpacked([&file[..], &table].concat());
+        let (without_table, _, more_calls) = unpacked(file.clone());
+        assert!(is_positioned && result.unwrap() == plain && without_table.unwrap() == plain);
         assert!(calls <= 4 && more_calls > 15, "{calls} {more_calls}");
-        // As the format's text has it: magic, size, pairs of sizes, count, flags, magic.
+        // As the format's specification defines it: magic, size, pairs of sizes, count, flags, magic.
         let count = plain.len().div_ceil(600_000);
         assert_eq!(
             (table.len(), &table[..4], &table[table.len() - 4..]),
@@ -205,28 +210,28 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_lies_is_none() {
+    fn an_invalid_table_is_ignored() {
         let (plain, file, table) = packed();
         let changes: [(usize, u8); 7] =
             [(0, 1), (4, 1), (8, 1), (9, 9), (12, 1), (table.len() - 9, 1), (table.len() - 5, 4)];
         for (at, by) in changes {
             let mut table = table.clone();
             table[at] ^= by;
-            let (found, is_positioned, _) = unpacked([&file[..], &table].concat());
-            // Sizes that do not fit leave the walk, or an error of the frame that is not as it was told; of a size that
-            // is the frame's own, as no file of zstd has it, that of a stream.
-            assert!(found.map_or(is_positioned || at == 4, |found| found == plain), "{at}");
+            let (result, is_positioned, _) = unpacked([&file[..], &table].concat());
+            // With invalid sizes, the walk finds the members, or a frame that differs from its declaration is an error.
+            // Byte 4 is the size of the table's frame, without which the file is read as a stream.
+            assert!(result.map_or(is_positioned || at == 4, |bytes| bytes == plain), "{at}");
         }
-        // A frame of which the table says that it holds nothing, and zeros that it hides.
+        // A table that declares a frame empty, and one that hides zeros.
         let hidden = table.len() - FOOTER_BYTES - 4;
-        let nothing = [&table[..hidden], &[0; 4], &table[hidden + 4..]].concat();
-        let found = unpacked([&file[..], &nothing].concat()).0;
-        assert!(found.is_err(), "{:?}", found.map(|found| found.len()));
+        let emptied = [&table[..hidden], &[0; 4], &table[hidden + 4..]].concat();
+        let result = unpacked([&file[..], &emptied].concat()).0;
+        assert!(result.is_err(), "{:?}", result.map(|bytes| bytes.len()));
         let first = u32::from_le_bytes(*table[8..].first_chunk().unwrap());
         let padded = [&file[..first as usize], &[0; 16], &file[first as usize..]].concat();
         let hiding = [&table[..8], &(first + 16).to_le_bytes(), &table[12..]].concat();
-        let found = unpacked([padded, hiding].concat()).0;
-        assert!(found.is_err(), "{:?}", found.map(|found| found.len()));
+        let result = unpacked([padded, hiding].concat()).0;
+        assert!(result.is_err(), "{:?}", result.map(|bytes| bytes.len()));
         let checked: Vec<u8> = {
             let entries = table[8..table.len() - 9].chunks(8).flat_map(|entry| [entry, &[1, 2, 3, 4]].concat());
             let entries: Vec<u8> = entries.collect();
@@ -234,7 +239,7 @@ mod tests {
             let head = [0x184d_2a5e, entries.len() as u32 + 9].map(u32::to_le_bytes).concat();
             [&head[..], &entries, &count.to_le_bytes(), &[0x80], &FILE_MAGIC.to_le_bytes()].concat()
         };
-        let (found, _, calls) = unpacked([&file[..], &checked].concat());
-        assert!(found.unwrap() == plain && calls <= 4, "{calls}");
+        let (result, _, calls) = unpacked([&file[..], &checked].concat());
+        assert!(result.unwrap() == plain && calls <= 4, "{calls}");
     }
 }

@@ -1,4 +1,4 @@
-//! What tests of decoding ahead share: repeatable noise, and compressed data whose blocks are where a test wants them.
+//! Helpers for tests of decoding ahead: repeatable noise, and compressed data with blocks of given sizes.
 
 use zlib_rs::{Deflate, DeflateFlush};
 
@@ -11,7 +11,8 @@ impl Noise {
     }
 }
 
-/// Data of which a block ends after each `block` plain bytes: zlib, or gzip for `window_bits` of 16 more.
+/// Compresses data so that a block ends after each `block` plain bytes: as zlib, or as gzip if `window_bits` is 16
+/// more.
 pub(super) fn deflated(plain: &[u8], level: i32, window_bits: u8, block: usize) -> Vec<u8> {
     let mut packed = vec![0; 2 * plain.len() + 100_000];
     let mut deflate = Deflate::new(level, true, window_bits);

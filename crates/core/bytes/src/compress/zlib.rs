@@ -1,18 +1,18 @@
-//! zlib data (RFC 1950): a header of two bytes, deflate, and the Adler-32 of the plain bytes, big-endian. Blocks inside
-//! other formats (PNG, EXR) have it, never a whole file, so it is not a [`Codec`](super::Codec).
+//! zlib data (RFC 1950): a header of two bytes, deflate, and the Adler-32 of the plain bytes, big-endian. It occurs in
+//! blocks of other formats (PNG, EXR), never as a whole file, so it is not a [`Codec`](super::Codec).
 
-use super::decoder::Output;
-use super::error::{Stop, checksum, corrupt, limit, truncated};
+use super::decoder::OutputBuffer;
+use super::error::{DecodeStop, checksum, corrupt, limit, truncated};
 use super::{DecompressLimit, inflate::Inflate};
 use crate::memory::grow;
 use crate::{Buffer, Source};
 use simd_adler32::Adler32;
 use std::io;
 
-/// How many bytes are decoded at a time.
+/// The number of bytes decoded at a time.
 const STEP_BYTES: usize = 256 << 10;
 
-/// The plain bytes of zlib data, at most `most_bytes`. Memory grows as they are decoded; anything after the data is
+/// Decompresses zlib data to at most `max_bytes` bytes. Memory grows as they are decoded; anything after the data is
 /// ignored.
 ///
 /// ```
@@ -21,20 +21,20 @@ const STEP_BYTES: usize = 256 << 10;
 /// ```
 ///
 /// # Errors
-/// `InvalidData` if the data is damaged or longer than `most_bytes`; `OutOfMemory`.
-pub fn inflated(packed: &[u8], most_bytes: usize) -> io::Result<Vec<u8>> {
-    read(&mut Buffer::new(Source::memory(packed)), most_bytes).map_err(error)
+/// `InvalidData` if the data is damaged or longer than `max_bytes`; `OutOfMemory`.
+pub fn inflated(packed: &[u8], max_bytes: usize) -> io::Result<Vec<u8>> {
+    read(&mut Buffer::new(Source::memory(packed)), max_bytes).map_err(error)
 }
 
-pub(super) fn error(stop: Stop) -> io::Error {
+pub(super) fn error(stop: DecodeStop) -> io::Error {
     match stop {
-        Stop::Io(error) => error,
-        Stop::Data(_, message) => io::Error::new(io::ErrorKind::InvalidData, format!("zlib data: {message}")),
+        DecodeStop::Io(error) => error,
+        DecodeStop::Data(_, message) => io::Error::new(io::ErrorKind::InvalidData, format!("zlib data: {message}")),
     }
 }
 
 /// Reads the header.
-pub(super) fn read_head(input: &mut Buffer<'_>) -> Result<(), Stop> {
+pub(super) fn read_head(input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
     let &[method, flags] = input.ensure(2)?.first_chunk().ok_or_else(truncated)?;
     // CM is 8 and CINFO at most 7 (a window of 32 KiB); the two bytes are a multiple of 31 (RFC 1950, 2.2).
     if method & 15 != 8 || method >> 4 > 7 || u16::from_be_bytes([method, flags]) % 31 != 0 {
@@ -48,37 +48,39 @@ pub(super) fn read_head(input: &mut Buffer<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Reads the checksum after the data, which is to be `sum`.
-pub(super) fn read_sum(input: &mut Buffer<'_>, sum: u32) -> Result<(), Stop> {
-    let told = input.ensure(4)?.first_chunk().ok_or_else(truncated)?;
-    if u32::from_be_bytes(*told) != sum {
+/// Reads the checksum after the data, which must be `sum`.
+pub(super) fn read_sum(input: &mut Buffer<'_>, sum: u32) -> Result<(), DecodeStop> {
+    let stored = input.ensure(4)?.first_chunk().ok_or_else(truncated)?;
+    if u32::from_be_bytes(*stored) != sum {
         return Err(checksum("the checksum does not match the data"));
     }
     input.consume(4);
     Ok(())
 }
 
-fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
+fn read(input: &mut Buffer<'_>, max_bytes: usize) -> Result<Vec<u8>, DecodeStop> {
     read_head(input)?;
     let mut inflate = Inflate::new()?;
     inflate.restart();
-    let (mut plain, mut sum, mut is_end) = (Vec::new(), Adler32::new(), false);
+    let mut plain = Vec::new();
+    let mut sum = Adler32::new();
+    let mut is_end = false;
     while !is_end {
-        let begin = plain.len();
-        if begin > most_bytes {
-            return Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {most_bytes} bytes")));
+        let start = plain.len();
+        if start > max_bytes {
+            return Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {max_bytes} bytes")));
         }
         // One byte more than the limit shows whether there is more.
-        grow(&mut plain, begin + STEP_BYTES.min((most_bytes - begin).saturating_add(1)))?;
-        let mut out = Output { bytes: &mut plain[begin..], filled: 0 };
+        grow(&mut plain, start + STEP_BYTES.min((max_bytes - start).saturating_add(1)))?;
+        let mut out = OutputBuffer { bytes: &mut plain[start..], filled: 0 };
         is_end = inflate.decode(input, &mut out)?;
         let filled = out.filled;
-        plain.truncate(begin + filled);
-        sum.write(&plain[begin..]);
+        plain.truncate(start + filled);
+        sum.write(&plain[start..]);
     }
     read_sum(input, sum.finish())?;
-    if plain.len() > most_bytes {
-        return Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {most_bytes} bytes")));
+    if plain.len() > max_bytes {
+        return Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {max_bytes} bytes")));
     }
     Ok(plain)
 }

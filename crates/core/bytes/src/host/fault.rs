@@ -1,11 +1,11 @@
-//! A failure of a host, or its breach of the contract.
+//! A failure of a host, or a breach of its contract.
 
 use crate::error::repeat;
 use std::fmt;
 use std::io;
 
-/// A failure of a host, or its breach of the contract. It is found inside the `io::Error` by downcasting;
-/// [`HostFault::cause_of`] returns the host's error.
+/// A failure of a host, or a breach of its contract. Downcast the `io::Error` to find it; [`HostFault::cause_of`]
+/// returns the host's error.
 #[derive(Debug)]
 pub struct HostFault(io::Error);
 
@@ -14,20 +14,20 @@ impl HostFault {
         io::Error::new(cause.kind(), HostFault(cause))
     }
 
-    /// A broken contract.
+    /// Creates the error of a broken contract.
     pub(crate) fn broken(message: impl Into<String>) -> io::Error {
         Self::wrap(io::Error::new(io::ErrorKind::InvalidData, message.into()))
     }
 
-    /// A copy of the fault.
+    /// Copies the fault.
     pub(crate) fn again(&self) -> io::Error {
         Self::wrap(repeat(&self.0))
     }
 
-    /// The host's own error, if `error` is its fault.
+    /// Returns the host's error, if `error` is a host fault.
     ///
     /// # Errors
-    /// `error` if it is not the fault of a host.
+    /// Returns `error` unchanged if it is not a host fault.
     pub fn cause_of(error: io::Error) -> Result<io::Error, io::Error> {
         if !error.get_ref().is_some_and(|inner| inner.is::<HostFault>()) {
             return Err(error);

@@ -1,8 +1,8 @@
-//! A host read at any place: for archives, whose directory is at their end.
+//! A host read at any offset: for archives, whose directory is at their end.
 //!
-//! However little is requested, the host is asked for 64 KiB or more, except for the tail, and its latest answers are
-//! kept, so that reads at neighboring places are one call. One thread reads at a time; the others wait for a lock,
-//! which does not count as the host's time.
+//! However little is requested, the host reads 64 KiB or more, except for the tail, and the latest parts are kept, so
+//! that reads at neighboring offsets take one call. One thread reads at a time; the others wait for a lock, which does
+//! not count as the host's time.
 
 use super::{HostFault, SharedHost};
 use crate::BLOCK_BYTES;
@@ -13,46 +13,46 @@ use polyhaul_trace::lock;
 use std::io;
 use std::sync::Mutex;
 
-/// Parts that are kept, each as large as the request, in whole blocks.
-const PART_COUNT: usize = 4;
-/// From here on bytes are read straight into the caller's memory, and not kept.
+/// Maximum number of parts kept, each as large as its request, in whole blocks.
+const MAX_PARTS: usize = 4;
+/// Reads of at least this size go directly into the caller's memory, and are not kept.
 const LARGE_BYTES: usize = 4 * BLOCK_BYTES;
 
 /// A host of known size that can seek.
-pub(crate) struct View<'a> {
+pub(crate) struct HostView<'a> {
     host: SharedHost<'a>,
     size: u64,
-    /// The most recently used is at the end.
-    parts: Mutex<Vec<Part>>,
+    /// The latest part is at the end.
+    parts: Mutex<Vec<ViewPart>>,
 }
 
 /// Bytes of the host, and their offset.
-struct Part {
+struct ViewPart {
     offset: u64,
     bytes: Vec<u8>,
 }
 
-impl<'a> View<'a> {
-    /// The size of a host that can be viewed, which is then positioned at its beginning; `None` if it does not know its
-    /// size or cannot seek; its position is then unchanged.
+impl<'a> HostView<'a> {
+    /// Returns the size of a host that can be viewed, and seeks to its start; `None` if the host has no size or cannot
+    /// seek, in which case its position is unchanged.
     pub(crate) fn size_of(host: &SharedHost<'a>) -> io::Result<Option<u64>> {
         let mut host = lock(host);
         let Some(size) = host.size() else { return Ok(None) };
         Ok(host.seek(0)?.then_some(size))
     }
 
-    /// Views a host of this size. `head` are its first bytes, as far as they were already read.
-    pub(crate) fn new(host: SharedHost<'a>, size: u64, head: Vec<u8>) -> io::Result<View<'a>> {
+    /// Creates a view of a host of this size. `head` are the first bytes, if they were already read.
+    pub(crate) fn new(host: SharedHost<'a>, size: u64, head: Vec<u8>) -> io::Result<HostView<'a>> {
         let mut parts = Vec::new();
-        keep(&mut parts, Part { offset: 0, bytes: head })?;
-        Ok(View { host, size, parts: Mutex::new(parts) })
+        keep(&mut parts, ViewPart { offset: 0, bytes: head })?;
+        Ok(HostView { host, size, parts: Mutex::new(parts) })
     }
 
     pub(crate) fn len(&self) -> u64 {
         self.size
     }
 
-    /// Like [`crate::Source::read_at`].
+    /// Same as [`crate::Source::read_at`].
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         let left = self.size.saturating_sub(offset);
         let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
@@ -75,7 +75,7 @@ impl<'a> View<'a> {
         Ok(count)
     }
 
-    /// One call of the host, at `at`.
+    /// Calls the host once, at `at`.
     fn call(&self, at: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         let mut host = lock(&self.host);
         match retry(|| counters.transfer(|| host.read_from(at, out)))? {
@@ -84,38 +84,39 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whole blocks that hold `count` bytes from `at` on, or as many of them as there are.
-    fn part(&self, at: u64, count: usize, counters: &Counters) -> io::Result<Part> {
+    /// Reads whole blocks that hold the `count` bytes at `at`, or fewer at the end.
+    fn part(&self, at: u64, count: usize, counters: &Counters) -> io::Result<ViewPart> {
         let offset = at - at % BLOCK_BYTES as u64;
-        let wanted = ((at - offset) as usize + count).next_multiple_of(BLOCK_BYTES);
-        let wanted = usize::try_from(self.size - offset).map_or(wanted, |left| left.min(wanted));
-        let (mut bytes, mut filled) = (Vec::new(), 0);
-        while filled < wanted {
-            // A host that returns little at a time is still asked for much.
-            grow(&mut bytes, filled + (wanted - filled).max(BLOCK_BYTES))?;
+        let part_bytes = ((at - offset) as usize + count).next_multiple_of(BLOCK_BYTES);
+        let part_bytes = usize::try_from(self.size - offset).map_or(part_bytes, |left| left.min(part_bytes));
+        let mut bytes = Vec::new();
+        let mut filled = 0;
+        while filled < part_bytes {
+            // Requests a whole block even from a host that returns little at a time.
+            grow(&mut bytes, filled + (part_bytes - filled).max(BLOCK_BYTES))?;
             filled += self.call(offset + filled as u64, &mut bytes[filled..], counters)?;
         }
         bytes.truncate(filled);
-        Ok(Part { offset, bytes })
+        Ok(ViewPart { offset, bytes })
     }
 }
 
-/// Copies the bytes from `at` on that a part has; returns how many.
-fn copy_from(parts: &[Part], at: u64, out: &mut [u8]) -> usize {
-    let here = |part: &Part| {
-        let begin = usize::try_from(at.checked_sub(part.offset)?).ok()?;
-        let bytes = part.bytes.get(begin..)?;
-        let count = bytes.len().min(out.len());
-        (count > 0).then_some((begin, count))
+/// Copies the bytes at `at` that are in one of the parts; returns the number of bytes.
+fn copy_from(parts: &[ViewPart], at: u64, out: &mut [u8]) -> usize {
+    let bytes_at = |part: &'_ ViewPart| -> Option<std::ops::Range<usize>> {
+        let start = usize::try_from(at.checked_sub(part.offset)?).ok()?;
+        let count = part.bytes.get(start..)?.len().min(out.len());
+        (count > 0).then_some(start..start + count)
     };
-    let Some((part, (begin, count))) = parts.iter().find_map(|part| Some((part, here(part)?))) else { return 0 };
-    out[..count].copy_from_slice(&part.bytes[begin..begin + count]);
+    let Some((part, range)) = parts.iter().find_map(|part| Some((part, bytes_at(part)?))) else { return 0 };
+    let count = range.len();
+    out[..count].copy_from_slice(&part.bytes[range]);
     count
 }
 
-/// Keeps a part, in place of that which was read first.
-fn keep(parts: &mut Vec<Part>, part: Part) -> io::Result<()> {
-    if parts.len() == PART_COUNT {
+/// Keeps a part, and drops the oldest one if there are too many.
+fn keep(parts: &mut Vec<ViewPart>, part: ViewPart) -> io::Result<()> {
+    if parts.len() == MAX_PARTS {
         parts.remove(0);
     }
     parts.try_reserve(1).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;

@@ -1,12 +1,12 @@
 //! Remote objects in builds with the feature `cloud`.
 
 use crate::place::{ListedObject, PlaceInfo, PlaceKind};
-use crate::stop::Stop;
-use polyhaul_cloud::{Check, Opened, Stat};
+use crate::stop::StopFlag;
+use polyhaul_cloud::{OpenedObject, Stat, StopCheck};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-pub(crate) use polyhaul_cloud::Object as RemoteObject;
+pub(crate) use polyhaul_cloud::CloudObject as RemoteObject;
 
 /// An opened URL.
 pub(crate) enum Remote {
@@ -14,32 +14,32 @@ pub(crate) enum Remote {
     Stream(Box<dyn Read + Send>),
 }
 
-fn check(stop: &Stop) -> Check {
+fn check(stop: &StopFlag) -> StopCheck {
     let stop = stop.clone();
     Arc::new(move || stop.check())
 }
 
-pub(crate) fn open(url: &str, stop: &Stop) -> io::Result<Remote> {
+pub(crate) fn open(url: &str, stop: &StopFlag) -> io::Result<Remote> {
     Ok(match polyhaul_cloud::open(url, &check(stop))? {
-        Opened::Object(object) => Remote::Object(object),
-        Opened::Stream(stream) => Remote::Stream(stream),
+        OpenedObject::Object(object) => Remote::Object(object),
+        OpenedObject::Stream(stream) => Remote::Stream(stream),
     })
 }
 
-fn found(stat: Stat) -> PlaceInfo {
+fn info(stat: Stat) -> PlaceInfo {
     PlaceInfo { kind: PlaceKind::File, bytes: stat.bytes, version: stat.etag.or(stat.modified) }
 }
 
-pub(crate) fn stat(url: &str, stop: &Stop) -> io::Result<PlaceInfo> {
-    polyhaul_cloud::stat(url, &check(stop)).map(found)
+pub(crate) fn stat(url: &str, stop: &StopFlag) -> io::Result<PlaceInfo> {
+    polyhaul_cloud::stat(url, &check(stop)).map(info)
 }
 
-pub(crate) fn list(url: &str, is_recursive: bool, stop: &Stop) -> io::Result<Vec<ListedObject>> {
+pub(crate) fn list(url: &str, is_recursive: bool, stop: &StopFlag) -> io::Result<Vec<ListedObject>> {
     let listed = polyhaul_cloud::list(url, is_recursive, &check(stop))?;
-    Ok(listed.into_iter().map(|it| ListedObject { name: it.name.into(), found: found(it.stat) }).collect())
+    Ok(listed.into_iter().map(|entry| ListedObject { name: entry.name.into(), info: info(entry.stat) }).collect())
 }
 
-pub(crate) fn remove(url: &str, stop: &Stop) -> io::Result<()> {
+pub(crate) fn remove(url: &str, stop: &StopFlag) -> io::Result<()> {
     polyhaul_cloud::remove(url, &check(stop))
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn remove(url: &str, stop: &Stop) -> io::Result<()> {
 pub(crate) struct RemoteUpload(polyhaul_cloud::Upload);
 
 impl RemoteUpload {
-    pub(crate) fn create(url: &str, stop: &Stop) -> io::Result<RemoteUpload> {
+    pub(crate) fn create(url: &str, stop: &StopFlag) -> io::Result<RemoteUpload> {
         polyhaul_cloud::Upload::create(url, &check(stop)).map(RemoteUpload)
     }
 

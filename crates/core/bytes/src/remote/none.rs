@@ -1,7 +1,7 @@
 //! Remote objects in builds without the feature `cloud`: values of these types cannot exist.
 
 use crate::place::{ListedObject, PlaceInfo};
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 use std::io::{self, Read};
 
 #[allow(dead_code, reason = "no URL can be opened")]
@@ -20,19 +20,19 @@ fn refuse<T>() -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 
-pub(crate) fn open(_: &str, _: &Stop) -> io::Result<Remote> {
+pub(crate) fn open(_: &str, _: &StopFlag) -> io::Result<Remote> {
     refuse()
 }
 
-pub(crate) fn stat(_: &str, _: &Stop) -> io::Result<PlaceInfo> {
+pub(crate) fn stat(_: &str, _: &StopFlag) -> io::Result<PlaceInfo> {
     refuse()
 }
 
-pub(crate) fn list(_: &str, _: bool, _: &Stop) -> io::Result<Vec<ListedObject>> {
+pub(crate) fn list(_: &str, _: bool, _: &StopFlag) -> io::Result<Vec<ListedObject>> {
     refuse()
 }
 
-pub(crate) fn remove(_: &str, _: &Stop) -> io::Result<()> {
+pub(crate) fn remove(_: &str, _: &StopFlag) -> io::Result<()> {
     refuse()
 }
 
@@ -47,7 +47,7 @@ impl RemoteObject {
 }
 
 impl RemoteUpload {
-    pub(crate) fn create(_: &str, _: &Stop) -> io::Result<RemoteUpload> {
+    pub(crate) fn create(_: &str, _: &StopFlag) -> io::Result<RemoteUpload> {
         refuse()
     }
 

@@ -1,54 +1,54 @@
 //! The atomic file: temporary file next to the target, write, sync, close, rename, sync folder.
 //!
-//! It decides the order of the operations and what an error leaves behind; the operations themselves are in `layer.rs`.
+//! This module decides the order of the operations and the state after an error; the operations are in `layer.rs`.
 //! Everything that can fail early does: a folder that will be synced is opened before the first byte is written.
 
 use super::FileOptions;
 use super::temporary::Temporary;
 use crate::error::context;
 use crate::layer::{Layer, is_unknown};
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 use polyhaul_trace::Counters;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// As many links as Linux follows.
+/// Maximum number of links to follow, as on Linux.
 const MAX_LINK_COUNT: usize = 40;
-/// The mode of a new file, less the umask.
+/// The mode of a new file, before the umask is applied.
 const NEW_FILE_MODE: u32 = 0o666;
-/// The mode of the temporary file until it gets that of the old file, so that nobody sees more than they may.
+/// The mode of the temporary file until it gets the mode of the old file, so that the content stays private.
 const PRIVATE_MODE: u32 = 0o600;
 
 pub(super) struct FileSink {
-    /// Before `replacement`, since Windows must close the file before it can remove it.
+    /// Before `replacement`, because Windows must close the file before removing it.
     file: File,
     layer: Arc<dyn Layer>,
     durable: bool,
-    /// `None` if the bytes go straight into the target.
+    /// `None` if the bytes go directly to the target.
     replacement: Option<Replacement>,
     /// Ends a wait for the reader of a FIFO.
-    stop: Stop,
+    stop: StopFlag,
 }
 
-/// A file that is written and closed, and not in its place yet. Dropping it removes the temporary file.
+/// A file that is written and closed, and not in place yet. Dropping it removes the temporary file.
 pub(super) struct CompleteFile {
     layer: Arc<dyn Layer>,
     replacement: Option<Replacement>,
 }
 
-/// A file that has its place.
+/// A file that was put in place.
 pub(super) struct PlacedFile {
     layer: Arc<dyn Layer>,
-    /// Its path, if it did not exist before.
+    /// The path, if it did not exist before.
     new: Option<PathBuf>,
-    /// Open if it will be synced.
+    /// The folder, open if it will be synced.
     folder: Option<File>,
 }
 
 impl CompleteFile {
-    /// Syncs the folder, for the renames of others in it.
+    /// Syncs the folder, for renames of other files in it.
     pub(super) fn sync_folder(&self) -> io::Result<()> {
         match self.replacement.as_ref().and_then(|replacement| replacement.folder.as_ref()) {
             Some(folder) => self.layer.sync_folder(folder),
@@ -67,7 +67,7 @@ impl CompleteFile {
 }
 
 impl PlacedFile {
-    /// Makes its place survive a power failure.
+    /// Makes the rename survive a power failure.
     pub(super) fn sync(&self) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         self.layer.sync_folder(folder).map_err(|error| {
@@ -87,13 +87,13 @@ impl PlacedFile {
 struct Replacement {
     temporary: Temporary,
     target: PathBuf,
-    /// Whether there was no file at the beginning.
+    /// Whether the target did not exist before.
     is_new: bool,
-    /// Open if it will be synced.
+    /// The folder, open if it will be synced.
     folder: Option<File>,
 }
 
-enum Target {
+enum SinkTarget {
     New(PathBuf),
     Regular(PathBuf, Metadata),
     Special {
@@ -105,20 +105,20 @@ enum Target {
 }
 
 impl FileSink {
-    pub(super) fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions, stop: Stop) -> io::Result<Self> {
+    pub(super) fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions, stop: StopFlag) -> io::Result<Self> {
         match resolve(&*layer, path)? {
-            Target::New(path) => Self::replacing(layer, path, None, options),
-            Target::Regular(path, old) => Self::replacing(layer, path, Some(old), options),
-            Target::Special { path, is_fifo } => {
+            SinkTarget::New(path) => Self::replacing(layer, path, None, options),
+            SinkTarget::Regular(path, old) => Self::replacing(layer, path, Some(old), options),
+            SinkTarget::Special { path, is_fifo } => {
                 let file = open_special(&*layer, &path, is_fifo, &stop)?;
                 Ok(FileSink { stop, ..Self::direct(layer, file, options) })
             }
-            Target::Open(file) => Ok(Self::direct(layer, file, options)),
+            SinkTarget::Open(file) => Ok(Self::direct(layer, file, options)),
         }
     }
 
     pub(super) fn direct(layer: Arc<dyn Layer>, file: File, options: FileOptions) -> Self {
-        FileSink { file, layer, durable: options.durable, replacement: None, stop: Stop::default() }
+        FileSink { file, layer, durable: options.durable, replacement: None, stop: StopFlag::default() }
     }
 
     fn replacing(
@@ -139,15 +139,15 @@ impl FileSink {
         let mode = if old.is_some() { PRIVATE_MODE } else { NEW_FILE_MODE };
         let (temporary, file) = Temporary::create(layer.clone(), &target, mode)?;
         let is_new = old.is_none();
-        let kept = old.map_or(Ok(()), |old| layer.keep_attributes(&file, &old));
+        let kept_attributes = old.map_or(Ok(()), |old| layer.keep_attributes(&file, &old));
         let sink = FileSink {
             file,
             layer,
             durable: options.durable,
             replacement: Some(Replacement { temporary, target, is_new, folder }),
-            stop: Stop::default(),
+            stop: StopFlag::default(),
         };
-        match kept {
+        match kept_attributes {
             Ok(()) => Ok(sink),
             Err(error) => {
                 let error = context(error, "cannot give the new file the mode of the old one");
@@ -156,8 +156,8 @@ impl FileSink {
         }
     }
 
-    /// Whether it is a file of its own that is renamed at the end, rather than a pipe, a device, or something opened by
-    /// others.
+    /// Returns whether it is a new file that is renamed at the end, rather than a pipe, a device, or a descriptor of
+    /// the caller.
     pub(super) fn is_replacement(&self) -> bool {
         self.replacement.is_some()
     }
@@ -165,9 +165,9 @@ impl FileSink {
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.layer.write(&self.file, bytes) {
-                // A FIFO that is full; it was opened in non-blocking mode.
+                // The FIFO is full; it was opened in non-blocking mode.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.stop.wait_writable(&self.file)?,
-                done => return done,
+                result => return result,
             }
         }
     }
@@ -191,11 +191,11 @@ impl FileSink {
         match self.layer.sync(&self.file) {
             // A FIFO or a terminal cannot be synced.
             Err(error) if self.replacement.is_none() && is_unknown(&error) => Ok(()),
-            done => done,
+            result => result,
         }
     }
 
-    /// Gives up because of `error`, and extends its message if something is left behind.
+    /// Gives up because of `error`, and extends its message if a temporary file remains.
     fn abandon(self, error: io::Error) -> io::Error {
         drop(self.file);
         match self.replacement {
@@ -206,37 +206,37 @@ impl FileSink {
 }
 
 /// Follows symlinks by hand up to the file to write: the last of them may be dangling.
-fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<Target> {
+fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<SinkTarget> {
     let mut path = path.to_owned();
     for _ in 0..=MAX_LINK_COUNT {
         #[cfg(unix)]
         if let Some(file) = crate::descriptor::duplicate(&path)? {
-            return Ok(Target::Open(file));
+            return Ok(SinkTarget::Open(file));
         }
         let metadata = match layer.metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Target::New(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SinkTarget::New(path)),
             metadata => metadata?,
         };
         if metadata.is_symlink() {
             let link = layer.read_link(&path)?;
             path = folder_of(&path).join(link);
         } else if metadata.is_file() {
-            return Ok(Target::Regular(path, metadata));
+            return Ok(SinkTarget::Regular(path, metadata));
         } else if metadata.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, not a file"));
         } else {
-            return Ok(Target::Special { is_fifo: is_fifo(&metadata), path });
+            return Ok(SinkTarget::Special { is_fifo: is_fifo(&metadata), path });
         }
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks in a chain")))
 }
 
-/// Opens a device or a FIFO, when the FIFO has a reader.
-fn open_special(layer: &dyn Layer, path: &Path, is_fifo: bool, stop: &Stop) -> io::Result<File> {
+/// Opens a device or a FIFO; waits until the FIFO has a reader.
+fn open_special(layer: &dyn Layer, path: &Path, is_fifo: bool, stop: &StopFlag) -> io::Result<File> {
     loop {
         match layer.open(path) {
             Err(error) if is_fifo && has_no_reader(&error) => stop.pause()?,
-            done => return done,
+            result => return result,
         }
     }
 }

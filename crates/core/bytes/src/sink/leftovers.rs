@@ -1,9 +1,9 @@
-//! Temporary files left by a killed process: found by their names and removed if nobody has them locked.
+//! Temporary files left by a killed process: found by their names and removed if they are not locked.
 //!
 //! The writer of a temporary file holds a lock on it, which the system releases when the process ends in any way. So a
-//! file with such a name that is not locked and has not changed for a minute is a leftover. Only regular files whose
-//! whole name has our form are touched, never the target of a symlink. Nothing here fails: without a lock or the
-//! folder's list, files stay. The names are made in `sink/temporary.rs`.
+//! file with such a name that is not locked and has not changed for a minute is a leftover. Only regular files with
+//! exactly such a name are touched, never the target of a symlink. Nothing here fails: if files cannot be locked or the
+//! folder cannot be listed, they stay. `sink/temporary.rs` makes the names.
 
 use super::temporary::{ENDING, MARK};
 use std::ffi::OsString;
@@ -12,43 +12,43 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A file that changed within this time may belong to a writer that has not locked it yet, or cannot.
+/// A file that changed within this time may belong to a writer that has not locked it yet, or cannot lock files.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// How long this process waits before it searches a folder again: folders may have very many files.
+/// How long this process waits before it searches a folder again, because folders may have very many files.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// The number of folders that are remembered; others are searched again.
+/// Maximum number of folders to remember; others are searched again.
 const MAX_FOLDERS: usize = 32;
 
-/// The folders that were searched last, and when.
+/// The folders that were searched last, and the times.
 static SEARCHED: Mutex<Vec<(PathBuf, Instant)>> = Mutex::new(Vec::new());
 
-/// A lock on a temporary file, which lasts until this is dropped.
+/// A lock on a temporary file until this is dropped.
 ///
 /// On Unix it is a duplicate of the descriptor, which shares the lock: the file itself is closed before it is renamed.
 /// On Windows an open file cannot be renamed, so the lock ends when the file is closed.
-pub(super) struct Lock {
+pub(super) struct FileLock {
     #[cfg(unix)]
     _duplicate: File,
 }
 
-impl Lock {
+impl FileLock {
     /// Locks a file that was just created; `None` if the file system has no locks.
     #[cfg(unix)]
-    pub(super) fn new(file: &File) -> Option<Lock> {
+    pub(super) fn new(file: &File) -> Option<FileLock> {
         file.try_lock().ok()?;
-        Some(Lock { _duplicate: file.try_clone().ok()? })
+        Some(FileLock { _duplicate: file.try_clone().ok()? })
     }
 
     #[cfg(not(unix))]
-    pub(super) fn new(file: &File) -> Option<Lock> {
+    pub(super) fn new(file: &File) -> Option<FileLock> {
         file.try_lock().ok()?;
-        Some(Lock {})
+        Some(FileLock {})
     }
 }
 
-/// Removes what killed processes left in this folder, unless it was searched recently.
+/// Removes files that killed processes left in this folder, unless it was searched recently.
 pub(super) fn remove_from(folder: &Path) {
     if is_due(folder) {
         let leftovers = names_in(folder).into_iter().filter(|name| name.to_str().is_some_and(is_ours));
@@ -56,13 +56,14 @@ pub(super) fn remove_from(folder: &Path) {
     }
 }
 
-/// Whether the folder was not searched recently; records that it is now.
+/// Returns whether the folder was not searched recently, and records a search.
 fn is_due(folder: &Path) -> bool {
-    // The current folder may have changed by then.
+    // Relative paths are ambiguous, because the current folder may change.
     let Ok(folder) = fs::canonicalize(folder) else { return false };
-    let (now, mut searched) = (Instant::now(), SEARCHED.lock().unwrap_or_else(PoisonError::into_inner));
+    let now = Instant::now();
+    let mut searched = SEARCHED.lock().unwrap_or_else(PoisonError::into_inner);
     searched.retain(|(_, when)| now.duration_since(*when) < PAUSE);
-    if searched.iter().any(|(known, _)| *known == folder) {
+    if searched.iter().any(|(path, _)| *path == folder) {
         return false;
     }
     if searched.len() == MAX_FOLDERS {
@@ -72,7 +73,7 @@ fn is_due(folder: &Path) -> bool {
     true
 }
 
-/// Whether a name has the form `.STEM.polyhaul-PROCESS-SERIAL.tmp`.
+/// Returns whether a name has the form `.STEM.polyhaul-PROCESS-SERIAL.tmp`.
 fn is_ours(name: &str) -> bool {
     let parts = || {
         let (stem, numbers) = name.strip_prefix('.')?.strip_suffix(ENDING)?.rsplit_once(MARK)?;
@@ -94,7 +95,7 @@ fn remove(path: &Path) {
     if file.try_lock().is_err() {
         return;
     }
-    // Under the lock: nobody else removes this file now, so the name still refers to it, or to a file that is not ours.
+    // Under the lock, no other process removes this file, so the name still refers to it, or to an unrelated file.
     let is_same = match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(locked), Ok(named)) => is_old(&locked) && is_same_file(&locked, &named),
         _ => false,
@@ -135,14 +136,14 @@ fn open(path: &Path, write: bool) -> std::io::Result<File> {
 }
 
 #[cfg(unix)]
-fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 #[cfg(not(unix))]
-fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
-    other.is_file() && one.created().ok() == other.created().ok()
+fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
+    b.is_file() && a.created().ok() == b.created().ok()
 }
 
 #[cfg(test)]
@@ -161,15 +162,15 @@ mod tests {
 
     /// Whether the file still exists; removes it and its folder.
     fn stays(path: &Path) -> bool {
-        let is_there = fs::symlink_metadata(path).is_ok();
+        let exists = fs::symlink_metadata(path).is_ok();
         fs::remove_dir_all(path.parent().unwrap()).unwrap();
-        is_there
+        exists
     }
 
     const NAME: &str = ".a.obj.polyhaul-12-0.tmp";
 
     #[test]
-    fn only_names_of_ours_are_taken() {
+    fn only_names_of_temporary_files_match() {
         for ours in [NAME, "..polyhaul-1-2.polyhaul-1-2.tmp", ".ü.polyhaul-4294967295-99.tmp"] {
             assert!(is_ours(ours), "{ours}");
         }
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leftover_goes_and_what_is_young_or_locked_stays() {
+    fn a_leftover_is_removed_and_a_young_or_locked_file_stays() {
         let (old, _open) = file("old", NAME, 120);
         remove_from(old.parent().unwrap());
         assert!(!stays(&old));
@@ -190,7 +191,7 @@ mod tests {
         remove_from(young.parent().unwrap());
         assert!(stays(&young));
         let (locked, open) = file("locked", NAME, 120);
-        let lock = Lock::new(&open).unwrap();
+        let lock = FileLock::new(&open).unwrap();
         // On unix the lock outlives the handle that was written through.
         if cfg!(unix) {
             drop(open);
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn links_and_folders_stay_with_what_they_lead_to() {
+    fn links_and_folders_stay_and_so_do_their_targets() {
         let (target, _open) = file("link", "precious", 120);
         let folder = target.parent().unwrap();
         std::os::unix::fs::symlink(&target, folder.join(NAME)).unwrap();

@@ -1,10 +1,10 @@
-//! Temporary files in use: their names, and the promise that none is left behind.
+//! Temporary files in use: their names, and their removal.
 //!
-//! Their list belongs to the process, since it is needed by whatever ends the process. Creation, rename and removal
+//! Their list is global, because code that ends the process needs it. Creation, rename and removal
 //! happen under its lock, so there is no moment at which a file exists but is not listed. Files left by a killed
 //! process are handled in `sink/leftovers.rs`.
 
-use super::leftovers::{self, Lock};
+use super::leftovers::{self, FileLock};
 use crate::error::context;
 use crate::layer::Layer;
 use std::fs::File;
@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Some file systems allow at most 143 bytes in a name; our additions take up to 46.
+/// Maximum bytes of the target's name in the temporary name. Some file systems allow at most 143 bytes in a name; the
+/// additions take up to 46.
 const MAX_STEM_BYTES: usize = 90;
-/// Stands in the name of every temporary file, before the process's number.
+/// Part of the name of every temporary file, before the process ID.
 pub(super) const MARK: &str = ".polyhaul-";
 /// The end of the name of every temporary file.
 pub(super) const ENDING: &str = ".tmp";
-/// Names that are taken by leftovers of a killed process with our number.
+/// Maximum number of names to try; others may be taken by leftovers of a killed process with the same ID.
 const MAX_ATTEMPT_COUNT: usize = 1000;
 
 static SERIAL: AtomicU64 = AtomicU64::new(0);
@@ -27,7 +28,7 @@ static IN_FLIGHT: Mutex<InFlight> = Mutex::new(InFlight { paths: Vec::new(), is_
 
 struct InFlight {
     paths: Vec<PathBuf>,
-    /// No more files may be created.
+    /// Whether the process is ending, so that no more files may be created.
     is_ending: bool,
 }
 
@@ -44,7 +45,7 @@ fn in_flight() -> MutexGuard<'static, InFlight> {
 }
 
 /// Removes the temporary files of all sinks that are not finished, and lets no new ones appear: for a program that is
-/// about to exit because of a signal. Says how many it removed. Sinks fail from then on.
+/// about to exit because of a signal. Returns the number of files removed. Sinks fail from then on.
 ///
 /// Call it from an ordinary thread that waits for signals, not from a signal handler: it takes a lock.
 pub fn remove_temporaries() -> usize {
@@ -61,7 +62,7 @@ pub(super) struct Temporary {
     /// Empty once the file is renamed or removed.
     path: PathBuf,
     /// Shows other processes that the file is in use; held until it is in place.
-    _lock: Option<Lock>,
+    _lock: Option<FileLock>,
 }
 
 impl Temporary {
@@ -71,7 +72,7 @@ impl Temporary {
         for _ in 0..MAX_ATTEMPT_COUNT {
             let path = temporary_path(target)?;
             match create_listed(&*layer, &path, mode) {
-                Ok(file) => return Ok((Temporary { layer, path, _lock: Lock::new(&file) }, file)),
+                Ok(file) => return Ok((Temporary { layer, path, _lock: FileLock::new(&file) }, file)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(explain(error, target)),
             }
@@ -90,8 +91,9 @@ impl Temporary {
             }
             Err(error) => {
                 drop(in_flight);
-                let what = format!("cannot rename the temporary file {} to {}", self.path.display(), target.display());
-                Err(self.abandon(context(error, what)))
+                let message =
+                    format!("cannot rename the temporary file {} to {}", self.path.display(), target.display());
+                Err(self.abandon(context(error, message)))
             }
         }
     }
@@ -117,14 +119,14 @@ impl Temporary {
         in_flight.forget(&path);
         match self.layer.remove(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
+            result => result,
         }
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Dropping an unfinished sink happens after another error or during unwinding: there is nobody to report to.
+        // Dropping an unfinished sink happens after another error or during unwinding: the error cannot be reported.
         let _ = self.remove();
     }
 }
@@ -150,7 +152,7 @@ fn temporary_path(target: &Path) -> io::Result<PathBuf> {
     Ok(target.with_file_name(format!(".{stem}{MARK}{process}-{serial}{ENDING}")))
 }
 
-/// The beginning of `name`, cut between two characters.
+/// Returns the start of `name`, cut between two characters.
 fn shortened(name: &str) -> &str {
     let end = name.len().min(MAX_STEM_BYTES);
     (0..=end).rev().find_map(|end| name.get(..end)).unwrap_or_default()

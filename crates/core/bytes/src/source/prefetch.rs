@@ -1,9 +1,9 @@
-//! Has the system fetch a cold file ahead of the threads that parse it.
+//! Makes the system fetch a cold file ahead of the threads that parse it.
 //!
-//! Without this, the disk idles while a thread parses: the system reads a few MB ahead, and goes on only once a reader
-//! gets there. To read a byte here and there is enough for the system to read everything in between, and costs no copy.
-//! The bytes end up in the system's page cache, from which the parsers read them as before: so no result, no error and
-//! no memory of ours depends on whether a file was fetched, and failures here are ignored. It starts no thread: see
+//! Without this, the disk idles while a thread parses: the system reads a few MB ahead, and continues only once a
+//! reader gets there. Reading single bytes at intervals makes the system read everything in between, without a copy.
+//! The bytes end up in the page cache, from which the parsers read them as usual, so results, errors and memory do not
+//! depend on whether a file was fetched, and failures here are ignored. This module starts no thread: see
 //! `polyhaul_pipeline::prefetch`.
 
 use super::{RegularFile, read_file_at};
@@ -14,38 +14,42 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How far ahead of the readers, in bytes. The system's own reading ahead comes on top.
+/// How far to fetch ahead of the readers, in bytes, in addition to the system's own read-ahead.
 const WINDOW_BYTES: u64 = 32 << 20;
-/// One byte of this many is read. The system reads on once someone reads in the first block of what it read ahead last,
-/// and its blocks are no smaller once it reads ahead by MBs.
+/// The distance between the bytes that are read. The system continues its read-ahead when the first block of the last
+/// one is read, and its blocks are at least this large once it reads ahead by MBs.
 const STEP_BYTES: u64 = 64 << 10;
-/// The window is at most this many times what was read so far, so that little is fetched of a file of which only the
-/// header is wanted.
-const GROWTH: u64 = 4;
-/// Smaller files are left to the system, which reads them ahead in one or two steps.
-const LEAST_BYTES: u64 = 16 << 20;
-/// In how many places a file is probed, besides its end.
-const PROBES: u64 = 16;
+/// The window is at most this many times the bytes read so far, so that little of a file is fetched if only its header
+/// is read.
+const MAX_GROWTH: u64 = 4;
+/// Minimum size of a file to fetch: the system reads smaller ones ahead in one or two steps.
+const MIN_FILE_BYTES: u64 = 16 << 20;
+/// The number of offsets at which a file is probed, in addition to its end.
+const PROBE_COUNT: u64 = 16;
 
-/// How far the readers of a file got, for those who run ahead of them.
-pub(super) struct Progress {
-    /// The end of the last range in the file that was asked for, in bytes.
+/// The progress of a file's readers.
+pub(super) struct ReadProgress {
+    /// The largest end of a range that was read, in bytes.
     reached: AtomicU64,
-    /// Where the readers wake those who wait.
+    /// The offset at which readers wake waiting threads.
     wake_at: AtomicU64,
     lock: Mutex<()>,
     changed: Condvar,
 }
 
-impl Default for Progress {
+impl Default for ReadProgress {
     fn default() -> Self {
-        let (reached, wake_at) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-        Progress { reached, wake_at, lock: Mutex::default(), changed: Condvar::new() }
+        ReadProgress {
+            reached: AtomicU64::new(0),
+            wake_at: AtomicU64::new(u64::MAX),
+            lock: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 }
 
-impl Progress {
-    /// Someone reads up to `end`.
+impl ReadProgress {
+    /// Records a read up to `end`.
     pub(super) fn reach(&self, end: u64) {
         self.reached.fetch_max(end, SeqCst);
         if end >= self.wake_at.load(SeqCst) {
@@ -58,7 +62,7 @@ impl Progress {
     }
 
     fn wake(&self) {
-        // Under the lock, nobody is between the last look and the wait.
+        // Under the lock, no thread is between its last check and its wait.
         let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.changed.notify_all();
     }
@@ -73,7 +77,7 @@ impl Progress {
             }
             lock = self.changed.wait(lock).unwrap_or_else(PoisonError::into_inner);
         }
-        // Others who wait were woken too, and say again where.
+        // Other waiting threads were woken too, and set their offset again.
         self.wake_at.store(u64::MAX, SeqCst);
     }
 }
@@ -81,15 +85,15 @@ impl Progress {
 /// A large file that can be fetched ahead of its readers; [`Source::prefetch`](super::Source::prefetch) makes one.
 pub struct Prefetch<'s> {
     file: &'s RegularFile,
-    /// Those of the readers.
+    /// The counters of the readers.
     counters: &'s Counters,
     is_stopped: AtomicBool,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
-    /// Fetch what is at this offset and after it.
+enum NextFetch {
+    /// Fetch the bytes at this offset.
     Fetch(u64),
     /// Wait until the readers reach this offset.
     Wait(u64),
@@ -97,37 +101,38 @@ enum Next {
 }
 
 impl<'s> Prefetch<'s> {
-    /// `None` for a file so small that the system's own reading ahead suffices.
+    /// Returns `None` for a small file, for which the system's own read-ahead suffices.
     pub(super) fn of_large(file: &'s RegularFile, counters: &'s Counters) -> Option<Prefetch<'s>> {
-        (file.len >= LEAST_BYTES).then(|| Prefetch { file, counters, is_stopped: AtomicBool::new(false) })
+        (file.len >= MIN_FILE_BYTES).then(|| Prefetch { file, counters, is_stopped: AtomicBool::new(false) })
     }
 
-    /// Whether parts of the file are known to be missing from the system's memory.
+    /// Returns whether parts of the file are known to be missing from the page cache.
     pub fn is_cold(&self) -> bool {
         let RegularFile { base, len, .. } = self.file;
-        // The end first: a missing page is fetched, and in the middle it would be in the way of reading ahead.
-        let mut places = (0..PROBES).rev().map(|probe| len / PROBES * probe);
-        is_missing(self.file, base + len - 1) || places.any(|at| is_missing(self.file, base + at))
+        // The end first: the probe fetches a missing page, which would disturb the read-ahead if it were in the middle.
+        let mut offsets = (0..PROBE_COUNT).rev().map(|probe| len / PROBE_COUNT * probe);
+        is_missing(self.file, base + len - 1) || offsets.any(|offset| is_missing(self.file, base + offset))
     }
 
     /// Fetches until the end of the file, an error or [`Prefetch::stop`].
     pub fn run(&self) {
-        let Ok(own) = reopened(self.file) else { return };
-        let (progress, mut at) = (&self.file.progress, 0);
+        let Ok(file) = reopened(self.file) else { return };
+        let progress = &self.file.progress;
+        let mut fetched = 0;
         while !self.is_stopped() {
-            match next(at, progress.reached(), self.counters.snapshot().bytes, self.file.len) {
-                Next::Fetch(from) => match retry(|| read_file_at(&own, self.file.base + from, &mut [0])) {
-                    Ok(1..) => at = from + STEP_BYTES,
-                    // The reader who gets there says so.
+            match next(fetched, progress.reached(), self.counters.snapshot().bytes, self.file.len) {
+                NextFetch::Fetch(offset) => match retry(|| read_file_at(&file, self.file.base + offset, &mut [0])) {
+                    Ok(1..) => fetched = offset + STEP_BYTES,
+                    // The reader reports the error when it gets there.
                     Ok(0) | Err(_) => return,
                 },
-                Next::Wait(end) => progress.wait(end, || self.is_stopped()),
-                Next::Done => return,
+                NextFetch::Wait(end) => progress.wait(end, || self.is_stopped()),
+                NextFetch::Done => return,
             }
         }
     }
 
-    /// Ends [`Prefetch::run`], after the read that it is in.
+    /// Stops [`Prefetch::run`] after its current read.
     pub fn stop(&self) {
         self.is_stopped.store(true, SeqCst);
         self.file.progress.wake();
@@ -138,24 +143,24 @@ impl<'s> Prefetch<'s> {
     }
 }
 
-/// What comes after fetching up to `at`, when the readers have reached `reached` and read `bytes` of a file of `len`
-/// bytes.
-fn next(at: u64, reached: u64, bytes: u64, len: u64) -> Next {
-    let from = at.max(reached);
-    let window = WINDOW_BYTES.min(bytes.saturating_mul(GROWTH));
-    let end = len.min(from + STEP_BYTES);
-    if from >= len {
-        Next::Done
+/// Returns the step after fetching up to `fetched`, if the readers have reached `reached` and read `bytes` of a file of
+/// `len` bytes.
+fn next(fetched: u64, reached: u64, bytes: u64, len: u64) -> NextFetch {
+    let start = fetched.max(reached);
+    let window = WINDOW_BYTES.min(bytes.saturating_mul(MAX_GROWTH));
+    let end = len.min(start + STEP_BYTES);
+    if start >= len {
+        NextFetch::Done
     } else if end <= reached + window {
-        Next::Fetch(from)
+        NextFetch::Fetch(start)
     } else {
-        // A full window is filled again when a quarter of it is used, since to wake is a system call.
-        Next::Wait((end + window / 4).saturating_sub(window).max(reached + 1))
+        // A full window is refilled when a quarter of it is used, because waking is a system call.
+        NextFetch::Wait((end + window / 4).saturating_sub(window).max(reached + 1))
     }
 }
 
-/// The same file, with a reading ahead of its own in the system: that of the readers' descriptor is disturbed by reads
-/// that are not quite in order.
+/// Opens the same file again, with a separate read-ahead state in the system: reads slightly out of order disturb the
+/// read-ahead of the readers' descriptor.
 #[cfg(target_os = "linux")]
 fn reopened(file: &RegularFile) -> io::Result<File> {
     use std::os::fd::AsRawFd;
@@ -167,13 +172,13 @@ fn reopened(file: &RegularFile) -> io::Result<File> {
     file.file.try_clone()
 }
 
-/// Whether the page at `offset` is known to be missing from the system's memory.
+/// Returns whether the page at `offset` is known to be missing from the page cache.
 #[cfg(target_os = "linux")]
 fn is_missing(file: &RegularFile, offset: u64) -> bool {
     crate::descriptor::is_cached(&file.file, offset) == Some(false)
 }
 
-/// Other systems do not tell.
+/// Other systems do not report this.
 #[cfg(not(target_os = "linux"))]
 fn is_missing(_: &RegularFile, _: u64) -> bool {
     false
@@ -191,20 +196,20 @@ mod tests {
 
     #[test]
     fn the_window_grows_with_the_bytes_read_and_is_bounded() {
-        assert_eq!(next(0, 0, 0, 100 * MB), Next::Wait(STEP_BYTES));
-        assert_eq!(next(MB, MB, MB / 4, 100 * MB), Next::Fetch(MB));
-        assert_eq!(next(2 * MB, MB, MB / 4, 100 * MB), Next::Wait(MB + STEP_BYTES + MB / 4));
+        assert_eq!(next(0, 0, 0, 100 * MB), NextFetch::Wait(STEP_BYTES));
+        assert_eq!(next(MB, MB, MB / 4, 100 * MB), NextFetch::Fetch(MB));
+        assert_eq!(next(2 * MB, MB, MB / 4, 100 * MB), NextFetch::Wait(MB + STEP_BYTES + MB / 4));
         let full = 10 * MB + WINDOW_BYTES;
-        assert_eq!(next(full - STEP_BYTES, 10 * MB, 10 << 40, 1 << 40), Next::Fetch(full - STEP_BYTES));
-        assert_eq!(next(full, 10 * MB, u64::MAX, 1 << 40), Next::Wait(10 * MB + STEP_BYTES + WINDOW_BYTES / 4));
+        assert_eq!(next(full - STEP_BYTES, 10 * MB, 10 << 40, 1 << 40), NextFetch::Fetch(full - STEP_BYTES));
+        assert_eq!(next(full, 10 * MB, u64::MAX, 1 << 40), NextFetch::Wait(10 * MB + STEP_BYTES + WINDOW_BYTES / 4));
     }
 
     #[test]
-    fn readers_who_are_ahead_are_not_followed_and_the_end_is_the_end() {
-        assert_eq!(next(MB, 50 * MB, 50 * MB, 100 * MB), Next::Fetch(50 * MB));
-        assert_eq!(next(100 * MB - 5, 90 * MB, 50 * MB, 100 * MB), Next::Fetch(100 * MB - 5));
-        assert_eq!(next(100 * MB, 50 * MB, 50 * MB, 100 * MB), Next::Done);
-        assert_eq!(next(0, 100 * MB, 1, 100 * MB), Next::Done);
+    fn fetching_continues_after_readers_that_are_ahead_and_stops_at_the_end() {
+        assert_eq!(next(MB, 50 * MB, 50 * MB, 100 * MB), NextFetch::Fetch(50 * MB));
+        assert_eq!(next(100 * MB - 5, 90 * MB, 50 * MB, 100 * MB), NextFetch::Fetch(100 * MB - 5));
+        assert_eq!(next(100 * MB, 50 * MB, 50 * MB, 100 * MB), NextFetch::Done);
+        assert_eq!(next(0, 100 * MB, 1, 100 * MB), NextFetch::Done);
     }
 
     /// A file of zeros, which take no space.
@@ -217,7 +222,7 @@ mod tests {
         (source, file)
     }
 
-    /// Fetches while `read` reads; fails if the fetching goes on although it should not.
+    /// Fetches while `read` reads; fails if the fetching does not stop.
     fn fetch_while(prefetch: &Prefetch<'_>, read: impl FnOnce()) {
         let (ended, end) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -243,11 +248,11 @@ mod tests {
             }
             assert_eq!(at, 100 * MB + 7);
         });
-        for is_begun in [false, true] {
-            let (source, _) = zeros(100 * MB + u64::from(is_begun));
+        for is_started in [false, true] {
+            let (source, _) = zeros(100 * MB + u64::from(is_started));
             let prefetch = source.prefetch().unwrap();
             fetch_while(&prefetch, || {
-                if is_begun {
+                if is_started {
                     source.read_at(0, &mut block).unwrap();
                 }
                 prefetch.stop();
@@ -273,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_small_file_is_left_to_the_system() {
-        let (source, _) = zeros(LEAST_BYTES - 1);
+        let (source, _) = zeros(MIN_FILE_BYTES - 1);
         assert!(source.prefetch().is_none() && Source::memory(b"v 0 0 0").prefetch().is_none());
     }
 }

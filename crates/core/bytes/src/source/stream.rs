@@ -1,4 +1,4 @@
-//! Bytes that are read in order: in calls of at least a block, with what was peeked kept for the next one.
+//! Bytes that are read in order, in calls of at least a block; peeked bytes are kept for the next call.
 
 use crate::BLOCK_BYTES;
 use crate::error::{repeat, retry};
@@ -7,29 +7,38 @@ use polyhaul_trace::Counters;
 use std::io::{self, Read};
 
 /// A reader, and up to one block of bytes beyond what a consumer requested.
-pub(super) struct Stream<'a> {
+pub(super) struct PeekableStream<'a> {
     reader: Box<dyn Read + Send + 'a>,
     spill: Vec<u8>,
-    /// The part of `spill` that is not handed out yet.
+    /// The part of `spill` that was not returned yet.
     spill_start: usize,
     spill_end: usize,
-    /// Whether nothing was returned yet.
+    /// Whether no bytes were returned yet.
     is_first: bool,
     ended: bool,
     failed: Option<io::Error>,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> PeekableStream<'a> {
     pub(super) fn new(reader: Box<dyn Read + Send + 'a>) -> Self {
-        Stream { reader, spill: Vec::new(), spill_start: 0, spill_end: 0, is_first: true, ended: false, failed: None }
+        PeekableStream {
+            reader,
+            spill: Vec::new(),
+            spill_start: 0,
+            spill_end: 0,
+            is_first: true,
+            ended: false,
+            failed: None,
+        }
     }
 
-    /// The bytes that were read but not returned, if they are the beginning.
+    /// Ends the stream; returns the bytes that were read but not returned, if they are the first ones.
     pub(super) fn give_up(&mut self) -> Vec<u8> {
         let is_head = self.spill_start == 0 && self.is_first;
         self.spill.truncate(self.spill_end);
         self.ended = true;
-        (self.spill_start, self.spill_end) = (0, 0);
+        self.spill_start = 0;
+        self.spill_end = 0;
         if is_head { std::mem::take(&mut self.spill) } else { Vec::new() }
     }
 
@@ -63,13 +72,14 @@ impl<'a> Stream<'a> {
         grow(&mut spill, BLOCK_BYTES)?;
         let result = self.call(&mut spill, counters);
         self.spill = spill;
-        (self.spill_start, self.spill_end) = (0, 0);
+        self.spill_start = 0;
+        self.spill_end = 0;
         self.spill_end = result?;
         Ok(())
     }
 
-    /// Copies the next bytes without handing them out. More than a block is held only if the reader gives less at a
-    /// time than `out` has.
+    /// Copies the next bytes without consuming them. More than a block is kept only if the reader returns less at a
+    /// time than `out` needs.
     pub(super) fn peek(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         while self.spill_end - self.spill_start < out.len() && !self.ended {
             let mut spill = std::mem::take(&mut self.spill);
@@ -84,7 +94,7 @@ impl<'a> Stream<'a> {
         Ok(count)
     }
 
-    /// The only place where the reader is called.
+    /// Every call of the reader goes through here.
     fn call(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         if let Some(error) = &self.failed {
             return Err(repeat(error));
@@ -103,12 +113,12 @@ impl<'a> Stream<'a> {
     }
 }
 
-fn checked_count(count: usize, asked: usize) -> io::Result<usize> {
-    if count <= asked {
+fn checked_count(count: usize, requested: usize) -> io::Result<usize> {
+    if count <= requested {
         return Ok(count);
     }
     Err(io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("the reader returned {count} bytes, more than the {asked} requested"),
+        format!("the reader returned {count} bytes, more than the {requested} requested"),
     ))
 }

@@ -1,35 +1,36 @@
-//! Which pages of a file were fetched before: the system has them in memory, so reading them again is no matter of the
-//! device. Knows no clock and no rate.
+//! Tracks the pages of a file that were fetched before: they are in the page cache, so reading them again does not use
+//! the device.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The unit of the system's file cache, in bytes.
 const PAGE_BYTES: u64 = 4096;
 
-/// Larger files are not tracked: 32 MiB of bits are enough.
-const MOST_BYTES: u64 = 1 << 40;
+/// Maximum size of a tracked file, which takes 32 MiB of bits.
+const MAX_TRACKED_BYTES: u64 = 1 << 40;
 
 /// The pages of a file, a bit each.
 #[derive(Debug)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchedPages {
     words: Vec<AtomicU64>,
     bytes: u64,
 }
 
-impl Fetched {
-    /// No page of a file of this size; `None` if there are too many to track, or not enough memory.
-    pub(crate) fn none_of(bytes: u64) -> Option<Fetched> {
-        if bytes > MOST_BYTES {
+impl FetchedPages {
+    /// Creates an empty set of pages for a file of this size; `None` if there are too many to track, or out of memory.
+    pub(crate) fn none_of(bytes: u64) -> Option<FetchedPages> {
+        if bytes > MAX_TRACKED_BYTES {
             return None;
         }
         let count = usize::try_from(bytes.div_ceil(PAGE_BYTES).div_ceil(64)).ok()?;
         let mut words = Vec::new();
         words.try_reserve_exact(count).ok()?;
         words.resize_with(count, AtomicU64::default);
-        Some(Fetched { words, bytes })
+        Some(FetchedPages { words, bytes })
     }
 
-    /// How many bytes of the file come from the device for a read of `size` bytes at `offset`: whole pages, each once.
+    /// Returns the number of bytes that a read of `size` bytes at `offset` gets from the device: whole pages, each
+    /// once.
     pub(crate) fn fetch(&self, offset: u64, size: usize) -> u64 {
         let end = offset.saturating_add(size as u64).min(self.bytes);
         let pages = offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
@@ -50,25 +51,25 @@ mod tests {
 
     #[test]
     fn pages_come_from_the_device_once() {
-        let file = Fetched::none_of(10_000).unwrap();
+        let file = FetchedPages::none_of(10_000).unwrap();
         assert_eq!([file.fetch(5000, 8), file.fetch(4096, 4096)], [4096, 0]);
         assert_eq!([file.fetch(0, 10_000), file.fetch(0, 10_000)], [4096 + 10_000 - 8192, 0]);
-        assert!(Fetched::none_of(MOST_BYTES + 1).is_none());
-        assert_eq!([file.fetch(20_000, 5), Fetched::none_of(0).unwrap().fetch(0, 5)], [0, 0]);
+        assert!(FetchedPages::none_of(MAX_TRACKED_BYTES + 1).is_none());
+        assert_eq!([file.fetch(20_000, 5), FetchedPages::none_of(0).unwrap().fetch(0, 5)], [0, 0]);
     }
 
     #[test]
-    fn threads_fetch_what_a_file_has() {
-        let file = Fetched::none_of(1_000_001).unwrap();
+    fn threads_fetch_each_page_once() {
+        let file = FetchedPages::none_of(1_000_001).unwrap();
         let parts = (0..4).map(|part| part * 200_000);
         let sum: u64 = std::thread::scope(|scope| {
-            let all: Vec<_> = parts
+            let threads: Vec<_> = parts
                 .map(|at| {
                     let file = &file;
                     scope.spawn(move || file.fetch(at, 500_000))
                 })
                 .collect();
-            all.into_iter().map(|thread| thread.join().unwrap()).sum()
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
         assert_eq!(sum, 1_000_001);
     }

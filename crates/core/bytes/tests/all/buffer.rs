@@ -1,4 +1,4 @@
-//! The buffer: the same bytes for any split of reads, large reads whatever is asked for, and a cap that holds exactly.
+//! The buffer: the same bytes for any split of reads, large reads for any request, and an exact cap.
 
 use crate::common::{Answer, Folder, Random, hostile};
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, RecordTooLong, Source};
@@ -8,20 +8,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 fn records(buffer: &mut Buffer) -> Vec<Vec<u8>> {
-    let mut all = Vec::new();
+    let mut records = Vec::new();
     while let Some(record) = buffer.record(b'\n').unwrap() {
-        all.push(record.to_vec());
+        records.push(record.to_vec());
     }
-    all
+    records
 }
 
 /// Lines of every length up to several blocks.
 fn lines(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut data = Vec::new();
-    for longest in [1, 10, 100, 1000, BLOCK_BYTES, 5 * BLOCK_BYTES] {
+    for max_len in [1, 10, 100, 1000, BLOCK_BYTES, 5 * BLOCK_BYTES] {
         for _ in 0..4 {
-            let count = random.below(longest);
+            let count = random.below(max_len);
             data.extend(std::iter::repeat_n(b'a' + (count % 26) as u8, count));
             data.push(b'\n');
         }
@@ -39,19 +39,19 @@ fn records_are_the_same_for_any_source_and_split() {
         let folder = Folder::new();
         let file = Source::open(folder.file("data", &data)).unwrap();
         assert_eq!(records(&mut Buffer::new(file)), expected);
-        for most in [777, BLOCK_BYTES - 1, BLOCK_BYTES, usize::MAX] {
+        for max_count in [777, BLOCK_BYTES - 1, BLOCK_BYTES, usize::MAX] {
             let mut random = Random::new(seed);
-            let reader = hostile(&data, move |_, _| Answer::Give(1 + random.below(most)));
+            let reader = hostile(&data, move |_, _| Answer::Give(1 + random.below(max_count)));
             assert_eq!(records(&mut Buffer::new(Source::reader(reader, "host"))), expected);
         }
     }
 }
 
 #[test]
-fn mixed_access_keeps_its_place() {
+fn mixed_access_keeps_its_position() {
     let data = Random::new(9).bytes(900_000);
     let mut random = Random::new(10);
-    let reader = hostile(&data, |_, asked| Answer::Give(asked / 2 + 1));
+    let reader = hostile(&data, |_, requested| Answer::Give(requested / 2 + 1));
     let sources = [Source::memory(&data), Source::reader(reader, "host")];
     for source in sources {
         let mut buffer = Buffer::new(source);
@@ -88,7 +88,7 @@ fn small_requests_become_large_reads() {
     let folder = Folder::new();
     let data = vec![3; 20 * BLOCK_BYTES + 1];
     let path = folder.file("data", &data);
-    let host = hostile(&data, |_, asked| Answer::Give(asked));
+    let host = hostile(&data, |_, requested| Answer::Give(requested));
     for source in [Source::open(path).unwrap(), Source::reader(host, "host")] {
         let mut buffer = Buffer::new(source);
         let mut pixel = [0; 3];
@@ -100,16 +100,16 @@ fn small_requests_become_large_reads() {
 }
 
 #[test]
-fn no_read_is_smaller_than_a_block_even_with_a_tail_kept_and_short_answers() {
+fn no_read_is_smaller_than_a_block_even_with_a_tail_and_short_reads() {
     let data = lines(4);
-    let least = Arc::new(AtomicUsize::new(usize::MAX));
-    let seen = least.clone();
-    let reader = hostile(&data, move |_, asked| {
-        seen.fetch_min(asked, Relaxed);
+    let min_request = Arc::new(AtomicUsize::new(usize::MAX));
+    let seen = min_request.clone();
+    let reader = hostile(&data, move |_, requested| {
+        seen.fetch_min(requested, Relaxed);
         Answer::Give(10_000)
     });
     records(&mut Buffer::new(Source::reader(reader, "host")));
-    assert!(least.load(Relaxed) >= BLOCK_BYTES);
+    assert!(min_request.load(Relaxed) >= BLOCK_BYTES);
 }
 
 #[test]
@@ -192,7 +192,8 @@ fn a_file_that_changes_is_an_error_at_the_latest_at_the_end() {
 fn two_buffers_on_one_file_do_not_disturb_each_other() {
     let folder = Folder::new();
     let source = Source::open(folder.file("data", b"1\n2\n3\n")).unwrap();
-    let (mut a, mut b) = (Buffer::new(source.clone()), Buffer::new(source));
+    let mut a = Buffer::new(source.clone());
+    let mut b = Buffer::new(source);
     a.skip(2).unwrap();
     assert_eq!(a.record(b'\n').unwrap().unwrap(), b"2\n");
     assert_eq!(b.record(b'\n').unwrap().unwrap(), b"1\n");

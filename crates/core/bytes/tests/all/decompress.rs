@@ -13,17 +13,17 @@ fn folder(format: &str, part: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../../testdata", format, part].iter().collect()
 }
 
-/// Names and bytes of all files in a folder of samples.
+/// Returns names and bytes of all files in a folder of samples.
 fn samples(format: &str, part: &str) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder(format, part)).unwrap();
     let read = |entry: io::Result<fs::DirEntry>| {
         let entry = entry.unwrap();
         (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
     };
-    let mut all: Vec<_> = entries.map(read).filter(|(name, _)| name.ends_with(format)).collect();
-    all.sort();
-    assert!(all.len() > 10);
-    all
+    let mut files: Vec<_> = entries.map(read).filter(|(name, _)| name.ends_with(format)).collect();
+    files.sort();
+    assert!(files.len() > 10);
+    files
 }
 
 fn plain_of(name: &str) -> Vec<u8> {
@@ -31,14 +31,15 @@ fn plain_of(name: &str) -> Vec<u8> {
     fs::read(folder("gz", "good").join(plain)).unwrap()
 }
 
-/// All plain bytes that come before the end or an error, read in calls of `block` bytes.
+/// Reads all plain bytes before the end or an error, in calls of `block` bytes.
 fn read_all(source: &Source<'_>, block: usize) -> (Vec<u8>, Option<io::Error>) {
-    let (mut all, mut part) = (Vec::new(), vec![0; block]);
+    let mut plain = Vec::new();
+    let mut part = vec![0; block];
     loop {
         match source.read_next(&mut part) {
-            Ok(0) => return (all, None),
-            Ok(count) => all.extend_from_slice(&part[..count]),
-            Err(error) => return (all, Some(error)),
+            Ok(0) => return (plain, None),
+            Ok(count) => plain.extend_from_slice(&part[..count]),
+            Err(error) => return (plain, Some(error)),
         }
     }
 }
@@ -64,9 +65,9 @@ fn good_files_unpack_however_they_are_read() {
         for (name, packed) in samples(format, "good") {
             let plain = plain_of(&name);
             let check = |source, block, how: &str| {
-                let (found, error) = unpack_with(source, &DecompressLimits::default(), block);
+                let (unpacked, error) = unpack_with(source, &DecompressLimits::default(), block);
                 assert!(error.is_none(), "{name} {how}: {error:?}");
-                assert!(found == plain, "{name} {how}: {} of {} bytes", found.len(), plain.len());
+                assert!(unpacked == plain, "{name} {how}: {} of {} bytes", unpacked.len(), plain.len());
             };
             check(Source::open(folder(format, "good").join(&name)).unwrap(), 1 << 20, "file");
             for block in [1, 7, 1000, 65_536, 1 << 20] {
@@ -81,8 +82,8 @@ fn good_files_unpack_however_they_are_read() {
 }
 
 fn expected_kinds(name: &str) -> &'static [Kind] {
-    let what = name.split('.').nth(2).unwrap();
-    match what {
+    let fault = name.split('.').nth(2).unwrap();
+    match fault {
         "bad_crc" | "bad_isize" | "bad_checksum" | "bad_content_checksum" | "bad_header_checksum" => &[Kind::Checksum],
         "bad_method" | "needs_dictionary" => &[Kind::Unsupported],
         "corrupt_data" => &[Kind::Corrupt, Kind::Checksum],
@@ -103,13 +104,13 @@ fn bad_files_end_in_the_right_error_which_stays() {
             let bytes = hostile(&packed, |_, _| Answer::Give(1));
             for source in [Source::memory(&packed), Source::reader(bytes, "r")] {
                 let source = decompressed(source, &DecompressLimits::default()).unwrap();
-                let (found, error) = read_all(&source, 100);
+                let (unpacked, error) = read_all(&source, 100);
                 let error = error.unwrap_or_else(|| panic!("{name} was read without an error"));
                 let first = damage(&error).clone();
                 assert!(expected_kinds(&name).contains(&first.kind), "{name}: {error}");
                 assert!(first.offset <= packed.len() as u64 && first.plain_offset <= 12_000, "{name}: {error}");
                 if first.kind != Kind::Checksum && !name.contains("corrupt") {
-                    assert!(plain.starts_with(&found), "{name}");
+                    assert!(plain.starts_with(&unpacked), "{name}");
                 }
                 assert_eq!(damage(&source.read_next(&mut [0; 9]).unwrap_err()), &first, "{name}");
             }
@@ -117,21 +118,21 @@ fn bad_files_end_in_the_right_error_which_stays() {
     }
 }
 
-/// Zeros behind the data are fine; what follows them is not, and its place is its own.
+/// Zeros after the data are fine; other data after them is an error at its own offset.
 #[test]
-fn what_follows_zeros_has_the_same_place_however_it_is_read() {
+fn garbage_after_zeros_has_the_same_offset_however_it_is_read() {
     for format in ["gz", "zst", "lz4"] {
         let kind = if format == "lz4" { "frame" } else { "single" };
         let packed = fs::read(folder(format, "good").join(format!("mesh.ply.{kind}.{format}"))).unwrap();
-        let place = packed.len() as u64 + 20;
+        let garbage_offset = packed.len() as u64 + 20;
         let packed = [&packed[..], &[0; 20], b"more"].concat();
         for size in [1, 7, 10_000] {
             let (_, error) = unpack(Source::reader(hostile(&packed, move |_, _| Answer::Give(size)), "r"));
             let error = damage(&error.unwrap()).clone();
-            assert_eq!((error.kind, error.offset), (Kind::TrailingGarbage, place), "{format} {size}");
+            assert_eq!((error.kind, error.offset), (Kind::TrailingGarbage, garbage_offset), "{format} {size}");
         }
         let (_, error) = unpack(Source::memory(&packed));
-        assert_eq!(damage(&error.unwrap()).offset, place, "{format}");
+        assert_eq!(damage(&error.unwrap()).offset, garbage_offset, "{format}");
     }
 }
 
@@ -152,8 +153,8 @@ fn no_cut_goes_unnoticed() {
             let packed = fs::read(folder(format, "good").join(&name)).unwrap();
             let plain = plain_of(&name);
             for cut in 8..packed.len() {
-                let (found, error) = unpack(Source::memory(&packed[..cut]));
-                assert!(plain.starts_with(&found), "{name} cut at {cut}");
+                let (unpacked, error) = unpack(Source::memory(&packed[..cut]));
+                assert!(plain.starts_with(&unpacked), "{name} cut at {cut}");
                 let error = error.unwrap_or_else(|| panic!("{name} cut at {cut} was read without an error"));
                 assert_eq!(damage(&error).kind, Kind::Truncated, "{name} cut at {cut}: {error}");
             }
@@ -175,9 +176,9 @@ fn no_changed_byte_breaks_it_or_goes_unnoticed() {
                 let old = packed[at];
                 for new in [0, 0xff, old ^ 1, old ^ 0x80, old.wrapping_add(1), b'9'] {
                     packed[at] = new;
-                    let (found, error) = unpack(Source::memory(&packed));
+                    let (unpacked, error) = unpack(Source::memory(&packed));
                     if error.is_none() && has_checksum && Codec::of_content(&packed).is_some() {
-                        assert!(found == plain || found.is_empty(), "{name}: byte {at} is {new}");
+                        assert!(unpacked == plain || unpacked.is_empty(), "{name}: byte {at} is {new}");
                     }
                 }
                 packed[at] = old;
@@ -186,7 +187,7 @@ fn no_changed_byte_breaks_it_or_goes_unnoticed() {
     }
 }
 
-/// The head of a gzip member, and a block of fixed codes (RFC 1951, 3.2.6) that begins with so many letters.
+/// The header of a gzip member, and a block with fixed codes (RFC 1951, 3.2.6) that starts with `count` letters.
 fn letters(count: usize) -> Vec<u8> {
     let code = 0x30 + b'a';
     let letter = (0..8).rev().map(|bit| code >> bit & 1);
@@ -196,7 +197,7 @@ fn letters(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn garbage_behind_a_head_never_breaks_it() {
+fn garbage_after_a_header_never_breaks_it() {
     let letters = letters(1500);
     let heads: [&[u8]; 5] = [
         &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3],
@@ -224,20 +225,20 @@ fn garbage_behind_a_head_never_breaks_it() {
 #[test]
 fn bombs_are_stopped_by_the_limits() {
     let bomb = folder("zst", "bad").join("bomb_1g.obj.zst");
-    let (found, error) = unpack_with(Source::open(&bomb).unwrap(), &DecompressLimits::default(), 1 << 20);
+    let (unpacked, error) = unpack_with(Source::open(&bomb).unwrap(), &DecompressLimits::default(), 1 << 20);
     assert_eq!(damage(&error.unwrap()).kind, Kind::Limit(Limit::Ratio));
-    assert!(found.len() <= 64 << 20);
+    assert!(unpacked.len() <= 64 << 20);
     for (format, ratio) in [("gz", 500), ("lz4", 200), ("zst", 1000)] {
         let bomb =
             if format == "zst" { bomb.clone() } else { folder(format, "bad").join(format!("bomb_100m.obj.{format}")) };
         let limits = DecompressLimits::default().with_bytes(1 << 20);
-        let (found, error) = unpack_with(Source::open(&bomb).unwrap(), &limits, 1 << 16);
+        let (unpacked, error) = unpack_with(Source::open(&bomb).unwrap(), &limits, 1 << 16);
         assert_eq!(damage(&error.unwrap()).kind, Kind::Limit(Limit::Bytes));
-        assert_eq!(found.len(), 1 << 20, "{format}");
+        assert_eq!(unpacked.len(), 1 << 20, "{format}");
         let limits = DecompressLimits::default().with_ratio(ratio);
-        let (found, error) = unpack_with(Source::open(&bomb).unwrap(), &limits, 1 << 20);
+        let (unpacked, error) = unpack_with(Source::open(&bomb).unwrap(), &limits, 1 << 20);
         assert_eq!(damage(&error.unwrap()).kind, Kind::Limit(Limit::Ratio));
-        assert!(found.len() <= 64 << 20, "{format}");
+        assert!(unpacked.len() <= 64 << 20, "{format}");
     }
 }
 
@@ -274,28 +275,28 @@ fn windows_stay_within_the_memory_limit() {
 }
 
 #[test]
-fn errors_of_readers_come_out_as_they_are() {
+fn errors_of_readers_are_returned_unchanged() {
     for format in ["gz", "zst", "lz4"] {
         let packed = &samples(format, "good")[0].1;
         let answer = |call, _| if call < 3 { Answer::Give(500) } else { Answer::Fail(io::ErrorKind::ConnectionReset) };
         let source = Source::reader(hostile(packed, answer), "r");
         let source = decompressed(source, &DecompressLimits::default()).unwrap();
-        let (found, error) = read_all(&source, 100);
-        assert!(found.len() < plain_of("scene.obj").len());
+        let (unpacked, error) = read_all(&source, 100);
+        assert!(unpacked.len() < plain_of("scene.obj").len());
         assert_eq!(error.unwrap().kind(), io::ErrorKind::ConnectionReset);
         assert_eq!(source.read_next(&mut [0; 9]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
     }
 }
 
 #[test]
-fn what_is_not_compressed_comes_back_whole() {
+fn uncompressed_data_comes_back_unchanged() {
     for len in [0, 1, 2, 5, 100, 70_000, 300_000] {
         let plain: Vec<u8> = (0..len).map(|i| b"v 0 1\n"[i % 6]).collect();
-        for most in [1, 1000, usize::MAX] {
-            let source = Source::reader(hostile(&plain, move |_, _| Answer::Give(most)), "r");
+        for max_count in [1, 1000, usize::MAX] {
+            let source = Source::reader(hostile(&plain, move |_, _| Answer::Give(max_count)), "r");
             let source = decompressed(source, &DecompressLimits::default()).unwrap();
             assert_eq!(source.codec(), None);
-            assert!(read_all(&source, 1 << 16).0 == plain, "{len} bytes by {most}");
+            assert!(read_all(&source, 1 << 16).0 == plain, "{len} bytes by {max_count}");
         }
         let source = decompressed(Source::memory(&plain), &DecompressLimits::default()).unwrap();
         assert!(source.is_positioned() && read_all(&source, 999).0 == plain);
@@ -303,7 +304,7 @@ fn what_is_not_compressed_comes_back_whole() {
 }
 
 #[test]
-fn skippable_frames_belong_to_what_follows() {
+fn skippable_frames_belong_to_the_next_frame() {
     let skippable = [0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
     for codec in [Codec::Zstd, Codec::Lz4] {
         let mut packed = skippable.repeat(3);
@@ -324,12 +325,12 @@ fn both_sides_are_counted() {
     assert_eq!(source.counters().snapshot().bytes, plain.len() as u64);
     let packed = fs::metadata(&path).unwrap().len();
     assert_eq!(source.compressed().and_then(Source::len), Some(packed));
-    // The first bytes are looked at once more.
+    // The first bytes are read once more.
     let read = source.compressed_counters().unwrap().snapshot().bytes;
     assert!((packed..packed + 100).contains(&read), "{read} of {packed}");
 }
 
-/// zlib's verdict on deflate data: its end, an error, or more data wanted.
+/// Returns zlib's verdict on deflate data (end, error, or more data needed), and the number of plain bytes.
 fn verdict(data: &[u8], plain: &mut [u8]) -> (&'static str, usize) {
     let mut inflate = zlib_rs::Inflate::new(false, 15);
     let result = inflate.decompress(data, plain, zlib_rs::InflateFlush::NoFlush);
@@ -351,10 +352,10 @@ fn damaged_deflate_data_is_judged_as_zlib_does() {
         let mut random = Random::new(seed);
         if seed % 100 == 0 {
             let level = 1 + (seed / 100 % 9) as i32;
-            let begin = random.below(plain.len() - 500);
+            let start = random.below(plain.len() - 500);
             let mut deflate = zlib_rs::Deflate::new(level, false, 15);
             data.resize(20_000, 0);
-            deflate.compress(&plain[begin..], &mut data, zlib_rs::DeflateFlush::Finish).unwrap();
+            deflate.compress(&plain[start..], &mut data, zlib_rs::DeflateFlush::Finish).unwrap();
             data.truncate(deflate.total_out() as usize);
         }
         let mut broken = data.clone();
@@ -368,12 +369,13 @@ fn damaged_deflate_data_is_judged_as_zlib_does() {
         let mut expected = vec![0; 1 << 20];
         let (word, count) = verdict(&broken, &mut expected);
         let packed = [&HEAD[..], &broken].concat();
-        let (found, error) = unpack_with(Source::memory(packed), &DecompressLimits::default(), 1 + random.below(5000));
+        let (unpacked, error) =
+            unpack_with(Source::memory(packed), &DecompressLimits::default(), 1 + random.below(5000));
         let damage = damage(error.as_ref().unwrap());
-        assert!(expected[..count].starts_with(&found), "seed {seed}");
+        assert!(expected[..count].starts_with(&unpacked), "seed {seed}");
         assert_eq!(damage.plain_offset, count as u64, "seed {seed}: {damage}");
         let is_right = match word {
-            // No checksum follows, unless what was left of the data is taken for one.
+            // No checksum follows, unless the rest of the data is taken for one.
             "end" => matches!(damage.kind, Kind::Truncated | Kind::Checksum),
             "more" => damage.kind == Kind::Truncated,
             _ => damage.kind == Kind::Corrupt,
@@ -384,15 +386,15 @@ fn damaged_deflate_data_is_judged_as_zlib_does() {
     assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
 }
 
-/// Text with codes of all lengths: byte `b` is half as frequent as byte `b - 1`, and pieces of it come again from
-/// anywhere before.
+/// Generates text with codes of all lengths: byte `b` is half as frequent as byte `b - 1`, and earlier pieces are
+/// repeated.
 fn uneven(random: &mut Random, len: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(len + 300);
     while text.len() < len {
         if text.len() > 1000 && random.below(4) == 0 {
-            let begin = random.below(text.len());
-            let end = text.len().min(begin + 3 + random.below(290));
-            text.extend_from_within(begin..end);
+            let start = random.below(text.len());
+            let end = text.len().min(start + 3 + random.below(290));
+            text.extend_from_within(start..end);
         } else {
             let bits = random.below(1 << 20) as u32;
             text.push((bits.trailing_zeros() * 3) as u8 + (bits >> 18) as u8);
@@ -412,8 +414,11 @@ fn every_way_to_write_deflate_is_read() {
                 deflate.compress(&plain, &mut packed, zlib_rs::DeflateFlush::Finish).unwrap();
                 packed.truncate(deflate.total_out() as usize);
                 for block in [1 + random.below(100), 3000, 33_000, 1 << 20] {
-                    let (found, error) = unpack_with(Source::memory(&packed), &DecompressLimits::default(), block);
-                    assert!(error.is_none() && found == plain, "{len} bytes, level {level}, block {block}: {error:?}");
+                    let (unpacked, error) = unpack_with(Source::memory(&packed), &DecompressLimits::default(), block);
+                    assert!(
+                        error.is_none() && unpacked == plain,
+                        "{len} bytes, level {level}, block {block}: {error:?}"
+                    );
                 }
             }
         }

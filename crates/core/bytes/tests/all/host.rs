@@ -1,4 +1,4 @@
-//! Hosts: how they are called, what they may do, and what they must not do.
+//! Hosts: how they are called, and their contract.
 
 use crate::common::Random;
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, HostFault, HostRead, HostWrite, Sink, Source};
@@ -7,29 +7,29 @@ use std::sync::{Arc, Mutex};
 
 const SIZE: usize = 1_000_003;
 
-/// Calls of a host: where it stood, and how much room there was.
+/// Calls of a host: its position, and the size of the buffer.
 type Calls = Arc<Mutex<Vec<(usize, usize)>>>;
 
-/// A host with bytes, which gives at most so many at a time.
+/// A host with bytes, which returns at most `max_count` at a time.
 struct Bytes {
     bytes: Vec<u8>,
     at: usize,
-    most: usize,
+    max_count: usize,
     can_seek: bool,
     size: Option<u64>,
     calls: Calls,
 }
 
-fn host(most: usize, can_seek: bool, size: Option<u64>) -> (Bytes, Calls) {
+fn host(max_count: usize, can_seek: bool, size: Option<u64>) -> (Bytes, Calls) {
     let calls = Calls::default();
     let bytes = Random::new(5).bytes(SIZE);
-    (Bytes { bytes, at: 0, most, can_seek, size, calls: calls.clone() }, calls)
+    (Bytes { bytes, at: 0, max_count, can_seek, size, calls: calls.clone() }, calls)
 }
 
 impl HostRead for Bytes {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.calls.lock().unwrap().push((self.at, out.len()));
-        let count = out.len().min(self.bytes.len() - self.at).min(self.most);
+        let count = out.len().min(self.bytes.len() - self.at).min(self.max_count);
         out[..count].copy_from_slice(&self.bytes[self.at..][..count]);
         self.at += count;
         Ok(count)
@@ -47,7 +47,7 @@ impl HostRead for Bytes {
     }
 }
 
-/// A host that does as the closure says.
+/// A host that calls a closure.
 struct Does<F>(F, Option<u64>);
 
 impl<F: FnMut(&mut [u8]) -> io::Result<usize> + Send> HostRead for Does<F> {
@@ -65,39 +65,40 @@ fn is_fault(error: &io::Error) -> bool {
 }
 
 fn read_all(source: &Source<'_>, step_bytes: usize) -> io::Result<Vec<u8>> {
-    let (mut all, mut block) = (Vec::new(), vec![0; step_bytes]);
+    let mut bytes = Vec::new();
+    let mut block = vec![0; step_bytes];
     loop {
         match source.read_part(&mut block)? {
-            0 => return Ok(all),
-            count => all.extend_from_slice(&block[..count]),
+            0 => return Ok(bytes),
+            count => bytes.extend_from_slice(&block[..count]),
         }
     }
 }
 
 #[test]
-fn it_is_asked_for_large_blocks_whatever_is_wanted() {
+fn large_blocks_are_requested_for_any_read() {
     for step_bytes in [1, 1000, 65_535, 65_537, 300_000, 2_000_000] {
-        for most in [usize::MAX, 70_000, 999] {
-            let (host, calls) = host(most, false, Some(SIZE as u64));
+        for max_count in [usize::MAX, 70_000, 999] {
+            let (host, calls) = host(max_count, false, Some(SIZE as u64));
             let source = Source::host(Box::new(host), "host");
             assert_eq!((source.len(), source.claimed_len()), (None, Some(SIZE as u64)));
-            assert!(read_all(&source, step_bytes).unwrap() == Random::new(5).bytes(SIZE), "{step_bytes} {most}");
+            assert!(read_all(&source, step_bytes).unwrap() == Random::new(5).bytes(SIZE), "{step_bytes} {max_count}");
             let calls = calls.lock().unwrap();
             assert!(calls.iter().all(|&(_, room)| room >= BLOCK_BYTES), "{calls:?}");
-            assert!(most < usize::MAX || calls.len() <= SIZE.div_ceil(BLOCK_BYTES) + 1, "{}", calls.len());
+            assert!(max_count < usize::MAX || calls.len() <= SIZE.div_ceil(BLOCK_BYTES) + 1, "{}", calls.len());
             assert_eq!(source.counters().snapshot().calls as usize, calls.len());
         }
     }
 }
 
 #[test]
-fn a_wrong_size_is_its_fault() {
+fn a_wrong_size_is_a_host_fault() {
     for size in [0, 1, SIZE - 1, SIZE + 1, usize::MAX] {
         let (host, _) = host(usize::MAX, false, Some(size as u64));
         let source = Source::host(Box::new(host), "host");
         let error = read_all(&source, 100_000).unwrap_err();
         assert!(is_fault(&error) && error.to_string().contains(&size.to_string()), "{error}");
-        // It stays.
+        // The error is repeated.
         assert!(is_fault(&read_all(&source, 100).unwrap_err()));
     }
 }
@@ -114,7 +115,7 @@ impl std::fmt::Display for Mine {
 impl std::error::Error for Mine {}
 
 #[test]
-fn what_it_fails_with_comes_back_and_it_is_not_called_again() {
+fn its_error_is_returned_and_it_is_not_called_again() {
     for good_calls in [0, 1, 3] {
         let count = Arc::new(Mutex::new(0));
         let seen = count.clone();
@@ -133,7 +134,7 @@ fn what_it_fails_with_comes_back_and_it_is_not_called_again() {
 }
 
 #[test]
-fn broken_contracts_and_panics_are_its_fault() {
+fn broken_contracts_and_panics_are_host_faults() {
     let too_many = Source::host(Box::new(Does(|out: &mut [u8]| Ok(out.len() + 1), None)), "host");
     assert!(is_fault(&read_all(&too_many, 10).unwrap_err()));
     let quiet = |_: &mut [u8]| -> io::Result<usize> { std::panic::resume_unwind(Box::new("no")) };
@@ -157,7 +158,7 @@ fn broken_contracts_and_panics_are_its_fault() {
 }
 
 #[test]
-fn an_interruption_means_again() {
+fn an_interrupted_call_is_repeated() {
     let mut turn = 0;
     let interrupted = move |out: &mut [u8]| {
         turn += 1;
@@ -175,10 +176,10 @@ fn an_interruption_means_again() {
 }
 
 #[test]
-fn any_place_is_read_in_large_calls() {
+fn any_offset_is_read_in_large_calls() {
     let bytes = Random::new(5).bytes(SIZE);
-    for (most, peeked) in [(usize::MAX, true), (usize::MAX, false), (1000, true), (1000, false)] {
-        let (host, calls) = host(most, true, Some(SIZE as u64));
+    for (max_count, peeked) in [(usize::MAX, true), (usize::MAX, false), (1000, true), (1000, false)] {
+        let (host, calls) = host(max_count, true, Some(SIZE as u64));
         let source = Source::host(Box::new(host), "host");
         if peeked {
             assert_eq!(source.peek(&mut [0; 4]).unwrap(), 4);
@@ -195,20 +196,20 @@ fn any_place_is_read_in_large_calls() {
             assert!(out[..count] == *expected, "{offset} {}", out.len());
         }
         let calls = calls.lock().unwrap();
-        let is_large = |&(at, room): &(usize, usize)| room >= BLOCK_BYTES || at + room >= SIZE || most == 1000;
+        let is_large = |&(at, room): &(usize, usize)| room >= BLOCK_BYTES || at + room >= SIZE || max_count == 1000;
         assert!(calls.iter().all(is_large), "{calls:?}");
     }
 }
 
 #[test]
-fn neighbouring_places_are_one_call() {
+fn neighboring_offsets_take_one_call() {
     let (host, calls) = host(usize::MAX, true, Some(SIZE as u64));
     let source = Source::host(Box::new(host), "host");
     source.peek(&mut [0; 4]).unwrap();
     let view = source.positioned().unwrap().unwrap();
-    // The beginning is there, the end comes in one call, and whatever lies in it.
-    for (from, count) in [(0, 30), (SIZE - 66_000, 66_000), (SIZE - 500, 46), (SIZE - 22, 22), (5000, 30)] {
-        assert_eq!(view.read_at(from as u64, &mut vec![0; count]).unwrap(), count);
+    // The start is already there, and the end takes one call.
+    for (offset, count) in [(0, 30), (SIZE - 66_000, 66_000), (SIZE - 500, 46), (SIZE - 22, 22), (5000, 30)] {
+        assert_eq!(view.read_at(offset as u64, &mut vec![0; count]).unwrap(), count);
     }
     assert_eq!(calls.lock().unwrap().len(), 2);
 }
@@ -220,7 +221,7 @@ fn a_view_needs_seeking_and_a_size() {
         let source = Source::host(Box::new(host), "host");
         source.peek(&mut [0; 4]).unwrap();
         assert!(source.positioned().unwrap().is_none());
-        // It is the stream that it was.
+        // The stream is unchanged.
         assert!(read_all(&source, 100_000).unwrap() == Random::new(5).bytes(SIZE));
     }
     assert!(Source::reader(Box::new(&b"x"[..]), "reader").positioned().unwrap().is_none());
@@ -230,14 +231,14 @@ fn a_view_needs_seeking_and_a_size() {
     assert!(is_fault(&view.read_at(SIZE as u64 - 5, &mut [0; 10]).unwrap_err()));
 }
 
-/// What a host got, and how it was told that this is all.
+/// The blocks that a host received, and its final calls.
 #[derive(Default)]
-struct Got {
+struct Received {
     blocks: Vec<Vec<u8>>,
     ends: Vec<&'static str>,
 }
 
-struct Takes<F>(F, Arc<Mutex<Got>>);
+struct Takes<F>(F, Arc<Mutex<Received>>);
 
 impl<F: FnMut(usize) -> io::Result<usize> + Send> HostWrite for Takes<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -252,49 +253,49 @@ impl<F: FnMut(usize) -> io::Result<usize> + Send> HostWrite for Takes<F> {
     }
 
     fn close(&mut self) -> io::Result<()> {
-        let mut got = self.1.lock().unwrap();
-        got.ends.push("close");
-        // One that got a few bytes fails.
-        if got.blocks.concat().len() == 10 { Err(io::Error::other(Mine(9))) } else { Ok(()) }
+        let mut received = self.1.lock().unwrap();
+        received.ends.push("close");
+        // A host that received ten bytes fails.
+        if received.blocks.concat().len() == 10 { Err(io::Error::other(Mine(9))) } else { Ok(()) }
     }
 }
 
-fn taking(take: impl FnMut(usize) -> io::Result<usize> + Send + 'static) -> (Sink<'static>, Arc<Mutex<Got>>) {
-    let got = Arc::new(Mutex::new(Got::default()));
-    (Sink::host(Box::new(Takes(take, got.clone())), "host"), got)
+fn taking(take: impl FnMut(usize) -> io::Result<usize> + Send + 'static) -> (Sink<'static>, Arc<Mutex<Received>>) {
+    let received = Arc::new(Mutex::new(Received::default()));
+    (Sink::host(Box::new(Takes(take, received.clone())), "host"), received)
 }
 
 #[test]
-fn it_is_given_large_blocks_however_small_the_writes_are() {
+fn small_writes_reach_it_in_large_blocks() {
     let bytes = Random::new(8).bytes(SIZE);
     for step_bytes in [1, 1000, 65_536, 65_537, 400_000] {
-        let (mut sink, got) = taking(Ok);
+        let (mut sink, received) = taking(Ok);
         bytes.chunks(step_bytes).for_each(|part| sink.write_all(part).unwrap());
         let finished = sink.finish().unwrap();
-        let got = got.lock().unwrap();
-        assert!(got.blocks.concat() == bytes);
-        let (_, whole) = got.blocks.split_last().unwrap();
+        let received = received.lock().unwrap();
+        assert!(received.blocks.concat() == bytes);
+        let (_, whole) = received.blocks.split_last().unwrap();
         assert!(whole.iter().all(|block| block.len() >= BLOCK_BYTES));
-        assert_eq!(got.ends, ["flush", "close"]);
-        assert_eq!((finished.counters.bytes, finished.counters.calls), (SIZE as u64, got.blocks.len() as u64));
+        assert_eq!(received.ends, ["flush", "close"]);
+        assert_eq!((finished.counters.bytes, finished.counters.calls), (SIZE as u64, received.blocks.len() as u64));
     }
 }
 
 #[test]
-fn it_may_take_a_part_and_be_interrupted() {
+fn it_may_accept_a_part_and_be_interrupted() {
     let bytes = Random::new(9).bytes(200_000);
     let mut turn = 0;
-    let (mut sink, got) = taking(move |given| {
+    let (mut sink, received) = taking(move |given| {
         turn += 1;
         if turn % 3 == 0 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(given.min(30_001)) }
     });
     sink.write_all(&bytes).unwrap();
     sink.finish().unwrap();
-    assert!(got.lock().unwrap().blocks.concat() == bytes);
+    assert!(received.lock().unwrap().blocks.concat() == bytes);
 }
 
 #[test]
-fn what_it_fails_with_when_written_to_ends_it() {
+fn a_failed_write_is_final() {
     let broken: [fn(usize) -> io::Result<usize>; 4] = [
         |_| Ok(0),
         |given| Ok(given + 1),
@@ -302,31 +303,31 @@ fn what_it_fails_with_when_written_to_ends_it() {
         |_| std::panic::resume_unwind(Box::new("no")),
     ];
     for take in broken {
-        let (mut sink, got) = taking(take);
+        let (mut sink, received) = taking(take);
         let error = sink.write_all(&[7; 100_000]).unwrap_err();
         assert!(is_fault(&error), "{error}");
         assert!(sink.write_all(&[7; 100_000]).is_err() && sink.finish().is_err());
-        let got = got.lock().unwrap();
-        assert!(got.blocks.len() <= 1 && got.ends.is_empty());
+        let received = received.lock().unwrap();
+        assert!(received.blocks.len() <= 1 && received.ends.is_empty());
     }
-    // Nothing is said to a host whose output was given up.
-    let (sink, got) = taking(Ok);
+    // A host whose output was abandoned gets no final calls.
+    let (sink, received) = taking(Ok);
     drop(sink);
-    assert!(got.lock().unwrap().ends.is_empty());
+    assert!(received.lock().unwrap().ends.is_empty());
 }
 
 #[test]
-fn an_error_of_closing_is_one() {
-    let (mut sink, got) = taking(Ok);
+fn an_error_on_close_is_reported() {
+    let (mut sink, received) = taking(Ok);
     sink.write_all(&[7; 10]).unwrap();
     let error = sink.finish().unwrap_err();
     assert!(is_fault(&error) && error.to_string() == "mine 9", "{error}");
-    assert_eq!(got.lock().unwrap().ends, ["flush", "close"]);
+    assert_eq!(received.lock().unwrap().ends, ["flush", "close"]);
 }
 
-/// Nothing is locked that another source needs.
+/// No lock that another source needs is held.
 #[test]
-fn it_may_read_another_source_itself() {
+fn it_may_read_another_source() {
     let mut inner = Buffer::new(Source::memory(vec![3; 200_000]));
     let reads = move |out: &mut [u8]| io::Read::read(&mut inner, out);
     let outer = Source::host(Box::new(Does(reads, None)), "host");

@@ -21,7 +21,7 @@ fn text(len: usize, seed: u64) -> Vec<u8> {
     text
 }
 
-/// `plain` in members of `member_bytes`.
+/// Compresses `plain` in members of `member_bytes`.
 fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
     let mut encoder = Encoder::new(codec, None).unwrap();
     let mut packed = Vec::new();
@@ -31,7 +31,7 @@ fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
     packed
 }
 
-/// `plain` as BGZF, with its empty last member.
+/// Compresses `plain` as BGZF, with its empty last member.
 fn bgzf(plain: &[u8]) -> Vec<u8> {
     let mut packed = Vec::new();
     for part in plain.chunks(65_000).chain([&[][..]]) {
@@ -57,11 +57,12 @@ fn limits() -> DecompressLimits {
 
 fn unpack(source: Source<'_>) -> std::io::Result<Vec<u8>> {
     let source = decompressed(source, &limits())?;
-    let (mut all, mut part) = (Vec::new(), vec![0; 100_000]);
+    let mut plain = Vec::new();
+    let mut part = vec![0; 100_000];
     loop {
         match source.read_next(&mut part)? {
-            0 => return Ok(all),
-            count => all.extend_from_slice(&part[..count]),
+            0 => return Ok(plain),
+            count => plain.extend_from_slice(&part[..count]),
         }
     }
 }
@@ -82,13 +83,13 @@ fn sweep(source: &Source<'_>, plain: &[u8], threads: usize) {
         let mut block = vec![0; SHARE as usize + 4099];
         loop {
             let share = next.fetch_add(1, Ordering::Relaxed);
-            let begin = (share * SHARE).saturating_sub(3);
-            if begin >= plain.len() as u64 {
+            let start = (share * SHARE).saturating_sub(3);
+            if start >= plain.len() as u64 {
                 return;
             }
-            let wanted = ((share + 1) * SHARE + 4096 - begin) as usize;
-            let count = source.read_at(begin, &mut block[..wanted]).unwrap();
-            let expected = &plain[begin as usize..plain.len().min(begin as usize + wanted)];
+            let len = ((share + 1) * SHARE + 4096 - start) as usize;
+            let count = source.read_at(start, &mut block[..len]).unwrap();
+            let expected = &plain[start as usize..plain.len().min(start as usize + len)];
             assert!(block[..count] == *expected, "share {share}");
         }
     };
@@ -101,7 +102,8 @@ fn sweep(source: &Source<'_>, plain: &[u8], threads: usize) {
 
 /// Threads read whole pieces in order, each once.
 fn by_pieces(source: &Source<'_>, plain: &[u8], threads: usize) {
-    let (next, sum) = (AtomicU64::new(0), AtomicU64::new(0));
+    let next = AtomicU64::new(0);
+    let sum = AtomicU64::new(0);
     let read = || {
         let mut block = vec![0; source.piece_bytes().unwrap()];
         while let Some(piece) = source.piece(next.fetch_add(1, Ordering::Relaxed)) {
@@ -119,15 +121,15 @@ fn compressed_bytes_read(source: &Source<'_>) -> u64 {
     source.compressed_counters().unwrap().snapshot().bytes
 }
 
-/// The sizes at the ends of members are those that an index is made of.
+/// The index is built from the sizes at the ends of members.
 #[test]
-fn a_member_that_denies_what_it_holds_is_an_error() {
+fn a_member_that_declares_no_content_is_an_error() {
     let plain = text(1_200_000, 5);
     let mut packed = pack(Codec::Gzip, &plain, 600_000);
     let end = packed.len();
     packed[end - 4..].fill(0);
-    let found = unpack(Source::memory(packed));
-    assert!(found.is_err(), "{:?}", found.map(|found| found.len()));
+    let result = unpack(Source::memory(packed));
+    assert!(result.is_err(), "{:?}", result.map(|bytes| bytes.len()));
 }
 
 #[test]
@@ -151,22 +153,23 @@ fn pieces_are_read_in_parallel_and_decoded_once() {
 }
 
 #[test]
-fn reading_on_in_small_parts_decodes_once_too() {
+fn sequential_reads_in_small_parts_decode_once_too() {
     let plain = text(3 << 20, 13);
     for packed in CODECS.map(|codec| pack(codec, &plain, MEMBER_BYTES)).into_iter().chain([bgzf(&plain)]) {
         let source = decompressed(Source::memory(&packed), &limits()).unwrap();
         let before = compressed_bytes_read(&source);
-        let (mut all, mut part) = (Vec::new(), [0; 1000]);
+        let mut unpacked = Vec::new();
+        let mut part = [0; 1000];
         while let count @ 1.. = source.read_next(&mut part).unwrap() {
-            all.extend_from_slice(&part[..count]);
+            unpacked.extend_from_slice(&part[..count]);
         }
-        assert!(all == plain);
+        assert!(unpacked == plain);
         assert_eq!(compressed_bytes_read(&source) - before, packed.len() as u64);
     }
 }
 
 #[test]
-fn where_memory_holds_few_pieces_members_are_a_stream() {
+fn with_little_memory_members_are_a_stream() {
     let plain = text(5 << 20, 2);
     for codec in CODECS {
         let packed = pack(codec, &plain, 300_000);
@@ -188,15 +191,16 @@ fn any_range_is_right() {
     let source = decompressed(Source::memory(&packed), &limits()).unwrap();
     std::thread::scope(|scope| {
         for seed in 0..4 {
-            let (source, plain) = (&source, &plain);
+            let source = &source;
+            let plain = &plain;
             scope.spawn(move || {
                 let mut random = Random::new(seed);
                 for _ in 0..60 {
-                    let begin = random.below(plain.len() + 100);
+                    let start = random.below(plain.len() + 100);
                     let mut out = vec![0; random.below(3 << 20)];
-                    let count = source.read_at(begin as u64, &mut out).unwrap();
-                    let end = plain.len().min(begin + out.len());
-                    assert!(out[..count] == plain[begin.min(end)..end]);
+                    let count = source.read_at(start as u64, &mut out).unwrap();
+                    let end = plain.len().min(start + out.len());
+                    assert!(out[..count] == plain[start.min(end)..end]);
                 }
             });
         }
@@ -204,7 +208,7 @@ fn any_range_is_right() {
 }
 
 #[test]
-fn damage_in_one_member_hurts_only_those_who_read_it() {
+fn damage_in_one_member_affects_only_its_readers() {
     let plain = text(6 << 20, 4);
     for codec in CODECS {
         let member = pack(codec, &plain[..MEMBER_BYTES], MEMBER_BYTES).len();
@@ -234,7 +238,7 @@ fn damage_in_one_member_hurts_only_those_who_read_it() {
 }
 
 #[test]
-fn sizes_that_lie_are_errors() {
+fn wrong_sizes_are_errors() {
     let plain = text(300_000, 5);
     // The size of the third member in its head.
     for change in [1u8, 0x80] {
@@ -245,7 +249,7 @@ fn sizes_that_lie_are_errors() {
         assert_eq!(damage(&unpack(Source::memory(&packed)).unwrap_err()).kind, Kind::Corrupt);
         assert_eq!(damage(&unpack(stream(&packed)).unwrap_err()).kind, Kind::Corrupt);
     }
-    // More plain bytes in the tail than there are: also where members are decoded by themselves.
+    // More plain bytes declared in the trailer than there are, also if members are decoded separately.
     let long = text(3 << 20, 6);
     let mut packed = pack(Codec::Gzip, &long, MEMBER_BYTES);
     let end = packed.len();
@@ -262,7 +266,7 @@ fn sizes_that_lie_are_errors() {
 }
 
 #[test]
-fn limits_are_looked_at_before_members_are_decoded() {
+fn limits_are_checked_before_members_are_decoded() {
     let plain = text(4 << 20, 7);
     for codec in CODECS {
         let packed = pack(codec, &plain, MEMBER_BYTES);
@@ -312,7 +316,8 @@ fn members_of_any_size_and_level_come_back() {
         }
         let levels = [1, 6, 9, 12, 19].map(|level| Encoder::new(codec, Some(level)));
         for mut encoder in levels.into_iter().flatten() {
-            let (plain, mut packed) = (text(50_000, 10), b"before".to_vec());
+            let plain = text(50_000, 10);
+            let mut packed = b"before".to_vec();
             encoder.encode(&plain, &mut packed).unwrap();
             assert!(packed.starts_with(b"before"));
             assert!(unpack(Source::memory(&packed[6..])).unwrap() == plain);
@@ -331,7 +336,7 @@ fn pack_empty(codec: Codec) -> Vec<u8> {
     packed
 }
 
-/// With an encoder that was used for something else before: the same bytes.
+/// Compresses with an encoder that was used before, and checks that the bytes are the same.
 fn pack_again(codec: Codec, plain: &[u8]) -> Vec<u8> {
     let mut encoder = Encoder::new(codec, None).unwrap();
     let mut packed = Vec::new();
@@ -344,7 +349,7 @@ fn pack_again(codec: Codec, plain: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// What `program` makes of `input`, if there is such a program here.
+/// Returns the output of `program` for `input`, if the program is installed.
 fn tool(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -367,8 +372,8 @@ fn other_tools_read_and_write_the_same() {
             if plain.is_empty() {
                 packed = pack_empty(codec);
             }
-            if let Some(found) = tool(program, &["-dc"], &packed) {
-                assert!(found == plain, "{program} reads something else");
+            if let Some(unpacked) = tool(program, &["-dc"], &packed) {
+                assert!(unpacked == plain, "{program} reads something else");
             }
             for level in ["-1", "-9"] {
                 if let Some(packed) = tool(program, &["-c", level], plain) {

@@ -1,4 +1,4 @@
-//! Sinks: a failure at every operation, attributes of the replaced file, and targets that are no files.
+//! Sinks: a failure at every operation, attributes of the replaced file, and targets other than files.
 
 use crate::common::{Folder, Random};
 use polyhaul_bytes::{BLOCK_BYTES, Complete, FaultyLayer, FileOptions, Finished, Sink};
@@ -29,7 +29,7 @@ fn write_file(path: &Path) -> io::Result<Finished> {
     write(Sink::file(path, FileOptions::default()))
 }
 
-/// The error number of the system somewhere inside `error`.
+/// Returns the system's error number somewhere inside `error`.
 fn os_error(error: &io::Error) -> Option<i32> {
     let inner = || error.source()?.downcast_ref::<io::Error>();
     error.raw_os_error().or_else(|| os_error(inner()?))
@@ -43,9 +43,9 @@ fn a_new_file_appears_only_when_it_is_finished() {
     sink.write_all(b"abc").unwrap();
     assert!(!path.exists());
     assert_eq!(sink.name(), path.to_str().unwrap());
-    let done = sink.finish().unwrap();
-    assert_eq!((done.counters.bytes, done.counters.calls), (3, 1));
-    assert!(done.bytes.is_none());
+    let finished = sink.finish().unwrap();
+    assert_eq!((finished.counters.bytes, finished.counters.calls), (3, 1));
+    assert!(finished.bytes.is_none());
     assert_eq!(fs::read(&path).unwrap(), b"abc");
     assert_eq!(folder.names(), ["new"]);
 }
@@ -76,7 +76,7 @@ fn errors() -> Vec<i32> {
     vec![28, 5, 24, quota]
 }
 
-/// Fails operation 0, 1, 2 … until none is left to fail; says which operations failed.
+/// Fails operation 0, 1, 2 … until all were tried; returns the failed operations.
 fn fail_each_operation(has_old: bool, options: FileOptions, number: i32) -> Vec<&'static str> {
     let mut failed = Vec::new();
     loop {
@@ -96,7 +96,7 @@ fn fail_each_operation(has_old: bool, options: FileOptions, number: i32) -> Vec<
         assert_eq!(os_error(&error), Some(number), "{operation}: {error}");
         assert_eq!(error.kind(), io::Error::from_raw_os_error(number).kind());
         if operation == "sync_folder" {
-            // The one failure after the rename: the new file is there, whole.
+            // The one failure after the rename: the new file is there and complete.
             assert!(error.to_string().contains("in place"), "{error}");
             assert_eq!(fs::read(&path).unwrap(), new_content());
         } else {
@@ -131,7 +131,7 @@ fn whatever_fails_no_new_file_appears() {
 }
 
 #[test]
-fn a_temporary_file_that_cannot_be_removed_is_told() {
+fn a_temporary_file_that_cannot_be_removed_is_reported() {
     /// Closing and removing fail.
     struct Stuck;
     #[rustfmt::skip]
@@ -189,7 +189,7 @@ fn durable_syncs_the_file_before_and_the_folder_after_the_rename() {
     }
 }
 
-/// Three files of which the last names the others; two of them are there already.
+/// Writes three files, of which the last refers to the others; two of them exist already.
 fn write_group(layer: &Arc<FaultyLayer>, folder: &Folder, durable: bool) -> io::Result<()> {
     let mut complete = Vec::new();
     for name in GROUP {
@@ -204,7 +204,7 @@ fn write_group(layer: &Arc<FaultyLayer>, folder: &Folder, durable: bool) -> io::
 const GROUP: [&str; 3] = ["part-1", "part-2", "main"];
 
 #[test]
-fn files_that_belong_together_appear_with_the_last_one_at_last() {
+fn files_that_belong_together_appear_in_order() {
     for durable in [false, true] {
         let mut failed = Vec::new();
         loop {
@@ -214,26 +214,26 @@ fn files_that_belong_together_appear_with_the_last_one_at_last() {
             let layer = Arc::new(FaultyLayer::new(failed.len(), ErrorKind::StorageFull));
             let result = write_group(&layer, &folder, durable);
             let read =
-                |name| fs::read(folder.join(name)).map_or("none".to_owned(), |it| String::from_utf8(it).unwrap());
-            let found = GROUP.map(read);
+                |name| fs::read(folder.join(name)).map_or("none".to_owned(), |bytes| String::from_utf8(bytes).unwrap());
+            let contents = GROUP.map(read);
             let Some(operation) = layer.fired() else {
-                assert_eq!((result.is_ok(), found.each_ref().map(String::as_str)), (true, ["new"; 3]));
+                assert_eq!((result.is_ok(), contents.each_ref().map(String::as_str)), (true, ["new"; 3]));
                 break;
             };
             result.unwrap_err();
             let is_over = failed.last() == Some(&"rename") && operation == "sync_folder";
             let renamed = failed.iter().filter(|name| **name == "rename").count();
-            let wanted = match renamed {
+            let expected = match renamed {
                 3 if is_over => ["new"; 3],
-                // Not taken back: the file that was replaced.
+                // The file that was replaced is not restored.
                 2 => ["none", "new", "old"],
                 _ => ["none", "old", "old"],
             };
-            assert_eq!(found, wanted, "{operation}, {} before", failed.len());
+            assert_eq!(contents, expected, "{operation}, {} before", failed.len());
             assert!(folder.names().iter().all(|name| GROUP.contains(&name.as_str())), "{:?}", folder.names());
             failed.push(operation);
         }
-        // The folder is synced before the last file takes its place, and behind.
+        // The folder is synced before and after the last file is put in place.
         let ends: &[&str] = if durable && !cfg!(windows) {
             &["rename", "rename", "sync_folder", "rename", "sync_folder"]
         } else {
@@ -287,7 +287,7 @@ fn long_and_strange_names_work() {
 }
 
 #[test]
-fn many_sinks_in_one_folder_do_not_meet() {
+fn many_sinks_in_one_folder_do_not_interfere() {
     let folder = Folder::new();
     std::thread::scope(|scope| {
         for i in 0..8 {
@@ -300,13 +300,13 @@ fn many_sinks_in_one_folder_do_not_meet() {
 }
 
 #[test]
-fn memory_hands_its_bytes_over() {
-    let done = write(Ok(Sink::memory())).unwrap();
-    assert_eq!(done.bytes.unwrap(), new_content());
-    assert_eq!(done.counters.calls, 4);
+fn memory_returns_its_bytes() {
+    let finished = write(Ok(Sink::memory())).unwrap();
+    assert_eq!(finished.bytes.unwrap(), new_content());
+    assert_eq!(finished.counters.calls, 4);
 }
 
-/// A writer that takes as much as a function says.
+/// A writer that accepts as much as a function returns.
 struct Taker<F>(Arc<Mutex<Vec<u8>>>, F);
 
 impl<F: FnMut(usize) -> io::Result<usize>> Write for Taker<F> {
@@ -399,7 +399,7 @@ mod unix {
     }
 
     #[test]
-    fn nobody_else_can_look_into_the_temporary_file_of_a_private_one() {
+    fn the_temporary_file_of_a_private_file_is_private() {
         let folder = Folder::new();
         let path = folder.file("target", b"old");
         set_mode(&path, 0o600);
@@ -425,7 +425,7 @@ mod unix {
     }
 
     #[test]
-    fn symlinks_stay_and_what_they_point_at_is_replaced() {
+    fn symlinks_stay_and_their_targets_are_replaced() {
         let folder = Folder::new();
         fs::create_dir(folder.join("deep")).unwrap();
         let target = folder.file("deep/target", b"old");
@@ -476,7 +476,7 @@ mod unix {
         assert_eq!(folder.names(), ["fifo"]);
     }
 
-    /// A flag that is set after a while: what waits until then would wait forever.
+    /// Returns a flag that is set after a while, for calls that would otherwise wait forever.
     fn stop_soon() -> Arc<AtomicBool> {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
@@ -519,11 +519,13 @@ mod unix {
         let path = fifo.clone();
         let reader = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(60));
-            let (mut file, mut all, mut block) = (fs::File::open(path).unwrap(), Vec::new(), [0; 5000]);
+            let mut file = fs::File::open(path).unwrap();
+            let mut bytes = Vec::new();
+            let mut block = [0; 5000];
             loop {
                 match io::Read::read(&mut file, &mut block).unwrap() {
-                    0 => return all,
-                    count => all.extend_from_slice(&block[..count]),
+                    0 => return bytes,
+                    count => bytes.extend_from_slice(&block[..count]),
                 }
             }
         });
@@ -532,7 +534,7 @@ mod unix {
     }
 
     #[test]
-    fn a_descriptor_is_written_into_where_it_stands() {
+    fn a_descriptor_is_written_at_its_position() {
         let folder = Folder::new();
         let mut file = fs::File::create(folder.join("data")).unwrap();
         file.write_all(b"head ").unwrap();
@@ -567,5 +569,5 @@ fn files_are_hashed_on_request() {
     let path = folder.join("hashed");
     assert_eq!(write(Sink::file(&path, FileOptions::default())).unwrap().hash, None);
     let finished = write(Sink::file(&path, FileOptions::default().with_hash(true))).unwrap();
-    assert_eq!(finished.hash, Some(xxhash_rust::xxh3::xxh3_128(&new_content())));
+    assert_eq!(finished.hash, Some(polyhaul_bytes::hash::xxh3_128(&new_content())));
 }

@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 fn read_all(source: &Source, step_bytes: usize) -> io::Result<Vec<u8>> {
-    let mut all = Vec::new();
+    let mut bytes = Vec::new();
     let mut block = vec![0; step_bytes];
     loop {
         let count = source.read_next(&mut block)?;
-        all.extend_from_slice(&block[..count]);
+        bytes.extend_from_slice(&block[..count]);
         if count < step_bytes {
-            return Ok(all);
+            return Ok(bytes);
         }
     }
 }
 
 #[test]
-fn a_file_is_read_at_any_place_by_any_thread() {
+fn a_file_is_read_at_any_offset_by_any_thread() {
     let folder = Folder::new();
     let data = Random::new(1).bytes(300_000);
     let source = Source::open(folder.file("data", &data)).unwrap();
@@ -30,12 +30,13 @@ fn a_file_is_read_at_any_place_by_any_thread() {
     assert!(source.name().ends_with("data"));
     std::thread::scope(|scope| {
         for i in 0..8 {
-            let (source, data) = (source.clone(), &data);
+            let source = source.clone();
+            let data = &data;
             scope.spawn(move || {
                 let mut block = vec![0; 50_000];
                 let count = source.read_at(i * 40_000, &mut block).unwrap();
-                let begin = i as usize * 40_000;
-                assert_eq!(block[..count], data[begin..(begin + 50_000).min(data.len())]);
+                let start = i as usize * 40_000;
+                assert_eq!(block[..count], data[start..(start + 50_000).min(data.len())]);
             });
         }
     });
@@ -67,10 +68,10 @@ fn empty_files_are_empty() {
 
 #[test]
 fn memory_of_all_kinds_is_positioned_and_not_copied() {
-    let owned = vec![1, 2, 3];
-    let begin = owned.as_ptr();
-    let source = Source::memory(owned);
-    assert_eq!(source.bytes().unwrap().as_ptr(), begin);
+    let bytes = vec![1, 2, 3];
+    let start = bytes.as_ptr();
+    let source = Source::memory(bytes);
+    assert_eq!(source.bytes().unwrap().as_ptr(), start);
     let local = [4, 5];
     let shared: Arc<[u8]> = Arc::from([6, 7]);
     for (source, first) in [(Source::memory(local), 4), (Source::memory(shared), 6)] {
@@ -84,7 +85,7 @@ fn memory_of_all_kinds_is_positioned_and_not_copied() {
 }
 
 #[test]
-fn folders_say_that_they_are_folders() {
+fn folders_are_reported_as_folders() {
     let folder = Folder::new();
     for error in [Source::open(folder.path()).unwrap_err(), Source::open_regular(folder.path()).unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::IsADirectory);
@@ -149,26 +150,27 @@ fn any_split_of_reads_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_reader_is_never_asked_for_less_than_a_block() {
+fn at_least_a_block_is_requested_from_a_reader() {
     let data = vec![1; 10 * BLOCK_BYTES + 99];
     for step in [1, 3, 500, BLOCK_BYTES - 1, BLOCK_BYTES, 3 * BLOCK_BYTES + 7] {
-        let least = Arc::new(AtomicUsize::new(usize::MAX));
+        let min_request = Arc::new(AtomicUsize::new(usize::MAX));
         let calls = Arc::new(AtomicUsize::new(0));
-        let (seen_least, seen_calls) = (least.clone(), calls.clone());
-        let reader = hostile(&data, move |_, asked| {
-            seen_least.fetch_min(asked, Relaxed);
+        let seen_request = min_request.clone();
+        let seen_calls = calls.clone();
+        let reader = hostile(&data, move |_, requested| {
+            seen_request.fetch_min(requested, Relaxed);
             seen_calls.fetch_add(1, Relaxed);
-            Answer::Give(asked)
+            Answer::Give(requested)
         });
         let source = Source::reader(reader, "host");
         assert_eq!(read_all(&source, step).unwrap().len(), data.len());
-        assert!(least.load(Relaxed) >= BLOCK_BYTES, "{step}");
+        assert!(min_request.load(Relaxed) >= BLOCK_BYTES, "{step}");
         assert!(calls.load(Relaxed) <= data.len().div_ceil(BLOCK_BYTES) + 4, "{step}");
     }
 }
 
 #[test]
-fn errors_stay_and_the_reader_is_left_alone_after_them() {
+fn errors_are_repeated_without_calling_the_reader_again() {
     for n in 0..4 {
         let calls = Arc::new(AtomicUsize::new(0));
         let seen = calls.clone();
@@ -186,12 +188,12 @@ fn errors_stay_and_the_reader_is_left_alone_after_them() {
 }
 
 #[test]
-fn the_end_is_asked_for_once() {
+fn the_end_is_read_once() {
     let calls = Arc::new(AtomicUsize::new(0));
     let seen = calls.clone();
-    let reader = hostile(b"abc", move |_, asked| {
+    let reader = hostile(b"abc", move |_, requested| {
         seen.fetch_add(1, Relaxed);
-        Answer::Give(asked)
+        Answer::Give(requested)
     });
     let source = Source::reader(reader, "terminal");
     assert_eq!(source.read_next(&mut [0; 10]).unwrap(), 3);
@@ -202,7 +204,7 @@ fn the_end_is_asked_for_once() {
 #[test]
 fn a_reader_that_claims_too_much_is_an_error() {
     for step in [10, 2 * BLOCK_BYTES] {
-        let reader = hostile(b"", |_, asked| Answer::Claim(asked + 1));
+        let reader = hostile(b"", |_, requested| Answer::Claim(requested + 1));
         let source = Source::reader(reader, "host");
         let error = source.read_next(&mut vec![0; step]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidData);
@@ -235,11 +237,11 @@ fn threads_share_one_stream_without_losing_bytes() {
             });
         }
     });
-    let mut found = parts.into_inner().unwrap();
+    let mut blocks = parts.into_inner().unwrap();
     let mut expected: Vec<_> = data.chunks(1000).collect();
-    found.sort();
+    blocks.sort();
     expected.sort();
-    assert_eq!(found, expected);
+    assert_eq!(blocks, expected);
 }
 
 #[test]
@@ -323,7 +325,7 @@ mod unix {
         assert_eq!(read_all(&source, BLOCK_BYTES).unwrap(), [5; 100_000]);
         late.join().unwrap();
 
-        // Nobody writes; without a stop this would wait forever.
+        // Without a writer and a stop this would wait forever.
         let source = Source::open_until(&fifo, stop.clone()).unwrap();
         let stopper = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(70));
@@ -343,7 +345,7 @@ mod unix {
     }
 
     #[test]
-    fn a_descriptor_goes_on_where_it_stands() {
+    fn a_descriptor_continues_at_its_position() {
         use std::io::Read;
         use std::os::fd::AsRawFd;
         let folder = Folder::new();

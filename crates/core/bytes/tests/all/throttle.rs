@@ -1,4 +1,4 @@
-//! Sources and sinks that are throttled: how long they take at least, and that nothing else changes.
+//! Throttled sources and sinks: their minimum duration, and that nothing else changes.
 
 use crate::common::{Folder, Random};
 use polyhaul_bytes::{
@@ -14,27 +14,28 @@ use std::time::{Duration, Instant};
 const SIZE: usize = 1_000_003;
 /// All bytes take 20 ms.
 const RATE: u64 = 50_000_000;
-const LEAST: Duration = Duration::from_millis(20);
+const MIN_TIME: Duration = Duration::from_millis(20);
 
 fn throttle() -> Throttle {
     Throttle::new(Some(RATE), Duration::ZERO)
 }
 
 fn read_all(source: &Source<'_>) -> io::Result<Vec<u8>> {
-    let (mut all, mut part) = (Vec::new(), vec![0; 100_000]);
+    let mut bytes = Vec::new();
+    let mut part = vec![0; 100_000];
     loop {
         match source.read_next(&mut part)? {
-            0 => return Ok(all),
-            count => all.extend_from_slice(&part[..count]),
+            0 => return Ok(bytes),
+            count => bytes.extend_from_slice(&part[..count]),
         }
     }
 }
 
-/// A host with bytes; what it is given, and how much it was given at a time.
+/// A host that returns bytes and collects written ones.
 struct Bytes {
     bytes: Vec<u8>,
     at: usize,
-    got: Arc<Mutex<Vec<u8>>>,
+    received: Arc<Mutex<Vec<u8>>>,
 }
 
 impl HostRead for Bytes {
@@ -57,28 +58,28 @@ impl HostRead for Bytes {
 
 impl HostWrite for Bytes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.got.lock().unwrap().extend_from_slice(bytes);
+        self.received.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 }
 
 fn host(bytes: &[u8]) -> Box<Bytes> {
-    Box::new(Bytes { bytes: bytes.to_vec(), at: 0, got: Arc::default() })
+    Box::new(Bytes { bytes: bytes.to_vec(), at: 0, received: Arc::default() })
 }
 
-/// Calls by size: what a throttle must not change.
+/// Returns bytes and calls by size, which a throttle must not change.
 fn calls(counters: &Counters) -> (u64, Vec<(u64, u64)>) {
     let seen = counters.snapshot();
     (seen.bytes, seen.histogram().collect())
 }
 
-/// Whether the waiting is among what was counted; time between calls is not waited for once more.
+/// Returns whether the waiting time includes throttling; time between calls counts towards it.
 fn is_counted(waiting_ns: u64) -> bool {
-    Duration::from_nanos(waiting_ns) >= LEAST / 4
+    Duration::from_nanos(waiting_ns) >= MIN_TIME / 4
 }
 
 #[test]
-fn every_source_takes_its_time_and_gives_the_same_in_the_same_calls() {
+fn every_source_is_delayed_and_makes_the_same_calls() {
     let folder = Folder::new();
     let data = Random::new(1).bytes(SIZE);
     let path = folder.file("data", &data);
@@ -93,24 +94,24 @@ fn every_source_takes_its_time_and_gives_the_same_in_the_same_calls() {
         let plain = open();
         assert!(read_all(&plain).unwrap() == data);
         let source = open().throttled(&throttle());
-        let begin = Instant::now();
+        let start = Instant::now();
         assert!(read_all(&source).unwrap() == data);
-        assert!(begin.elapsed() >= LEAST, "{number}: {:?}", begin.elapsed());
+        assert!(start.elapsed() >= MIN_TIME, "{number}: {:?}", start.elapsed());
         assert_eq!(calls(source.counters()), calls(plain.counters()), "{number}");
         assert!(is_counted(source.counters().snapshot().waiting_ns), "{number}");
     }
 }
 
 #[test]
-fn every_sink_takes_its_time_and_writes_the_same() {
+fn every_sink_is_delayed_and_writes_the_same() {
     let folder = Folder::new();
     let data = Random::new(2).bytes(SIZE);
     let write = |sink: Sink<'_>, name: &str| {
         let mut sink = sink.throttled(&throttle());
-        let begin = Instant::now();
+        let start = Instant::now();
         data.chunks(300_000).for_each(|part| sink.write_all(part).unwrap());
         let finished = sink.finish().unwrap();
-        assert!(begin.elapsed() >= LEAST, "{name}: {:?}", begin.elapsed());
+        assert!(start.elapsed() >= MIN_TIME, "{name}: {:?}", start.elapsed());
         assert!(is_counted(finished.counters.waiting_ns), "{name}");
         assert_eq!(finished.counters.bytes, SIZE as u64, "{name}");
         finished.bytes
@@ -122,16 +123,16 @@ fn every_sink_takes_its_time_and_writes_the_same() {
     write(Sink::writer(Box::new(&mut written), "writer"), "writer");
     assert!(written == data);
     let taker = host(&[]);
-    let got = taker.got.clone();
+    let received = taker.received.clone();
     write(Sink::host(taker, "host"), "host");
-    assert!(*got.lock().unwrap() == data);
+    assert!(*received.lock().unwrap() == data);
 }
 
 #[test]
 fn sources_of_one_throttle_and_threads_share_its_rate() {
     let throttle = throttle();
     let sources = [0, 1].map(|seed| Source::memory(Random::new(seed).bytes(SIZE)).throttled(&throttle.clone()));
-    let begin = Instant::now();
+    let start = Instant::now();
     std::thread::scope(|scope| {
         for source in &sources {
             for part in 0..2 {
@@ -139,25 +140,25 @@ fn sources_of_one_throttle_and_threads_share_its_rate() {
             }
         }
     });
-    assert!(begin.elapsed() >= 2 * LEAST - Duration::from_micros(1), "{:?}", begin.elapsed());
+    assert!(start.elapsed() >= 2 * MIN_TIME - Duration::from_micros(1), "{:?}", start.elapsed());
 }
 
 #[test]
-fn a_latency_is_waited_for_in_each_call() {
+fn each_call_waits_for_the_latency() {
     let throttle = Throttle::new(None, Duration::from_millis(4));
     let folder = Folder::new();
-    // Of a file too, though its bytes are fetched once.
+    // Also for a file, although its bytes are fetched once.
     let path = folder.file("data", &vec![1; SIZE]);
     for source in [Source::memory(vec![1; SIZE]), Source::open(&path).unwrap()] {
         let source = source.throttled(&throttle);
-        let begin = Instant::now();
+        let start = Instant::now();
         (0..5).for_each(|part| assert_eq!(source.read_at(part * 10, &mut [0; 10]).unwrap(), 10));
-        assert!(begin.elapsed() >= Duration::from_millis(19), "{:?}", begin.elapsed());
+        assert!(start.elapsed() >= Duration::from_millis(19), "{:?}", start.elapsed());
     }
 }
 
 #[test]
-fn what_was_read_before_passes_at_once() {
+fn cached_bytes_pass_at_once() {
     let folder = Folder::new();
     let path = folder.file("data", &vec![1; SIZE]);
     // A page takes a millisecond, and twenty thousand of them twenty seconds.
@@ -169,16 +170,16 @@ fn what_was_read_before_passes_at_once() {
 
 /// The plain bytes would take half a minute.
 #[test]
-fn of_compressed_bytes_the_compressed_ones_are_throttled() {
+fn compressed_bytes_are_throttled_instead_of_plain_ones() {
     let plain = vec![b'0'; 32 << 20];
     for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
         let mut packed = Vec::new();
         let mut encoder = Encoder::new(codec, None).unwrap();
         plain.chunks(1 << 20).for_each(|part| encoder.encode(part, &mut packed).unwrap());
         let throttle = Throttle::new(Some(1_000_000), Duration::ZERO);
-        let least = Duration::from_micros(packed.len() as u64);
+        let min_time = Duration::from_micros(packed.len() as u64);
         for is_first in [true, false] {
-            let begin = Instant::now();
+            let start = Instant::now();
             let mut source = Source::memory(packed.clone());
             if is_first {
                 source = source.throttled(&throttle);
@@ -189,16 +190,16 @@ fn of_compressed_bytes_the_compressed_ones_are_throttled() {
             }
             read_all(&source).unwrap();
             let waited_ns = source.compressed_counters().unwrap().snapshot().waiting_ns;
-            // What tells the codec is read before; who decodes slowly waits less.
-            let elapsed = begin.elapsed();
-            assert!(elapsed + Duration::from_micros(70_000) >= least, "{codec}: {elapsed:?} of {least:?}");
+            // The bytes that identify the codec are read before; slow decoding waits less.
+            let elapsed = start.elapsed();
+            assert!(elapsed + Duration::from_micros(70_000) >= min_time, "{codec}: {elapsed:?} of {min_time:?}");
             assert!(waited_ns < 15_000_000_000, "{codec}: {waited_ns}");
         }
     }
 }
 
 #[test]
-fn errors_come_through_and_a_released_throttle_holds_nothing_back() {
+fn errors_are_passed_on_and_a_released_throttle_does_not_delay() {
     struct Breaks;
     impl HostRead for Breaks {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! What a trace shows of the calls on sources and sinks.
+//! The calls on sources and sinks in a trace.
 
 use polyhaul_bytes::{Sink, Source};
 use polyhaul_trace::*;
@@ -25,32 +25,34 @@ fn the_calls_on_files_are_those_of_the_trace_that_saw_them_open() {
         sink.write_all(&out).unwrap();
         sink.finish().unwrap();
     });
-    let seen = trace.recording();
-    let named: Vec<_> = seen.files.iter().map(|it| (&*it.name, it.phase, it.is_output, it.calls.bytes)).collect();
-    assert_eq!(named, [("a", Phase::Read, false, 100), ("memory", Phase::Write, true, 60)]);
-    assert_eq!(seen.files[0].callers, [(Phase::Parse, 2)]);
-    let moved: Vec<_> = seen.threads[0].spans.iter().map(|it| (it.file, it.value)).collect();
+    let recording = trace.recording();
+    let files = recording.files.iter().map(|file| (&*file.name, file.phase, file.is_output, file.calls.bytes));
+    let files: Vec<_> = files.collect();
+    assert_eq!(files, [("a", Phase::Read, false, 100), ("memory", Phase::Write, true, 60)]);
+    assert_eq!(recording.files[0].callers, [(Phase::Parse, 2)]);
+    let moved: Vec<_> = recording.threads[0].spans.iter().map(|span| (span.file, span.value)).collect();
     assert_eq!(moved, [(None, 10), (Some(0), 60), (Some(0), 40), (Some(1), 60), (None, 0), (None, 0)]);
 }
 
 #[test]
 fn the_calls_on_a_file_are_the_same_when_it_is_closed() {
     let trace = Trace::new(Detail::Spans);
-    let (mut seen, mut kept) = (Vec::new(), None);
+    let mut open_files = Vec::new();
+    let mut last_counters = None;
     within(Some(&trace), 1, || {
         for size in [100, 3000] {
             let source = Source::named_memory(vec![1; size], format!("of {size}"));
             let _parse = span(Phase::Parse);
             source.read_at(0, &mut vec![0; size]).unwrap();
             source.read_at(0, &mut [0; 7]).unwrap();
-            seen.push(trace.recording().files.pop().unwrap());
-            kept = Some(source.counters().clone());
+            open_files.push(trace.recording().files.pop().unwrap());
+            last_counters = Some(source.counters().clone());
         }
     });
     let files = trace.recording().files;
-    // Of the last one a handle on the counters is left.
-    drop(kept);
-    for (before, after) in seen.iter().zip(&files).chain(files.iter().zip(&trace.recording().files)) {
+    // A handle on the last file's counters is left.
+    drop(last_counters);
+    for (before, after) in open_files.iter().zip(&files).chain(files.iter().zip(&trace.recording().files)) {
         assert_eq!((&before.name, &before.calls, &before.callers), (&after.name, &after.calls, &after.callers));
     }
     assert_eq!((files.len(), files[1].calls.bytes, &*files[1].callers), (2, 3007, &[(Phase::Parse, 2)][..]));
@@ -58,7 +60,7 @@ fn the_calls_on_a_file_are_the_same_when_it_is_closed() {
 }
 
 #[test]
-fn decompressing_is_no_reading() {
+fn decompressing_is_not_reading() {
     let plain = b"v 1.25 2.5 3.75\n".repeat(60_000);
     let mut packed = Vec::new();
     polyhaul_bytes::Encoder::new(polyhaul_bytes::Codec::Gzip, None).unwrap().encode(&plain, &mut packed).unwrap();
@@ -69,19 +71,19 @@ fn decompressing_is_no_reading() {
         let mut out = vec![0; plain.len()];
         assert_eq!(source.read_next(&mut out).unwrap(), plain.len());
     });
-    let seen = trace.recording();
-    let phases: Vec<_> = seen.files.iter().map(|it| (it.phase, it.calls.bytes)).collect();
+    let recording = trace.recording();
+    let phases: Vec<_> = recording.files.iter().map(|file| (file.phase, file.calls.bytes)).collect();
     assert!(phases.contains(&(Phase::Decompress, plain.len() as u64)), "{phases:?}");
-    let totals = seen.totals();
+    let totals = recording.totals();
     assert!(totals.total(Phase::Decompress) > totals.total(Phase::Read), "{totals:?}");
 }
 
 #[test]
-fn what_came_since_is_the_difference() {
+fn a_later_recording_has_the_difference() {
     let trace = Trace::new(Detail::Totals);
     let job = |name: &str, ms| {
         within(Some(&trace), 2, || {
-            let _part = part("read");
+            let _section = section("read");
             let source = Source::named_memory(vec![1; 100], name);
             source.read_at(0, &mut [0; 60]).unwrap();
             let _host = span(Phase::Host);
@@ -114,31 +116,31 @@ fn calls_of_a_host_are_alone_or_beside_others() {
         drop(inside);
         drop(span(Phase::Host));
     });
-    let seen = trace.recording();
-    assert_eq!((seen.host_alone.calls, seen.host_beside.calls), (2, 1));
-    assert!(seen.host_beside.elapsed_ns >= 2 * MS && seen.host_beside.idle_ns > MS);
-    assert!(seen.host_alone.elapsed_ns >= seen.host_beside.elapsed_ns);
+    let recording = trace.recording();
+    assert_eq!((recording.host_alone.calls, recording.host_beside.calls), (2, 1));
+    assert!(recording.host_beside.elapsed_ns >= 2 * MS && recording.host_beside.idle_ns > MS);
+    assert!(recording.host_alone.elapsed_ns >= recording.host_beside.elapsed_ns);
 }
 
 #[test]
-fn a_callback_is_the_host_s_time_and_no_call() {
+fn a_callback_counts_as_host_time_but_not_as_a_call() {
     let trace = Trace::new(Detail::Totals);
     within(Some(&trace), 1, || {
-        let _told = callback();
+        let _callback = callback();
         sleep(1);
     });
-    let seen = trace.recording();
-    assert!(seen.totals().total(Phase::Host) >= MS);
-    assert_eq!((seen.host_alone.calls, seen.host_beside.calls), (0, 0));
+    let recording = trace.recording();
+    assert!(recording.totals().total(Phase::Host) >= MS);
+    assert_eq!((recording.host_alone.calls, recording.host_beside.calls), (0, 0));
 }
 
 #[test]
-fn waiting_for_a_lock_of_a_host_s_is_no_work() {
+fn waiting_for_the_lock_of_a_host_is_not_work() {
     /// A host that can seek, and sleeps.
     struct Slow(u64);
     impl polyhaul_bytes::HostRead for Slow {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-            // Long enough that the other thread comes meanwhile, however busy the machine is.
+            // Long enough for the other thread to get here, even on a busy machine.
             sleep(100);
             let count = out.len().min((SIZE - self.0) as usize);
             self.0 += count as u64;

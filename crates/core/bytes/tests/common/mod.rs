@@ -1,4 +1,4 @@
-//! What the tests share: a folder of their own, hostile readers, and numbers that look random but are not.
+//! Helpers for tests: separate folders, hostile readers, and pseudorandom numbers.
 #![allow(dead_code, reason = "no test binary uses all of it")]
 
 use std::fs;
@@ -34,7 +34,7 @@ impl Folder {
         path
     }
 
-    /// Names of all that is in it, sorted.
+    /// Returns the names in the folder, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();
         let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
@@ -50,7 +50,7 @@ impl Drop for Folder {
     }
 }
 
-/// A small generator, so that a failure comes again.
+/// A small generator with a seed, so that failures are reproducible.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -70,15 +70,15 @@ impl Random {
     }
 }
 
-/// How a hostile reader answers a call that asks for so many bytes.
+/// The answer of a hostile reader to a call.
 pub(crate) enum Answer {
     Give(usize),
     Fail(io::ErrorKind),
-    /// Says that it read so many bytes, whatever was asked for.
+    /// Claims to have read this many bytes, whatever was requested.
     Claim(usize),
 }
 
-/// A reader whose every answer is decided by a function of (number of the call, bytes asked for).
+/// A reader whose answers come from a function of (number of the call, requested bytes).
 pub(crate) struct Hostile<F> {
     pub(crate) data: Vec<u8>,
     pub(crate) at: usize,
@@ -96,9 +96,9 @@ impl<F: FnMut(usize, usize) -> Answer> Read for Hostile<F> {
         match (self.answer)(self.call - 1, out.len()) {
             Answer::Fail(kind) => Err(kind.into()),
             Answer::Claim(count) => Ok(count),
-            Answer::Give(most) => {
+            Answer::Give(max_count) => {
                 let rest = &self.data[self.at..];
-                let count = most.min(rest.len()).min(out.len());
+                let count = max_count.min(rest.len()).min(out.len());
                 out[..count].copy_from_slice(&rest[..count]);
                 self.at += count;
                 Ok(count)

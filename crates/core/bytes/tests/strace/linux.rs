@@ -1,4 +1,4 @@
-//! The tests, the child, and the reading of strace's log.
+//! The tests, the child, and the parser of strace's log.
 
 use super::common::Folder;
 use polyhaul_bytes::{BLOCK_BYTES, FileOptions, Sink};
@@ -9,36 +9,34 @@ use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, SystemTime};
 
-/// Where a child writes to; no tests run then.
+/// The file that a child writes to; if it is set, no tests run.
 const TARGET: &str = "POLYHAUL_TEST_TARGET";
 const DURABLE: &str = "POLYHAUL_TEST_DURABLE";
 const FOLDER: &str = "POLYHAUL_TEST_FOLDER";
-/// Looked up by the child before and after its work, so that its system calls can be told from those of start and exit.
-const BEGIN: &str = "/polyhaul-begin";
+/// Looked up by the child before and after its work, so that its system calls can be distinguished from those of
+/// startup and exit.
+const START: &str = "/polyhaul-start";
 const END: &str = "/polyhaul-end";
 const OLD: &[u8] = b"old";
 const BLOCK_COUNT: usize = 3;
-/// A question mark: some systems do not have all of them.
+/// The question marks allow calls that a system does not have.
 const SYSTEM_CALLS: &str =
     "?write,?fsync,?rename,?renameat,?renameat2,?open,?openat,?close,?unlink,?unlinkat,?lstat,?newfstatat,?statx";
 
 const TESTS: [(&str, fn()); 10] = [
     ("any_failed_call_leaves_the_old_file", any_failed_call_leaves_the_old_file),
     ("a_kill_leaves_the_old_or_the_new_file", a_kill_leaves_the_old_or_the_new_file),
-    (
-        "a_killed_run_leaves_nothing_for_longer_than_the_next_one",
-        a_killed_run_leaves_nothing_for_longer_than_the_next_one,
-    ),
+    ("the_run_after_a_killed_one_removes_its_leftovers", the_run_after_a_killed_one_removes_its_leftovers),
     ("durable_syncs_in_the_right_order", durable_syncs_in_the_right_order),
-    ("blocks_reach_the_system_as_they_are", blocks_reach_the_system_as_they_are),
+    ("blocks_reach_the_system_unchanged", blocks_reach_the_system_unchanged),
     ("a_new_file_obeys_the_umask", a_new_file_obeys_the_umask),
     ("a_replaced_file_ignores_the_umask", a_replaced_file_ignores_the_umask),
-    ("another_group_gets_no_more_than_everybody", another_group_gets_no_more_than_everybody),
+    ("another_group_gets_no_more_rights_than_everyone", another_group_gets_no_more_rights_than_everyone),
     ("a_full_disk_leaves_the_old_file", a_full_disk_leaves_the_old_file),
     ("a_file_size_limit_is_an_error", a_file_size_limit_is_an_error),
 ];
 
-/// Runs all tests, or those whose names contain an argument; a child if the environment names a target.
+/// Runs all tests, or the tests whose names contain an argument; runs as a child if the environment has a target.
 pub(super) fn main() -> ExitCode {
     if let Some(target) = std::env::var_os(TARGET) {
         return child_main(Path::new(&target));
@@ -76,7 +74,7 @@ fn say(line: &str) {
 
 fn child_main(target: &Path) -> ExitCode {
     let durable = std::env::var_os(DURABLE).is_some();
-    let _ = fs::symlink_metadata(BEGIN);
+    let _ = fs::symlink_metadata(START);
     let result = write_blocks(target, durable);
     let _ = fs::symlink_metadata(END);
     match result {
@@ -100,7 +98,7 @@ fn new_content() -> Vec<u8> {
     vec![b'n'; BLOCK_COUNT * BLOCK_BYTES]
 }
 
-/// This binary as a child, behind `wrapper`.
+/// Returns a command that runs this binary as a child of `wrapper`.
 fn child(wrapper: &[&str], target: &Path) -> Command {
     let mut command = Command::new(wrapper[0]);
     command.args(&wrapper[1..]).arg(std::env::current_exe().unwrap());
@@ -108,14 +106,14 @@ fn child(wrapper: &[&str], target: &Path) -> Command {
     command
 }
 
-/// A child that is started by a line of shell, in which it is `"$0"`.
+/// Returns a command that starts a child from a shell script, in which it is `"$0"`.
 fn child_in_shell(script: &str, target: &Path) -> Command {
     child(&["sh", "-c", script], target)
 }
 
 fn can_trace() -> bool {
     let trial = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
-    let works = trial.is_ok_and(|done| done.status.success());
+    let works = trial.is_ok_and(|output| output.status.success());
     if !works {
         say("SKIPPED: strace is not installed or may not trace");
     }
@@ -164,13 +162,13 @@ impl Run {
     fn parse(folder: Folder, status: ExitStatus, log: &str) -> Run {
         let lines: Vec<String> = log.lines().map(str::to_owned).collect();
         let find = |mark: &str| lines.iter().position(|line| line.contains(mark));
-        let begin = find(BEGIN).unwrap_or(lines.len());
+        let start = find(START).unwrap_or(lines.len());
         let end = find(END).unwrap_or(lines.len());
         Run {
             folder,
             status,
-            earlier: lines[..begin].to_vec(),
-            calls: lines.get(begin + 1..end).unwrap_or_default().to_vec(),
+            earlier: lines[..start].to_vec(),
+            calls: lines.get(start + 1..end).unwrap_or_default().to_vec(),
             injected: find("(INJECTED)").map(|i| lines[i].clone()),
         }
     }
@@ -183,14 +181,15 @@ impl Run {
         fs::read(self.folder.join("target")).unwrap()
     }
 
-    /// What can be hit in the child's work: (name of the call, number of the call among those of this name).
+    /// Returns the calls to fail in the child's work, as (name, number among all calls of this name).
     fn targets(&self) -> Vec<(&'static str, usize)> {
         let names = ["write", "fsync", "rename", "renameat", "renameat2", "open", "openat", "close"];
         let mut targets = Vec::new();
         for name in names {
             let count = |calls: &[String]| calls.iter().filter(|call| name_of(call) == name).count();
-            let (before, own) = (count(&self.earlier), count(&self.calls));
-            targets.extend((1..=own).map(|n| (name, before + n)));
+            let before = count(&self.earlier);
+            let call_count = count(&self.calls);
+            targets.extend((1..=call_count).map(|n| (name, before + n)));
         }
         targets
     }
@@ -208,8 +207,8 @@ fn any_failed_call_leaves_the_old_file() {
     assert!(clean.status.success());
     assert!(clean.content() == new_content());
     let targets = clean.targets();
-    for wanted in ["write", "fsync", "rename", "open", "close"] {
-        assert!(targets.iter().any(|(name, _)| name.starts_with(wanted)), "{:?}", clean.calls);
+    for prefix in ["write", "fsync", "rename", "open", "close"] {
+        assert!(targets.iter().any(|(name, _)| name.starts_with(prefix)), "{:?}", clean.calls);
     }
     for (name, n) in targets {
         check_failure(name, n, "ENOSPC");
@@ -226,8 +225,8 @@ fn check_failure(name: &str, n: usize, error: &str) {
     let hit = run.injected.as_deref().unwrap_or("no call");
     assert!(hit.starts_with(name), "{name} {n}: {hit}");
     assert_eq!(run.folder.names(), ["target"], "{hit}");
-    // All calls on the temporary file come before the rename. After it the folder is synced, which fails with the new
-    // file in its place, and closed, which says nothing about the file.
+    // All calls on the temporary file come before the rename. After it, the folder is synced, which fails with the new
+    // file in place, and closed, which does not affect the file.
     let is_after_rename = !hit.contains(".tmp") && matches!(name, "fsync" | "close");
     // The search for leftovers may fail.
     let is_search = hit.contains("O_DIRECTORY");
@@ -240,7 +239,8 @@ fn a_kill_leaves_the_old_or_the_new_file() {
     if !can_trace() {
         return;
     }
-    let (mut old_count, mut new_count) = (0, 0);
+    let mut old_count = 0;
+    let mut new_count = 0;
     for (name, n) in Run::clean(true).targets() {
         let run = Run::with(&format!("{name}:signal=SIGKILL:when={n}"));
         assert!(!run.status.success(), "{name} {n}");
@@ -252,7 +252,7 @@ fn a_kill_leaves_the_old_or_the_new_file() {
     assert!(old_count > 0 && new_count > 0, "killed before ({old_count}) and after ({new_count}) the rename");
 }
 
-fn a_killed_run_leaves_nothing_for_longer_than_the_next_one() {
+fn the_run_after_a_killed_one_removes_its_leftovers() {
     if !can_trace() {
         return;
     }
@@ -265,7 +265,7 @@ fn a_killed_run_leaves_nothing_for_longer_than_the_next_one() {
             assert!(child_in_shell("exec \"$0\"", &run.folder.join("target")).status().unwrap().success());
             run.folder.names()
         };
-        assert_eq!(next().len(), 1 + left.len(), "what is young may be at work: {name} {n}");
+        assert_eq!(next().len(), 1 + left.len(), "young files may be in use: {name} {n}");
         for name in &left {
             let file = fs::File::options().write(true).open(run.folder.join(name)).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(61)).unwrap();
@@ -293,7 +293,7 @@ fn durable_syncs_in_the_right_order() {
     assert!(!Run::clean(false).names().contains(&"fsync"));
 }
 
-fn blocks_reach_the_system_as_they_are() {
+fn blocks_reach_the_system_unchanged() {
     if !can_trace() {
         return;
     }
@@ -307,8 +307,8 @@ fn a_new_file_obeys_the_umask() {
     for (umask, expected) in [("000", 0o666), ("022", 0o644), ("077", 0o600)] {
         let folder = Folder::new();
         let target = folder.join("target");
-        let done = child_in_shell(&format!("umask {umask}; exec \"$0\""), &target).output().unwrap();
-        assert!(done.status.success());
+        let output = child_in_shell(&format!("umask {umask}; exec \"$0\""), &target).output().unwrap();
+        assert!(output.status.success());
         let mode = fs::metadata(&target).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, expected, "umask {umask}");
     }
@@ -318,21 +318,21 @@ fn a_replaced_file_ignores_the_umask() {
     let folder = Folder::new();
     let target = folder.file("target", OLD);
     fs::set_permissions(&target, fs::Permissions::from_mode(0o666)).unwrap();
-    let done = child_in_shell("umask 077; exec \"$0\"", &target).output().unwrap();
-    assert!(done.status.success());
+    let output = child_in_shell("umask 077; exec \"$0\"", &target).output().unwrap();
+    assert!(output.status.success());
     assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o7777, 0o666);
 }
 
-fn another_group_gets_no_more_than_everybody() {
+fn another_group_gets_no_more_rights_than_everyone() {
     let folder = Folder::new();
     let target = folder.file("target", OLD);
     let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     for (old, new) in [(0o666, 0o666), (0o676, 0o666), (0o662, 0o622)] {
-        // The child writes it as somebody who is neither its owner nor in its group, and who can give it to neither.
+        // The child runs as a user who is neither the owner nor in the group, and who cannot change either.
         fs::set_permissions(&target, fs::Permissions::from_mode(old)).unwrap();
         std::os::unix::fs::chown(&target, Some(12), Some(34)).ok();
-        if !child(&nobody, &target).output().is_ok_and(|done| done.status.success()) {
+        if !child(&nobody, &target).output().is_ok_and(|output| output.status.success()) {
             return say("SKIPPED: this test cannot become another user");
         }
         assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o7777, new, "{old:o}");
@@ -341,18 +341,18 @@ fn another_group_gets_no_more_than_everybody() {
 
 fn a_full_disk_leaves_the_old_file() {
     let folder = Folder::new();
-    // A mount that only the child sees, so that it is looked at from inside too.
+    // Only the child sees the mount, so it inspects the result too.
     let run = |script: &str| {
         let script = format!("mount -t tmpfs -o size=100k none \"${FOLDER}\" && cd \"${FOLDER}\" && {script}");
         let mut command = child(&["unshare", "-rm", "sh", "-c", &script], &folder.join("target"));
         command.env(FOLDER, folder.path()).output()
     };
-    if !run("true").is_ok_and(|done| done.status.success()) {
+    if !run("true").is_ok_and(|output| output.status.success()) {
         return say("SKIPPED: no small disk can be mounted here");
     }
-    let done = run("printf old > target; \"$0\"; echo \"exit code $?\"; ls -A; cat target").unwrap();
-    assert_eq!(String::from_utf8_lossy(&done.stdout), "exit code 1\ntarget\nold");
-    let message = String::from_utf8_lossy(&done.stderr);
+    let output = run("printf old > target; \"$0\"; echo \"exit code $?\"; ls -A; cat target").unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "exit code 1\ntarget\nold");
+    let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("No space left"), "{message}");
 }
 
@@ -361,8 +361,8 @@ fn a_file_size_limit_is_an_error() {
     let target = folder.file("target", OLD);
     // Programs must ignore the signal themselves to get the error. The unit is 512 or 1024 bytes: either way less than
     // three blocks.
-    let done = child_in_shell("trap '' XFSZ; ulimit -f 100; exec \"$0\"", &target).output().unwrap();
-    assert_eq!(done.status.code(), Some(1));
+    let output = child_in_shell("trap '' XFSZ; ulimit -f 100; exec \"$0\"", &target).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read(&target).unwrap(), OLD);
     assert_eq!(folder.names(), ["target"]);
 }

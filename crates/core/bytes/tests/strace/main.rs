@@ -1,8 +1,8 @@
-//! What only a process of its own can show: system calls that fail or kill (with strace), a full disk, a umask.
+//! Tests that need a separate process: system calls that fail or kill (with strace), a full disk, a umask.
 //!
 //! This test has no harness: started again with a target in its environment, the same binary is the child under test,
-//! with no thread and no call of a harness around it. So nothing else has to be built or found, and nothing is
-//! published. Where strace or private mounts are missing, a line says so and the test passes.
+//! without the threads and calls of a harness. So no other binary has to be built or found. If strace or private mounts
+//! are missing, it prints a line and passes.
 
 #[cfg(target_os = "linux")]
 #[path = "../common/mod.rs"]

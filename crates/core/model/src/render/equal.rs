@@ -1,51 +1,52 @@
-//! Whether two scenes are equal: by content, since the same scene may be in segments that were split differently, and
-//! its transforms and attributes may be in a different order. Two places are equal if the same steps lead to them.
+//! Compares two scenes by content, because the segments of equal scenes may be split differently, and their transforms
+//! and attributes may be in a different order. Two transforms are equal if they consist of the same steps.
 
 use super::{
-    Entity, Instance, Material, MaterialUse, Motion, Name, Parameter, ParameterValues, Parameters, Render, Setting,
-    Shape, ShapeState, Step, Texture, Transform,
+    Entity, Instance, Material, MaterialUse, Motion, Name, ObjectDefinition, Parameter, ParameterValues, Parameters,
+    Render, Setting, Shape, ShapeState, Step, Texture, Transform,
 };
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-/// Whether two file names refer to the same file; each is the folder of the file that contains the name, and the name.
+/// Decides whether two file names refer to the same file; each is the folder of the file that contains the name, and
+/// the name.
 pub(crate) type SameFile<'a> = &'a dyn Fn([(&str, &str); 2]) -> bool;
 
-/// A scene, and another one.
-struct Both<'a> {
+/// The two scenes being compared.
+struct RenderComparison<'a> {
     a: &'a Render,
     b: &'a Render,
     same_file: SameFile<'a>,
-    places: Places,
+    transforms: TransformIds,
     /// Pairs of attributes that are known to be equal.
     attributes: RefCell<HashSet<(u32, u32)>>,
 }
 
-/// Places by their content: the same steps have the same number.
+/// Numbers transforms by content: transforms with the same steps have the same number.
 #[derive(Default)]
-struct Places {
+struct TransformIds {
     /// By the number of the parent, plus one, and the step.
     numbers: HashMap<(u32, u8, Vec<u64>), u32>,
     of_a: Vec<u32>,
     of_b: Vec<u32>,
 }
 
-impl Places {
-    fn new(a: &Render, b: &Render) -> Places {
-        let mut places = Places::default();
-        places.of_a = places.all(a);
-        places.of_b = places.all(b);
-        places
+impl TransformIds {
+    fn new(a: &Render, b: &Render) -> TransformIds {
+        let mut ids = TransformIds::default();
+        ids.of_a = ids.number_all(a);
+        ids.of_b = ids.number_all(b);
+        ids
     }
 
-    fn all(&mut self, render: &Render) -> Vec<u32> {
-        let mut all = Vec::new();
+    fn number_all(&mut self, render: &Render) -> Vec<u32> {
+        let mut ids = Vec::new();
         for index in 0..render.transform_count() {
             let step = render.step(render.transform(index));
-            let number = step.map_or(0, |(parent, step)| self.number(place(&all, parent), &step));
-            all.push(number);
+            let number = step.map_or(0, |(parent, step)| self.number(id_of(&ids, parent), &step));
+            ids.push(number);
         }
-        all
+        ids
     }
 
     fn number(&mut self, parent: u32, step: &Step) -> u32 {
@@ -54,9 +55,9 @@ impl Places {
     }
 }
 
-/// The number of a place among those of a scene; 0 is the origin.
-fn place(all: &[u32], transform: Transform) -> u32 {
-    all.get(transform.0 as usize).copied().unwrap_or(0)
+/// Returns the number of a transform, given the numbers of a scene; 0 is the identity.
+fn id_of(ids: &[u32], transform: Transform) -> u32 {
+    ids.get(transform.0 as usize).copied().unwrap_or(0)
 }
 
 fn key(parent: u32, step: &Step) -> (u32, u8, Vec<u64>) {
@@ -80,23 +81,24 @@ impl PartialEq for Render {
 }
 
 impl Render {
-    /// Whether both are equal, if `same_file` decides about file names that differ.
+    /// Returns whether both are equal; `same_file` decides about file names that differ.
     pub fn is_same(&self, other: &Render, same_file: SameFile<'_>) -> bool {
-        let (places, attributes) = (Places::new(self, other), RefCell::new(HashSet::new()));
-        let both = Both { a: self, b: other, same_file, places, attributes };
-        both.settings()
-            && all(&self.options, &other.options, |a, b| both.setting(a, b))
-            && all(&self.media, &other.media, |a, b| both.entity(a, b))
-            && all(&self.textures, &other.textures, |a, b| both.texture(a, b))
-            && all(&self.materials, &other.materials, |a, b| both.material(a, b))
-            && all(&self.lights, &other.lights, |a, b| both.entity(a, b))
-            && all(&self.area_lights, &other.area_lights, |a, b| both.entity(a, b))
-            && both.objects()
+        let transforms = TransformIds::new(self, other);
+        let attributes = RefCell::new(HashSet::new());
+        let comparison = RenderComparison { a: self, b: other, same_file, transforms, attributes };
+        comparison.settings()
+            && all(&self.options, &other.options, |a, b| comparison.setting(a, b))
+            && all(&self.media, &other.media, |a, b| comparison.entity(a, b))
+            && all(&self.textures, &other.textures, |a, b| comparison.texture(a, b))
+            && all(&self.materials, &other.materials, |a, b| comparison.material(a, b))
+            && all(&self.lights, &other.lights, |a, b| comparison.entity(a, b))
+            && all(&self.area_lights, &other.area_lights, |a, b| comparison.entity(a, b))
+            && comparison.objects()
             && self.meshes == other.meshes
             && self.shapes.len() == other.shapes.len()
-            && self.shapes().zip(other.shapes()).all(|(a, b)| both.shape(a, b))
+            && self.shapes().zip(other.shapes()).all(|(a, b)| comparison.shape(a, b))
             && self.instances.len() == other.instances.len()
-            && self.instances().zip(other.instances()).all(|(a, b)| both.instance(&a, &b))
+            && self.instances().zip(other.instances()).all(|(a, b)| comparison.instance(&a, &b))
     }
 }
 
@@ -104,53 +106,57 @@ fn all<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
 }
 
-impl Both<'_> {
+impl RenderComparison<'_> {
     fn name(&self, a: Name, b: Name) -> bool {
         self.a.text(a) == self.b.text(b)
     }
 
     fn motion(&self, a: Motion, b: Motion) -> bool {
-        let Places { of_a, of_b, .. } = &self.places;
-        [a.start, a.end].map(|node| place(of_a, node)) == [b.start, b.end].map(|node| place(of_b, node))
+        let TransformIds { of_a, of_b, .. } = &self.transforms;
+        [a.start, a.end].map(|node| id_of(of_a, node)) == [b.start, b.end].map(|node| id_of(of_b, node))
     }
 
-    /// The last step may be a node of the tree or not.
+    /// The last step of an instance may be a node of the tree or not.
     fn instance(&self, a: &Instance, b: &Instance) -> bool {
-        let places = |instance: &Instance, all: &[u32]| {
-            let [start, end] = [instance.motion.start, instance.motion.end].map(|node| place(all, node));
+        let content = |instance: &Instance, ids: &[u32]| {
+            let [start, end] = [instance.motion.start, instance.motion.end].map(|node| id_of(ids, node));
             match &instance.step {
-                // A step that is a node of neither scene is compared by value.
+                // A step that is not a node of either scene is compared by value.
                 Some(step) => {
                     let key = key(start, step);
-                    let known = self.places.numbers.get(&key).copied();
-                    (known.map(|known| (known, known)), known.is_none().then_some(key))
+                    let number = self.transforms.numbers.get(&key).copied();
+                    (number.map(|number| (number, number)), number.is_none().then_some(key))
                 }
                 None => (Some((start, end)), None),
             }
         };
         let name =
-            |render: &Render, object: usize| render.objects.get(object).map(|it| render.text(it.name).to_owned());
-        places(a, &self.places.of_a) == places(b, &self.places.of_b) && name(self.a, a.object) == name(self.b, b.object)
+            |render: &Render, index: usize| render.objects.get(index).map(|object| render.text(object.name).to_owned());
+        content(a, &self.transforms.of_a) == content(b, &self.transforms.of_b)
+            && name(self.a, a.object) == name(self.b, b.object)
     }
 
-    /// Attributes, with all before them.
-    fn chain(&self, a: Option<u32>, b: Option<u32>) -> bool {
-        let (mut a, mut b) = (a, b);
-        let mut met = Vec::new();
-        while let (Some(of_a), Some(of_b)) = (a, b) {
-            if self.attributes.borrow().contains(&(of_a, of_b)) {
-                (a, b) = (None, None);
+    /// Compares attributes and all their predecessors.
+    fn chain(&self, mut a: Option<u32>, mut b: Option<u32>) -> bool {
+        let mut compared = Vec::new();
+        while let Some(index_a) = a
+            && let Some(index_b) = b
+        {
+            if self.attributes.borrow().contains(&(index_a, index_b)) {
+                a = None;
+                b = None;
                 break;
             }
-            let attributes = (self.a.attributes.get(of_a as usize), self.b.attributes.get(of_b as usize));
-            let (Some(one), Some(other)) = attributes else { return false };
-            if !self.entity(&one.entity, &other.entity) {
+            let Some(attribute_a) = self.a.attributes.get(index_a as usize) else { return false };
+            let Some(attribute_b) = self.b.attributes.get(index_b as usize) else { return false };
+            if !self.entity(&attribute_a.entity, &attribute_b.entity) {
                 return false;
             }
-            met.push((of_a, of_b));
-            (a, b) = (one.before, other.before);
+            compared.push((index_a, index_b));
+            a = attribute_a.before;
+            b = attribute_b.before;
         }
-        self.attributes.borrow_mut().extend(met);
+        self.attributes.borrow_mut().extend(compared);
         a.is_none() && b.is_none()
     }
 
@@ -159,15 +165,15 @@ impl Both<'_> {
     }
 
     fn settings(&self) -> bool {
-        let Both { a, b, .. } = self;
+        let RenderComparison { a, b, .. } = self;
         let entities = |render: &Render| {
             [render.camera, render.film, render.filter, render.sampler, render.integrator, render.accelerator]
         };
-        let same = |(a, b): (Option<Entity>, Option<Entity>)| match (a, b) {
+        let is_same = |a: Option<Entity>, b: Option<Entity>| match (a, b) {
             (Some(a), Some(b)) => self.entity(&a, &b),
             (a, b) => a.is_none() && b.is_none(),
         };
-        a.transform_times == b.transform_times && entities(a).into_iter().zip(entities(b)).all(same)
+        a.transform_times == b.transform_times && entities(a).into_iter().zip(entities(b)).all(|(a, b)| is_same(a, b))
     }
 
     fn setting(&self, a: &Setting, b: &Setting) -> bool {
@@ -184,10 +190,11 @@ impl Both<'_> {
     }
 
     fn parameters(&self, all_a: Parameters<'_>, all_b: Parameters<'_>) -> bool {
-        let (mut a, mut b) = (all_a.iter(), all_b.iter());
+        let mut iter_a = all_a.iter();
+        let mut iter_b = all_b.iter();
         let folders = [all_a.folder(), all_b.folder()];
         loop {
-            match (a.next(), b.next()) {
+            match (iter_a.next(), iter_b.next()) {
                 (None, None) => return true,
                 (Some(a), Some(b)) if a.kind == b.kind && a.name == b.name && self.values(&a, &b, folders) => {}
                 _ => return false,
@@ -240,15 +247,17 @@ impl Both<'_> {
             && self.parameters(a.parameters(), b.parameters())
     }
 
-    /// Definitions in the order of their shapes; objects that are only used are compared by name.
+    /// Compares definitions in the order of their shapes, and undefined objects by name.
     fn objects(&self) -> bool {
-        let sorted = |render: &Render| {
-            let mut objects: Vec<_> =
-                render.objects.iter().map(|it| (it.missing, it.shapes.clone(), it.name)).collect();
-            let key = |it: &(bool, std::ops::Range<usize>, Name)| (it.0, it.1.start, it.1.end);
-            objects.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| render.text(a.2).cmp(render.text(b.2))));
+        fn sorted(render: &Render) -> Vec<&ObjectDefinition> {
+            let mut objects: Vec<&ObjectDefinition> = render.objects.iter().collect();
+            objects.sort_by_key(|object| {
+                (object.missing, object.shapes.start, object.shapes.end, render.text(object.name))
+            });
             objects
-        };
-        all(&sorted(self.a), &sorted(self.b), |a, b| a.0 == b.0 && a.1 == b.1 && self.name(a.2, b.2))
+        }
+        all(&sorted(self.a), &sorted(self.b), |a, b| {
+            a.missing == b.missing && a.shapes == b.shapes && self.name(a.name, b.name)
+        })
     }
 }

@@ -1,7 +1,8 @@
-//! Instances: a million of them in a hundred bytes each, for twelve numbers and an object.
+//! Instances of objects, stored compactly: a million take about a hundred bytes each, including a matrix of twelve
+//! numbers.
 //!
-//! Instances whose matrices follow one another in a segment, as in files that give each one a matrix, form a run, which
-//! stores what they have in common once.
+//! Instances whose matrices are consecutive in a segment, as in files with one matrix per instance, form a run, which
+//! stores their common data once.
 
 use super::{Motion, Render, Step, StepKind, Transform};
 use std::ops::Range;
@@ -11,33 +12,33 @@ use std::ops::Range;
 pub struct Instances {
     /// Per instance: an index into [`Render::objects`].
     pub objects: Vec<u32>,
-    /// Their places, run by run, in the order of their first instance.
+    /// The transforms, run by run, in the order of the first instance.
     pub runs: Vec<InstanceRun>,
 }
 
-/// Instances from `first` on.
+/// Instances starting at `first`.
 #[derive(Clone, Copy, Debug)]
 pub struct InstanceRun {
-    /// The index of its first instance.
+    /// The index of the first instance.
     pub first: u32,
-    /// Their places.
+    /// The transforms.
     pub placing: Placing,
 }
 
-/// The places of a run's instances.
+/// The transforms of a run's instances.
 #[derive(Clone, Copy, Debug)]
 pub enum Placing {
-    /// All at one place.
+    /// One transform for all.
     Motion(Motion),
-    /// Each by the next matrix of a segment.
+    /// For each instance, the next matrix of a segment.
     Matrices {
-        /// The node that all are children of.
+        /// The parent node of all.
         parent: u32,
         /// The kind of step of each matrix.
         step: StepKind,
         /// The segment that has the matrices.
         segment: u32,
-        /// The place of the first one among the segment's doubles.
+        /// The index of the first matrix in the segment's doubles.
         at: u32,
     },
 }
@@ -47,13 +48,13 @@ pub enum Placing {
 pub struct Instance {
     /// The object shown: an index into [`Render::objects`].
     pub object: usize,
-    /// Its place, or the place that `step` is applied to.
+    /// The transform, or the parent transform of `step`.
     pub motion: Motion,
-    /// The last step, if it belongs to this instance alone.
+    /// The last step, if only this instance uses it.
     pub step: Option<Step>,
 }
 
-/// Numbers of a matrix whose last row is 0 0 0 1.
+/// Numbers stored for a matrix whose last row is 0 0 0 1.
 const MATRIX: u32 = 12;
 
 impl Instances {
@@ -67,7 +68,7 @@ impl Instances {
         self.objects.is_empty()
     }
 
-    /// The object of each: indices into [`Render::objects`].
+    /// The object of each instance: indices into [`Render::objects`].
     pub fn objects(&self) -> &[u32] {
         &self.objects
     }

@@ -1,4 +1,4 @@
-//! Scenes for a renderer, as pbrt-v4 has them: shapes and instances in many places, lights, media, a camera.
+//! Scenes for a renderer, as in pbrt-v4: shapes, instances, lights, media and a camera.
 //!
 //! A [`Render`] is plain data. Entities refer to things by [`Name`]; their parameters are stored in segments, one for
 //! each chunk of text, and accessed through [`Parameters`]. The placement of an entity is a node in a tree of
@@ -31,31 +31,31 @@ pub struct Name(pub u32);
 pub struct Transform(pub u32);
 
 impl Transform {
-    /// The place if there was no transform.
+    /// No transform.
     pub const IDENTITY: Transform = Transform(NONE);
 }
 
 /// The transforms of an entity when the shutter opens and when it closes. Most entities do not move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Motion {
-    /// At the first of the transform times.
+    /// The transform at the first of the transform times.
     pub start: Transform,
-    /// At the last.
+    /// The transform at the last.
     pub end: Transform,
 }
 
 impl Motion {
-    /// A place that stays at the origin.
+    /// No transform and no motion.
     pub const IDENTITY: Motion = Motion { start: Transform::IDENTITY, end: Transform::IDENTITY };
 
-    /// Whether it moves.
+    /// Returns whether the entity moves.
     pub fn is_animated(self) -> bool {
         self.start != self.end
     }
 }
 
-/// What a node of the tree does to its parent. Numbers are the nearest f64s, adjusted so that rounding one to f32
-/// yields the nearest f32 of the text.
+/// The operation of a node on the transform of its parent. Numbers are the nearest f64s, adjusted so that rounding one
+/// to f32 yields the nearest f32 of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// `Translate`: x, y, z.
@@ -68,7 +68,7 @@ pub enum Step {
     LookAt([f64; 9]),
     /// `Transform`: replaces the current transform. 16 numbers in file order: column by column.
     Replace([f64; 16]),
-    /// `ConcatTransform`: multiplies it. 16 numbers as the file has them: column by column.
+    /// `ConcatTransform`: multiplies it. 16 numbers in file order: column by column.
     Concat([f64; 16]),
     /// The inverse of its parent: the coordinate system `camera`.
     Inverse,
@@ -77,13 +77,13 @@ pub enum Step {
 /// A node as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its parent node.
+    /// The parent node.
     pub parent: u32,
     /// The kind of step.
     pub step: StepKind,
-    /// The segment that has its numbers.
+    /// The segment with its numbers.
     pub segment: u32,
-    /// The place of its numbers in the segment.
+    /// The index of the first number in the segment's doubles.
     pub at: u32,
 }
 
@@ -102,7 +102,7 @@ pub enum StepKind {
     Replace,
     /// Twelve numbers: the last row is 0 0 0 1.
     Concat,
-    /// Sixteen.
+    /// Sixteen numbers.
     ReplaceAll,
     /// Sixteen numbers.
     ConcatAll,
@@ -121,9 +121,9 @@ pub struct Entity {
     pub color_space: Option<Name>,
     /// The parameters of earlier `Attribute` directives for its kind: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
-    /// Its place.
+    /// The placement.
     pub motion: Motion,
-    /// The medium around it: of cameras and lights.
+    /// The surrounding medium of cameras and lights.
     pub medium: Option<Name>,
 }
 
@@ -150,7 +150,7 @@ pub struct Attribute {
 /// A texture: the entity's name is the texture's.
 #[derive(Clone, Copy, Debug)]
 pub struct Texture {
-    /// Its name, parameters and place.
+    /// Its name, parameters and placement.
     pub entity: Entity,
     /// Its class (`imagemap`).
     pub class: Name,
@@ -167,10 +167,10 @@ pub struct Material {
     pub is_named: bool,
 }
 
-/// Which material a shape has.
+/// The material of a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MaterialUse {
-    /// None was named: a diffuse one.
+    /// No material was set: a diffuse one.
     #[default]
     Default,
     /// An index into [`Render::materials`].
@@ -205,7 +205,7 @@ pub struct StoredShape {
     pub class: Name,
     /// An index into [`Render::states`].
     pub state: u32,
-    /// The node of its place.
+    /// The node of its placement.
     pub transform: u32,
     /// Its parameters.
     pub parameters: ParameterRange,
@@ -220,7 +220,7 @@ pub struct Shape<'a> {
     pub index: usize,
 }
 
-/// A definition that instances show: a range of shapes.
+/// A definition used by instances: a range of shapes.
 #[derive(Clone, Debug)]
 pub struct ObjectDefinition {
     /// Its name.
@@ -260,7 +260,7 @@ pub struct Render {
     pub materials: Vec<Material>,
     /// Lights.
     pub lights: Vec<Entity>,
-    /// Lights that shapes give.
+    /// Lights of emissive shapes.
     pub area_lights: Vec<Entity>,
     /// State shared by many shapes.
     pub states: Vec<ShapeState>,
@@ -272,7 +272,7 @@ pub struct Render {
     pub folder: Option<PathBuf>,
     /// Shapes in the order of the text.
     pub shapes: Vec<StoredShape>,
-    /// Shapes that move, in order, and their other transform.
+    /// Moving shapes, in order, and their end transform.
     pub moving: Vec<(u32, u32)>,
     /// Shapes that are a mesh of the scene, in order: the shape, and the mesh's index.
     pub meshes: Vec<(u32, u32)>,
@@ -280,12 +280,12 @@ pub struct Render {
     pub names: Vec<Box<str>>,
     /// The tree of transforms; the root is the first.
     pub nodes: Vec<Node>,
-    /// The values of parameters and transforms, by the piece of text that they come from.
+    /// The values of parameters and transforms, by piece of text.
     pub segments: Vec<Segment>,
 }
 
 impl Render {
-    /// A name as text.
+    /// Returns the text of a name.
     pub fn text(&self, name: Name) -> &str {
         self.names.get(name.0 as usize).map_or("", |text| text)
     }
@@ -306,17 +306,18 @@ impl Render {
         self.shapes.iter().enumerate().map(shape)
     }
 
-    /// The shapes of no definition, as ranges of indices.
+    /// Returns the shapes outside all definitions, as ranges of indices.
     pub fn world_shapes(&self) -> Vec<Range<usize>> {
-        let (mut ranges, mut from) = (Vec::new(), 0);
+        let mut ranges = Vec::new();
+        let mut start = 0;
         for object in self.objects.iter().filter(|object| !object.missing) {
-            if object.shapes.start > from {
-                ranges.push(from..object.shapes.start);
+            if object.shapes.start > start {
+                ranges.push(start..object.shapes.start);
             }
-            from = from.max(object.shapes.end);
+            start = start.max(object.shapes.end);
         }
-        if self.shapes.len() > from {
-            ranges.push(from..self.shapes.len());
+        if self.shapes.len() > start {
+            ranges.push(start..self.shapes.len());
         }
         ranges
     }
@@ -357,70 +358,71 @@ impl Render {
             StepKind::Scale => Step::Scale(first(numbers)),
             StepKind::Rotate => Step::Rotate(first(numbers)),
             StepKind::LookAt => Step::LookAt(first(numbers)),
-            StepKind::Replace => Step::Replace(whole(first(numbers))),
-            StepKind::Concat => Step::Concat(whole(first(numbers))),
+            StepKind::Replace => Step::Replace(with_last_row(first(numbers))),
+            StepKind::Concat => Step::Concat(with_last_row(first(numbers))),
             StepKind::ReplaceAll => Step::Replace(first(numbers)),
             StepKind::ConcatAll => Step::Concat(first(numbers)),
             StepKind::Inverse => Step::Inverse,
         }
     }
 
-    /// The numbers of a matrix that moves no infinity: four columns of three.
+    /// Returns the numbers of an affine matrix: four columns of three.
     pub fn columns(&self, segment: u32, at: u32) -> [f64; 12] {
         let numbers = self.segments.get(segment as usize).map_or(&[][..], |segment| &segment.doubles);
         first(numbers.get(at as usize..).unwrap_or_default())
     }
 
-    /// The other end of a shape's motion.
+    /// Returns the end of a shape's motion, if it moves.
     fn end_of(&self, shape: usize) -> Option<Transform> {
         let at = self.moving.binary_search_by_key(&(shape as u32), |&(shape, _)| shape).ok()?;
         self.moving.get(at).map(|&(_, end)| Transform(end))
     }
 }
 
-/// The first `N` numbers, padded with zeros.
+/// Returns the first `N` numbers, or zeros if there are fewer.
 fn first<const N: usize>(numbers: &[f64]) -> [f64; N] {
     numbers.first_chunk().copied().unwrap_or([0.0; N])
 }
 
-/// Four columns of three numbers, with the last row of an affine matrix.
-fn whole(columns: [f64; 12]) -> [f64; 16] {
-    let mut all = [0.0; 16];
-    for (to, from) in all.chunks_exact_mut(4).zip(columns.chunks_exact(3)) {
+/// Extends four columns of three numbers by the last row of an affine matrix.
+fn with_last_row(columns: [f64; 12]) -> [f64; 16] {
+    let mut matrix = [0.0; 16];
+    for (to, from) in matrix.chunks_exact_mut(4).zip(columns.chunks_exact(3)) {
         to[..3].copy_from_slice(from);
     }
-    all[15] = 1.0;
-    all
+    matrix[15] = 1.0;
+    matrix
 }
 
 impl<'a> Shape<'a> {
-    /// Its class (`trianglemesh`).
+    /// Returns the class (`trianglemesh`).
     pub fn class(&self) -> &'a str {
         self.render.text(self.stored.class)
     }
 
-    /// Its parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> Parameters<'a> {
         Parameters::new(self.render, self.stored.parameters)
     }
 
-    /// The state it shares with others: an index into [`Render::states`].
+    /// Returns the state it shares with other shapes: an index into [`Render::states`].
     pub fn state_index(&self) -> usize {
         self.stored.state as usize
     }
 
-    /// The state it shares with others.
+    /// Returns the state it shares with other shapes.
     pub fn state(&self) -> Option<&'a ShapeState> {
         self.render.states.get(self.stored.state as usize)
     }
 
-    /// Its place.
+    /// Returns the placement.
     pub fn motion(&self) -> Motion {
         let start = Transform(self.stored.transform);
         Motion { start, end: self.render.end_of(self.index).unwrap_or(start) }
     }
 
-    /// The mesh it names, an index into [`crate::Scene::meshes`]; `None` for other shapes, and if it was not loaded.
+    /// Returns the mesh it refers to, an index into [`crate::Scene::meshes`]; `None` for other shapes, and if it was
+    /// not loaded.
     pub fn mesh(&self) -> Option<usize> {
         let meshes = &self.render.meshes;
         let at = meshes.binary_search_by_key(&(self.index as u32), |&(shape, _)| shape).ok()?;
@@ -428,7 +430,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Names of files that are written otherwise than the scene has them.
+/// File names to replace when writing the scene.
 #[derive(Debug, Default)]
 pub struct RenamedFiles<'a> {
     /// By the folder of the file that contains a name, and the name: its replacement; `None` if it stays.

@@ -1,7 +1,7 @@
 //! Parameters: their storage, and access to them.
 
-use super::super::kept::Kept;
 use super::{Name, Render};
+use crate::shared_slice::SharedSlice;
 use std::sync::Arc;
 
 /// The type in a parameter's declaration.
@@ -53,7 +53,7 @@ impl ParameterType {
         ParameterType::Spectrum,
     ];
 
-    /// Its name in a declaration.
+    /// Returns the name in a declaration.
     pub fn name(self) -> &'static str {
         match self {
             ParameterType::Bool => "bool",
@@ -72,7 +72,7 @@ impl ParameterType {
         }
     }
 
-    /// How many numbers one value has; 1 if its values are not numbers.
+    /// Returns the count of numbers in a value; 1 if its values are not numbers.
     pub fn width(self) -> usize {
         match self {
             ParameterType::Point2 | ParameterType::Vector2 | ParameterType::Spectrum => 2,
@@ -98,9 +98,9 @@ pub enum ValueKind {
 /// The name and type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Declaration {
-    /// The type that the text states.
+    /// The type in the text.
     pub kind: ParameterType,
-    /// Which array of a segment has the values.
+    /// The array of a segment that has the values.
     pub values: ValueKind,
     /// An index into the segment's names.
     pub name: u32,
@@ -131,23 +131,23 @@ pub struct ParameterRange {
 /// The values of a piece of text. Names are indices into its own table.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// The scene's names for the names of this table.
+    /// The scene's name of each name in this table.
     pub names: Box<[Name]>,
     /// Types and names of parameters, each once.
     pub declarations: Box<[Declaration]>,
     /// Parameters in the order of the text.
-    pub parameters: Kept<StoredParameter>,
-    /// Values of parameters of type float, point, color and such.
-    pub floats: Kept<f32>,
+    pub parameters: SharedSlice<StoredParameter>,
+    /// Values of parameters of types such as float, point and color.
+    pub floats: SharedSlice<f32>,
     /// Values of parameters of type integer.
-    pub integers: Kept<i32>,
+    pub integers: SharedSlice<i32>,
     /// Values of parameters of type bool.
     pub bools: Box<[bool]>,
     /// Indices into the names.
-    pub strings: Kept<u32>,
+    pub strings: SharedSlice<u32>,
     /// The numbers of transforms.
-    pub doubles: Kept<f64>,
-    /// The folder of the file that said so, below that of the scene: empty, or ending in a slash.
+    pub doubles: SharedSlice<f64>,
+    /// The folder of the file with this text, relative to the scene's folder: empty, or ending in a slash.
     pub folder: Arc<str>,
 }
 
@@ -170,15 +170,15 @@ pub struct Parameter<'a> {
     pub values: ParameterValues<'a>,
 }
 
-/// Parameters whose strings are names of files, whatever they belong to.
-const FILES: [&str; 5] = ["filename", "lensfile", "aperture", "normalmap", "emissionfilename"];
+/// Parameters whose strings are file names, for any entity.
+const FILE_PARAMETERS: [&str; 5] = ["filename", "lensfile", "aperture", "normalmap", "emissionfilename"];
 
 impl Parameter<'_> {
-    /// Whether its only string may be a file name: a spectrum's may also be the name of a predefined one, and a film's
-    /// is that of a file to be created.
+    /// Returns whether its only string may be a file name. The string of a spectrum may also be the name of a
+    /// predefined one, and the string of a film names a file to be created.
     pub fn names_file(&self) -> bool {
         let may_be = match self.kind {
-            ParameterType::String => FILES.contains(&self.name),
+            ParameterType::String => FILE_PARAMETERS.contains(&self.name),
             kind => kind == ParameterType::Spectrum,
         };
         may_be && matches!(self.values, ParameterValues::Strings(strings) if strings.len() == 1)
@@ -188,7 +188,7 @@ impl Parameter<'_> {
 /// The values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterValues<'a> {
-    /// Numbers of all types but `integer`.
+    /// Numbers of all types except `integer`.
     Floats(&'a [f32]),
     /// Integers.
     Integers(&'a [i32]),
@@ -209,9 +209,9 @@ pub struct Strings<'a> {
 impl<'a> Parameters<'a> {
     pub(super) fn new(render: &'a Render, range: ParameterRange) -> Parameters<'a> {
         let segment = render.segments.get(range.segment as usize);
-        let all = segment.map_or(&[][..], |segment| &*segment.parameters);
+        let parameters = segment.map_or(&[][..], |segment| &*segment.parameters);
         let end = range.start as usize + range.count as usize;
-        Parameters { render, segment, values: all.get(range.start as usize..end).unwrap_or_default() }
+        Parameters { render, segment, values: parameters.get(range.start as usize..end).unwrap_or_default() }
     }
 
     /// The number of parameters.
@@ -224,17 +224,17 @@ impl<'a> Parameters<'a> {
         self.values.is_empty()
     }
 
-    /// All of them.
+    /// Returns all parameters.
     pub fn iter(self) -> impl Iterator<Item = Parameter<'a>> {
         self.values.iter().filter_map(move |values| self.view(values))
     }
 
-    /// The one of this name.
+    /// Returns the parameter with this name.
     pub fn get(self, name: &str) -> Option<Parameter<'a>> {
         self.iter().find(|parameter| parameter.name == name)
     }
 
-    /// The folder of the file that has them, below that of the scene: empty, or ending in a slash.
+    /// Returns the folder of the file with the parameters, relative to the scene's folder: empty, or ending in a slash.
     pub fn folder(self) -> &'a str {
         self.segment.map_or("", |segment| &segment.folder)
     }
@@ -312,12 +312,12 @@ impl<'a> Strings<'a> {
         self.values.is_empty()
     }
 
-    /// The one at `index`.
+    /// Returns the string at `index`.
     pub fn get(&self, index: usize) -> Option<&'a str> {
         self.names.get(*self.values.get(index)? as usize).map(|&name| self.render.text(name))
     }
 
-    /// All of them.
+    /// Returns all strings.
     pub fn iter(self) -> impl Iterator<Item = &'a str> {
         (0..self.len()).filter_map(move |index| self.get(index))
     }

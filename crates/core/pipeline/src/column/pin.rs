@@ -1,25 +1,25 @@
 //! A column that stays in place while one thread writes to several columns alternately.
 //!
 //! [`Column::write`] takes the lock for one range at a time. Rows that are spread over dozens of columns are written a
-//! few rows at a time, while these are in the nearest cache: the columns are locked once for all of these turns.
+//! few rows at a time, while these are in the nearest cache; the columns are locked once for all of these writes.
 
-use super::{Cell, Column};
+use super::{Column, ColumnCell};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::{PoisonError, RwLockReadGuard};
 
 /// A range of a column that does not move while this lives.
-pub struct Pin<'a, T> {
-    items: RwLockReadGuard<'a, Vec<Cell<T>>>,
+pub struct PinnedColumn<'a, T> {
+    items: RwLockReadGuard<'a, Vec<ColumnCell<T>>>,
     range: Range<usize>,
 }
 
 impl<T: Copy + Send> Column<T> {
-    /// Holds `range`, which [`Column::reserve`] made room for.
+    /// Pins `range`, which must be reserved by [`Column::reserve`].
     ///
     /// # Safety
     /// As for [`Column::write`], as long as the result lives.
-    pub unsafe fn pin(&self, range: Range<usize>) -> Result<Pin<'_, T>> {
+    pub unsafe fn pin(&self, range: Range<usize>) -> Result<PinnedColumn<'_, T>> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         if range.start > range.end || range.end > items.capacity() {
             return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
@@ -27,13 +27,13 @@ impl<T: Copy + Send> Column<T> {
         // SAFETY: the range is in the allocation, which the read lock keeps in place, and by this function's contract
         // no other thread uses it.
         unsafe { self.pages.touch(items.as_ptr(), items.capacity(), range.clone()) };
-        Ok(Pin { items, range })
+        Ok(PinnedColumn { items, range })
     }
 }
 
-impl<T> Pin<'_, T> {
-    /// The first element of the range. Only one thread at a time may use an element of the range, and the pointer is
-    /// valid for the range only.
+impl<T> PinnedColumn<'_, T> {
+    /// Returns the first element of the range. Only one thread at a time may use an element of the range, and the
+    /// pointer is valid for the range only.
     pub fn start(&self) -> *mut T {
         // SAFETY: `pin` checked `range.end <= capacity`, so the offset is in the allocation, and the guard in `items`
         // keeps that in place. `UnsafeCell` allows writes through a pointer from a shared reference.

@@ -1,8 +1,8 @@
-//! Arrays that are mapped files without a name.
+//! Arrays in unnamed mapped files.
 //!
-//! Each has a file of its own, which nobody else can open or shorten, with all its blocks reserved, so that writing to
-//! the array cannot fail for lack of space. The system removes the file with the array, however the process ends.
-//! When arrays are on disk is decided in the module above.
+//! Each array has its own file, which no other process can open or shorten. All its blocks are reserved, so that
+//! writing to the array cannot fail for lack of space. The system removes the file with the array, however the process
+//! exits. The parent module decides which arrays are on disk.
 
 use std::ffi::CString;
 use std::io;
@@ -11,26 +11,26 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// More arrays than this are not on disk at a time: each has an open file.
-const MOST: usize = 512;
+/// Maximum number of arrays on disk at a time: each has an open file.
+const MAX_ARRAYS: usize = 512;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether any array is on disk.
+/// Returns whether any array is on disk.
 pub fn any() -> bool {
     COUNT.load(Relaxed) > 0
 }
 
-/// The arrays on disk. It allocates nothing.
-pub struct Arrays {
-    arrays: [Mapped; MOST],
+/// The arrays on disk, in a table of fixed size: it must not allocate.
+pub struct MappedArrays {
+    arrays: [MappedArray; MAX_ARRAYS],
     count: usize,
     bytes: u64,
     peak: u64,
 }
 
 #[derive(Clone, Copy)]
-struct Mapped {
+struct MappedArray {
     start: usize,
     bytes: usize,
     file: i32,
@@ -40,7 +40,7 @@ fn last_error() -> io::Error {
     io::Error::last_os_error()
 }
 
-/// Opens a folder for files.
+/// Opens the folder that files are created in.
 pub fn open_folder(folder: &Path) -> io::Result<i32> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let path = CString::new(folder.as_os_str().as_bytes())?;
@@ -60,17 +60,17 @@ pub fn open_folder(folder: &Path) -> io::Result<i32> {
     Ok(folder)
 }
 
-/// Closes it.
+/// Closes a folder opened by [`open_folder`].
 pub fn close_folder(folder: i32) {
     close(folder);
 }
 
 fn close(file: i32) {
-    // SAFETY: the descriptor is this module's own.
+    // SAFETY: this module owns the descriptor.
     unsafe { libc::close(file) };
 }
 
-/// A file without a name in an opened folder.
+/// Creates an unnamed file in an opened folder.
 fn open(folder: i32) -> io::Result<i32> {
     let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC | libc::O_EXCL;
     // SAFETY: `c"."` is a C string; the last argument is the file's mode.
@@ -91,12 +91,12 @@ fn reserve(file: i32, bytes: usize) -> io::Result<()> {
     }
 }
 
-impl Arrays {
-    pub const fn new() -> Arrays {
-        Arrays { arrays: [Mapped { start: 0, bytes: 0, file: -1 }; MOST], count: 0, bytes: 0, peak: 0 }
+impl MappedArrays {
+    pub const fn new() -> MappedArrays {
+        MappedArrays { arrays: [MappedArray { start: 0, bytes: 0, file: -1 }; MAX_ARRAYS], count: 0, bytes: 0, peak: 0 }
     }
 
-    /// The largest size of all together since [`Arrays::forget_peak`].
+    /// Returns the largest total size since [`MappedArrays::forget_peak`].
     pub fn peak_bytes(&self) -> u64 {
         self.peak
     }
@@ -105,7 +105,7 @@ impl Arrays {
         self.peak = self.bytes;
     }
 
-    fn used(&self) -> &[Mapped] {
+    fn used(&self) -> &[MappedArray] {
         self.arrays.get(..self.count).unwrap_or_default()
     }
 
@@ -113,60 +113,61 @@ impl Arrays {
         self.used().iter().position(|array| array.start == start as usize)
     }
 
-    /// Whether the array at `start` is on disk.
+    /// Returns whether the array at `start` is on disk.
     pub fn contains(&self, start: *mut u8) -> bool {
         self.find(start).is_some()
     }
 
-    /// An array of zeros.
+    /// Allocates an array of zeros on disk.
     pub fn map(&mut self, folder: i32, bytes: usize) -> io::Result<*mut u8> {
-        if self.count == MOST {
+        if self.count == MAX_ARRAYS {
             return Err(io::Error::from(io::ErrorKind::OutOfMemory));
         }
         let file = open(folder)?;
         let mapped = reserve(file, bytes).and_then(|()| {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
-            // SAFETY: a new mapping, which replaces no other, of a file that has these bytes.
+            // SAFETY: the mapping is new and replaces no other, and the file has these bytes.
             match unsafe { libc::mmap(ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file, 0) } {
                 libc::MAP_FAILED => Err(last_error()),
                 start => Ok(start.cast::<u8>()),
             }
         });
         let start = mapped.inspect_err(|_| close(file))?;
-        self.arrays[self.count] = Mapped { start: start as usize, bytes, file };
+        self.arrays[self.count] = MappedArray { start: start as usize, bytes, file };
         self.count += 1;
         self.changed(bytes, 0);
         Ok(start)
     }
 
-    /// Changes the size of an array that is on disk, and perhaps its place.
+    /// Changes the size of an array on disk, and possibly its address.
     pub fn resize(&mut self, start: *mut u8, bytes: usize) -> io::Result<*mut u8> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let number = self.find(start).ok_or_else(missing)?;
         let array = self.arrays.get_mut(number).ok_or_else(missing)?;
-        let before = array.bytes;
-        if bytes > before {
+        let old_bytes = array.bytes;
+        if bytes > old_bytes {
             reserve(array.file, bytes)?;
         }
-        // SAFETY: the mapping is that of `map` or of an earlier call, with this size; the file has the new size too.
-        let moved = unsafe { libc::mremap(start.cast(), before, bytes, libc::MREMAP_MAYMOVE) };
+        // SAFETY: the mapping comes from `map` or an earlier call and has this size; the file has the new size.
+        let moved = unsafe { libc::mremap(start.cast(), old_bytes, bytes, libc::MREMAP_MAYMOVE) };
         if moved == libc::MAP_FAILED {
             return Err(last_error());
         }
-        if bytes < before {
-            // SAFETY: the descriptor is open; the pages that go are no longer mapped.
+        if bytes < old_bytes {
+            // SAFETY: the descriptor is open; the pages cut off are no longer mapped.
             unsafe { libc::ftruncate(array.file, bytes.next_multiple_of(super::PAGE_BYTES) as libc::off_t) };
         }
-        (array.start, array.bytes) = (moved as usize, bytes);
-        self.changed(bytes, before);
+        array.start = moved as usize;
+        array.bytes = bytes;
+        self.changed(bytes, old_bytes);
         Ok(moved.cast())
     }
 
-    /// Frees an array; `false` if it is not on disk.
+    /// Frees an array; returns `false` if it is not on disk.
     pub fn unmap(&mut self, start: *mut u8) -> bool {
         let Some(number) = self.find(start) else { return false };
         let array = self.arrays[number];
-        // SAFETY: the mapping is this module's, and its owner gave it up.
+        // SAFETY: this module made the mapping, and the caller no longer uses it.
         unsafe { libc::munmap(start.cast(), array.bytes) };
         close(array.file);
         self.count -= 1;
@@ -175,17 +176,18 @@ impl Arrays {
         true
     }
 
-    fn changed(&mut self, now: usize, before: usize) {
+    /// Updates the totals after an array changed from `old_bytes` to `new_bytes`.
+    fn changed(&mut self, new_bytes: usize, old_bytes: usize) {
         COUNT.store(self.count, Relaxed);
-        self.bytes = self.bytes + now as u64 - before as u64;
+        self.bytes = self.bytes + new_bytes as u64 - old_bytes as u64;
         self.peak = self.peak.max(self.bytes);
     }
 
-    /// Takes the pages of all arrays out of this process's memory. Their contents stay in the file, or in the system's
-    /// cache of it, from where a touch brings them back.
+    /// Drops the pages of all arrays from this process's memory. Their contents stay in the file or the system's page
+    /// cache, and are mapped again on the next access.
     pub fn release(&self) {
         for array in self.used() {
-            // SAFETY: the mapping exists while the table is locked. It is shared, so that the advice drops no content
+            // SAFETY: the mapping exists while the table is locked. It is shared, so no content is lost
             // (madvise(2): pages of a shared mapping are repopulated from the file).
             unsafe { libc::madvise(array.start as *mut libc::c_void, array.bytes, libc::MADV_DONTNEED) };
         }

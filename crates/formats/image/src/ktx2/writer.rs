@@ -10,7 +10,7 @@ use polyhaul_pipeline::packed::pack;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::write::Writing;
 
-/// The one key and its value, with a padding to whole words.
+/// The only key and its value, padded to whole words.
 const WRITER: &[u8] = b"\x13\0\0\0KTXwriter\0polyhaul\0\0";
 
 /// Writes a texture.
@@ -23,9 +23,9 @@ pub fn write(
     options: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    let packed = match style.ktx2_zstd_level {
-        Some(level) => packed(texture, level, options)?,
-        None => Vec::new(),
+    let packed = match style.zstd_level {
+        0 => Vec::new(),
+        level => packed(texture, level, options)?,
     };
     let bytes = |number: usize| packed.get(number).map_or(&*texture.levels[number], Vec::as_slice);
     let count = texture.levels.len();
@@ -49,15 +49,15 @@ pub fn write(
     head.extend_from_slice(&descriptor);
     head.extend_from_slice(WRITER);
     let mut end = head.len() as u64;
-    writing.begin(head);
+    writing.set_head(head);
     const PADDING: [u8; 16] = [0; 16];
-    let mut all = Vec::new();
+    let mut slices = Vec::new();
     for number in (0..count).rev() {
-        all.push(&PADDING[..(offsets[number] - end) as usize]);
-        all.push(bytes(number));
+        slices.push(&PADDING[..(offsets[number] - end) as usize]);
+        slices.push(bytes(number));
         end = offsets[number] + bytes(number).len() as u64;
     }
-    pieces::write(all, options, writing)
+    pieces::write(slices, options, writing)
 }
 
 /// The alignment of uncompressed levels: whole blocks and whole words.
@@ -65,7 +65,7 @@ fn alignment(encoding: Encoding) -> u64 {
     (encoding.bytes() as u64).max(4)
 }
 
-/// Every level as a frame of zstd, side by side.
+/// Every level as a frame of zstd, compressed in parallel.
 fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec<u8>>> {
     let mut packed = vec![Vec::new(); texture.levels.len()];
     let items = texture.levels.iter().zip(&mut packed);

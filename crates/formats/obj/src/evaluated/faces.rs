@@ -6,6 +6,7 @@ use crate::elements::{CornerForms, state_name, state_number};
 use crate::text::ObjText;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
+use polyhaul_model::options::Smoothing;
 use polyhaul_model::{Domain, NONE, Run};
 use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::Page;
@@ -93,7 +94,7 @@ impl<'a> FaceWriter<'a> {
             forms: CornerForms::new(b"f", prepared.bases.map(|base| base.wrapping_add(1))),
             may_miss: mesh.uv_domain == Domain::Indexed && !mesh.uvs.is_empty()
                 || mesh.normal_domain == Domain::Indexed && !mesh.normals.is_empty(),
-            has_vertex_groups: text.options.export_vertex_groups && mesh.group_runs.is_empty(),
+            has_vertex_groups: text.options.own.vertex_groups && mesh.group_runs.is_empty(),
         }
     }
 
@@ -150,7 +151,7 @@ impl<'a> FaceWriter<'a> {
 
     fn smoothing(&self, face: usize) -> Option<u32> {
         let Prepared { mesh, numbers: ObjNumbers { smoothing, .. }, .. } = self.prepared;
-        if !self.text.options.export_smooth_groups {
+        if self.text.options.own.smoothing == Smoothing::None {
             return None;
         }
         // As `Mesh::smoothing_group`, with the slice at hand: this is asked for each face.
@@ -171,7 +172,7 @@ impl<'a> FaceWriter<'a> {
     fn group(&self, face: usize) -> Option<u32> {
         let Prepared { mesh, .. } = self.prepared;
         if !self.has_vertex_groups {
-            let is_due = self.text.options.export_groups && !self.text.options.export_object_groups;
+            let is_due = self.text.options.own.groups && !self.text.options.own.object_groups;
             return Run::at_face(&mesh.group_runs, face).filter(|_| is_due);
         }
         let positions = &self.corner_positions[self.corners(face)];
@@ -219,11 +220,11 @@ impl<'a> FaceWriter<'a> {
         };
         let name = place.and_then(|place| self.text.materials.get(place)).map_or("", |it| it.name.as_str());
         let name = names::joined(name);
-        if options.export_material_groups {
+        if options.own.material_groups {
             let group = format!("{}_{name}", names::joined(&object.name));
             out.whole(|page| state_name(page, b"g", &group, false))?;
         }
-        if options.export_materials {
+        if options.own.materials {
             out.whole(|page| state_name(page, b"usemtl", &name, false))?;
         }
         Ok(())

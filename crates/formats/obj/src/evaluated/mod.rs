@@ -6,7 +6,7 @@
 //! objects are counted. Small objects are prepared in parallel, numbered in order, and written in parallel. A large one
 //! is prepared by all threads, then written in pages; it needs 4 bytes of memory per corner for uvs and normals each.
 //!
-//! `formats::frame`: where an object stands. `values`: uvs and normals. `prepare`: numbers and orders.
+//! `geometry::frame`: object transforms. `values`: uvs and normals. `prepare`: numbers and orders.
 //! `smoothing`: smoothing groups. `pages`: which text stands in which page. `faces`: faces and their
 //! state lines.
 
@@ -44,7 +44,7 @@ pub fn write(
     mut written: ObjWritten,
     writing: &mut Writing<'_, '_>,
 ) -> Result<ObjWritten> {
-    check_scale(text.options.global_scale)?;
+    check_scale(text.options.scene.global_scale)?;
     objects.iter().try_for_each(|object| check_whole(scene, object))?;
     let preparing = Preparing { scene, text, cancel: &run.cancel };
     let is_large = |object: &Object| weight(&scene.meshes[object.mesh]) >= LARGE;

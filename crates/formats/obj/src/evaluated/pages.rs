@@ -46,7 +46,7 @@ impl ObjectText<'_> {
         let is_named = object.kind != ObjectKind::Unnamed;
         let name_bytes = (object.name.len() + object.mesh_name.len()) as u64 + 8;
         // The positions of a curve are written inside of it.
-        let curves = if options.export_curves { mesh.curves.len() } else { 0 };
+        let curves = if options.own.curves { mesh.curves.len() } else { 0 };
         let corner = 8 * (1 + u64::from(uvs > 0) + u64::from(normals > 0));
         let faces = mesh.faces.len();
         // Sorted faces are taken to be all alike.
@@ -82,7 +82,7 @@ impl ObjectText<'_> {
     }
 
     fn header(&self, out: &mut Out) -> Result<()> {
-        let (object, groups) = (self.prepared.object, self.text.options.export_object_groups);
+        let (object, groups) = (self.prepared.object, self.text.options.own.object_groups);
         let is_curve = !self.prepared.mesh.curves.is_empty();
         // Blender leaves the blanks in the names of curves.
         let name = if is_curve { names::written(&object.name) } else { names::joined(&object.name) };
@@ -109,7 +109,7 @@ impl ObjectText<'_> {
     fn positions(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
         let (mesh, frame) = (self.prepared.mesh, &self.prepared.frame);
         if mesh.position_weights.is_empty() && !self.text.has_colors(mesh) {
-            let digits = self.text.options.position_digits;
+            let digits = self.text.digits.positions;
             let positions = mesh.positions.as_slice();
             return in_batches(out, b"v ", digits, range, |index| frame.position(positions[index]), |_| {});
         }
@@ -122,14 +122,14 @@ impl ObjectText<'_> {
         let normals = self.prepared.normal_values(self.text);
         let first = self.prepared.numbers.normals.first.as_slice();
         let value = |index: usize| normals.attribute.value(first[index] as usize).unwrap_or_default();
-        let digits = self.text.options.normal_digits;
+        let digits = self.text.digits.normals;
         in_batches(out, b"vn ", digits, range, value, |batch| normals.write(batch))
     }
 
     fn uvs(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
         let uvs = self.prepared.uv_values();
         let value = |index: usize| uvs.value(self.prepared.numbers.uvs.first[index] as usize).unwrap_or_default();
-        in_batches(out, b"vt ", self.text.options.uv_digits, range, value, |_| {})
+        in_batches(out, b"vt ", self.text.digits.uvs, range, value, |_| {})
     }
 }
 

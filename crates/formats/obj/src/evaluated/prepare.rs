@@ -8,7 +8,7 @@ use polyhaul_geometry::dedup::{Dedup, Unique};
 use polyhaul_geometry::frame::Frame;
 use polyhaul_model::error::Result;
 use polyhaul_model::options::Smoothing;
-use polyhaul_model::{Mesh, Object, Scene};
+use polyhaul_model::{Axes, Mesh, Object, Scene};
 use polyhaul_pipeline::options::Cancel;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -61,27 +61,27 @@ impl<'a> Prepared<'a> {
     ) -> Result<Prepared<'a>> {
         let (Preparing { scene, text, cancel }, options) = (preparing, preparing.text.options);
         let mesh = &scene.meshes[object.mesh];
-        let frame = Frame::new(object, scene.axes, &options.placement())?;
+        let frame = Frame::new(object, scene.axes, &options.scene.placement(Some(Axes::OBJ))?)?;
         let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3] };
         let (mut uvs, mut normals) = (emptied(&mut prepared.numbers.uvs), emptied(&mut prepared.numbers.normals));
         if prepared.uv_values().wants_used() || prepared.normal_values(text).attribute.wants_used() {
             find_used(mesh, threads, cancel, &mut prepared.numbers.used)?;
         }
-        if options.export_normals {
+        if options.scene.normals {
             number_normals(&prepared.normal_values(text), Numbering { dedup, threads, cancel, out: &mut normals })?;
         }
-        if options.export_uv {
+        if options.scene.uv {
             number_uvs(prepared.uv_values(), Numbering { dedup, threads, cancel, out: &mut uvs })?;
         }
         let numbers = &mut prepared.numbers;
         (numbers.uvs, numbers.normals) = (uvs, normals);
         numbers.order.clear();
-        if options.export_materials || options.export_material_groups {
+        if options.own.materials || options.own.material_groups {
             order_by_slot(&mesh.face_materials, &mut numbers.order)?;
         }
         numbers.smoothing.clear();
-        if options.export_smooth_groups && options.smoothing != Smoothing::Flags {
-            numbers.smoothing = smoothing::groups(mesh, options.smoothing == Smoothing::BitFlags)?;
+        if matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) {
+            numbers.smoothing = smoothing::groups(mesh, options.own.smoothing == Smoothing::BitFlags)?;
         }
         Ok(prepared)
     }
@@ -94,7 +94,7 @@ impl<'a> Prepared<'a> {
     /// The normals of the object.
     pub(super) fn normal_values(&self, text: &ObjText<'_>) -> Normals<'_> {
         let attribute = normals(self.mesh).with_used(&self.numbers.used);
-        Normals { attribute, frame: self.frame, rounding: Rounding::new(text.options.normal_digits) }
+        Normals { attribute, frame: self.frame, rounding: Rounding::new(text.digits.normals) }
     }
 
     /// Returns how many positions, uvs and normals it adds.

@@ -1,7 +1,7 @@
 //! Uvs and normals: the values that an object has, and when two of them are equal.
 //!
-//! Values are merged per object and numbered by their first appearance (`ops::dedup`): uvs by their bits, normals by
-//! the digits to be written. Zero and minus zero are one value, with the sign of the first.
+//! Values are merged per object and numbered by their first appearance (`geometry::dedup`): uvs by their bits, normals
+//! by the digits to be written. Zero and minus zero are one value, with the sign of the first.
 
 use polyhaul_geometry::dedup::{BATCH, Dedup, DedupKey, Items, Unique, prefetch};
 use polyhaul_geometry::frame::Frame;

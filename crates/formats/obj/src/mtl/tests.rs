@@ -378,7 +378,7 @@ fn limits_are_errors_that_name_the_limit() {
 fn writing_leaves_out_what_was_not_asked_for() {
     let text = "newmtl m\nPr 1\naniso 1\nTf 1\nmap_Kd a\nmap_Pr b\nnorm c\nweird";
     let materials = read_text(text).0;
-    let options = ObjWriteOptions::default().with_export_pbr_extensions(false);
+    let options = ObjWriteOptions::default().with_pbr_extensions(false);
     let written = String::from_utf8(write(&materials, &options).unwrap()).unwrap();
     let body = "newmtl m\nTf 1.000000 1.000000 1.000000\nmap_Kd a\nweird\n";
     assert_eq!(written, format!("# polyhaul MTL File\n\n{body}"));

@@ -23,7 +23,7 @@ pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &Ob
     for material in materials.into_iter().filter(|material| !material.missing) {
         // Reserves enough for everything: no allocation below can fail.
         writer.out.try_reserve(most_bytes(material)).map_err(|_| Error::memory("the material library"))?;
-        writer.material(material, options.export_pbr_extensions);
+        writer.material(material, options.pbr_extensions);
     }
     Ok(writer.out)
 }

@@ -38,7 +38,7 @@ type ChunkRanges = [f32; RANGES.len()];
 /// Writes the splats of a scene.
 pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     let splats = splats_to_write(job, &TARGET, warnings)?;
-    let order = if job.options.keep_order { None } else { Some(by_place(splats.positions, job.run)?) };
+    let order = if job.options.own.keep_order { None } else { Some(by_place(splats.positions, job.run)?) };
     let moved = order.iter().flatten().zip(0..).filter(|(number, place)| *number != place).count();
     let message = format!("{moved} splats have another place in the order, which is now by position");
     note_changed(job.output, "changed-order", moved as u64, message, warnings);
@@ -56,7 +56,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     let head = header(&source.splats, ranges.len())?;
     let pages = PackedPages::new(&source, &ranges, job.run);
     writing.announce(head.len() as u64 + pages.bytes());
-    writing.begin(head);
+    writing.set_head(head);
     writing.pages(&pages, &mut (), pages.count(), pages.page_bytes)?;
     note_clamped(job, &TARGET, pages.clamped.load(Ordering::Relaxed), warnings);
     Ok(())

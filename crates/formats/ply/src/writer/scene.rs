@@ -158,13 +158,13 @@ impl<'a> PlyVertices<'a> {
             return Err(Error::new(ErrorKind::Limit, "cannot write PLY files with more than 2^32 - 1 vertices"));
         }
         let options = job.options;
-        let is_blenders = options.placement.dialect == Dialect::Blender;
-        let colors = PlyChannels::from_meshes(homes(job.parts).map(|part| part.mesh).filter(|_| options.export_colors));
+        let is_blenders = options.scene.dialect == Dialect::Blender;
+        let colors = PlyChannels::from_meshes(homes(job.parts).map(|part| part.mesh).filter(|_| options.scene.colors));
         colors.note(job, warnings);
         let mut vertices = PlyVertices {
             job,
-            has_normals: options.export_normals && all.iter().any(|home| home.normals().is_some()),
-            has_uvs: options.export_uv && all.iter().any(|home| home.uvs().is_some()),
+            has_normals: options.scene.normals && all.iter().any(|home| home.normals().is_some()),
+            has_uvs: options.scene.uv && all.iter().any(|home| home.uvs().is_some()),
             has_colors: colors.any,
             has_alpha: colors.has_alpha || (is_blenders && colors.any),
             homes: all,
@@ -181,7 +181,7 @@ impl<'a> PlyVertices<'a> {
 
     /// The properties that are not columns.
     fn properties(&self) -> Result<Vec<PlyProperty<'a>>> {
-        let color = if self.job.options.float_colors { Scalar::F32 } else { Scalar::U8 };
+        let color = if self.job.options.scene.float_colors { Scalar::F32 } else { Scalar::U8 };
         let mut groups: [(bool, &[&'static str], Scalar); 5] = [
             (true, &["x", "y", "z"], Scalar::F32),
             (self.has_normals, &NORMAL, Scalar::F32),
@@ -238,12 +238,12 @@ impl<'a> PlyVertices<'a> {
     }
 
     fn is_blenders(&self) -> bool {
-        self.job.options.placement.dialect == Dialect::Blender
+        self.job.options.scene.dialect == Dialect::Blender
     }
 
     fn colors(&self, home: &PlySceneHome<'a>) -> PlyField<'a> {
         let (mesh, has_alpha) = (home.part.mesh, self.has_alpha);
-        let form = match (self.job.options.float_colors, self.job.options.placement.dialect) {
+        let form = match (self.job.options.scene.float_colors, self.job.options.scene.dialect) {
             (true, _) => PlyColorForm::Floats,
             (false, Dialect::Common) => PlyColorForm::Nearest,
             (false, Dialect::Blender) if mesh.colors.is_empty() => return PlyField::Zeros(4),
@@ -257,7 +257,7 @@ impl<'a> PlyVertices<'a> {
     }
 
     fn faces(&self, spans: &[PlySpan], warnings: &mut Warnings) -> Result<PlyElement<'a>> {
-        let has_normals = self.job.options.export_normals && self.homes.iter().any(|home| by_face(home.part.mesh));
+        let has_normals = self.job.options.scene.normals && self.homes.iter().any(|home| by_face(home.part.mesh));
         let sizes = |span: &PlySpan| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
         let count = count_type(spans.iter().map(sizes).max().unwrap_or(0));
         let mut properties = Vec::new();
@@ -394,7 +394,7 @@ impl PlyChannels {
     }
 
     fn note(&self, job: &PlyJob<'_>, warnings: &mut Warnings) {
-        let [outside, rounded] = if job.options.float_colors { [0; 2] } else { [self.outside, self.rounded] };
+        let [outside, rounded] = if job.options.scene.float_colors { [0; 2] } else { [self.outside, self.rounded] };
         let kinds = [
             ("missing-color", "vertices without a color were written as white", self.missing, None),
             ("clamped-color", "color values outside 0 to 1 were clamped", outside, FLOATS),

@@ -9,7 +9,7 @@ use super::tables::longest;
 use polyhaul_geometry::corners::corner_uvs;
 use polyhaul_geometry::vertices::{Vertices, VerticesStream};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::options::{Dialect, PlyWriteOptions};
+use polyhaul_model::options::{Dialect, FormatOptions, PlyWriteOptions};
 use polyhaul_model::{Array, Column, Domain, Mesh, NONE};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
@@ -84,12 +84,16 @@ impl<'a> PlySource<'a> {
 
 impl PlySplit {
     /// `None` where each position has one of each already.
-    pub(super) fn from_mesh(mesh: &Mesh, options: &PlyWriteOptions, run: &RunOptions) -> Result<Option<PlySplit>> {
+    pub(super) fn from_mesh(
+        mesh: &Mesh,
+        options: FormatOptions<'_, PlyWriteOptions>,
+        run: &RunOptions,
+    ) -> Result<Option<PlySplit>> {
         let faces = &mesh.faces;
-        let has_uvs = options.export_uv && !mesh.uvs.is_empty();
-        let has_normals = options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
+        let has_uvs = options.scene.uv && !mesh.uvs.is_empty();
+        let has_normals = options.scene.normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { by_face(mesh)? } else { Vec::new() };
-        let is_blenders = options.placement.dialect == Dialect::Blender;
+        let is_blenders = options.scene.dialect == Dialect::Blender;
         // Equal uvs are one, even if they have different indices, or belong to different faces.
         let places = match mesh.uv_domain {
             Domain::Indexed => &faces.corner_uvs[..],

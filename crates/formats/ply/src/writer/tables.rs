@@ -2,9 +2,9 @@
 
 use super::fields::{Pick, Picked, PlyField, PlyFieldsRows};
 use super::text::PlyKind;
-use super::{PlyElement, PlyPageSlot, PlyPages, PlyProperty, Remarks, header};
+use super::{PlyElement, PlyEncoding, PlyPageSlot, PlyPages, PlyProperty, Remarks, encoding, header};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::options::{PlyEncoding, PlyWriteOptions};
+use polyhaul_model::options::{FormatOptions, PlyWriteOptions};
 use polyhaul_model::{Array, Column, Scalar, Table, Values};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::{Pages, Writing};
@@ -13,7 +13,7 @@ use polyhaul_pipeline::write::{Pages, Writing};
 pub fn write(
     tables: &[Table],
     [comments, infos]: [&[String]; 2],
-    options: &PlyWriteOptions,
+    options: FormatOptions<'_, PlyWriteOptions>,
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
@@ -54,7 +54,7 @@ fn element<'a>(table: &'a Table, kinds: &[PlyKind]) -> Result<PlyElement<'a>> {
 pub struct PlyTableParts<'o> {
     /// The types of each table's properties.
     kinds: Vec<Vec<PlyKind>>,
-    options: &'o PlyWriteOptions,
+    options: FormatOptions<'o, PlyWriteOptions>,
 }
 
 /// Formatted rows: reused memory.
@@ -66,14 +66,14 @@ impl<'o> PlyTableParts<'o> {
     pub fn begin(
         tables: &[Table],
         [comments, infos]: [&[String]; 2],
-        options: &'o PlyWriteOptions,
+        options: FormatOptions<'o, PlyWriteOptions>,
         writing: &mut Writing<'_, '_>,
     ) -> Result<PlyTableParts<'o>> {
         let mut all = Vec::new();
         for table in tables {
             try_push(&mut all, kinds(table)?, "the plan")?;
         }
-        writing.begin(header(&elements(tables)?, &Remarks { comments, infos }, options.encoding)?);
+        writing.set_head(header(&elements(tables)?, &Remarks { comments, infos }, encoding(options))?);
         Ok(PlyTableParts { kinds: all, options })
     }
 
@@ -83,7 +83,7 @@ impl<'o> PlyTableParts<'o> {
         let is_kept = |(column, kind): (&Column, &PlyKind)| {
             kind.scalar == column.values.scalar() && kind.count.is_none_or(|count| count == Scalar::U8)
         };
-        self.options.encoding == PlyEncoding::LittleEndian
+        encoding(self.options) == PlyEncoding::LittleEndian
             && self.kinds.get(number).is_some_and(|kinds| table.columns.iter().zip(kinds).all(is_kept))
     }
 
@@ -105,7 +105,7 @@ impl<'o> PlyTableParts<'o> {
 
     /// The rows that were formatted.
     pub fn bytes<'s>(&self, PlyPartText(slot): &'s PlyPartText) -> &'s [u8] {
-        slot.bytes(self.options.encoding)
+        slot.bytes(encoding(self.options))
     }
 }
 

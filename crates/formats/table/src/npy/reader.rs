@@ -86,7 +86,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     if size > 0 {
         run(&job, &mut 0, crew, &options.run.cancel)?;
     }
-    let extent = if rows == job.header.row_count { Extent::Whole } else { Extent::Begin };
+    let extent = if rows == job.header.row_count { Extent::Whole } else { Extent::Start };
     job.bytes.check_end(extent, &options.run.cancel)?;
     let mut warnings = Warnings::default();
     if rows == job.header.row_count {
@@ -207,7 +207,7 @@ impl ChunkJob for NpyJob<'_> {
         }
         *done += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.run.progress {
-            progress.tell(self.header.body + *done, self.bytes.len());
+            progress.report(self.header.body + *done, self.bytes.len());
         }
         Ok(())
     }

@@ -32,16 +32,20 @@ fn files_are_what_other_decoders_make_of_them() {
     for (name, bytes) in files("bmp", "good") {
         same_for_all("x.bmp", &bytes);
         let image = read(bytes).unwrap();
-        let wanted = load("x.tga", file("bmp", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        let expected = load("x.tga", file("bmp", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
         assert_eq!(
             (image.width, image.height, image.channels),
-            (wanted.width, wanted.height, wanted.channels),
+            (expected.width, expected.height, expected.channels),
             "{name}"
         );
-        let (Samples::U8(found), Samples::U8(wanted)) = (&image.samples, &wanted.samples) else { panic!("{name}") };
+        let Samples::U8(decoded) = &image.samples else { panic!("{name}") };
+        let Samples::U8(expected) = &expected.samples else { panic!("{name}") };
         // Five and six bits are rounded to the nearest, which others do not do.
-        let most = if matches!(&*name, "rgb555" | "rgb565") { 1 } else { 0 };
-        assert!(found.iter().zip(wanted).all(|(found, wanted)| found.abs_diff(*wanted) <= most), "{name}");
+        let tolerance = if matches!(&*name, "rgb555" | "rgb565") { 1 } else { 0 };
+        assert!(
+            decoded.iter().zip(expected).all(|(decoded, expected)| decoded.abs_diff(*expected) <= tolerance),
+            "{name}"
+        );
     }
 }
 

@@ -142,7 +142,8 @@ fn tiny_scenes_say_that_they_lose_digits() {
     for (size, count) in [("0.0001", 3), ("0.00499", 3), ("0.00501", 0), ("1", 0), ("1e-30", 3), ("0", 0)] {
         let scene = read(&format!("v 0 0 0\nv {size} 0 0\nv 0 -{size} 0\nf 1 2 3\n"), "a.obj");
         for (digits, count) in [(Digits::Fixed(6), count), (Digits::Shortest, 0)] {
-            let write = options(Format::Obj, false, 2).1.with_digits(digits);
+            let mut write = options(Format::Obj, false, 2).1;
+            write.scene.digits = Some(digits);
             assert_eq!(
                 written(&scene, &write).get("changed-numbers").copied().unwrap_or(0),
                 count,

@@ -105,7 +105,8 @@ fn fill(mut table: Table, properties: &[Vec<&str>], rest: &mut Rest<'_>) -> Tabl
         .zip(numbers)
         .map(|(property, (numbers, ends))| {
             let offsets = (property[0] == "list").then(|| ends.into());
-            let (kind, name) = (property[property.len() - 2], property[property.len() - 1].to_owned());
+            let kind = property[property.len() - 2];
+            let name = property[property.len() - 1].to_owned();
             Column { name, values: values(kind, numbers), offsets }
         })
         .collect();

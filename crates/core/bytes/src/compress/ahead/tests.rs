@@ -1,7 +1,7 @@
-//! Parts decoded ahead change neither the bytes nor the error, wherever the borders of spans are and whoever decodes.
+//! Parts decoded ahead change neither the bytes nor the error, for any boundaries of spans and any threads.
 
 use super::*;
-use crate::compress::decoder::Decoder;
+use crate::compress::decoder::SourceDecoder;
 use crate::compress::testing::{Noise, deflated};
 use crate::{DecompressError, Encoder};
 use std::io::Read;
@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use zlib_rs::{Deflate, DeflateFlush};
 
-const SMALL: Sizes = Sizes { span_bytes: 3000, part_bytes: 1 << 20 };
+const SMALL: PartSizes = PartSizes { span_bytes: 3000, part_bytes: 1 << 20 };
 
-/// Lines as exporters write them: numbers that are new, and words that come again.
+/// Lines as exporters write them: new numbers and repeated words.
 fn text(bytes: usize) -> Vec<u8> {
-    let (mut noise, mut text) = (Noise(3), Vec::new());
+    let mut noise = Noise(3);
+    let mut text = Vec::new();
     while text.len() < bytes {
         let line = match noise.below(4) {
             0 => format!("v {}.{} {}\n", noise.below(9), noise.below(1_000_000), noise.below(1000)),
@@ -31,8 +32,9 @@ fn gzip(plain: &[u8], level: i32, block: usize) -> Vec<u8> {
 
 type Answer = (Vec<u8>, Option<DecompressError>);
 
-fn read_all(decoder: &mut Decoder<'_>, mut before: impl FnMut()) -> Answer {
-    let (mut plain, mut block) = (Vec::new(), vec![0; 50_000]);
+fn read_all(decoder: &mut SourceDecoder<'_>, mut before: impl FnMut()) -> Answer {
+    let mut plain = Vec::new();
+    let mut block = vec![0; 50_000];
     loop {
         before();
         match decoder.read(&mut block) {
@@ -44,25 +46,25 @@ fn read_all(decoder: &mut Decoder<'_>, mut before: impl FnMut()) -> Answer {
 }
 
 fn alone(packed: &[u8]) -> Answer {
-    read_all(&mut Decoder::new(Codec::Gzip, Source::memory(packed), &DecompressLimits::default()).unwrap(), || {})
+    read_all(&mut SourceDecoder::new(Codec::Gzip, Source::memory(packed), &DecompressLimits::default()).unwrap(), || {})
 }
 
-fn following<'a>(packed: &'a [u8], sizes: Sizes, most: usize) -> (Ahead<'a>, Decoder<'a>) {
+fn following<'a>(packed: &'a [u8], sizes: PartSizes, max_parts: usize) -> (GzipAhead<'a>, SourceDecoder<'a>) {
     let source = Source::memory(packed);
-    let ahead = Ahead::with_sizes(&source, sizes, most);
+    let ahead = GzipAhead::with_sizes(&source, sizes, max_parts);
     let parts = Some(ahead.parts());
-    (ahead, Decoder::following(Codec::Gzip, source, &DecompressLimits::default(), parts).unwrap())
+    (ahead, SourceDecoder::following(Codec::Gzip, source, &DecompressLimits::default(), parts).unwrap())
 }
 
-/// The reading thread decodes all parts that it may before each read. Returns how many plain bytes came from parts.
-fn in_turn(packed: &[u8], sizes: Sizes) -> (Answer, usize) {
+/// Decodes all possible parts before each read, on one thread. Returns the number of plain bytes from parts.
+fn in_turn(packed: &[u8], sizes: PartSizes) -> (Answer, usize) {
     let (ahead, mut decoder) = following(packed, sizes, 64);
     let answer = read_all(&mut decoder, || while ahead.work() {});
     (answer, ahead.parts.lock().taken_bytes)
 }
 
-/// Other threads decode parts whenever they may.
-fn beside(packed: &[u8], sizes: Sizes, threads: usize) -> Answer {
+/// Decodes parts on other threads whenever possible.
+fn beside(packed: &[u8], sizes: PartSizes, threads: usize) -> Answer {
     let (ahead, mut decoder) = following(packed, sizes, threads + 1);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -82,12 +84,12 @@ fn beside(packed: &[u8], sizes: Sizes, threads: usize) -> Answer {
 }
 
 #[test]
-fn bytes_are_the_same_wherever_the_borders_are() {
+fn bytes_are_the_same_for_any_boundaries() {
     let plain = text(700_000);
     for (level, block) in [(2, 9000), (6, 20_000), (9, 50_000), (6, usize::MAX)] {
         let packed = gzip(&plain, level, block);
         for span_bytes in [700, 3000, 40_000] {
-            let (answer, taken) = in_turn(&packed, Sizes { span_bytes, ..SMALL });
+            let (answer, taken) = in_turn(&packed, PartSizes { span_bytes, ..SMALL });
             assert!(answer == (plain.clone(), None), "level {level}, blocks of {block}, spans of {span_bytes}");
             assert!(taken > plain.len() / 2, "level {level}, blocks of {block}, spans of {span_bytes}: {taken}");
         }
@@ -104,27 +106,27 @@ fn other_compressors_are_followed_too() {
         let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(level).unwrap());
         let mut packed = vec![0; plain.len()];
         let count = compressor.gzip_compress(&plain, &mut packed).unwrap();
-        let (answer, taken) = in_turn(&packed[..count], Sizes { span_bytes: 60_000, part_bytes: 4 << 20 });
+        let (answer, taken) = in_turn(&packed[..count], PartSizes { span_bytes: 60_000, part_bytes: 4 << 20 });
         assert!(answer == (plain.clone(), None) && taken > plain.len() / 2, "level {level}: {taken}");
     }
 }
 
-/// Parts without a marker in their last 32 KiB go on as bytes; those that may not take the memory end earlier.
+/// Parts without a marker in their last 32 KiB continue as bytes; parts that would exceed the memory end earlier.
 #[test]
-fn parts_go_on_as_bytes_and_keep_to_their_memory() {
+fn parts_continue_as_bytes_and_keep_to_their_memory() {
     let mut noise = Noise(5);
-    let new: Vec<u8> = (0..2_000_000).map(|_| noise.below(100) as u8).collect();
+    let new_bytes: Vec<u8> = (0..2_000_000).map(|_| noise.below(100) as u8).collect();
     let zeros = vec![0; 20_000_000];
-    for (plain, name) in [(new, "new bytes"), (zeros, "zeros"), (text(2_000_000), "text")] {
+    for (plain, name) in [(new_bytes, "new bytes"), (zeros, "zeros"), (text(2_000_000), "text")] {
         let packed = gzip(&plain, 6, 60_000);
         for part_bytes in [300_000, 1 << 20] {
-            let sizes = Sizes { span_bytes: packed.len() as u64 / 5, part_bytes };
+            let sizes = PartSizes { span_bytes: packed.len() as u64 / 5, part_bytes };
             let (ahead, mut decoder) = following(&packed, sizes, 3);
             let answer = read_all(&mut decoder, || while ahead.work() {});
             assert!(answer == (plain.clone(), None), "{name}, parts of {part_bytes}: {:?}", answer.1);
-            let line = ahead.parts.lock();
-            assert!(line.taken_bytes > 0 && line.idle.len() <= 4, "{name}, {} parts", line.idle.len());
-            assert!(line.idle.iter().all(|part| part.memory_bytes() <= part_bytes), "{name}, parts of {part_bytes}");
+            let queue = ahead.parts.lock();
+            assert!(queue.taken_bytes > 0 && queue.idle.len() <= 4, "{name}, {} parts", queue.idle.len());
+            assert!(queue.idle.iter().all(|part| part.memory_bytes() <= part_bytes), "{name}, parts of {part_bytes}");
         }
     }
 }
@@ -135,33 +137,33 @@ fn blocks_of_every_type_and_members_follow_each_other() {
     let stored = gzip(&plain, 0, 7000);
     // At level 1, zlib-rs writes blocks with the fixed codes.
     let fixed = gzip(&plain, 1, 7000);
-    let mut own = Vec::new();
-    Encoder::new(Codec::Gzip, None).unwrap().encode(&plain[..90_000], &mut own).unwrap();
+    let mut encoded = Vec::new();
+    Encoder::new(Codec::Gzip, None).unwrap().encode(&plain[..90_000], &mut encoded).unwrap();
     let small: Vec<u8> = plain.chunks(1000).take(60).flat_map(|part| gzip(part, 6, 1000)).collect();
     let large = gzip(&plain, 6, 8000);
-    // A member whose data is that of another one: what looks like a block there is none.
+    // A member that contains another one, so that its data looks like blocks.
     let nested = gzip(&large, 0, 50_000);
     for (name, packed) in [
         ("stored", stored.clone()),
         ("fixed", fixed.clone()),
         ("small members", small.clone()),
-        ("members", [&small[..], &large, &own, &large, &stored, &fixed, &large, &small].concat()),
+        ("members", [&small[..], &large, &encoded, &large, &stored, &fixed, &large, &small].concat()),
         ("nested", [&nested[..], &large, &nested].concat()),
         ("zeros behind", [&large[..], &[0; 5000]].concat()),
         ("garbage", [&large[..], b"more"].concat()),
         ("garbage that is data", [&large[..], b"more", &large].concat()),
     ] {
-        let wanted = alone(&packed);
-        assert!(wanted.0.len() > 50_000, "{name}");
+        let expected = alone(&packed);
+        assert!(expected.0.len() > 50_000, "{name}");
         for span_bytes in [500, 3000, 30_000] {
-            assert!(in_turn(&packed, Sizes { span_bytes, ..SMALL }).0 == wanted, "{name}, spans of {span_bytes}");
+            assert!(in_turn(&packed, PartSizes { span_bytes, ..SMALL }).0 == expected, "{name}, spans of {span_bytes}");
         }
-        assert!(beside(&packed, SMALL, 8) == wanted, "{name}");
+        assert!(beside(&packed, SMALL, 8) == expected, "{name}");
     }
 }
 
 #[test]
-fn damage_is_the_same_error_at_the_same_place() {
+fn damage_is_the_same_error_at_the_same_offset() {
     let plain = text(400_000);
     let packed = [gzip(&plain, 6, 12_000), gzip(&plain[..100_000], 9, 12_000)].concat();
     let mut noise = Noise(9);
@@ -174,22 +176,22 @@ fn damage_is_the_same_error_at_the_same_place() {
         } else {
             damaged[at] ^= 1 << noise.below(8);
         }
-        let wanted = alone(&damaged);
-        failed += usize::from(wanted.1.is_some());
-        assert!(in_turn(&damaged, SMALL).0 == wanted, "byte {at}, round {round}");
+        let expected = alone(&damaged);
+        failed += usize::from(expected.1.is_some());
+        assert!(in_turn(&damaged, SMALL).0 == expected, "byte {at}, round {round}");
         if round % 10 < 2 {
-            assert!(beside(&damaged, SMALL, 3) == wanted, "byte {at}, round {round}");
+            assert!(beside(&damaged, SMALL, 3) == expected, "byte {at}, round {round}");
         }
     }
     assert!(failed > 100, "{failed}");
 }
 
-/// A match that reaches to before the beginning of its member is an error, though a part would have bytes there.
+/// A match that reaches before the start of its member is an error, although a part would have bytes there.
 #[test]
 fn a_member_does_not_reach_into_the_one_before() {
     let plain = text(200_000);
     let whole = gzip(&plain, 6, 10_000);
-    // The blocks from some place on as a member of their own: only one of whole bytes can be cut off like that.
+    // The blocks after the first ones as a separate member: only blocks that start at a whole byte can be cut off.
     let mut packed = vec![0; 300_000];
     let mut deflate = Deflate::new(6, true, 16 + 15);
     deflate.compress(&plain[..20_000], &mut packed, DeflateFlush::SyncFlush).unwrap();
@@ -200,10 +202,10 @@ fn a_member_does_not_reach_into_the_one_before() {
     }
     packed.truncate(deflate.total_out() as usize);
     let file = [&whole[..], &packed[..10], &packed[cut..]].concat();
-    let wanted = alone(&file);
-    assert!(wanted.1.as_ref().is_some_and(|error| error.message.contains("before its start")), "{:?}", wanted.1);
+    let expected = alone(&file);
+    assert!(expected.1.as_ref().is_some_and(|error| error.message.contains("before its start")), "{:?}", expected.1);
     for span_bytes in (500..1500).step_by(50) {
-        assert!(in_turn(&file, Sizes { span_bytes, ..SMALL }).0 == wanted, "spans of {span_bytes}");
+        assert!(in_turn(&file, PartSizes { span_bytes, ..SMALL }).0 == expected, "spans of {span_bytes}");
     }
 }
 

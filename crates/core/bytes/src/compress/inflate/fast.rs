@@ -6,16 +6,16 @@
 //! A round relies on three bounds of `table.rs`: a literal entry has one or two literals, a length is at most 258, and
 //! a distance at least 1.
 
-use super::table::{Entry, InflateKind, Symbols};
+use super::table::{InflateKind, SymbolTable, TableEntry};
 use super::{Bits, Codes, State};
-use crate::compress::decoder::Output;
+use crate::compress::decoder::OutputBuffer;
 
 /// A round loads 8 bytes up to twice, at most 7 bytes apart.
 pub(super) const IN_MARGIN: usize = 16;
 /// A round writes up to three pairs of literals, and a match of up to 258 symbols with up to 15 more.
 pub(super) const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
 
-/// What is decoded to: bytes, or wider numbers whose low ones are bytes. Any value is valid.
+/// A decoded symbol: a byte, or a wider number whose low values are bytes. Any value is valid.
 pub(super) trait Symbol: Copy + Default + From<u8> {
     fn pair(literals: u32) -> [Self; 2];
 }
@@ -38,7 +38,7 @@ impl Symbol for u16 {
 /// [`State::End`] at the end of the block, [`State::Match`] for a match from an earlier buffer, or [`State::Invalid`].
 pub(super) fn decode<T: Symbol>(
     input: &[u8],
-    out: &mut Output<'_, T>,
+    out: &mut OutputBuffer<'_, T>,
     bits: &mut Bits,
     codes: &Codes,
 ) -> (usize, State) {
@@ -53,23 +53,23 @@ pub(super) fn decode<T: Symbol>(
     run(input, out, bits, codes)
 }
 
-/// Whether this processor has the instructions used by `run_bmi2`. A hypervisor may hide any of them.
+/// Returns whether this processor has the instructions used by `run_bmi2`. A hypervisor may hide any of them.
 #[cfg(target_arch = "x86_64")]
 fn has_bmi() -> bool {
     use std::is_x86_feature_detected as has;
     has!("bmi1") && has!("bmi2") && has!("lzcnt")
 }
 
-/// [`run`] with shifts that leave the flags alone.
+/// [`run`] with shifts that do not change the flags.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt")]
-fn run_bmi2<T: Symbol>(input: &[u8], out: &mut Output<'_, T>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
+fn run_bmi2<T: Symbol>(input: &[u8], out: &mut OutputBuffer<'_, T>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
     run(input, out, bits, codes)
 }
 
 #[inline(always)]
-fn run<T: Symbol>(input: &[u8], out: &mut Output<'_, T>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
-    let mut cursor = Cursor {
+fn run<T: Symbol>(input: &[u8], out: &mut OutputBuffer<'_, T>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
+    let mut cursor = SymbolCursor {
         source: input.as_ptr(),
         at: 0,
         target: out.bytes.as_mut_ptr(),
@@ -77,7 +77,8 @@ fn run<T: Symbol>(input: &[u8], out: &mut Output<'_, T>, bits: &mut Bits, codes:
         value: bits.value,
         count: bits.count,
     };
-    let (in_last, out_last) = (input.len() - IN_MARGIN, out.bytes.len() - OUT_MARGIN);
+    let in_last = input.len() - IN_MARGIN;
+    let out_last = out.bytes.len() - OUT_MARGIN;
     // SAFETY: `decode`, the only caller, checked that the input has `IN_MARGIN` bytes, so `in_last` did not wrap and
     // that many bytes follow it. Likewise `OUT_MARGIN` bytes follow `out_last`, and `out.filled` is at most that.
     let state = unsafe { rounds(&mut cursor, in_last, out_last, codes) };
@@ -88,22 +89,22 @@ fn run<T: Symbol>(input: &[u8], out: &mut Output<'_, T>, bits: &mut Bits, codes:
     (cursor.at - (count >> 3) as usize, state)
 }
 
-/// Decodes until `cursor` is past `in_last` or `out_last`, or something else than a symbol is met.
+/// Decodes until `cursor` is past `in_last` or `out_last`, or anything other than a symbol occurs.
 ///
 /// # Safety
 /// - `in_last + IN_MARGIN` bytes of `source` are readable, and `cursor.at` is at most `in_last`.
 /// - `out_last + OUT_MARGIN` bytes of `target` are readable and writable, in one allocation.
 #[inline(always)]
-unsafe fn rounds<T: Symbol>(cursor: &mut Cursor<T>, in_last: usize, out_last: usize, codes: &Codes) -> State {
+unsafe fn rounds<T: Symbol>(cursor: &mut SymbolCursor<T>, in_last: usize, out_last: usize, codes: &Codes) -> State {
     let Codes { symbols, distances, .. } = codes;
-    // SAFETY: a round begins with `at <= in_last` and refills at most twice, the first time moving `at` by at most 7:
-    // it reads up to `in_last + 15`. It begins with `to <= out_last`, and stores three pairs, or two and a match of at
+    // SAFETY: a round starts with `at <= in_last` and refills at most twice, the first time moving `at` by at most 7:
+    // it reads up to `in_last + 15`. It starts with `to <= out_last`, and stores three pairs, or two and a match of at
     // most 258 + 15 bytes, `OUT_MARGIN` at most. A match has `distance <= to`, checked above its copy.
     unsafe {
         cursor.refill();
         let mut entry = symbols.first(cursor.value);
         while cursor.at <= in_last && cursor.to <= out_last {
-            // At least 56 bits are here: enough for three codes of 11 bits, or for a length (15 + 5 bits) and a
+            // At least 56 bits are loaded: enough for three codes of 11 bits, or for a length (15 + 5 bits) and a
             // distance (15 + 13), 48 bits.
             if entry.is_literal() {
                 cursor.literals(entry);
@@ -153,25 +154,25 @@ unsafe fn rounds<T: Symbol>(cursor: &mut Cursor<T>, in_last: usize, out_last: us
 }
 
 /// The position of the rounds, and the bits that were loaded but not used.
-struct Cursor<T> {
+struct SymbolCursor<T> {
     source: *const u8,
     at: usize,
     target: *mut T,
     to: usize,
     value: u64,
-    /// How many bits of `value` are counted as loaded, in the lowest 6 bits; its other bits mean nothing. Bits above
-    /// them in `value` are the next bits to be loaded, or 0.
+    /// The number of bits of `value` that count as loaded, in the lowest 6 bits; the other bits have no meaning. Bits
+    /// above them in `value` are the next bits to be loaded, or 0.
     count: u32,
 }
 
-impl<T: Symbol> Cursor<T> {
+impl<T: Symbol> SymbolCursor<T> {
     /// Loads up to 56 bits or more.
     ///
     /// # Safety
     /// `source[at..at + 8]` is readable.
     #[inline(always)]
     unsafe fn refill(&mut self) {
-        // SAFETY: `source[at..at + 8]` is readable, this function's condition; `read_unaligned` needs no alignment.
+        // SAFETY: the caller ensures that `source[at..at + 8]` is readable; `read_unaligned` needs no alignment.
         let word = unsafe { self.source.add(self.at).cast::<u64>().read_unaligned() };
         self.value |= u64::from_le(word) << (self.count & 63);
         self.at += (!self.count >> 3 & 7) as usize;
@@ -179,14 +180,14 @@ impl<T: Symbol> Cursor<T> {
     }
 
     #[inline(always)]
-    fn consume(&mut self, entry: Entry) {
+    fn consume(&mut self, entry: TableEntry) {
         self.value >>= entry.raw_bits() & 63;
         self.count = self.count.wrapping_sub(entry.raw_bits());
     }
 
     /// Decodes a length or a distance.
     #[inline(always)]
-    fn value_of(&mut self, entry: Entry) -> usize {
+    fn value_of(&mut self, entry: TableEntry) -> usize {
         let value = entry.value_in(self.value);
         self.consume(entry);
         value
@@ -195,20 +196,20 @@ impl<T: Symbol> Cursor<T> {
     /// # Safety
     /// `target[to..to + 2]` is writable.
     #[inline(always)]
-    unsafe fn literals(&mut self, entry: Entry) {
-        // SAFETY: `target[to..to + 2]` is writable, this function's condition; `write_unaligned` needs no alignment.
+    unsafe fn literals(&mut self, entry: TableEntry) {
+        // SAFETY: the caller ensures that `target[to..to + 2]` is writable; `write_unaligned` needs no alignment.
         unsafe { self.target.add(self.to).cast::<[T; 2]>().write_unaligned(T::pair(entry.literals())) };
         self.to += entry.literal_count();
         self.consume(entry);
     }
 
-    /// The last literals of a round, and the entry for the next one.
+    /// Writes the last literals of a round, and returns the entry for the next one.
     ///
     /// # Safety
     /// `target[to..to + 2]` is writable, and `source[at..at + 8]` readable.
     #[inline(always)]
-    unsafe fn last_literals(&mut self, entry: Entry, symbols: &Symbols) -> Entry {
-        // SAFETY: the first condition is that of `literals`, the second that of `refill`.
+    unsafe fn last_literals(&mut self, entry: TableEntry, symbols: &SymbolTable) -> TableEntry {
+        // SAFETY: the caller ensures the conditions of `literals` and `refill`.
         unsafe {
             self.literals(entry);
             self.refill();
@@ -216,9 +217,9 @@ impl<T: Symbol> Cursor<T> {
         symbols.first(self.value)
     }
 
-    /// The state after an entry that is neither literal nor length.
+    /// Returns the state after an entry that is neither literal nor length.
     #[cold]
-    fn end(&mut self, entry: Entry) -> State {
+    fn end(&mut self, entry: TableEntry) -> State {
         if entry.kind() != InflateKind::END {
             return State::Invalid;
         }
@@ -227,31 +228,31 @@ impl<T: Symbol> Cursor<T> {
     }
 }
 
-/// Copies `length` symbols from `distance` symbols before `to`, and writes up to 15 symbols more.
+/// Copies `length` symbols from `distance` symbols before `to`, and writes up to 15 more symbols.
 ///
 /// # Safety
-/// The `distance` symbols before `to` are readable, and `length + 15` from `to` on are readable and writable, in one
+/// The `distance` symbols before `to` are readable, and `length + 15` at `to` are readable and writable, in one
 /// allocation.
 #[inline(always)]
 unsafe fn copy_match<T: Symbol>(to: *mut T, distance: usize, length: usize) {
-    // SAFETY: every copy begins below `to + length` and has at most 16 symbols, so it ends at `to + length + 15` at
-    // most; reads begin at `from`, which is `distance` symbols before `to`. A copy reads everything before it writes,
+    // SAFETY: every copy starts below `to + length` and has at most 16 symbols, so it ends at `to + length + 15` at
+    // most; reads start at `from`, which is `distance` symbols before `to`. A copy reads everything before it writes,
     // so overlap is fine.
     unsafe {
         let from = to.sub(distance);
         if distance >= length.min(16) {
             copy::<T, 16>(from, to);
-            let mut done = 16;
-            while done < length {
-                copy::<T, 16>(from.add(done), to.add(done));
-                done += 16;
+            let mut copied = 16;
+            while copied < length {
+                copy::<T, 16>(from.add(copied), to.add(copied));
+                copied += 16;
             }
         } else if distance >= 8 {
             // With at least 8 symbols between them, a copy of 8 reads only symbols that earlier ones have written.
-            let mut done = 0;
-            while done < length {
-                copy::<T, 8>(from.add(done), to.add(done));
-                done += 8;
+            let mut copied = 0;
+            while copied < length {
+                copy::<T, 8>(from.add(copied), to.add(copied));
+                copied += 8;
             }
         } else if distance == 1 {
             let symbol = *from;
@@ -266,9 +267,9 @@ unsafe fn copy_match<T: Symbol>(to: *mut T, distance: usize, length: usize) {
 }
 
 /// # Safety
-/// `N` symbols from `from` on are readable, and `N` from `to` on writable.
+/// `N` symbols at `from` are readable, and `N` at `to` writable.
 #[inline(always)]
 unsafe fn copy<T: Symbol, const N: usize>(from: *const T, to: *mut T) {
-    // SAFETY: `N` symbols are readable and writable, this function's condition; unaligned access needs no alignment.
+    // SAFETY: the caller ensures that `N` symbols are readable and writable; unaligned access needs no alignment.
     unsafe { to.cast::<[T; N]>().write_unaligned(from.cast::<[T; N]>().read_unaligned()) }
 }

@@ -1,24 +1,24 @@
-//! Where a deflate block may begin, if nothing before it was decoded.
+//! Finds possible starts of deflate blocks without decoding the data before them.
 //!
-//! Only blocks with codes of their own that are not the last one are searched for (RFC 1951, 3.2.7): they make up
-//! nearly all of what compressors write, and few other bits look like their headers. One bit offset in nine has the
-//! right type and counts, one in 2000 also a complete code of code lengths, and hardly any that is no header also a
-//! complete code of literals and lengths. What is left is up to `Codes::read_head`, which takes longer.
+//! Only blocks with dynamic codes that are not the last one are searched for (RFC 1951, 3.2.7): they make up nearly all
+//! compressed data, and few other bits look like their headers. One bit offset in nine has the right type and counts,
+//! one in 2000 also has a complete code of code lengths, and hardly any of these that is not a header also has a
+//! complete code of literals and lengths. `Codes::read_head`, which is slower, checks the rest.
 
 use super::ORDER;
 
 /// The type and the first two counts of a header: 3 + 5 + 5 bits.
 const HEAD_BITS: u32 = 13;
-/// How many bits are looked at together: with the head of the last one they are fewer than 64.
+/// The number of bits examined together: with the header of the last one they are fewer than 64.
 const STEP_BITS: usize = 48;
-/// After the third count, of 4 bits, the lengths of 3 bits begin.
+/// The offset of the lengths of 3 bits, after the third count of 4 bits.
 const LENGTHS_AT: usize = 17;
 
-/// For four lengths of 3 bits, the share of all codes of 7 bits that these codes use up.
+/// For four lengths of 3 bits, the share of all codes of 7 bits that these codes use.
 static SHARES: [u16; 1 << 12] = shares();
 
 /// All codes of 7 bits, the longest that the code of code lengths may have.
-const ALL: u16 = 128;
+const ALL_CODES: u16 = 128;
 
 const fn shares() -> [u16; 1 << 12] {
     let mut shares = [0; 1 << 12];
@@ -28,7 +28,7 @@ const fn shares() -> [u16; 1 << 12] {
         while at < 12 {
             let length = lengths >> at & 7;
             if length > 0 {
-                shares[lengths] += ALL >> length;
+                shares[lengths] += ALL_CODES >> length;
             }
             at += 3;
         }
@@ -37,37 +37,39 @@ const fn shares() -> [u16; 1 << 12] {
     shares
 }
 
-/// The first bit offset from `from` up to, but not including, `to` at which the bits look like a header. Where a header
-/// would not be whole, the search ends.
-pub(super) fn candidate(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-    let mut base = from - from % 8;
-    let mut after = !0 << (from % 8);
-    while base < to {
-        let mut begins = begins(word(bytes, base)?) & after;
-        while begins > 0 {
-            let bit = base + begins.trailing_zeros() as usize;
-            begins &= begins - 1;
-            let (head, lengths) = (word(bytes, bit)?, word(bytes, bit + LENGTHS_AT)?);
-            if lengths_are_complete(head, lengths) && has_whole_code(bytes, bit, Counts::new(head), lengths)? {
-                return Some(bit).filter(|&bit| bit < to);
+/// Finds the first bit offset from `start` up to, but not including, `end` at which the bits look like a header. Stops
+/// where a header would be incomplete.
+pub(super) fn candidate(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+    let mut base = start - start % 8;
+    let mut mask = !0 << (start % 8);
+    while base < end {
+        let mut starts = header_starts(word(bytes, base)?) & mask;
+        while starts > 0 {
+            let bit = base + starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            let head = word(bytes, bit)?;
+            let lengths = word(bytes, bit + LENGTHS_AT)?;
+            if lengths_are_complete(head, lengths) && has_whole_code(bytes, bit, HeaderCounts::new(head), lengths)? {
+                return Some(bit).filter(|&bit| bit < end);
             }
         }
-        (base, after) = (base + STEP_BITS, !0);
+        base += STEP_BITS;
+        mask = !0;
     }
     None
 }
 
-/// At least the next 57 bits; 64, if `bit` is the first of a byte.
+/// Returns at least the next 57 bits; 64 if `bit` is the first of a byte.
 #[inline(always)]
 fn word(bytes: &[u8], bit: usize) -> Option<u64> {
     let word = bytes.get(bit / 8..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word) >> (bit % 8))
 }
 
-/// The bits, among the first [`STEP_BITS`], at which a header may begin: with BFINAL 0, BTYPE 2 (2 bits, the lower one
-/// first), and two counts of 5 bits that are not 30 or 31.
+/// Returns the bits, among the first [`STEP_BITS`], at which a header may start: with BFINAL 0, BTYPE 2 (2 bits, the
+/// lower one first), and two counts of 5 bits that are not 30 or 31.
 #[inline(always)]
-fn begins(bits: u64) -> u64 {
+fn header_starts(bits: u64) -> u64 {
     let is_type = !bits & !(bits >> 1) & bits >> 2;
     let pairs = bits & bits >> 1;
     let fours = pairs & pairs >> 2;
@@ -76,36 +78,39 @@ fn begins(bits: u64) -> u64 {
 
 /// The counts in a header.
 #[derive(Clone, Copy)]
-struct Counts {
+struct HeaderCounts {
     symbols: usize,
     /// Of the code of code lengths.
     numbers: usize,
 }
 
-impl Counts {
+impl HeaderCounts {
     #[inline(always)]
-    fn new(head: u64) -> Counts {
-        Counts { symbols: 257 + (head as usize >> 3 & 31), numbers: 4 + (head as usize >> HEAD_BITS & 15) }
+    fn new(head: u64) -> HeaderCounts {
+        HeaderCounts { symbols: 257 + (head as usize >> 3 & 31), numbers: 4 + (head as usize >> HEAD_BITS & 15) }
     }
 }
 
-/// Whether the code of code lengths of the header that begins with `head` is neither oversubscribed nor incomplete.
+/// Returns whether the code of code lengths of the header that starts with `head` is neither oversubscribed nor
+/// incomplete.
 #[inline(always)]
 fn lengths_are_complete(head: u64, lengths: u64) -> bool {
-    let lengths = lengths & ((1 << (3 * Counts::new(head).numbers)) - 1);
+    let lengths = lengths & ((1 << (3 * HeaderCounts::new(head).numbers)) - 1);
     let share = |at: u32| SHARES[(lengths >> at & 0xfff) as usize];
-    share(0) + share(12) + share(24) + share(36) + share(48) == ALL
+    share(0) + share(12) + share(24) + share(36) + share(48) == ALL_CODES
 }
 
-/// Whether the code of literals and lengths is neither oversubscribed nor incomplete. Most are oversubscribed, after a
-/// few dozen lengths.
+/// Returns whether the code of literals and lengths is neither oversubscribed nor incomplete. Most are oversubscribed,
+/// after a few dozen lengths.
 #[cold]
-fn has_whole_code(bytes: &[u8], bit: usize, counts: Counts, lengths: u64) -> Option<bool> {
-    const WHOLE: usize = 1 << 15;
+fn has_whole_code(bytes: &[u8], bit: usize, counts: HeaderCounts, lengths: u64) -> Option<bool> {
+    const COMPLETE: usize = 1 << 15;
     let table = number_table(lengths, counts.numbers);
     let mut at = bit + LENGTHS_AT + 3 * counts.numbers;
-    let (mut left, mut used, mut last) = (counts.symbols, 0, 0);
-    while left > 0 && used <= WHOLE {
+    let mut left = counts.symbols;
+    let mut used = 0;
+    let mut last = 0;
+    while left > 0 && used <= COMPLETE {
         let bits = word(bytes, at)?;
         let (number, number_bits) = table[bits as usize & 127];
         let rest = (bits >> number_bits) as usize;
@@ -122,14 +127,14 @@ fn has_whole_code(bytes: &[u8], bit: usize, counts: Counts, lengths: u64) -> Opt
         last = length;
         at += usize::from(number_bits) + extra_bits;
     }
-    Some(used == WHOLE)
+    Some(used == COMPLETE)
 }
 
-/// The number that the next 7 bits begin with, and the bits of its code.
+/// For every 7 bits, the number whose code they start with, and the bits of that code.
 fn number_table(lengths: u64, count: usize) -> [(u8, u8); 128] {
     let mut by_number = [0; 19];
-    for (i, &place) in ORDER[..count].iter().enumerate() {
-        by_number[place] = (lengths >> (3 * i) & 7) as u8;
+    for (i, &number) in ORDER[..count].iter().enumerate() {
+        by_number[number] = (lengths >> (3 * i) & 7) as u8;
     }
     let mut table = [(0, 0); 128];
     let mut code = 0u8;
@@ -149,8 +154,8 @@ mod tests {
     use super::super::{BitReader, Codes, HEAD_BYTES, State};
     use super::*;
 
-    /// Written as the format's text has it.
-    fn is_wanted(bytes: &[u8], bit: usize) -> bool {
+    /// The definition of a header, written as in the specification.
+    fn is_header_like(bytes: &[u8], bit: usize) -> bool {
         let take = |at: usize, count: usize| {
             (0..count).map(|i| usize::from(bytes[(bit + at + i) / 8] >> ((bit + at + i) % 8) & 1) << i).sum::<usize>()
         };
@@ -162,8 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn all_that_look_like_headers_are_found() {
-        let (mut state, mut found) = (7u64, 0);
+    fn all_header_like_bits_are_found() {
+        let mut state = 7u64;
+        let mut header_count = 0;
         let mut bytes = Vec::new();
         for _ in 0..40_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -171,15 +177,15 @@ mod tests {
         }
         for bit in 0..8 * (bytes.len() - 20) {
             let word = |bit| word(&bytes, bit).unwrap();
-            let looks = begins(word(bit)) & 1 > 0 && lengths_are_complete(word(bit), word(bit + LENGTHS_AT));
-            assert_eq!(looks, is_wanted(&bytes, bit), "{bit}");
-            found += u32::from(looks);
+            let looks = header_starts(word(bit)) & 1 > 0 && lengths_are_complete(word(bit), word(bit + LENGTHS_AT));
+            assert_eq!(looks, is_header_like(&bytes, bit), "{bit}");
+            header_count += u32::from(looks);
         }
-        assert!(found > 20, "{found}");
+        assert!(header_count > 20, "{header_count}");
         assert_eq!(candidate(&bytes, 8 * bytes.len() - 50, 8 * bytes.len() + 100), None);
     }
 
-    /// What the decoder takes for a header is found, and nothing else in its way.
+    /// Headers that the decoder accepts are found, and few other candidates.
     #[test]
     fn headers_are_found_as_the_decoder_reads_them() {
         let plain: Vec<u8> =
@@ -191,18 +197,20 @@ mod tests {
             deflate.compress(part, &mut packed[at..], zlib_rs::DeflateFlush::Block).unwrap();
         }
         packed.truncate(deflate.total_out() as usize);
-        let (mut codes, end) = (Codes::new(true).unwrap(), 8 * (packed.len() - HEAD_BYTES));
+        let mut codes = Codes::new(true).unwrap();
+        let end = 8 * (packed.len() - HEAD_BYTES);
         let mut is_header =
             |bit: usize| matches!(codes.read_head(&mut BitReader::at(&packed, bit)), Ok((false, State::Symbols)));
         let is_dynamic = |bit: usize| word(&packed, bit).unwrap() & 7 == 4;
-        let wanted: Vec<usize> = (0..end).filter(|&bit| is_dynamic(bit) && is_header(bit)).collect();
-        let mut found = Vec::new();
-        let mut from = 0;
-        while let Some(bit) = candidate(&packed, from, end) {
-            found.push(bit);
-            from = bit + 1;
+        let headers: Vec<usize> = (0..end).filter(|&bit| is_dynamic(bit) && is_header(bit)).collect();
+        let mut candidates = Vec::new();
+        let mut start = 0;
+        while let Some(bit) = candidate(&packed, start, end) {
+            candidates.push(bit);
+            start = bit + 1;
         }
-        assert!(wanted.len() > 30 && wanted.iter().all(|bit| found.contains(bit)), "{} {}", wanted.len(), found.len());
-        assert!(found.len() < wanted.len() + 10, "{} {}", wanted.len(), found.len());
+        let counts = [headers.len(), candidates.len()];
+        assert!(headers.len() > 30 && headers.iter().all(|bit| candidates.contains(bit)), "{counts:?}");
+        assert!(candidates.len() < headers.len() + 10, "{counts:?}");
     }
 }

@@ -1,12 +1,13 @@
-//! Deflate (RFC 1951), decoded from pending bytes straight into the caller's buffer.
+//! Deflate (RFC 1951), decoded from pending bytes directly into the caller's buffer.
 //!
-//! It is our own because no crate comes near ISA-L on mesh text; see `compress/mod.rs`. It is fast for three reasons:
+//! This is our own code because no crate comes close to ISA-L on mesh text; see `compress/mod.rs`. It is fast for three
+//! reasons:
 //! tables that yield up to two literals per lookup (`table.rs`), 64 bits of input at a time, and copies of 16 bytes
 //! (`fast.rs`). The careful steps here do the rest: block headers, the ends of input and output, and matches that reach
 //! into an earlier buffer.
 //!
-//! The boundary between the fast loop and the careful steps must not show: the way input and output are divided changes
-//! neither the bytes nor the error.
+//! The boundary between the fast loop and the careful steps must have no effect: the division of input and output
+//! changes neither the bytes nor the error.
 
 mod blind;
 mod fast;
@@ -14,25 +15,25 @@ mod find;
 mod part;
 mod table;
 
-pub(super) use blind::Blind;
-pub(super) use part::{Known, Part};
+pub(super) use blind::BlindDecoder;
+pub(super) use part::{InflatedPart, SymbolBytes};
 
-use super::ahead::Parts;
-use super::decoder::Output;
-use super::error::{Stop, corrupt, truncated};
+use super::ahead::AheadParts;
+use super::decoder::OutputBuffer;
+use super::error::{DecodeStop, corrupt, truncated};
 use crate::Buffer;
 use crate::memory::reserve;
 use part::Follower;
 use std::io;
 use std::sync::Arc;
-use table::{DISTANCE_COUNT, Distances, Entry, InflateKind, Numbers, SYMBOL_COUNT, Symbols};
+use table::{DISTANCE_COUNT, DistanceTable, InflateKind, NumberTable, SYMBOL_COUNT, SymbolTable, TableEntry};
 
-/// How far back a match may reach (RFC 1951, 2).
+/// Maximum distance of a match (RFC 1951, 2).
 pub(super) const WINDOW_BYTES: usize = 32 << 10;
 /// The longest header of a dynamic block (RFC 1951, 3.2.7), rounded up: 3 + 14 + 19 · 3 bits, and 320 lengths of up to
 /// 14 bits.
 const HEAD_BYTES: usize = 640;
-/// The order of 3.2.7: lengths that are seldom used come last, so that they can be left out.
+/// The order of 3.2.7: rarely used lengths come last, so that they can be omitted.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /// The longest symbol with its distance: 15 + 5 + 15 + 13 bits, each at its maximum.
 const SYMBOL_BYTES: usize = 8;
@@ -41,24 +42,24 @@ const SYMBOL_BYTES: usize = 8;
 pub(super) struct Inflate {
     state: State,
     is_last_block: bool,
-    /// Where the current block begins, in bits of the input.
+    /// The start of the current block, in bits of the input.
     block_bit: u64,
     bits: Bits,
     codes: Codes,
     /// The last bytes of the buffers before this one, at most [`WINDOW_BYTES`].
     history: Vec<u8>,
-    /// Takes what other threads decoded ahead, if they do.
+    /// Takes parts that other threads decoded ahead, if any.
     follower: Option<Box<Follower>>,
 }
 
-/// The codes of the current block, and the code in which a header has them.
+/// The codes of the current block, and the code that a header uses for them.
 struct Codes {
-    symbols: Symbols,
-    distances: Distances,
-    numbers: Numbers,
-    /// Whether a block may have no symbol but its end.
+    symbols: SymbolTable,
+    distances: DistanceTable,
+    numbers: NumberTable,
+    /// Whether the end may be the only symbol of a block.
     may_lack: bool,
-    /// How many blocks had codes of their own.
+    /// The number of blocks with dynamic codes.
     built: u64,
 }
 
@@ -80,8 +81,8 @@ enum State {
     End,
 }
 
-/// Bits taken from the input but not used yet: fewer than 8 between steps, so that the rest of the input is whole
-/// bytes.
+/// Bits taken from the input but not used yet: fewer than 8 between steps, so that the rest of the input consists of
+/// whole bytes.
 #[derive(Clone, Copy, Default)]
 struct Bits {
     value: u64,
@@ -101,8 +102,8 @@ impl Inflate {
         })
     }
 
-    /// Decodes data of which other threads may decode parts.
-    pub(super) fn following(parts: Arc<Parts>) -> io::Result<Self> {
+    /// Creates a decoder of data of which other threads may decode parts.
+    pub(super) fn following(parts: Arc<AheadParts>) -> io::Result<Self> {
         Ok(Inflate { follower: Some(Box::new(Follower::new(parts)?)), ..Inflate::new()? })
     }
 
@@ -111,24 +112,24 @@ impl Inflate {
         Ok(Inflate { codes: Codes::new(false)?, state: State::Head, ..Inflate::new()? })
     }
 
-    /// How many blocks with codes of their own were begun.
+    /// Returns the number of blocks with dynamic codes so far.
     pub(super) fn built(&self) -> u64 {
         self.codes.built
     }
 
-    /// Whether a block begins here.
+    /// Returns whether a block starts here.
     pub(super) fn is_between_blocks(&self) -> bool {
         self.state == State::Head
     }
 
-    /// Goes on after a part.
-    pub(super) fn pass(&mut self, part: &Part, input: &mut Buffer<'_>) -> io::Result<()> {
+    /// Continues after a part.
+    pub(super) fn pass(&mut self, part: &InflatedPart, input: &mut Buffer<'_>) -> io::Result<()> {
         let (offset, bits) = part.end();
         self.bits = bits;
         input.skip(offset - input.offset())
     }
 
-    /// Begins new data, without history.
+    /// Starts new data, without history.
     pub(super) fn restart(&mut self) {
         self.state = State::Head;
         self.is_last_block = false;
@@ -138,7 +139,7 @@ impl Inflate {
 
     /// Decodes until `out` is full or the data ends, and returns whether it ended. Input is consumed up to the last
     /// byte of the data, and no further.
-    pub(super) fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+    pub(super) fn decode(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         let is_over = self.decode_until(u64::MAX, input, out)?;
         if !is_over {
             self.keep_history(out)?;
@@ -146,19 +147,19 @@ impl Inflate {
         Ok(is_over)
     }
 
-    /// Like [`Inflate::decode`], but stops before a block that begins at bit `until` of the input, or after it, and
-    /// keeps no history.
+    /// Like [`Inflate::decode`], but stops before a block that starts at or after bit `until` of the input, and keeps
+    /// no history.
     pub(super) fn decode_until(
         &mut self,
         until: u64,
         input: &mut Buffer<'_>,
-        out: &mut Output<'_>,
-    ) -> Result<bool, Stop> {
+        out: &mut OutputBuffer<'_>,
+    ) -> Result<bool, DecodeStop> {
         loop {
             match self.state {
                 State::End => return Ok(true),
                 State::Head if self.bit(input) >= until => return Ok(false),
-                State::Head => self.begin_block(input, out)?,
+                State::Head => self.start_block(input, out)?,
                 _ if out.is_full() => return Ok(false),
                 State::Stored { left } => self.read_stored(left, input, out)?,
                 State::Ahead => self.copy_ahead(input, out)?,
@@ -179,12 +180,12 @@ impl Inflate {
         }
     }
 
-    /// The first bit of the last block that was begun, in bits of the input.
+    /// Returns the first bit of the current or last block, in bits of the input.
     pub(super) fn last_block_bit(&self) -> u64 {
         self.block_bit
     }
 
-    /// The next bit that is not decoded, in bits of the input.
+    /// Returns the next bit to decode, in bits of the input.
     pub(super) fn bit(&self, input: &Buffer<'_>) -> u64 {
         8 * input.offset() - u64::from(self.bits.count)
     }
@@ -193,11 +194,11 @@ impl Inflate {
         self.state = if self.is_last_block { State::End } else { State::Head };
     }
 
-    /// Begins with the next block, or with those from here on that another thread decoded.
-    fn begin_block(&mut self, input: &mut Buffer<'_>, out: &Output<'_>) -> Result<(), Stop> {
+    /// Starts the next block, or blocks from here on that another thread decoded.
+    fn start_block(&mut self, input: &mut Buffer<'_>, out: &OutputBuffer<'_>) -> Result<(), DecodeStop> {
         let bit = self.bit(input);
         if let Some(follower) = &mut self.follower
-            && follower.begin(bit, &self.history, &out.bytes[..out.filled])?
+            && follower.start(bit, &self.history, &out.bytes[..out.filled])?
         {
             self.state = State::Ahead;
             return Ok(());
@@ -206,7 +207,7 @@ impl Inflate {
         self.read_head(input)
     }
 
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
         let mut reader = BitReader::new(self.bits, input.ensure(HEAD_BYTES)?);
         (self.is_last_block, self.state) = self.codes.read_head(&mut reader)?;
         let (bits, used) = reader.finish();
@@ -218,7 +219,12 @@ impl Inflate {
         Ok(())
     }
 
-    fn read_stored(&mut self, left: usize, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+    fn read_stored(
+        &mut self,
+        left: usize,
+        input: &mut Buffer<'_>,
+        out: &mut OutputBuffer<'_>,
+    ) -> Result<(), DecodeStop> {
         let pending = input.ensure(1)?;
         if pending.is_empty() {
             return Err(truncated());
@@ -232,8 +238,8 @@ impl Inflate {
         Ok(())
     }
 
-    /// One symbol, or all its literals that fit.
-    fn read_symbol(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+    /// Decodes one symbol.
+    fn read_symbol(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop> {
         let mut reader = BitReader::new(self.bits, input.ensure(SYMBOL_BYTES)?);
         let mut entry = self.codes.symbols.first(reader.peek());
         if entry.kind() == InflateKind::SECOND {
@@ -257,7 +263,7 @@ impl Inflate {
         Ok(())
     }
 
-    fn read_match(&self, entry: Entry, reader: &mut BitReader<'_>) -> Result<State, Stop> {
+    fn read_match(&self, entry: TableEntry, reader: &mut BitReader<'_>) -> Result<State, DecodeStop> {
         match entry.kind() {
             InflateKind::END => {
                 reader.take(entry.bits())?;
@@ -283,16 +289,17 @@ impl Inflate {
 }
 
 impl Inflate {
-    fn copy_ahead(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+    fn copy_ahead(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop> {
         if let Some((offset, bits)) = self.follower.as_mut().and_then(|follower| follower.copy(out)) {
             input.skip(offset - input.offset())?;
-            (self.state, self.bits) = (State::Head, bits);
+            self.state = State::Head;
+            self.bits = bits;
         }
         Ok(())
     }
 
     /// Copies as much of a match as fits: first from the history, then from this buffer.
-    fn copy_match(&mut self, length: usize, distance: usize, out: &mut Output<'_>) -> Result<(), Stop> {
+    fn copy_match(&mut self, length: usize, distance: usize, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop> {
         if distance > out.filled + self.history.len() {
             return Err(corrupt("the data refers to bytes before its start"));
         }
@@ -314,11 +321,11 @@ impl Inflate {
     }
 
     /// Keeps the bytes that the next buffer may refer to.
-    fn keep_history(&mut self, out: &Output<'_>) -> Result<(), Stop> {
+    fn keep_history(&mut self, out: &OutputBuffer<'_>) -> Result<(), DecodeStop> {
         let fresh = &out.bytes[..out.filled];
         let fresh = &fresh[fresh.len().saturating_sub(WINDOW_BYTES)..];
-        let kept = self.history.len().min(WINDOW_BYTES - fresh.len());
-        self.history.drain(..self.history.len() - kept);
+        let kept_count = self.history.len().min(WINDOW_BYTES - fresh.len());
+        self.history.drain(..self.history.len() - kept_count);
         reserve(&mut self.history, fresh.len())?;
         self.history.extend_from_slice(fresh);
         Ok(())
@@ -328,16 +335,16 @@ impl Inflate {
 impl Codes {
     fn new(may_lack: bool) -> io::Result<Self> {
         Ok(Codes {
-            symbols: Symbols::new()?,
-            distances: Distances::new()?,
-            numbers: Numbers::new()?,
+            symbols: SymbolTable::new()?,
+            distances: DistanceTable::new()?,
+            numbers: NumberTable::new()?,
             may_lack,
             built: 0,
         })
     }
 
-    /// Reads the header of a block: whether it is the last one, and the state after it.
-    fn read_head(&mut self, reader: &mut BitReader<'_>) -> Result<(bool, State), Stop> {
+    /// Reads the header of a block; returns whether it is the last one, and the state after the header.
+    fn read_head(&mut self, reader: &mut BitReader<'_>) -> Result<(bool, State), DecodeStop> {
         // BFINAL, then BTYPE (3.2.3).
         let is_last_block = reader.take(1)? == 1;
         let state = match reader.take(2)? {
@@ -355,7 +362,7 @@ impl Codes {
         Ok((is_last_block, state))
     }
 
-    fn build_fixed(&mut self) -> Result<(), Stop> {
+    fn build_fixed(&mut self) -> Result<(), DecodeStop> {
         // The fixed codes of 3.2.6.
         let mut lengths = [8; SYMBOL_COUNT];
         lengths[144..256].fill(9);
@@ -364,7 +371,7 @@ impl Codes {
         self.distances.build(&[5; DISTANCE_COUNT])
     }
 
-    fn build_dynamic(&mut self, reader: &mut BitReader<'_>) -> Result<(), Stop> {
+    fn build_dynamic(&mut self, reader: &mut BitReader<'_>) -> Result<(), DecodeStop> {
         let symbol_count = 257 + reader.take(5)? as usize;
         let distance_count = 1 + reader.take(5)? as usize;
         let number_count = 4 + reader.take(4)? as usize;
@@ -373,8 +380,8 @@ impl Codes {
             return Err(corrupt("a block has too many symbols"));
         }
         let mut number_lengths = [0; 19];
-        for &place in &ORDER[..number_count] {
-            number_lengths[place] = reader.take(3)? as u8;
+        for &number in &ORDER[..number_count] {
+            number_lengths[number] = reader.take(3)? as u8;
         }
         self.numbers.build(&number_lengths)?;
         // One run of lengths: a repetition may cross from the symbols into the distances (3.2.7).
@@ -387,7 +394,7 @@ impl Codes {
         Ok(())
     }
 
-    fn read_lengths(&mut self, reader: &mut BitReader<'_>, lengths: &mut [u8]) -> Result<(), Stop> {
+    fn read_lengths(&mut self, reader: &mut BitReader<'_>, lengths: &mut [u8]) -> Result<(), DecodeStop> {
         let mut at = 0;
         while at < lengths.len() {
             let entry = self.numbers.first(reader.peek());
@@ -410,7 +417,7 @@ impl Codes {
     }
 }
 
-/// Reads bits from bytes that are looked at but not used up yet.
+/// Reads bits from pending bytes.
 struct BitReader<'b> {
     value: u64,
     count: u32,
@@ -425,7 +432,7 @@ impl<'b> BitReader<'b> {
         reader
     }
 
-    /// A reader from bit `bit` of `bytes` on.
+    /// Creates a reader at bit `bit` of `bytes`.
     fn at(bytes: &'b [u8], bit: usize) -> Self {
         let bytes = bytes.get(bit / 8..).unwrap_or_default();
         let mut reader = BitReader::new(Bits::default(), bytes);
@@ -435,7 +442,7 @@ impl<'b> BitReader<'b> {
         reader
     }
 
-    /// At least 56 bits, unless the bytes end.
+    /// Loads at least 56 bits, unless the bytes end.
     fn refill(&mut self) {
         while self.count <= 56
             && let Some(&byte) = self.bytes.get(self.used)
@@ -446,13 +453,13 @@ impl<'b> BitReader<'b> {
         }
     }
 
-    /// The next bits, as if zeros came after the end.
+    /// Returns the next bits, as if zeros followed the end.
     fn peek(&self) -> u64 {
         self.value
     }
 
     /// Takes up to 16 bits.
-    fn take(&mut self, count: u32) -> Result<u64, Stop> {
+    fn take(&mut self, count: u32) -> Result<u64, DecodeStop> {
         if count > self.count {
             return Err(truncated());
         }
@@ -463,25 +470,26 @@ impl<'b> BitReader<'b> {
         Ok(bits)
     }
 
-    /// The header of a stored block (3.2.4): its length, then the same with all bits flipped, from the next whole byte
-    /// on.
-    fn stored_len(&mut self) -> Result<usize, Stop> {
+    /// Reads the header of a stored block (3.2.4), which starts at the next whole byte: its length, then the same with
+    /// all bits flipped.
+    fn stored_len(&mut self) -> Result<usize, DecodeStop> {
         self.take(self.count % 8)?;
-        let (len, turned) = (self.take(16)?, self.take(16)?);
-        if len ^ turned != 0xffff {
+        let len = self.take(16)?;
+        let complement = self.take(16)?;
+        if len ^ complement != 0xffff {
             return Err(corrupt("the two lengths of a stored block differ"));
         }
         Ok(len as usize)
     }
 
-    /// The state after meaningless bits. They may also be the end of truncated data, which is a different error. All
-    /// codes that led to them count as used, as in [`fast`]: which of the two finds them depends on how the input is
-    /// divided, and the error must not.
-    fn invalid(&self) -> Result<State, Stop> {
+    /// Returns the state after invalid bits, which may also be the end of truncated data, a different error. All codes
+    /// before them count as used, as in [`fast`]: the division of the input decides which of the two finds them, and
+    /// the error must not depend on it.
+    fn invalid(&self) -> Result<State, DecodeStop> {
         if self.count < 15 { Err(truncated()) } else { Ok(State::Invalid) }
     }
 
-    /// The bits of the last byte that was begun, and how many bytes are used.
+    /// Returns the bits of the last partly used byte, and the number of bytes used.
     fn finish(mut self) -> (Bits, usize) {
         self.used -= (self.count / 8) as usize;
         self.count %= 8;

@@ -1,49 +1,49 @@
-//! What was decoded without the bytes before it, and how it becomes plain bytes once these are known.
+//! Parts that were decoded without the bytes before them, and their conversion to plain bytes once these are known.
 //!
-//! `blind.rs` makes parts. The decoder that reads in order takes them ([`Follower`]). It and the threads that work
-//! ahead replace their markers, for each part by the last bytes of the part before it ([`Known::after`]).
-//! `compress/ahead.rs` ensures that a part begins at the very bit at which the one before it ends.
+//! `blind.rs` creates parts. The sequential decoder takes them ([`Follower`]). It and the threads that work ahead
+//! replace the markers of each part with the last bytes of the previous part ([`SymbolBytes::after`]).
+//! `compress/ahead.rs` ensures that a part starts at exactly the bit at which the previous one ends.
 
 use super::fast::{OUT_MARGIN, Symbol};
 use super::{Bits, WINDOW_BYTES};
-use crate::compress::ahead::Parts;
-use crate::compress::decoder::Output;
-use crate::compress::error::{Stop, corrupt};
+use crate::compress::ahead::AheadParts;
+use crate::compress::decoder::OutputBuffer;
+use crate::compress::error::{DecodeStop, corrupt};
 use crate::memory::{grow, no_memory};
 use std::io;
 use std::sync::Arc;
 
-/// Set in a marker, whose lower bits are the place of a byte in the window before the part.
+/// Set in a marker, whose lower bits are the index of a byte in the window before the part.
 const MARKER: u16 = 0x8000;
-/// How much room is made for a part at first, in symbols.
+/// The initial space for a part, in symbols.
 const FIRST_ROOM: usize = 4 * WINDOW_BYTES;
-/// Symbols that are replaced at a time. Groups without a marker need no look-up: they are most of the groups.
+/// Symbols that are replaced at a time. Most groups have no marker, and need no lookups.
 const GROUP: usize = 16;
 
-/// Decoded blocks, and their place in the compressed data.
+/// Decoded blocks, and their range in the compressed data.
 #[derive(Default)]
-pub(in crate::compress) struct Part {
+pub(in crate::compress) struct InflatedPart {
     /// Bytes and markers, after a window of markers.
-    pub(super) symbols: Room<u16>,
-    /// After a window of known bytes; empty if there were markers up to the end.
-    pub(super) bytes: Room<u8>,
+    pub(super) symbols: SymbolBuffer<u16>,
+    /// Bytes after a window of known bytes; empty if there were markers up to the end.
+    pub(super) bytes: SymbolBuffer<u8>,
     is_resolved: bool,
     /// The first bit of the first block, in bits of the compressed data.
     pub(super) start_bit: u64,
-    /// The bytes of the compressed data up to its end, and the bits of the last one that are not used.
+    /// The end, as an offset in the compressed data, and the unused bits of the byte before it.
     pub(super) end: (u64, Bits),
 }
 
-/// Memory that is used again, with how much of it is filled.
+/// Reused memory, and its filled length.
 #[derive(Default)]
-pub(super) struct Room<T> {
+pub(super) struct SymbolBuffer<T> {
     pub(super) data: Vec<T>,
     pub(super) filled: usize,
 }
 
-impl<T: Symbol> Room<T> {
-    /// Begins with a window.
-    fn begin(&mut self, window: impl Iterator<Item = T>) -> io::Result<()> {
+impl<T: Symbol> SymbolBuffer<T> {
+    /// Starts with a window.
+    fn start(&mut self, window: impl Iterator<Item = T>) -> io::Result<()> {
         if self.data.len() < FIRST_ROOM {
             self.resize(FIRST_ROOM)?;
         }
@@ -59,23 +59,23 @@ impl<T: Symbol> Room<T> {
         Ok(())
     }
 
-    /// Makes more room, up to `most` symbols.
-    pub(super) fn grow(&mut self, most: usize) -> Result<(), Stop> {
-        let len = (2 * self.data.len()).min(most);
+    /// Grows, up to `max_len` symbols.
+    pub(super) fn grow(&mut self, max_len: usize) -> Result<(), DecodeStop> {
+        let len = (2 * self.data.len()).min(max_len);
         if len < self.data.len() + OUT_MARGIN {
             return Err(corrupt("a part is too large to be decoded ahead"));
         }
         Ok(self.resize(len)?)
     }
 
-    /// The symbols after the window.
+    /// Returns the symbols after the window.
     pub(super) fn fresh(&self) -> &[T] {
         self.data.get(WINDOW_BYTES..self.filled).unwrap_or_default()
     }
 }
 
-impl Part {
-    /// How many plain bytes it has.
+impl InflatedPart {
+    /// Returns the number of plain bytes.
     pub(in crate::compress) fn len(&self) -> usize {
         self.symbols.fresh().len() + self.bytes.fresh().len()
     }
@@ -89,7 +89,7 @@ impl Part {
         self.start_bit
     }
 
-    /// The first bit after it.
+    /// Returns the first bit after it.
     pub(in crate::compress) fn end_bit(&self) -> u64 {
         let (offset, bits) = self.end;
         8 * offset - u64::from(bits.count)
@@ -103,42 +103,43 @@ impl Part {
         self.is_resolved
     }
 
-    pub(super) fn begin(&mut self, start_bit: u64) -> io::Result<()> {
-        (self.start_bit, self.end) = (start_bit, (0, Bits::default()));
+    pub(super) fn start(&mut self, start_bit: u64) -> io::Result<()> {
+        self.start_bit = start_bit;
+        self.end = (0, Bits::default());
         self.is_resolved = false;
         self.bytes.filled = 0;
-        self.symbols.begin((0..WINDOW_BYTES as u16).map(|place| MARKER | place))
+        self.symbols.start((0..WINDOW_BYTES as u16).map(|index| MARKER | index))
     }
 
-    /// Goes on with bytes if the window holds no marker.
-    pub(super) fn try_bytes(&mut self, most_bytes: usize) -> io::Result<()> {
+    /// Continues with bytes if the window contains no marker.
+    pub(super) fn try_bytes(&mut self, max_bytes: usize) -> io::Result<()> {
         let window = self.symbols.filled - WINDOW_BYTES..self.symbols.filled;
         let has_markers = has_marker(&self.symbols.data[window.clone()]);
-        if has_markers || 2 * self.symbols.filled + FIRST_ROOM > most_bytes {
+        if has_markers || 2 * self.symbols.filled + FIRST_ROOM > max_bytes {
             return Ok(());
         }
-        if 2 * self.symbols.data.len() + self.bytes.data.len().max(FIRST_ROOM) > most_bytes {
-            // Memory that one of the two took for an earlier part.
+        if 2 * self.symbols.data.len() + self.bytes.data.len().max(FIRST_ROOM) > max_bytes {
+            // Frees memory that one of the two allocated for an earlier part.
             self.symbols.data.truncate(self.symbols.filled);
             self.symbols.data.shrink_to_fit();
-            self.bytes = Room::default();
+            self.bytes = SymbolBuffer::default();
         }
-        self.bytes.begin(self.symbols.data[window].iter().map(|&symbol| symbol as u8))
+        self.bytes.start(self.symbols.data[window].iter().map(|&symbol| symbol as u8))
     }
 
-    /// Replaces the markers by the bytes that they stand for.
-    pub(in crate::compress) fn resolve(&mut self, known: &Known) {
+    /// Replaces the markers with the bytes that they stand for.
+    pub(in crate::compress) fn resolve(&mut self, symbol_bytes: &SymbolBytes) {
         let symbols = self.symbols.data.get_mut(WINDOW_BYTES..self.symbols.filled).unwrap_or_default();
         let (groups, rest) = symbols.as_chunks_mut::<GROUP>();
         for group in groups.iter_mut().filter(|group| has_marker(&group[..])) {
-            *group = group.map(|symbol| u16::from(known.byte(symbol)));
+            *group = group.map(|symbol| u16::from(symbol_bytes.byte(symbol)));
         }
-        rest.iter_mut().for_each(|symbol| *symbol = u16::from(known.byte(*symbol)));
+        rest.iter_mut().for_each(|symbol| *symbol = u16::from(symbol_bytes.byte(*symbol)));
         self.is_resolved = true;
     }
 
-    /// Copies plain bytes from `at` on, as many as fit; returns how many. Markers are looked up in `known`.
-    pub(in crate::compress) fn copy(&self, at: usize, known: &Known, out: &mut Output<'_>) -> usize {
+    /// Copies as many plain bytes at `at` as fit, and returns their number. Markers are looked up in `symbol_bytes`.
+    pub(in crate::compress) fn copy(&self, at: usize, symbol_bytes: &SymbolBytes, out: &mut OutputBuffer<'_>) -> usize {
         let symbols = self.symbols.fresh();
         if at >= symbols.len() {
             return out.take_from(self.bytes.fresh().get(at - symbols.len()..).unwrap_or_default());
@@ -149,7 +150,7 @@ impl Part {
         if self.is_resolved {
             to.iter_mut().zip(symbols).for_each(|(to, &symbol)| *to = symbol as u8);
         } else {
-            known.copy(symbols, to);
+            symbol_bytes.copy(symbols, to);
         }
         out.filled += count;
         count
@@ -157,32 +158,32 @@ impl Part {
 }
 
 fn has_marker(symbols: &[u16]) -> bool {
-    symbols.iter().fold(0, |all, symbol| all | symbol) & MARKER != 0
+    symbols.iter().fold(0, |bits, symbol| bits | symbol) & MARKER != 0
 }
 
-/// The byte that each symbol means, once the bytes before a part are known.
-pub(in crate::compress) struct Known(Box<[u8; 1 << 16]>);
+/// The byte for each symbol, once the bytes before a part are known.
+pub(in crate::compress) struct SymbolBytes(Box<[u8; 1 << 16]>);
 
-impl Known {
+impl SymbolBytes {
     pub(in crate::compress) fn new() -> io::Result<Self> {
         let mut bytes = Vec::new();
         grow(&mut bytes, 1 << 16)?;
         bytes.iter_mut().zip(0..=255).for_each(|(byte, symbol)| *byte = symbol);
         let bytes = bytes.into_boxed_slice().try_into().map_err(|_| no_memory(1 << 16))?;
-        Ok(Known(bytes))
+        Ok(SymbolBytes(bytes))
     }
 
-    /// The last bytes before a part.
+    /// Returns the last bytes before a part, to be set.
     pub(in crate::compress) fn window(&mut self) -> &mut [u8] {
         &mut self.0[usize::from(MARKER)..][..WINDOW_BYTES]
     }
 
-    /// The last bytes of a part that is not resolved yet: the window before the next one.
-    pub(in crate::compress) fn after(&self, part: &Part) -> io::Result<Vec<u8>> {
+    /// Returns the last bytes of a part that is not resolved yet: the window before the next one.
+    pub(in crate::compress) fn after(&self, part: &InflatedPart) -> io::Result<Vec<u8>> {
         let mut window = Vec::new();
         grow(&mut window, WINDOW_BYTES)?;
         match part.bytes.filled {
-            // A part of less than a window begins with markers for the rest of it.
+            // A part that is shorter than a window starts with markers for the rest of the window.
             0 => self.copy(&part.symbols.data[part.symbols.filled - WINDOW_BYTES..part.symbols.filled], &mut window),
             filled => window.copy_from_slice(&part.bytes.data[filled - WINDOW_BYTES..filled]),
         }
@@ -206,45 +207,46 @@ impl Known {
     }
 }
 
-/// How the decoder that reads in order takes parts.
+/// Takes parts for the sequential decoder.
 pub(super) struct Follower {
-    parts: Arc<Parts>,
-    known: Known,
-    /// The part that is being taken, and how much of it was.
-    part: Option<Part>,
+    parts: Arc<AheadParts>,
+    symbol_bytes: SymbolBytes,
+    /// The part that is being taken, and the number of bytes taken.
+    part: Option<InflatedPart>,
     at: usize,
 }
 
 impl Follower {
-    pub(super) fn new(parts: Arc<Parts>) -> io::Result<Self> {
-        Ok(Follower { parts, known: Known::new()?, part: None, at: 0 })
+    pub(super) fn new(parts: Arc<AheadParts>) -> io::Result<Self> {
+        Ok(Follower { parts, symbol_bytes: SymbolBytes::new()?, part: None, at: 0 })
     }
 
-    /// Looks for a part that begins at `bit`, after the bytes of `history` and `fresh`; returns whether there is one.
-    pub(super) fn begin(&mut self, bit: u64, history: &[u8], fresh: &[u8]) -> io::Result<bool> {
+    /// Starts a part that starts at `bit`, after the bytes of `history` and `fresh`; returns whether there is one.
+    pub(super) fn start(&mut self, bit: u64, history: &[u8], fresh: &[u8]) -> io::Result<bool> {
         let Some(part) = self.parts.take(bit) else { return Ok(false) };
         if !part.is_resolved() {
             let fresh = &fresh[fresh.len().saturating_sub(WINDOW_BYTES)..];
             let missing = WINDOW_BYTES - fresh.len();
-            // Matches that reach to before the beginning of the data are an error, which this decoder has to find.
-            let Some(old) = history.len().checked_sub(missing).and_then(|from| history.get(from..)) else {
+            // Matches that reach before the start of the data are an error, which the sequential decoder must find.
+            let Some(old) = history.len().checked_sub(missing).and_then(|start| history.get(start..)) else {
                 self.parts.give_back(part);
                 return Ok(false);
             };
-            let (to_old, to_fresh) = self.known.window().split_at_mut(missing);
+            let (to_old, to_fresh) = self.symbol_bytes.window().split_at_mut(missing);
             to_old.copy_from_slice(old);
             to_fresh.copy_from_slice(fresh);
-            self.parts.know(part.end_bit(), self.known.after(&part)?);
+            self.parts.set_window(part.end_bit(), self.symbol_bytes.after(&part)?);
         }
-        (self.part, self.at) = (Some(part), 0);
+        self.part = Some(part);
+        self.at = 0;
         Ok(true)
     }
 
-    /// Copies as much of the part as fits; at its end, returns where it ends.
-    pub(super) fn copy(&mut self, out: &mut Output<'_>) -> Option<(u64, Bits)> {
+    /// Copies as much of the part as fits; returns the end of the part when it is reached.
+    pub(super) fn copy(&mut self, out: &mut OutputBuffer<'_>) -> Option<(u64, Bits)> {
         let part = self.part.as_ref()?;
         while self.at < part.len() && !out.is_full() {
-            self.at += part.copy(self.at, &self.known, out);
+            self.at += part.copy(self.at, &self.symbol_bytes, out);
         }
         let part = self.part.take_if(|part| self.at == part.len())?;
         let end = part.end;
@@ -259,30 +261,30 @@ mod tests {
 
     #[test]
     fn markers_are_replaced_in_place_or_on_the_way() {
-        let mut known = Known::new().unwrap();
-        known.window().iter_mut().enumerate().for_each(|(i, byte)| *byte = (i % 251) as u8);
+        let mut symbol_bytes = SymbolBytes::new().unwrap();
+        symbol_bytes.window().iter_mut().enumerate().for_each(|(i, byte)| *byte = (i % 251) as u8);
         for count in [1, 2, 31, 32, 33, 100, 40_001, FIRST_ROOM - WINDOW_BYTES] {
-            let mut part = Part::default();
-            part.begin(0).unwrap();
+            let mut part = InflatedPart::default();
+            part.start(0).unwrap();
             let symbol = |i: usize| if i % 97 < 50 { (i % 256) as u16 } else { MARKER | (i * 7 % WINDOW_BYTES) as u16 };
             (0..count).for_each(|i| part.symbols.data[WINDOW_BYTES + i] = symbol(i));
             part.symbols.filled += count;
-            let meant = |i: usize| if i % 97 < 50 { (i % 256) as u8 } else { (i * 7 % WINDOW_BYTES % 251) as u8 };
-            let wanted: Vec<u8> = (0..count).map(meant).collect();
-            let before: Vec<u8> = known.window().to_vec();
-            assert!([before, wanted.clone()].concat().ends_with(&known.after(&part).unwrap()));
+            let byte = |i: usize| if i % 97 < 50 { (i % 256) as u8 } else { (i * 7 % WINDOW_BYTES % 251) as u8 };
+            let expected: Vec<u8> = (0..count).map(byte).collect();
+            let before: Vec<u8> = symbol_bytes.window().to_vec();
+            assert!([before, expected.clone()].concat().ends_with(&symbol_bytes.after(&part).unwrap()));
             for is_resolved in [false, true] {
                 if is_resolved {
-                    part.resolve(&known);
+                    part.resolve(&symbol_bytes);
                 }
                 for step in [1, 2, 7, 64, usize::MAX] {
                     let mut plain = vec![0; count];
                     let mut at = 0;
                     while at < count {
                         let end = count.min(at.saturating_add(step));
-                        at += part.copy(at, &known, &mut Output { bytes: &mut plain[at..end], filled: 0 });
+                        at += part.copy(at, &symbol_bytes, &mut OutputBuffer { bytes: &mut plain[at..end], filled: 0 });
                     }
-                    assert!(plain == wanted, "{count} {is_resolved} {step}");
+                    assert!(plain == expected, "{count} {is_resolved} {step}");
                 }
             }
         }

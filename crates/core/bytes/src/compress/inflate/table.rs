@@ -1,7 +1,7 @@
 //! Decoding tables for the Huffman codes of deflate (RFC 1951, 3.2.2 and 3.2.5).
 //!
-//! The next bits of the data index a main table. Longer codes lead to a second table after it. An entry holds all that
-//! decoding needs, and two literals if both fit into one lookup.
+//! The next bits of the data index a main table. Longer codes lead to a second table after it. An entry holds
+//! everything that decoding needs, and two literals if both fit into one lookup.
 //!
 //! Entries have 32 bits, low bits first. The low byte is the number of bits to consume, so that it can be used as a
 //! shift without masking:
@@ -10,11 +10,11 @@
 //! |---|---|---|---|
 //! | 0..8 | bits of the codes | bits of the code and of the extra bits | bits of the main table |
 //! | 8..12 | bits of the codes | bits of the code | bits of the second table |
-//! | 12..15 | how many literals, 1 or 2 | [`Kind`] | [`Kind`] |
+//! | 12..15 | number of literals, 1 or 2 | [`InflateKind`] | [`InflateKind`] |
 //! | 15 | 1 | 0 | 0 |
-//! | 16..32 | the literals | base | where the second table begins |
+//! | 16..32 | the literals | base | start of the second table |
 
-use super::super::error::{Stop, corrupt};
+use super::super::error::{DecodeStop, corrupt};
 use crate::memory::no_memory;
 use std::io;
 
@@ -41,40 +41,40 @@ impl InflateKind {
 
 /// One entry; see the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry(u32);
+pub(super) struct TableEntry(u32);
 
-impl Entry {
-    pub(super) const INVALID: Entry = Entry::other(InflateKind::INVALID);
+impl TableEntry {
+    pub(super) const INVALID: TableEntry = TableEntry::other(InflateKind::INVALID);
     const IS_LITERAL: u32 = 1 << 15;
 
-    const fn other(kind: u32) -> Entry {
-        Entry(kind << 12)
+    const fn other(kind: u32) -> TableEntry {
+        TableEntry(kind << 12)
     }
 
-    const fn literal(byte: u8) -> Entry {
-        Entry(Self::IS_LITERAL | 1 << 12 | (byte as u32) << 16)
+    const fn literal(byte: u8) -> TableEntry {
+        TableEntry(Self::IS_LITERAL | 1 << 12 | (byte as u32) << 16)
     }
 
-    const fn value(base: u32, extra_bits: u32) -> Entry {
-        Entry(InflateKind::VALUE << 12 | extra_bits | base << 16)
+    const fn value(base: u32, extra_bits: u32) -> TableEntry {
+        TableEntry(InflateKind::VALUE << 12 | extra_bits | base << 16)
     }
 
-    fn second(begin: usize, main_bits: u32, second_bits: u32) -> Entry {
-        Entry(InflateKind::SECOND << 12 | main_bits | second_bits << 8 | (begin as u32) << 16)
+    fn second(start: usize, main_bits: u32, second_bits: u32) -> TableEntry {
+        TableEntry(InflateKind::SECOND << 12 | main_bits | second_bits << 8 | (start as u32) << 16)
     }
 
     /// Adds the bits of the code, which are known last.
-    fn with_code(self, bits: u32) -> Entry {
-        Entry(self.0 + bits + (bits << 8))
+    fn with_code(self, bits: u32) -> TableEntry {
+        TableEntry(self.0 + bits + (bits << 8))
     }
 
-    /// Two literals, that of `self` first.
-    fn joined(self, next: Entry) -> Entry {
+    /// Joins two literals, with the literal of `self` first.
+    fn joined(self, next: TableEntry) -> TableEntry {
         let bits = next.bits();
-        Entry(self.0 + bits + (bits << 8) + (1 << 12) + (next.literals() << 24))
+        TableEntry(self.0 + bits + (bits << 8) + (1 << 12) + (next.literals() << 24))
     }
 
-    /// The number of bits to consume: the lowest 6 bits, to be used as a shift without masking.
+    /// Returns the number of bits to consume in the lowest 6 bits, to be used as a shift without masking.
     #[inline(always)]
     pub(super) fn raw_bits(self) -> u32 {
         self.0
@@ -95,19 +95,19 @@ impl Entry {
         self.0 & Self::IS_LITERAL != 0
     }
 
-    /// For literals only.
+    /// Returns the number of literals of a literal entry.
     #[inline(always)]
     pub(super) fn literal_count(self) -> usize {
         (self.0 >> 12 & 3) as usize
     }
 
-    /// The literals, the first one in the lowest byte.
+    /// Returns the literals, the first one in the lowest byte.
     #[inline(always)]
     pub(super) fn literals(self) -> u32 {
         self.0 >> 16
     }
 
-    /// [`Kind::VALUE`] or another kind for entries without literals, a different value for literals.
+    /// Returns [`InflateKind::VALUE`] or another kind for entries without literals, a different value for literals.
     #[inline(always)]
     pub(super) fn kind(self) -> u32 {
         self.0 >> 12 & 15
@@ -118,7 +118,7 @@ impl Entry {
         (self.0 >> 16) as usize
     }
 
-    /// The length or distance that the entry and the extra bits of `bits`, which begin with the code, mean.
+    /// Returns the length or distance of the entry and the extra bits of `bits`, which start with the code.
     #[inline(always)]
     pub(super) fn value_in(self, bits: u64) -> usize {
         let masked = bits & !(!0 << (self.raw_bits() & 63));
@@ -126,97 +126,99 @@ impl Entry {
     }
 }
 
-const SYMBOLS: [Entry; SYMBOL_COUNT] = symbols();
-const DISTANCES: [Entry; DISTANCE_COUNT] = distances();
-const NUMBERS: [Entry; 19] = numbers();
+const SYMBOLS: [TableEntry; SYMBOL_COUNT] = symbols();
+const DISTANCES: [TableEntry; DISTANCE_COUNT] = distances();
+const NUMBERS: [TableEntry; 19] = numbers();
 
-const fn symbols() -> [Entry; SYMBOL_COUNT] {
-    let mut entries = [Entry::INVALID; SYMBOL_COUNT];
+const fn symbols() -> [TableEntry; SYMBOL_COUNT] {
+    let mut entries = [TableEntry::INVALID; SYMBOL_COUNT];
     let mut i = 0;
     while i < END_OF_BLOCK {
-        entries[i] = Entry::literal(i as u8);
+        entries[i] = TableEntry::literal(i as u8);
         i += 1;
     }
-    entries[END_OF_BLOCK] = Entry::other(InflateKind::END);
-    let (mut i, mut base) = (0, 3);
+    entries[END_OF_BLOCK] = TableEntry::other(InflateKind::END);
+    let mut i = 0;
+    let mut base = 3;
     // Length codes 257 to 284: eight without extra bits, then four for each number of extra bits (3.2.5).
     while i < 28 {
         let extra_bits = if i < 8 { 0 } else { i / 4 - 1 };
-        entries[257 + i as usize] = Entry::value(base, extra_bits);
+        entries[257 + i as usize] = TableEntry::value(base, extra_bits);
         base += 1 << extra_bits;
         i += 1;
     }
     // Code 284 could encode 258 with 31 as its extra bits; 285 encodes it without any.
-    entries[285] = Entry::value(258, 0);
+    entries[285] = TableEntry::value(258, 0);
     entries
 }
 
-const fn distances() -> [Entry; DISTANCE_COUNT] {
-    let mut entries = [Entry::INVALID; DISTANCE_COUNT];
+const fn distances() -> [TableEntry; DISTANCE_COUNT] {
+    let mut entries = [TableEntry::INVALID; DISTANCE_COUNT];
     // Distance codes 0 to 29: four without extra bits, then two for each number of extra bits (3.2.5).
-    let (mut i, mut base) = (0, 1);
+    let mut i = 0;
+    let mut base = 1;
     while i < 30 {
         let extra_bits = if i < 4 { 0 } else { i / 2 - 1 };
-        entries[i as usize] = Entry::value(base, extra_bits);
+        entries[i as usize] = TableEntry::value(base, extra_bits);
         base += 1 << extra_bits;
         i += 1;
     }
     entries
 }
 
-const fn numbers() -> [Entry; 19] {
-    let mut entries = [Entry::INVALID; 19];
+const fn numbers() -> [TableEntry; 19] {
+    let mut entries = [TableEntry::INVALID; 19];
     let mut i = 0;
     while i < 19 {
-        entries[i as usize] = Entry::value(i, 0);
+        entries[i as usize] = TableEntry::value(i, 0);
         i += 1;
     }
     entries
 }
 
 /// A main table of `1 << BITS` entries, followed by room for second tables.
-pub(super) struct Table<const BITS: u32, const LEN: usize> {
-    entries: Box<[Entry; LEN]>,
+pub(super) struct HuffmanTable<const BITS: u32, const LEN: usize> {
+    entries: Box<[TableEntry; LEN]>,
     /// Bits of the codes of single literals.
     literal_bits: [u8; 256],
 }
 
 /// Literals and lengths.
-pub(super) type Symbols = Table<SYMBOL_BITS, { 2048 + SECOND_ENTRIES }>;
+pub(super) type SymbolTable = HuffmanTable<SYMBOL_BITS, { 2048 + SECOND_ENTRIES }>;
 /// Distances.
-pub(super) type Distances = Table<DISTANCE_BITS, { 512 + SECOND_ENTRIES }>;
+pub(super) type DistanceTable = HuffmanTable<DISTANCE_BITS, { 512 + SECOND_ENTRIES }>;
 /// The code of the code lengths, of at most 7 bits.
-pub(super) type Numbers = Table<7, 128>;
+pub(super) type NumberTable = HuffmanTable<7, 128>;
 
-/// More than any complete code needs: at worst 294 entries after 11 bits for 288 symbols, and fewer for distances
-/// (counted by zlib's program `enough`). It is checked anyway.
+/// More entries than any complete code needs: at worst 294 after 11 bits for 288 symbols, and fewer for distances
+/// (counted by zlib's program `enough`). The limit is checked anyway.
 const SECOND_ENTRIES: usize = 1024;
 
-impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
+impl<const BITS: u32, const LEN: usize> HuffmanTable<BITS, LEN> {
     pub(super) fn new() -> io::Result<Self> {
         let mut entries = Vec::new();
-        entries.try_reserve_exact(LEN).map_err(|_| no_memory(LEN * size_of::<Entry>()))?;
-        entries.resize(LEN, Entry::INVALID);
+        entries.try_reserve_exact(LEN).map_err(|_| no_memory(LEN * size_of::<TableEntry>()))?;
+        entries.resize(LEN, TableEntry::INVALID);
         let entries = entries.into_boxed_slice().try_into().map_err(|_| no_memory(LEN))?;
-        Ok(Table { entries, literal_bits: [0; 256] })
+        Ok(HuffmanTable { entries, literal_bits: [0; 256] })
     }
 
-    /// The entry for the next bits of the data. Entries of second tables count their code bits from the second table
-    /// on.
+    /// Returns the entry for the next bits of the data. Entries of second tables count only code bits after the main
+    /// table.
     #[inline(always)]
-    pub(super) fn first(&self, bits: u64) -> Entry {
+    pub(super) fn first(&self, bits: u64) -> TableEntry {
         self.entries[bits as usize & ((1 << BITS) - 1)]
     }
 
-    /// Follows `first` into its second table. `bits` begin after the bits of the main table.
+    /// Follows `first` into its second table. `bits` start after the bits of the main table.
     #[inline(always)]
-    pub(super) fn second(&self, first: Entry, bits: u64) -> Entry {
+    pub(super) fn second(&self, first: TableEntry, bits: u64) -> TableEntry {
         let i = first.base() + (bits as usize & ((1 << first.code_bits()) - 1));
-        self.entries.get(i).copied().unwrap_or(Entry::INVALID)
+        self.entries.get(i).copied().unwrap_or(TableEntry::INVALID)
     }
 
     /// Fills the table for codes of these lengths in bits, 0 for symbols that do not occur.
-    fn fill(&mut self, lengths: &[u8], values: &[Entry], may_lack: bool) -> Result<(), Stop> {
+    fn fill(&mut self, lengths: &[u8], values: &[TableEntry], may_lack: bool) -> Result<(), DecodeStop> {
         let mut counts = [0usize; MAX_BITS + 1];
         lengths.iter().for_each(|&length| counts[usize::from(length & 15)] += 1);
         counts[0] = 0;
@@ -224,15 +226,15 @@ impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
         let mut sorted = [0u16; SYMBOL_COUNT];
         sort(lengths, &counts, &mut sorted);
         let mut next = &sorted[..counts.iter().sum()];
-        let mut code = Code::default();
+        let mut code = CanonicalCode::default();
         let main = 1usize << BITS;
-        self.entries[..2].fill(Entry::INVALID);
+        self.entries[..2].fill(TableEntry::INVALID);
         for bits in 1..=BITS {
             for &symbol in next.split_off(..counts[bits as usize]).unwrap_or_default() {
                 self.entries[code.take(bits)] = values[usize::from(symbol)].with_code(bits);
             }
             if bits < BITS {
-                // The table so far repeats: a longer index ends in the same bits, and its next bit may be 0 or 1.
+                // Repeats the table so far: a longer index ends in the same bits, and its next bit may be 0 or 1.
                 self.entries.copy_within(..1 << bits, 1 << bits);
             }
         }
@@ -241,43 +243,44 @@ impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
 
     fn fill_second(
         &mut self,
-        mut code: Code,
+        mut code: CanonicalCode,
         counts: &[usize; MAX_BITS + 1],
         mut next: &[u16],
-        values: &[Entry],
+        values: &[TableEntry],
         mut end: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), DecodeStop> {
         let main_mask = (1usize << BITS) - 1;
         let mut left = *counts;
-        let (mut prefix, mut begin) = (usize::MAX, 0);
+        let mut prefix = usize::MAX;
+        let mut start = 0;
         for bits in BITS + 1..=MAX_BITS as u32 {
             for &symbol in next.split_off(..counts[bits as usize]).unwrap_or_default() {
                 let index = code.take(bits);
                 if index & main_mask != prefix {
                     prefix = index & main_mask;
-                    begin = end;
+                    start = end;
                     let second_bits = second_table_bits(&left, bits, BITS);
                     end += 1 << second_bits;
                     if end > LEN {
                         return Err(corrupt("a Huffman code needs a table that is too large"));
                     }
-                    self.entries[begin..end].fill(Entry::INVALID);
-                    self.entries[prefix] = Entry::second(begin, BITS, second_bits);
+                    self.entries[start..end].fill(TableEntry::INVALID);
+                    self.entries[prefix] = TableEntry::second(start, BITS, second_bits);
                 }
                 left[bits as usize] -= 1;
                 let entry = values[usize::from(symbol)].with_code(bits - BITS);
                 let step = 1usize << (bits - BITS);
-                self.entries[begin..end].iter_mut().skip(index >> BITS).step_by(step).for_each(|e| *e = entry);
+                self.entries[start..end].iter_mut().skip(index >> BITS).step_by(step).for_each(|e| *e = entry);
             }
         }
         Ok(())
     }
 }
 
-impl Symbols {
-    /// Builds the table, and joins literals that fit into one look. The end of a block may be its only symbol if
-    /// `may_lack`.
-    pub(super) fn build(&mut self, lengths: &[u8], may_lack: bool) -> Result<(), Stop> {
+impl SymbolTable {
+    /// Builds the table, and joins literals that fit into one lookup. With `may_lack`, the end of a block may be its
+    /// only symbol.
+    pub(super) fn build(&mut self, lengths: &[u8], may_lack: bool) -> Result<(), DecodeStop> {
         if lengths.get(END_OF_BLOCK).is_none_or(|&length| length == 0) {
             return Err(corrupt("a block has no end code"));
         }
@@ -287,12 +290,12 @@ impl Symbols {
         Ok(())
     }
 
-    /// The bits of `byte` alone, the first literal of `entry`.
-    pub(super) fn literal_bits(&self, entry: Entry, byte: u8) -> u32 {
+    /// Returns the bits of `byte`, the first literal of `entry`.
+    pub(super) fn literal_bits(&self, entry: TableEntry, byte: u8) -> u32 {
         if entry.literal_count() == 1 { entry.bits() } else { u32::from(self.literal_bits[usize::from(byte)]) }
     }
 
-    /// From the top down: the entry that another is joined with is below it, and still single.
+    /// Joins literals from the top down: the entry to join with is below, and still single.
     fn join_literals(&mut self) {
         for i in (0..1usize << SYMBOL_BITS).rev() {
             let entry = self.entries[i];
@@ -306,27 +309,27 @@ impl Symbols {
     }
 }
 
-impl Distances {
-    pub(super) fn build(&mut self, lengths: &[u8]) -> Result<(), Stop> {
+impl DistanceTable {
+    pub(super) fn build(&mut self, lengths: &[u8]) -> Result<(), DecodeStop> {
         self.fill(lengths, &DISTANCES, true)
     }
 }
 
-impl Numbers {
-    pub(super) fn build(&mut self, lengths: &[u8; 19]) -> Result<(), Stop> {
+impl NumberTable {
+    pub(super) fn build(&mut self, lengths: &[u8; 19]) -> Result<(), DecodeStop> {
         self.fill(lengths, &NUMBERS, false)
     }
 }
 
-/// Canonical codes in increasing order (RFC 1951, 3.2.2), each with its bits reversed, since the data has the first bit
-/// of a code in the lowest place.
+/// Canonical codes in increasing order (RFC 1951, 3.2.2), each with its bits reversed, because the data has the first
+/// bit of a code in the lowest position.
 #[derive(Default)]
-struct Code {
+struct CanonicalCode {
     next: u32,
     bits: u32,
 }
 
-impl Code {
+impl CanonicalCode {
     fn take(&mut self, bits: u32) -> usize {
         self.next <<= bits - self.bits;
         self.bits = bits;
@@ -336,12 +339,12 @@ impl Code {
     }
 }
 
-/// Codes must be used up (Kraft's sum is 1), neither more nor less. As in zlib, a single code of one bit, or none at
-/// all, is accepted if `may_lack`.
-fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), Stop> {
+/// Checks that the code is complete (Kraft's sum is 1) and not oversubscribed. As in zlib, a single code of one bit, or
+/// no code, is accepted if `may_lack`.
+fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), DecodeStop> {
     let mut left = 1isize;
     for &count in &counts[1..] {
-        // How many codes of this length are left: each free one splits into two longer ones.
+        // The number of free codes of this length: each free one splits into two longer ones.
         left = 2 * left - count as isize;
         if left < 0 {
             return Err(corrupt("a Huffman code is oversubscribed"));
@@ -354,20 +357,20 @@ fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), 
     Ok(())
 }
 
-/// Symbols by length of their code, then by value.
+/// Sorts symbols by the length of their code, then by value.
 fn sort(lengths: &[u8], counts: &[usize; MAX_BITS + 1], sorted: &mut [u16; SYMBOL_COUNT]) {
-    let mut places = [0; MAX_BITS + 2];
+    let mut starts = [0; MAX_BITS + 2];
     for bits in 1..=MAX_BITS {
-        places[bits + 1] = places[bits] + counts[bits];
+        starts[bits + 1] = starts[bits] + counts[bits];
     }
     for (symbol, &length) in lengths.iter().enumerate().filter(|(_, length)| **length > 0) {
-        let place = &mut places[usize::from(length & 15)];
-        sorted[*place] = symbol as u16;
-        *place += 1;
+        let start = &mut starts[usize::from(length & 15)];
+        sorted[*start] = symbol as u16;
+        *start += 1;
     }
 }
 
-/// Bits of the second table whose first code has `bits` bits: enough for all codes that share its prefix.
+/// Returns the bits of the second table whose first code has `bits` bits: enough for all codes that share its prefix.
 fn second_table_bits(left: &[usize; MAX_BITS + 1], bits: u32, main_bits: u32) -> u32 {
     let mut second_bits = bits - main_bits;
     let mut room = 1usize << second_bits;

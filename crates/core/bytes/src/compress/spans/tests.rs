@@ -1,12 +1,13 @@
-//! Spans decoded ahead change neither the bytes nor the error, wherever they end and whichever they are.
+//! Spans decoded ahead change neither the bytes nor the error, for any division into spans.
 
 use super::*;
 use crate::compress::testing::{Noise, deflated};
 use crate::inflated;
 
-/// Small numbers, runs, noise, and what is up to 32 KiB before.
+/// Small numbers, runs, noise, and copies of bytes up to 32 KiB before.
 fn plain(len: usize) -> Vec<u8> {
-    let (mut noise, mut plain) = (Noise(9), Vec::<u8>::new());
+    let mut noise = Noise(9);
+    let mut plain = Vec::<u8>::new();
     while plain.len() < len {
         let count = 1 + noise.below(80) as usize;
         let back = plain.len().checked_sub(1 + noise.below(32 << 10) as usize);
@@ -24,7 +25,8 @@ fn packed(plain: &[u8], level: i32, block: usize) -> Vec<u8> {
     deflated(plain, level, 15, block)
 }
 
-/// How data is divided: bytes of a span and after it, bytes of memory and of a step; and which spans are decoded ahead.
+/// A division of data: bytes of a span and after it, bytes of memory and of a step, and the interval of spans that are
+/// decoded ahead.
 #[derive(Clone, Copy, Debug)]
 struct Division {
     span: usize,
@@ -36,9 +38,11 @@ struct Division {
 
 const IN_ORDER: Division = Division { span: 5000, beyond: 1000, memory: 0, step: 30_000, every: usize::MAX };
 
-/// Plain bytes, whether they are whole or the error, and how many spans were taken that were decoded ahead.
+/// Returns plain bytes, whether they are complete or the error, and the number of spans decoded ahead and taken.
 fn decoded(packed: &[u8], division: Division) -> (Vec<u8>, Result<bool, String>, u64) {
-    let (mut span, mut decoder, mut out) = (ZlibSpan::new().unwrap(), ZlibDecoder::new().unwrap(), Vec::new());
+    let mut span = ZlibSpan::new().unwrap();
+    let mut decoder = ZlibDecoder::new().unwrap();
+    let mut out = Vec::new();
     let mut plain = ZlibPlain::default();
     for (number, at) in (0..packed.len()).step_by(division.span).enumerate() {
         let end = packed.len().min(at + division.span);
@@ -84,8 +88,8 @@ fn the_bytes_are_the_same_whichever_spans_are_decoded_ahead() {
             let packed = packed(&plain, level, block);
             assert!(decoded(&packed, IN_ORDER) == (plain.clone(), Ok(true), 0), "{level} {block}");
             for division in divisions() {
-                let (found, end, parts) = decoded(&packed, division);
-                assert!(found == plain && end == Ok(true), "{level} {block} {division:?} {end:?}");
+                let (bytes, end, parts) = decoded(&packed, division);
+                assert!(bytes == plain && end == Ok(true), "{level} {block} {division:?} {end:?}");
                 assert!(parts > 1 || level < 2 || block == usize::MAX, "{level} {block} {division:?} {parts}");
             }
         }
@@ -99,32 +103,33 @@ fn the_errors_are_the_same_whichever_spans_are_decoded_ahead() {
         let mut broken = packed.clone();
         broken[at] ^= 1 << (at % 8);
         for broken in [&broken, &packed[..at]] {
-            let (wanted, end, _) = decoded(broken, IN_ORDER);
+            let (expected, end, _) = decoded(broken, IN_ORDER);
             assert_eq!(end.clone().unwrap_or(false), inflated(broken, usize::MAX).is_ok(), "{at}");
             for division in divisions() {
-                let (found, found_end, _) = decoded(broken, Division { step: IN_ORDER.step, ..division });
-                assert!(found == wanted && found_end == end, "{at} {division:?} {found_end:?} {end:?}");
+                let (bytes, ahead_end, _) = decoded(broken, Division { step: IN_ORDER.step, ..division });
+                assert!(bytes == expected && ahead_end == end, "{at} {division:?} {ahead_end:?} {end:?}");
             }
         }
     }
 }
 
-/// Stored bytes that are compressed data themselves are full of blocks that are none of the data's.
+/// Stored bytes that are compressed data contain blocks that do not belong to the stream.
 #[test]
 fn blocks_that_only_look_so_are_not_taken() {
     let inner = packed(&plain(300_000), 6, 5000);
     let outer = packed(&[&plain(40_000)[..], &inner].concat(), 0, usize::MAX);
-    let wanted = decoded(&outer, IN_ORDER);
-    assert_eq!(wanted.1, Ok(true));
+    let expected = decoded(&outer, IN_ORDER);
+    assert_eq!(expected.1, Ok(true));
     for division in divisions() {
-        assert!(decoded(&outer, division) == wanted, "{division:?}");
+        assert!(decoded(&outer, division) == expected, "{division:?}");
     }
 }
 
 #[test]
 fn a_span_that_does_not_follow_is_an_error() {
     let packed = packed(&plain(100_000), 6, 4000);
-    let (mut span, mut decoder) = (ZlibSpan::new().unwrap(), ZlibDecoder::new().unwrap());
+    let mut span = ZlibSpan::new().unwrap();
+    let mut decoder = ZlibDecoder::new().unwrap();
     span.set(packed[100..].to_vec(), 100..packed.len() as u64);
     assert!(decoder.decode(&mut span, 1000, &mut ZlibPlain::default()).is_err());
 }

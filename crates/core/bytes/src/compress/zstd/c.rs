@@ -1,9 +1,9 @@
 //! Frames decoded by the zstd library.
 
-use super::{Head, block_bytes, is_magic, other_data};
+use super::{ZstdHead, block_bytes, is_magic, other_data};
 use crate::Buffer;
-use crate::compress::decoder::{Member, Output};
-use crate::compress::error::{Stop, corrupt, truncated};
+use crate::compress::decoder::{MemberFormat, OutputBuffer};
+use crate::compress::error::{DecodeStop, corrupt, truncated};
 use std::io;
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
@@ -11,48 +11,48 @@ use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 pub(in crate::compress) struct Zstd {
     context: Option<DCtx<'static>>,
     memory_bytes: u64,
-    /// `None` where members are decoded whole.
-    steps: Option<Steps>,
+    /// `None` if members are decoded as a whole.
+    steps: Option<FrameSteps>,
 }
 
-/// Bytes returned by a library call before it fails are lost. So that the bytes before an error do not depend on the
-/// caller's buffers, a call gets one part of a frame, or only flushes the rest of the previous part.
-struct Steps {
+/// If a library call fails, the bytes it returned before are lost. So that the bytes before an error do not depend on
+/// the caller's buffers, a call gets one part of a frame, or only flushes the rest of the previous part.
+struct FrameSteps {
     /// The rest of this part, in bytes.
     left: usize,
-    next: Part,
-    /// Whether there may be more of the previous part.
+    next: FramePart,
+    /// Whether the previous part may have more bytes.
     is_full: bool,
 }
 
 /// A part of a frame.
-enum Part {
+enum FramePart {
     BlockHead,
     Block { bytes: usize, is_last: bool },
     Checksum,
 }
 
-impl Steps {
-    /// Begins with the head of a frame.
-    fn of_frame(head_bytes: usize) -> Steps {
-        Steps { left: head_bytes, next: Part::BlockHead, is_full: false }
+impl FrameSteps {
+    /// Starts with the header of a frame.
+    fn of_frame(head_bytes: usize) -> FrameSteps {
+        FrameSteps { left: head_bytes, next: FramePart::BlockHead, is_full: false }
     }
 
-    /// The input for the next call.
-    fn input<'b>(&mut self, input: &'b mut Buffer<'_>) -> Result<&'b [u8], Stop> {
+    /// Returns the input for the next call.
+    fn input<'b>(&mut self, input: &'b mut Buffer<'_>) -> Result<&'b [u8], DecodeStop> {
         while self.left == 0 && !self.is_full {
             match self.next {
-                Part::BlockHead => {
+                FramePart::BlockHead => {
                     let word = input.ensure(3)?.first_chunk().ok_or_else(truncated)?;
                     let (is_last, bytes) = block_bytes(*word);
-                    self.next = Part::Block { bytes: bytes as usize, is_last };
+                    self.next = FramePart::Block { bytes: bytes as usize, is_last };
                     self.left = word.len();
                 }
-                Part::Block { bytes, is_last } => {
-                    self.next = if is_last { Part::Checksum } else { Part::BlockHead };
+                FramePart::Block { bytes, is_last } => {
+                    self.next = if is_last { FramePart::Checksum } else { FramePart::BlockHead };
                     self.left = bytes;
                 }
-                Part::Checksum => self.left = 4,
+                FramePart::Checksum => self.left = 4,
             }
         }
         input.ensure(self.left)?.get(..self.left).ok_or_else(truncated)
@@ -61,37 +61,37 @@ impl Steps {
 
 impl Zstd {
     pub(in crate::compress) fn new(memory_bytes: u64) -> Self {
-        Zstd { context: None, memory_bytes, steps: Some(Steps::of_frame(0)) }
+        Zstd { context: None, memory_bytes, steps: Some(FrameSteps::of_frame(0)) }
     }
 
-    fn reset_context(&mut self) -> Result<(), Stop> {
+    fn reset_context(&mut self) -> Result<(), DecodeStop> {
         if let Some(context) = &mut self.context {
             return context.reset(ResetDirective::SessionOnly).map(drop).map_err(fault);
         }
         let mut context = DCtx::try_create().ok_or_else(out_of_memory)?;
         // The window was already checked, to the byte; the library's own limit is a power of two, and lower.
-        let largest_log = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
-        context.set_parameter(DParameter::WindowLogMax(largest_log)).map_err(fault)?;
+        let max_log = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
+        context.set_parameter(DParameter::WindowLogMax(max_log)).map_err(fault)?;
         self.context = Some(context);
         Ok(())
     }
 }
 
-impl Member for Zstd {
+impl MemberFormat for Zstd {
     const MAY_SKIP: bool = true;
 
-    fn begins(bytes: &[u8]) -> bool {
+    fn has_signature(bytes: &[u8]) -> bool {
         is_magic(bytes)
     }
 
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
-        let head = Head::read(input, self.memory_bytes)?;
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
+        let head = ZstdHead::read(input, self.memory_bytes)?;
         self.reset_context()?;
-        self.steps = self.steps.take().map(|_| Steps::of_frame(head.bytes));
+        self.steps = self.steps.take().map(|_| FrameSteps::of_frame(head.bytes));
         Ok(())
     }
 
-    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         let Some(context) = &mut self.context else {
             return Ok(true);
         };
@@ -102,12 +102,13 @@ impl Member for Zstd {
         let mut from = InBuffer::around(pending);
         let mut to = OutBuffer::around_pos(&mut *out.bytes, out.filled);
         let result = context.decompress_stream(&mut to, &mut from);
-        let (taken, given) = (from.pos(), to.pos() - out.filled);
-        let is_stuck = taken == 0 && given == 0 && pending.is_empty() && self.steps.is_none();
-        out.filled += given;
-        input.consume(taken);
+        let consumed = from.pos();
+        let produced = to.pos() - out.filled;
+        let is_stuck = consumed == 0 && produced == 0 && pending.is_empty() && self.steps.is_none();
+        out.filled += produced;
+        input.consume(consumed);
         if let Some(steps) = &mut self.steps {
-            steps.left -= taken.min(steps.left);
+            steps.left -= consumed.min(steps.left);
             steps.is_full = out.is_full();
         }
         match result {
@@ -123,13 +124,13 @@ impl Member for Zstd {
     }
 }
 
-fn out_of_memory() -> Stop {
-    Stop::Io(io::Error::new(io::ErrorKind::OutOfMemory, "out of memory in the zstd decoder"))
+fn out_of_memory() -> DecodeStop {
+    DecodeStop::Io(io::Error::new(io::ErrorKind::OutOfMemory, "out of memory in the zstd decoder"))
 }
 
-/// The library's codes are told apart by their texts, the only public property they have.
+/// Classifies the library's error codes by their texts, the only public property they have.
 #[cold]
-fn fault(code: zstd_safe::ErrorCode) -> Stop {
+fn fault(code: zstd_safe::ErrorCode) -> DecodeStop {
     let text = zstd_safe::get_error_name(code);
     if text.contains("checksum") {
         other_data()

@@ -1,5 +1,5 @@
 //! zstd frames (RFC 8878): headers are parsed here, so that limits and sizes are known; the data is decoded by the zstd
-//! library (`c.rs`), or by a crate in Rust (`rust.rs`) if the feature `rust-zstd` asks for that.
+//! library (`c.rs`), or by a crate in Rust (`rust.rs`) with the feature `rust-zstd`.
 //!
 //! | bytes | header of a frame (RFC 8878, 3.1.1) |
 //! |---|---|
@@ -26,29 +26,29 @@ pub(super) use none::Zstd;
 #[cfg(feature = "rust-zstd")]
 pub(super) use rust::Zstd;
 
-use super::error::{DecompressLimit, Stop, checksum, limit, truncated, unsupported};
+use super::error::{DecodeStop, DecompressLimit, checksum, limit, truncated, unsupported};
 use crate::Buffer;
 
 /// The longest header of a frame.
-pub(super) const HEAD_BYTES: usize = 18;
+pub(super) const MAX_HEAD_BYTES: usize = 18;
 
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }
 
-/// What the header of a frame declares.
-pub(super) struct Head {
+/// The header of a frame.
+pub(super) struct ZstdHead {
     pub(super) bytes: usize,
-    /// Plain bytes of the frame, if told.
+    /// Plain bytes of the frame, if declared.
     pub(super) content_bytes: Option<u64>,
     pub(super) window_bytes: u64,
     pub(super) has_checksum: bool,
     has_dictionary: bool,
 }
 
-impl Head {
-    /// `None` if `bytes` end too early.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Head> {
+impl ZstdHead {
+    /// Parses the header at the start of `bytes`; `None` if it is incomplete.
+    pub(super) fn parse(bytes: &[u8]) -> Option<ZstdHead> {
         let (&descriptor, mut rest) = bytes.get(4..)?.split_first()?;
         let is_single = descriptor & 0x20 != 0;
         let mut window_bytes = 0;
@@ -66,7 +66,7 @@ impl Head {
             2 => Some(content + 256),
             _ => Some(content),
         };
-        Some(Head {
+        Some(ZstdHead {
             bytes: bytes.len() - rest.len(),
             content_bytes,
             window_bytes: if is_single { content } else { window_bytes },
@@ -75,9 +75,9 @@ impl Head {
         })
     }
 
-    /// The header that `input` is at, if its data can be decoded in `memory_bytes`.
-    fn read(input: &mut Buffer<'_>, memory_bytes: u64) -> Result<Head, Stop> {
-        let head = Head::parse(input.ensure(HEAD_BYTES)?).ok_or_else(truncated)?;
+    /// Reads the next header of `input`, and checks that its data can be decoded in `memory_bytes`.
+    fn read(input: &mut Buffer<'_>, memory_bytes: u64) -> Result<ZstdHead, DecodeStop> {
+        let head = ZstdHead::parse(input.ensure(MAX_HEAD_BYTES)?).ok_or_else(truncated)?;
         if head.has_dictionary {
             return Err(unsupported("it needs a dictionary, which is not supported"));
         }
@@ -90,22 +90,23 @@ impl Head {
     }
 }
 
-/// Whether a block is the last of its frame, and how many bytes follow its header of 3 bytes: one for a run (RLE).
+/// Returns whether a block is the last of its frame, and the number of bytes after its header of 3 bytes: one for a run
+/// (RLE).
 pub(super) fn block_bytes([a, b, c]: [u8; 3]) -> (bool, u64) {
     let word = u32::from_le_bytes([a, b, c, 0]);
     let is_repeat = word >> 1 & 3 == 1;
     (word & 1 == 1, if is_repeat { 1 } else { u64::from(word >> 3) })
 }
 
-/// Takes a little-endian number of `len` bytes, at most 8.
+/// Reads a little-endian number of `len` bytes, at most 8.
 fn number(rest: &mut &[u8], len: usize) -> Option<u64> {
     let (head, tail) = rest.split_at_checked(len)?;
     *rest = tail;
     Some(head.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
 
-/// The data of a frame is not what its checksum says.
+/// Creates the error of a frame whose data does not match its checksum.
 #[cold]
-fn other_data() -> Stop {
+fn other_data() -> DecodeStop {
     checksum("the checksum of a frame does not match its data")
 }

@@ -1,8 +1,8 @@
-//! A build that does not read zstd says so.
+//! A stand-in for builds without zstd, which returns errors.
 
 use crate::Buffer;
-use crate::compress::decoder::{Member, Output};
-use crate::compress::error::{Stop, unsupported};
+use crate::compress::decoder::{MemberFormat, OutputBuffer};
+use crate::compress::error::{DecodeStop, unsupported};
 
 /// A frame that is not read.
 pub(in crate::compress) struct Zstd;
@@ -13,18 +13,18 @@ impl Zstd {
     }
 }
 
-impl Member for Zstd {
+impl MemberFormat for Zstd {
     const MAY_SKIP: bool = true;
 
-    fn begins(bytes: &[u8]) -> bool {
+    fn has_signature(bytes: &[u8]) -> bool {
         super::is_magic(bytes)
     }
 
-    fn read_head(&mut self, _: &mut Buffer<'_>) -> Result<(), Stop> {
+    fn read_head(&mut self, _: &mut Buffer<'_>) -> Result<(), DecodeStop> {
         Err(unsupported("this build does not read zstd: it has neither the feature `c-codecs` nor `rust-zstd`"))
     }
 
-    fn read_data(&mut self, _: &mut Buffer<'_>, _: &mut Output<'_>) -> Result<bool, Stop> {
+    fn read_data(&mut self, _: &mut Buffer<'_>, _: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         Ok(true)
     }
 

@@ -1,9 +1,9 @@
-//! Frames decoded by the crate ruzstd, block by block: it is slower than the zstd library, and needs no C compiler.
+//! Frames decoded by the crate ruzstd, block by block. It is slower than the zstd library, but needs no C compiler.
 
-use super::{Head, block_bytes, is_magic, other_data};
+use super::{ZstdHead, block_bytes, is_magic, other_data};
 use crate::Buffer;
-use crate::compress::decoder::{Member, Output};
-use crate::compress::error::{Stop, corrupt, truncated};
+use crate::compress::decoder::{MemberFormat, OutputBuffer};
+use crate::compress::error::{DecodeStop, corrupt, truncated};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
@@ -16,7 +16,7 @@ pub(in crate::compress) struct Zstd {
     decoder: FrameDecoder,
     memory_bytes: u64,
     has_checksum: bool,
-    /// Plain bytes that the frame still has, if it tells.
+    /// Remaining plain bytes of the frame, if it declares its size.
     left: Option<u64>,
 }
 
@@ -27,41 +27,42 @@ impl Zstd {
         Zstd { decoder, memory_bytes, has_checksum: false, left: None }
     }
 
-    /// Decodes the next block, and reads the checksum behind the last one.
-    fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+    /// Decodes the next block, and reads the checksum after the last one.
+    fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
         let word = input.ensure(BLOCK_HEAD_BYTES)?.first_chunk().ok_or_else(truncated)?;
         let (is_last, bytes) = block_bytes(*word);
         let tail = if is_last && self.has_checksum { CHECKSUM_BYTES } else { 0 };
-        let all = BLOCK_HEAD_BYTES + bytes as usize + tail;
-        let block = input.ensure(all)?.get(..all).ok_or_else(truncated)?;
+        let block_len = BLOCK_HEAD_BYTES + bytes as usize + tail;
+        let block = input.ensure(block_len)?.get(..block_len).ok_or_else(truncated)?;
         self.decoder.decode_blocks(block, BlockDecodingStrategy::UptoBlocks(1)).map_err(fault)?;
-        input.consume(all);
+        input.consume(block_len);
         Ok(())
     }
 }
 
-impl Member for Zstd {
+impl MemberFormat for Zstd {
     const MAY_SKIP: bool = true;
 
-    fn begins(bytes: &[u8]) -> bool {
+    fn has_signature(bytes: &[u8]) -> bool {
         is_magic(bytes)
     }
 
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
-        let head = Head::read(input, self.memory_bytes)?;
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
+        let head = ZstdHead::read(input, self.memory_bytes)?;
         let bytes = input.ensure(head.bytes)?.get(..head.bytes).ok_or_else(truncated)?;
         self.decoder.init(bytes).map_err(fault)?;
-        (self.has_checksum, self.left) = (head.has_checksum, head.content_bytes);
+        self.has_checksum = head.has_checksum;
+        self.left = head.content_bytes;
         input.consume(head.bytes);
         Ok(())
     }
 
-    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         if self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
             self.read_block(input)?;
         }
         // Errors of reading from memory do not occur.
-        let count = self.decoder.read(out.rest()).map_err(Stop::Io)?;
+        let count = self.decoder.read(out.rest()).map_err(DecodeStop::Io)?;
         out.filled += count;
         self.left = self.left.map(|left| left.checked_sub(count as u64).ok_or_else(other_size)).transpose()?;
         if !self.decoder.is_finished() || self.decoder.can_collect() > 0 {
@@ -71,7 +72,7 @@ impl Member for Zstd {
             return Err(other_size());
         }
         match self.decoder.get_checksum_from_data() {
-            told @ Some(_) if told != self.decoder.get_calculated_checksum() => Err(other_data()),
+            stored @ Some(_) if stored != self.decoder.get_calculated_checksum() => Err(other_data()),
             _ => Ok(true),
         }
     }
@@ -80,11 +81,11 @@ impl Member for Zstd {
 }
 
 #[cold]
-fn other_size() -> Stop {
+fn other_size() -> DecodeStop {
     corrupt("zstd: a frame does not have the size that it declares")
 }
 
 #[cold]
-fn fault(error: ruzstd::decoding::errors::FrameDecoderError) -> Stop {
+fn fault(error: ruzstd::decoding::errors::FrameDecoderError) -> DecodeStop {
     corrupt(format!("zstd: {}", error.to_string().to_ascii_lowercase()))
 }
