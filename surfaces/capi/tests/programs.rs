@@ -60,29 +60,19 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Names the prefix of an installed library, for `cargo xtask nightly unoptimized`.
-const PREFIX: &str = "POLYHAUL_C_PREFIX";
-
-/// A prefix in which the library is installed, as packages do it. Without one in the environment, the library shares
-/// the dependencies of this test.
+/// A prefix in which the library is installed, as packages do it: that of `cargo xtask test`, or one of this test.
 static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
-    if let Some(prefix) = env::var_os(PREFIX) {
+    if let Some(prefix) = env::var_os("POLYHAUL_C_PREFIX") {
         return prefix.into();
     }
     let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.args(["run", "--quiet", "--package", "xtask", "--", "install-c", "--tested", "--prefix"]);
-    let output = command.arg(&prefix).current_dir(here()).output().expect("cargo starts");
+    command.args(["run", "--quiet", "--package", "xtask", "--", "install-c", "--debug", "--prefix"]).arg(&prefix);
+    let output = command.current_dir(here()).output().expect("cargo starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     prefix
 });
-
-/// Libraries that the static library needs if it was built together with the command, which enables meshopt.
-fn cpp_runtime() -> Option<&'static str> {
-    let library = if cfg!(target_os = "macos") { "-lc++" } else { "-lstdc++" };
-    env::var_os(PREFIX).is_none().then_some(library)
-}
 
 /// The flags that the file for pkg-config has.
 fn package(keys: &[&str]) -> Vec<String> {
@@ -146,10 +136,7 @@ fn built(source: &Path, build: Build, folder: &Path) -> Option<PathBuf> {
         command.args(["-fsanitize=address", "-fno-omit-frame-pointer"]);
     }
     match build.library {
-        Library::Static => {
-            let library = INSTALLED.join("lib/libpolyhaul.a");
-            command.arg(library).args(cpp_runtime()).args(package(&["Libs.private"]))
-        }
+        Library::Static => command.arg(INSTALLED.join("lib/libpolyhaul.a")).args(package(&["Libs.private"])),
         Library::Shared => command.args(package(&["Libs"])),
     };
     let output = command.output().expect("the compiler starts");

@@ -21,6 +21,8 @@ const PRIVATE: &str = if cfg!(target_os = "linux") {
 } else {
     ""
 };
+/// That of C++, which it also needs with the feature `meshopt`.
+const CPP_RUNTIME: &str = if cfg!(target_os = "macos") { "-lc++" } else { "-lstdc++" };
 
 /// Writes the header.
 pub(crate) fn header() -> ExitCode {
@@ -44,7 +46,7 @@ struct Place {
 enum Library {
     Optimized,
     Unoptimized,
-    /// As in the tests in Rust, whose dependencies it shares.
+    /// That of `cargo xtask test`, which is built together with the command and has its features.
     Tested,
 }
 
@@ -59,6 +61,11 @@ pub(crate) fn install_unoptimized(prefix: PathBuf) -> bool {
     Place { prefix, destdir: None, library: Library::Unoptimized }.install()
 }
 
+/// Installs the library that was built together with the tests; returns whether that succeeded.
+pub(crate) fn install_tested(prefix: PathBuf) -> bool {
+    Place { prefix, destdir: None, library: Library::Tested }.install()
+}
+
 fn parse(args: &[&str]) -> Option<Place> {
     let mut place = Place { prefix: "/usr/local".into(), destdir: None, library: Library::Optimized };
     let mut args = args.iter();
@@ -67,7 +74,6 @@ fn parse(args: &[&str]) -> Option<Place> {
             "--prefix" => place.prefix = args.next()?.into(),
             "--destdir" => place.destdir = Some(args.next()?.into()),
             "--debug" => place.library = Library::Unoptimized,
-            "--tested" => place.library = Library::Tested,
             _ => return None,
         }
     }
@@ -88,8 +94,8 @@ impl Library {
     /// Builds the library if needed; returns its folder.
     fn folder(&self) -> io::Result<PathBuf> {
         let mut command = match self {
+            Library::Tested => return Ok(root::target().join("debug")),
             Library::Unoptimized => unoptimized("polyhaul-capi"),
-            Library::Tested => tested(),
             Library::Optimized => root::cargo(),
         };
         if *self == Library::Optimized {
@@ -108,15 +114,6 @@ pub(crate) fn unoptimized(package: &str) -> Command {
     let mut command = root::cargo();
     command.args(["build", "--package", package, "--target-dir", "target/unoptimized"]);
     command.args(["--config", "profile.dev.opt-level=0"]);
-    command
-}
-
-/// Builds the library as in the tests. The command enables features of its dependencies: the library is built together
-/// with it, so that both tests and the Python package have the same dependencies.
-pub(crate) fn tested() -> Command {
-    let mut command = root::cargo();
-    command.args(["build", "--package", "polyhaul-capi", "--package", "polyhaul-cli", "--lib"]);
-    command.args(["--features", "polyhaul-cli/cloud"]);
     command
 }
 
@@ -152,7 +149,8 @@ fn copy(built: &Path, place: &Place) -> io::Result<()> {
         install_file(&built.join(static_name()), &lib.join(static_name()))?;
         shared(built, &lib)?;
     }
-    fs::write(lib.join("pkgconfig/polyhaul.pc"), package(&place.prefix))?;
+    let cpp_runtime = if place.library == Library::Tested { CPP_RUNTIME } else { "" };
+    fs::write(lib.join("pkgconfig/polyhaul.pc"), package(&place.prefix, cpp_runtime))?;
     term::out(format!("installed polyhaul {VERSION} in {}\n", target.display()));
     Ok(())
 }
@@ -196,11 +194,11 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// The file for pkg-config.
-fn package(prefix: &Path) -> String {
+fn package(prefix: &Path, cpp_runtime: &str) -> String {
     format!(
         "prefix={}\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\nName: polyhaul\n\
          Description: Moves 3D assets between disk and memory\nVersion: {VERSION}\n\
-         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -lpolyhaul\nLibs.private: {PRIVATE}\n",
+         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -lpolyhaul\nLibs.private: {cpp_runtime} {PRIVATE}\n",
         prefix.display()
     )
 }
@@ -214,7 +212,6 @@ mod tests {
         let place = parse(&["--prefix", "/opt/p", "--destdir", "/tmp/d", "--debug"]).unwrap();
         assert_eq!((place.prefix, place.destdir), ("/opt/p".into(), Some("/tmp/d".into())));
         assert_eq!(place.library, Library::Unoptimized);
-        assert_eq!(parse(&["--tested"]).unwrap().library, Library::Tested);
         assert_eq!(parse(&[]).unwrap().prefix, Path::new("/usr/local"));
         for wrong in [&["--prefix"][..], &["--prefix", "relative"], &["--other"]] {
             assert!(parse(wrong).is_none(), "{wrong:?}");

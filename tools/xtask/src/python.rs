@@ -100,7 +100,7 @@ impl Place {
         let folder = self.folder.join("wheels");
         _ = fs::remove_dir_all(&folder);
         let mut build = self.module("maturin");
-        build.args(["build", "--quiet", "--compatibility", "linux", "--features", "cloud", "--out"]).arg(&folder);
+        build.args(["build", "--quiet", "--compatibility", "linux", "--features", "full", "--out"]).arg(&folder);
         if !root::runs(build.env("CARGO_TARGET_DIR", root::target())) {
             return None;
         }

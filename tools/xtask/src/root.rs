@@ -26,8 +26,8 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Removes the variables with which Cargo describes this program to it. Build scripts (that of `ring`) depend on them: a
-/// call of Cargo by hand would compile their crates again, and so would the next one from here.
+/// Removes the variables with which Cargo describes this program to it. Build scripts (that of `ring`) depend on them:
+/// a call of Cargo by hand would compile their crates again, and so would the next one from here.
 pub(crate) fn without_package(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os() {
         let is_of_package = name.to_str().is_some_and(|name| {

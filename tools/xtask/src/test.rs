@@ -5,14 +5,15 @@
 
 use crate::steps::{Outcome, Run, Stream, Tally, counted, counted_from, single};
 use crate::{capi, python, root, tidy, web};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// The packages and features of tests. The Python package is linked into Python alone. URLs are on, as in releases.
+/// The packages and features of tests: everything, as in releases. The Python package is linked into Python alone.
 pub(crate) const WORKSPACE: [&str; 5] =
-    ["--workspace", "--exclude", "polyhaul-python", "--features", "polyhaul-cli/cloud"];
+    ["--workspace", "--exclude", "polyhaul-python", "--features", "polyhaul-cli/full"];
 
-/// The targets of tests. Benchmarks are checked by clippy; documentation has its own part of `cargo xtask nightly`.
-const TARGETS: [&str; 4] = ["--lib", "--bins", "--tests", "--examples"];
+/// Unit and integration tests. Examples in the documentation have their own part of `cargo xtask nightly`.
+const TARGETS: [&str; 2] = ["--tests", "--examples"];
 
 /// Runs all steps; `quick` leaves out lints and WebAssembly.
 pub(crate) fn main(quick: bool) -> ExitCode {
@@ -55,25 +56,28 @@ fn clippy() -> Outcome {
     status(root::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
-/// Builds everything that tests need, also the library for programs in C.
+/// Builds everything that tests need, and installs the C library for programs in C.
 fn build() -> Outcome {
-    let is_built = root::runs(root::cargo().args(["test", "--no-run"]).args(WORKSPACE).args(TARGETS));
-    Outcome::of(is_built && root::runs(&mut capi::tested()))
+    let libraries_and_tests = ["build", "--lib", "--tests", "--examples"];
+    let is_built = root::runs(root::cargo().args(libraries_and_tests).args(WORKSPACE));
+    Outcome::of(is_built && capi::install_tested(c_prefix()))
+}
+
+/// Where the C library is installed for tests.
+fn c_prefix() -> PathBuf {
+    root::target().join("installed")
 }
 
 /// Runs unit and integration tests, with cargo-nextest if it is installed: it runs tests of several binaries in
 /// parallel.
 fn tests(tally: &mut Tally) -> Outcome {
-    if has_nextest() {
-        let mut command = root::cargo();
+    let mut command = root::cargo();
+    command.env("POLYHAUL_C_PREFIX", c_prefix());
+    if root::succeeds(root::cargo().args(["nextest", "--version"])) {
         command.args(["nextest", "run", "--no-fail-fast", "--color", "never"]).args(WORKSPACE).args(TARGETS);
         return counted_from(Stream::Error, &mut command, tally);
     }
-    counted(root::cargo().args(["test", "--no-fail-fast"]).args(WORKSPACE).args(TARGETS), tally)
-}
-
-fn has_nextest() -> bool {
-    root::succeeds(root::cargo().args(["nextest", "--version"]))
+    counted(command.args(["test", "--no-fail-fast"]).args(WORKSPACE).args(TARGETS), tally)
 }
 
 /// Runs `command` with its output on the terminal.
