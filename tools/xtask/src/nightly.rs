@@ -46,7 +46,7 @@ const BUDGETS: [&str; 6] = [
     "tools/xtask/src/nightly/budgets.rs",
 ];
 
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     Part {
         name: "features",
         description: "the library with one feature at a time",
@@ -67,6 +67,13 @@ const PARTS: [Part; 15] = [
         inputs: &["crates", "surfaces", "tools/testkit", "testdata", "tools/xtask/src/nightly/rust.rs"],
         tools: &[],
         step: rust::docs,
+    },
+    Part {
+        name: "workspaces",
+        description: "benchmarks and fuzz targets compile",
+        inputs: &["crates", "surfaces/cli", "tools", "tools/xtask/src/nightly/rust.rs"],
+        tools: &[],
+        step: rust::other_workspaces,
     },
     Part {
         name: "blender",

@@ -8,7 +8,8 @@ use crate::{capi, python, root, tidy, web};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// The packages and features of tests: everything, as in releases. The Python package is linked into Python alone.
+/// The packages and features of tests: everything that releases have, except for the Python package, which is linked
+/// into Python alone and tested there.
 pub(crate) const WORKSPACE: [&str; 5] =
     ["--workspace", "--exclude", "polyhaul-python", "--features", "polyhaul-cli/full"];
 
@@ -56,12 +57,13 @@ fn format() -> Outcome {
     status(root::cargo().args(["fmt", "--all", "--check"]))
 }
 
-/// No lint of the compiler or of clippy has a finding, in tests, benchmarks and the Python package either.
+/// No lint of the compiler or of clippy has a finding, in tests and the Python package either.
 fn clippy() -> Outcome {
     if !root::succeeds(root::cargo().args(["clippy", "--version"])) {
         return Outcome::Skipped("clippy is not installed (rustup component add clippy)".into());
     }
-    status(root::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    let everything = ["--workspace", "--all-targets", "--features", "polyhaul-cli/full,polyhaul-python/full"];
+    status(root::cargo().arg("clippy").args(everything).args(["--", "-D", "warnings"]))
 }
 
 /// Builds everything that tests need, and installs the C library for programs in C.

@@ -72,16 +72,24 @@ pub(super) fn unoptimized(tally: &mut Tally) -> Outcome {
     counted(root::cargo().args(tests).args(WORKSPACE).env("POLYHAUL_C_PREFIX", prefix), tally)
 }
 
-/// Examples in the documentation run, and its links lead somewhere. The command's binary has the library's name, and
-/// so has the C library, whose reference is its header.
+/// Examples in the documentation run, and its links lead somewhere. The C library has the library's name; its reference
+/// is its header.
 pub(super) fn docs(tally: &mut Tally) -> Outcome {
     let examples = counted(root::cargo().args(["test", "--doc", "--no-fail-fast"]).args(WORKSPACE), tally);
     let mut pages = root::cargo();
-    pages
-        .args(["doc", "--no-deps", "--lib", "--exclude", "polyhaul-capi", "--exclude", "polyhaul-python"])
-        .args(WORKSPACE);
+    pages.args(["doc", "--no-deps", "--lib", "--exclude", "polyhaul-capi"]).args(WORKSPACE);
     let pages = status(pages.env("RUSTDOCFLAGS", "-D warnings"));
     Outcome::of(examples == Outcome::Ok && pages == Outcome::Ok)
+}
+
+/// Benchmarks and fuzz targets, which are workspaces of their own, compile.
+pub(super) fn other_workspaces(_: &mut Tally) -> Outcome {
+    let check = |folder: &&str| {
+        let mut command = root::cargo();
+        command.args(["check", "--all-targets", "--manifest-path"]).arg(root::root().join(folder).join("Cargo.toml"));
+        root::runs(command.env("CARGO_TARGET_DIR", root::target()))
+    };
+    Outcome::of(["tools/bench", "tools/fuzz"].iter().all(check))
 }
 
 /// The kernels for aarch64 and WebAssembly give the results of the portable ones.
