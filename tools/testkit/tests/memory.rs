@@ -9,12 +9,11 @@ use polyhaul::{Error, Input, Loaded, ReadOptions, Reader};
 use polyhaul_testkit::alloc::{self, Counting, Use, measure};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::generate::{self, Shape};
-use polyhaul_testkit::growth;
 use polyhaul_testkit::packed::{CODECS, pack};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -147,20 +146,6 @@ fn allocations_do_not_come_with_statements() {
     }
 }
 
-/// What a broken file asks for is not given: 64 MiB and 4 times the input are enough for each.
-#[test]
-fn peak_of_bad_files() {
-    let _alone = alone();
-    for file in samples("obj/bad", "obj") {
-        for on_error in [OnError::Raise, OnError::Warn] {
-            let options = options(4).with_on_error(on_error);
-            let (_, used) = read_measured(Input::Path(file.path.clone()), &options);
-            let max_bytes = BUDGET + 4 * file.size;
-            assert!(used.peak_bytes <= max_bytes, "{}: {}", file.name, mib(used.peak_bytes));
-        }
-    }
-}
-
 /// Statements that leave little or nothing in the model stay within the budget, however many there
 /// are and however many threads work on them.
 #[test]
@@ -212,57 +197,6 @@ fn peak_of_one_library_under_many_names() {
     let (result, used) = read_measured(Input::Path(scene), &options(1));
     assert_eq!(result.unwrap().value.materials.len(), 2000);
     assert!(used.peak_bytes < 8 * MIB, "{}", mib(used.peak_bytes));
-}
-
-/// Sixteen times the text takes sixteen times the work; a square would take 256 times.
-fn linear(shapes: &[Shape], on_error: OnError, options_for: impl Fn(usize) -> ReadOptions) {
-    let _alone = alone();
-    let mut wrong = Vec::new();
-    for &shape in shapes {
-        let texts = [12_000, 12_000 * growth::RATIO].map(|bytes| Arc::new(shape.text(bytes)));
-        let read = |text: &Arc<Vec<u8>>| {
-            let options = options_for(text.len()).with_on_error(on_error);
-            drop(Reader::new(Input::Shared(text.clone(), "x.obj".into())).options(&options).scene());
-        };
-        wrong.extend(growth::too_fast(&texts, read).map(|complaint| format!("{shape:?}: {complaint}")));
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn work_is_linear() {
-    linear(&Shape::ALL, OnError::Raise, |_| options(1));
-}
-
-#[test]
-fn work_is_linear_with_warnings_for_errors() {
-    let shapes = [Shape::BrokenFaces, Shape::OutOfRange, Shape::Forward, Shape::Unknown];
-    linear(&shapes, OnError::Warn, |_| options(1));
-}
-
-/// Borders of chunks in the text: what a chunk does must not depend on all that came before.
-#[test]
-fn work_is_linear_in_chunks() {
-    let chunked = |size: usize| {
-        let mut options = options(1);
-        options.run.chunk_bytes = Some(size / 3);
-        options
-    };
-    linear(&Shape::ALL, OnError::Raise, chunked);
-    linear(&[Shape::Forward, Shape::OutOfRange], OnError::Warn, chunked);
-}
-
-/// Many small chunks cost more per byte, but no more for each of many.
-#[test]
-fn work_is_linear_in_the_number_of_chunks() {
-    let small = |_| {
-        let mut options = options(1);
-        options.run.chunk_bytes = Some(100);
-        options
-    };
-    let shapes =
-        [Shape::Grid, Shape::LongFace, Shape::LongComment, Shape::Continuations, Shape::Groups, Shape::Forward];
-    linear(&shapes, OnError::Raise, small);
 }
 
 /// The kernel's figure for the peak memory of the process; `None` if unavailable.

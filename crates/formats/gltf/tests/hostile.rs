@@ -223,27 +223,6 @@ fn compressed_views_are_bounded_by_the_file() {
 }
 
 #[test]
-fn files_that_end_anywhere_are_errors() {
-    let whole = with_binary(&triangle());
-    for len in 0..whole.len() {
-        let error = read_bytes(&whole[..len]).expect_err("cut");
-        assert_eq!(error.kind(), ErrorKind::Malformed, "{len}: {error}");
-    }
-}
-
-#[test]
-fn no_change_of_a_byte_panics() {
-    let whole = with_binary(&triangle());
-    for at in 0..whole.len() {
-        for value in [0, 1, 0x22, b'9', b'-', b'{', 0x7f, 0xff] {
-            let mut bytes = whole.clone();
-            bytes[at] = value;
-            let _either = read_bytes(&bytes);
-        }
-    }
-}
-
-#[test]
 fn broken_containers() {
     let json = triangle().to_string();
     let cases = [

@@ -2,7 +2,6 @@
 //! [`alone`], so that no other works meanwhile.
 
 mod convert;
-mod declared;
 mod formats;
 mod hostile;
 mod images;

@@ -8,13 +8,6 @@ use polyhaul::{Error, ErrorKind, Input, Loaded, ReadOptions};
 use polyhaul_testkit::corpus::{self, Folder};
 use polyhaul_testkit::packed::pack;
 
-/// Reads `text` with a limit around `needed`: one less must fail and say why.
-fn check(name: &str, text: &str, needed: u64, set: fn(&mut Limits) -> &mut u64) {
-    for base in [options(1, None), options(2, 1), lenient()] {
-        check_reading(name, needed, set, &base, |options| read_text(text, options));
-    }
-}
-
 fn check_reading(
     name: &str,
     needed: u64,
@@ -41,49 +34,6 @@ fn check_reading(
     }
 }
 
-#[test]
-fn line_bytes() {
-    let limit: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.line_bytes;
-    check("line_bytes", "v 1 2 3456", 10, limit);
-    check("line_bytes", "v 1 2 3456\n", 10, limit);
-    check("line_bytes", "v 1 2 3456\r\n", 10, limit);
-    check("line_bytes", "v 1 2 3\nv 1 2 3456\nv 1 2 3\n", 10, limit);
-    check("line_bytes", "v 1 2 3\nv 1 2 \\\n345\nv 1 2 3\n", 11, limit);
-    let long = format!("v 0 0 0\n#{}\nv 0 0 0\n", "x".repeat(9999));
-    check("line_bytes", &long, 10_000, limit);
-    let marked = format!("\u{feff}#{}\nv 0 0 0\n", "x".repeat(9999));
-    check("line_bytes", &marked, 10_000, limit);
-}
-
-#[test]
-fn name_bytes() {
-    for keyword in ["o", "g", "usemtl", "mtllib"] {
-        let text = format!("{keyword} 123456.mtl\nv 0 0 0\n");
-        check("name_bytes", &text, 10, |limits| &mut limits.name_bytes);
-    }
-}
-
-#[test]
-fn name_bytes_of_materials() {
-    let folder = Folder::new("limits").unwrap();
-    folder.file("x.mtl", "newmtl 1234567890\nKd 1 1 1\n").unwrap();
-    let scene = folder.file("x.obj", "mtllib x.mtl\n").unwrap();
-    let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
-    check_reading("name_bytes", 10, |limits| &mut limits.name_bytes, &options(1, None), read);
-}
-
-#[test]
-fn line_bytes_of_libraries() {
-    let folder = Folder::new("limits").unwrap();
-    for odd in ["x", "\u{e9}"] {
-        let line = format!("# {odd}{}", "x".repeat(98 - odd.len()));
-        folder.file("x.mtl", format!("newmtl a\n{line}\nKd 1 1 1\n")).unwrap();
-        let scene = folder.file("x.obj", "mtllib x.mtl\n").unwrap();
-        let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
-        check_reading("line_bytes", 100, |limits| &mut limits.line_bytes, &options(1, None), read);
-    }
-}
-
 /// The message shows the line, even if the excerpt starts in the middle of a character.
 #[test]
 fn line_bytes_of_libraries_that_are_no_text() {
@@ -97,73 +47,6 @@ fn line_bytes_of_libraries_that_are_no_text() {
         let error = read(Input::Path(scene), &options).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
     }
-}
-
-#[test]
-fn elements() {
-    let texts = [
-        "v 0 0 0\nv 0 0 0\nv 0 0 0\n",
-        "vt 0 0\nvt 0 0\nvt 0 0\n",
-        "vn 0 0 0\nvn 0 0 0\nvn 0 0 0\n",
-        "v 0 0 0\nf 1 1 1\nf 1 1 1\nf 1 1 1\n",
-        "v 0 0 0\nl 1 1\nl 1 1\nl 1 1\n",
-        "v 0 0 0\np 1 1\np 1\n",
-    ];
-    for text in texts {
-        check("elements", text, 3, |limits| &mut limits.elements);
-    }
-}
-
-#[test]
-fn elements_that_are_curves() {
-    let curve = "cstype bspline\ndeg 1\ncurv 0 1 1 1\nparm u 0 0 1 1\nend\n";
-    let text = format!("v 0 0 0\n{curve}{curve}{curve}");
-    check("elements", &text, 3, |limits| &mut limits.elements);
-}
-
-#[test]
-fn objects() {
-    let texts = [
-        "o a\no b\no a\n",
-        "o a\nv 0 0 0\no b\nv 0 0 0\no c\nv 0 0 0\np 1\n",
-        "g a\nv 0 0 0\ng a\nv 0 0 0\ng a\nv 0 0 0\n",
-        "v 0 0 0\ng a\np 1\ng b\np 1\ng a\ng c\np 1\n",
-    ];
-    for text in texts {
-        check("objects", text, 3, |limits| &mut limits.objects);
-    }
-}
-
-#[test]
-fn materials() {
-    let text = "v 0 0 0\nusemtl a\np 1\nusemtl b\np 1\nusemtl a\nusemtl c\np 1\n";
-    check("materials", text, 3, |limits| &mut limits.materials);
-    let folder = Folder::new("limits").unwrap();
-    folder.file("x.mtl", "newmtl a\nnewmtl b\nKd 1 1 1\nnewmtl a\nnewmtl c\n").unwrap();
-    let scene = folder.file("x.obj", "mtllib x.mtl\n").unwrap();
-    let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
-    check_reading("materials", 3, |limits| &mut limits.materials, &options(1, None), read);
-}
-
-#[test]
-fn files() {
-    let folder = Folder::new("limits").unwrap();
-    let scene = folder.file("x.obj", "mtllib a.mtl b.mtl\nmtllib a.mtl\nmtllib c.mtl\n").unwrap();
-    for name in ["a.mtl", "b.mtl", "c.mtl"] {
-        folder.file(name, format!("newmtl {name}\n")).unwrap();
-    }
-    let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
-    check_reading("files", 3, |limits| &mut limits.files, &options(1, None), read);
-}
-
-#[test]
-fn referenced_file_bytes() {
-    let folder = Folder::new("limits").unwrap();
-    let scene = folder.file("x.obj", "mtllib a.mtl\n").unwrap();
-    folder.file("a.mtl", "newmtl a\nKd 1 1 1\n").unwrap();
-    let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
-    let set: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.referenced_file_bytes;
-    check_reading("referenced_file_bytes", 18, set, &options(1, None), read);
 }
 
 /// Of a compressed file the plain bytes count.

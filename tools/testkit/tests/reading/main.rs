@@ -4,7 +4,6 @@
 
 mod archives;
 mod compressed;
-mod damage;
 mod differential;
 mod expected;
 mod files;

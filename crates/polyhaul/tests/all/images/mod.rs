@@ -10,7 +10,7 @@ mod hdr;
 mod jpeg;
 mod ktx2;
 mod png;
-mod promises;
+mod files;
 mod psd;
 mod textures;
 mod tga;

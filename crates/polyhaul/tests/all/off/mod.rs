@@ -3,7 +3,6 @@
 mod dialect;
 mod errors;
 mod naive;
-mod promises;
 mod writing;
 
 use polyhaul::model::{Mesh, Scene};

@@ -4,7 +4,6 @@ mod amplifiers;
 mod bytes_read;
 mod changes;
 mod contents;
-mod damage;
 mod dump;
 mod files;
 mod good;

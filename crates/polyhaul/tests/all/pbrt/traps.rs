@@ -298,17 +298,6 @@ fn a_long_line_is_found_wherever_pieces_end() {
 }
 
 #[test]
-fn work_is_linear() {
-    for trap in Trap::ALL {
-        for way in [options(1, None), lenient(options(1, None)), lenient(options(1, Some(200)))] {
-            let texts = [2000, 2000 * growth::RATIO].map(|count| Arc::new(trap.text(count)));
-            let complaint = growth::too_fast(&texts, |text| drop(read(text, &way)));
-            assert_eq!(complaint, None, "{trap:?}");
-        }
-    }
-}
-
-#[test]
 fn work_is_linear_in_the_number_of_files() {
     for way in [IncludeKind::Include, IncludeKind::Import] {
         let folders = [Folder::new("pbrt-wide").unwrap(), Folder::new("pbrt-wider").unwrap()];

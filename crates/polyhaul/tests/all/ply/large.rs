@@ -87,31 +87,3 @@ fn rows_over_several_lines() {
         assert_eq!(Reader::new(input).options(&options(3, 5000)).tables().unwrap().value.tables, expected);
     }
 }
-
-/// Text as lines and as words, a face of many corners, rows of lists, and a header of many comments or elements: each
-/// may take a few times as long per row where it is more, and not more.
-#[test]
-fn work_is_linear() {
-    type Shape = (&'static str, fn(usize) -> Vec<u8>);
-    fn ascii(lines: &str, body: &str) -> Vec<u8> {
-        (header("ascii", lines) + body).into_bytes()
-    }
-    let shapes: [Shape; 6] = [
-        ("lines", |n| ascii(&format!("element a {n}\nproperty float x\nproperty double y\n"), &"1.5 -2e3\n".repeat(n))),
-        ("words", |n| ascii(&format!("element a {n}\nproperty float x\nproperty int y\n"), &"1.5\n2\n".repeat(n))),
-        ("one list", |n| ascii("element a 1\nproperty list uint int x\n", &format!("{n}{}\n", " 7".repeat(n)))),
-        ("lists", |n| ascii(&format!("element a {n}\nproperty list uchar int x\n"), &"2 5 6\n0\n".repeat(n / 2))),
-        ("comments", |n| ascii(&("comment a\n".repeat(n / 64) + "element a 1\nproperty int x\n"), "1\n")),
-        ("binary lists", |n| {
-            let lines = format!("element a {n}\nproperty list uchar int x\n");
-            [header("binary_big_endian", &lines).as_bytes(), &[1, 0, 0, 0, 9, 0].repeat(n / 2)].concat()
-        }),
-    ];
-    for (name, shape) in shapes {
-        let files = [16_384, 16_384 * growth::RATIO].map(shape);
-        let complaint = growth::too_fast(&files, |file| {
-            drop(Reader::new(memory(file)).options(&options(1, None)).tables().unwrap())
-        });
-        assert_eq!(complaint, None, "{name}");
-    }
-}

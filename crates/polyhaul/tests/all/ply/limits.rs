@@ -23,33 +23,6 @@ fn check(name: &str, file: &[u8], limit: u64, set: impl Fn(&mut Limits, u64) + C
 }
 
 #[test]
-fn rows_and_values() {
-    let rows = header("ascii", "element a 3\nproperty int b\n") + "1\n2\n3\n";
-    check("elements", rows.as_bytes(), 3, |limits, limit| limits.elements = limit);
-    let lists = "element a 2\nproperty list uchar uchar b\n";
-    let text = header("ascii", lists) + "2 1 2\n3 1 2 3\n";
-    check("elements", text.as_bytes(), 5, |limits, limit| limits.elements = limit);
-    let text = header("ascii", lists) + "2 1 2 3 1\n2 3\n";
-    check("elements", text.as_bytes(), 5, |limits, limit| limits.elements = limit);
-    let binary = [header("binary_little_endian", lists).as_bytes(), &[2, 1, 2, 3, 1, 2, 3]].concat();
-    check("elements", &binary, 5, |limits, limit| limits.elements = limit);
-    let binary = [header("binary_little_endian", lists).as_bytes(), &[2, 1, 2, 2, 1, 2]].concat();
-    check("elements", &binary, 4, |limits, limit| limits.elements = limit);
-}
-
-#[test]
-fn lines_and_names() {
-    let long = header("ascii", "element a 1\nproperty int a_rather_long_name_of_a_property_this_is\n") + "1\n";
-    let size = "property int a_rather_long_name_of_a_property_this_is".len() as u64;
-    check("name_bytes", long.as_bytes(), size, |limits, limit| limits.name_bytes = limit);
-    let row = header("binary_little_endian", "element a 1\nproperty list uchar uchar b\n");
-    let row = [row.as_bytes(), &[99; 100]].concat();
-    check("line_bytes", &row, 100, |limits, limit| (limits.line_bytes, limits.name_bytes) = (limit, 90));
-    let line = header("ascii", "element a 1\nproperty list uchar uchar b\n") + "60" + &" 7".repeat(60) + "\n";
-    check("line_bytes", line.as_bytes(), 122, |limits, limit| (limits.line_bytes, limits.name_bytes) = (limit, 90));
-}
-
-#[test]
 fn properties_and_headers() {
     let many: String = (0..30).map(|n| format!("property uchar p{n}\n")).collect();
     let file = header("binary_little_endian", &format!("element a 0\n{many}"));

@@ -10,7 +10,6 @@ mod damage;
 mod good;
 mod large;
 mod limits;
-mod matrix;
 mod reference;
 mod scenes;
 mod support;

@@ -3,7 +3,7 @@
 mod bad;
 mod good;
 mod matrix;
-mod promises;
+mod naive;
 mod writing;
 
 use polyhaul::model::Scene;

@@ -60,19 +60,6 @@ fn bytes_that_are_no_text() {
 }
 
 #[test]
-fn work_is_linear() {
-    // Each as long as the next: rows that the fast path gives up, comments, blank lines, a column of integers until the
-    // end.
-    let shapes = ["1e5,1\n", "#\n", "\n", "1,\n", "12345678901234567890,2\n", "\"1\",2\n"];
-    for shape in shapes {
-        let options = options().with_missing(MissingValue::Nan).with_header(TableHeader::Absent);
-        let texts = [40_000, 40_000 * growth::RATIO].map(|count| shape.repeat(count));
-        let complaint = growth::too_fast(&texts, |text| drop(load(text.clone(), "x.csv", options.clone()).unwrap()));
-        assert_eq!(complaint, None, "{shape:?}");
-    }
-}
-
-#[test]
 fn f32s_are_right_wherever_they_stand() {
     // Middles of two f32s, as many as make every batch give up.
     let text: String = (0..5000).map(|n| format!("{} {}.5\n", 16_777_217 + 2 * n, 8_388_608 + n)).collect();

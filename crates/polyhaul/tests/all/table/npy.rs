@@ -157,33 +157,6 @@ fn counts_that_no_bytes_back_are_errors() {
 }
 
 #[test]
-fn whatever_the_threads_chunks_and_splits() {
-    let data: Vec<u8> = (0..6000_u32).flat_map(|n| (n * n).to_le_bytes()).collect();
-    for (fortran, shape) in [(false, "(1000, 6)"), (true, "(1000, 6)"), (false, "(6000,)"), (true, "(6, 1000)")] {
-        let file = plain("<u4", fortran, shape, &data);
-        let expected = table(file.clone(), "x.npy");
-        let packed = pack(Codec::Gzip, &file, 1 << 12);
-        for threads in [1, 2, 7, 64] {
-            for chunk_bytes in [1, 100, 5000, 1 << 20] {
-                let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(chunk_bytes));
-                let options = ReadOptions::default().with_run(run);
-                for bytes in [&file, &packed] {
-                    let memory = Input::Memory(bytes.clone(), "x.npy".into());
-                    let stream = Input::Reader(Box::new(Hostile::new(&bytes[..], Sizes::One)), "x.npy".into());
-                    for input in [memory, stream] {
-                        assert_eq!(
-                            only(Reader::new(input).options(&options).tables().unwrap()),
-                            expected,
-                            "{threads}, {chunk_bytes}"
-                        );
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
 fn prefixes_are_errors_and_changed_bytes_break_nothing() {
     let descr = "[('x', '<f4'), ('n', '>i2')]";
     let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2,)}}");

@@ -50,128 +50,6 @@ fn from_memory(picture: &Picture, options: &ReadOptions) -> Result<polyhaul::Loa
     polyhaul::Reader::new(Input::Memory(picture.bytes.clone(), picture.file_name())).options(options).image()
 }
 
-#[test]
-fn every_format_has_files() {
-    let found = pictures();
-    for name in ["tga", "hdr"] {
-        let count = |is_good| found.iter().filter(|p| p.format.name() == name && p.is_good == is_good).count();
-        assert!(count(true) > 5 && count(false) > 10, "{name}");
-    }
-    assert!(found.iter().all(|picture| picture.format.is_image()));
-}
-
-/// What says whether colours are multiplied may be behind the pixels.
-fn pixels(image: &Image) -> Image {
-    Image { premultiplied: false, ..image.clone() }
-}
-
-#[test]
-fn a_prefix_is_an_error_or_the_whole_image() {
-    for picture in good().iter().filter(|picture| is_own(picture.format)) {
-        let (name, bytes) = (picture.file_name(), &picture.bytes);
-        let whole = pixels(&load(&name, bytes.clone(), &one_thread()).unwrap());
-        let (mut least_read, mut most_refused) = (usize::MAX, 0);
-        for cut in mutate::cuts(bytes.len(), CUT_BYTES, 300) {
-            match load(&name, bytes[..cut].to_vec(), &one_thread()) {
-                Ok(image) => {
-                    assert!(pixels(&image) == whole, "{} cut at {cut}", picture.name);
-                    least_read = least_read.min(cut);
-                }
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::Malformed, "{} cut at {cut}: {error}", picture.name);
-                    most_refused = most_refused.max(cut);
-                }
-            }
-        }
-        assert!(most_refused < least_read, "{}: more bytes are fewer pixels", picture.name);
-    }
-}
-
-/// The same of streams, and compressed, where a cut shows nowhere but in the data.
-#[test]
-fn a_cut_stream_is_as_a_cut_file() {
-    for picture in good().iter().filter(|picture| is_own(picture.format)) {
-        let (name, bytes) = (picture.file_name(), &picture.bytes);
-        for cut in mutate::cuts(bytes.len(), 300, 60) {
-            let part = &bytes[..cut];
-            let wanted = outcome(
-                polyhaul::Reader::new(Input::Memory(part.to_vec(), name.clone())).options(&one_thread()).image(),
-            );
-            let streamed =
-                polyhaul::Reader::new(reader(part, &name, random(), Fault::Nothing)).options(&one_thread()).image();
-            assert_eq!(outcome(streamed), wanted, "{} cut at {cut}", picture.name);
-        }
-        for (codec, _) in CODECS {
-            let packed = pack(codec, bytes, 5000);
-            for cut in mutate::cuts(packed.len(), 200, 40) {
-                let error = load(&name, packed[..cut].to_vec(), &one_thread()).unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::Malformed, "{} {codec} cut at {cut}: {error}", picture.name);
-            }
-        }
-    }
-}
-
-/// Any threads, any chunks, any way that the bytes come, plain and compressed: one image, or one error.
-#[test]
-fn the_same_in_every_way() {
-    let folder = Folder::new("images").unwrap();
-    for picture in pictures() {
-        let name = picture.file_name();
-        let wanted = outcome(from_memory(&picture, &one_thread()));
-        assert_eq!(wanted.is_ok(), picture.is_good || wanted.is_ok(), "{}: {wanted:?}", picture.name);
-        let packed = pack(CODECS[0].0, &picture.bytes, 3000);
-        for options in crews() {
-            let streamed = reader(&picture.bytes, &name, random(), Fault::Interrupted);
-            let inputs = [Input::Memory(picture.bytes.clone(), name.clone()), streamed];
-            for input in inputs {
-                let found = outcome(polyhaul::Reader::new(input).options(&options).image());
-                assert!(found == wanted, "{} {:?}", picture.name, options.run);
-            }
-            if !picture.bytes.is_empty() {
-                let found = outcome(
-                    polyhaul::Reader::new(Input::Memory(packed.clone(), name.clone())).options(&options).image(),
-                );
-                assert!(found == wanted, "{} compressed, {:?}", picture.name, options.run);
-            }
-        }
-        let path = folder.file(&name, &picture.bytes).unwrap();
-        let found = outcome(polyhaul::Reader::new(&path).options(&one_thread()).image());
-        let shown = |text: String| text.replace(&*path.to_string_lossy(), &name);
-        assert!(found.map_err(shown) == wanted, "{} as a file", picture.name);
-    }
-}
-
-#[test]
-fn limits_hold_to_the_one() {
-    for picture in good() {
-        let name = picture.file_name();
-        let image = load(&name, picture.bytes.clone(), &one_thread()).unwrap();
-        // Each four channels count as a picture.
-        let pictures = (image.channels.count() + image.extra.len()).div_ceil(4);
-        let count = (image.width * image.height * pictures) as u64;
-        let packed = pack(CODECS[1].0, &picture.bytes, usize::MAX);
-        let pixels: fn(&mut Limits, u64) = |limits, most| limits.pixels = most;
-        let plain: fn(&mut Limits, u64) = |limits, most| limits.decompressed_bytes = most;
-        for (limit, set, most, bytes) in [
-            ("pixels", pixels, count, &picture.bytes),
-            ("decompressed_bytes", plain, picture.bytes.len() as u64, &packed),
-        ] {
-            let with = |most| {
-                let mut limits = Limits::default();
-                set(&mut limits, most);
-                load(&name, bytes.clone(), &one_thread().with_limits(limits))
-            };
-            assert!(with(most).is_ok() && with(most + 1).is_ok(), "{} {limit}", picture.name);
-            let error = with(most - 1).unwrap_err();
-            let hint = error.diagnostic().hint.clone().unwrap_or_default();
-            assert_eq!(error.kind(), ErrorKind::Limit, "{} {limit}: {error}", picture.name);
-            assert!(error.to_string().contains(&(most - 1).to_string()), "{} {limit}: {error}", picture.name);
-            let said = format!("{error} {hint}");
-            assert!(said.contains(&format!("--limit {limit}=")), "{} {limit}: {said}", picture.name);
-        }
-    }
-}
-
 /// The lines of an HDR file have 64 KiB, however they are divided.
 #[test]
 fn the_lines_before_the_pixels_have_an_end() {
@@ -209,23 +87,6 @@ fn claims_are_refused_whatever_the_limit() {
     }
 }
 
-#[test]
-fn hosts_may_give_bytes_in_any_pieces() {
-    for picture in pictures() {
-        let wanted = outcome(from_memory(&picture, &one_thread()));
-        for sizes in [Sizes::One, Sizes::All, random()] {
-            let given = Hostile::new(&picture.bytes[..], sizes.clone()).with(Fault::Interrupted);
-            let log = given.log();
-            let found = polyhaul::Reader::new(Input::Reader(Box::new(given), picture.file_name()))
-                .options(&one_thread())
-                .image();
-            assert!(outcome(found) == wanted, "{} {sizes:?}", picture.name);
-            assert!(log.least_asked.load(Relaxed) >= 64 << 10, "{} {sizes:?}: {log:?}", picture.name);
-            assert_eq!(log.calls_too_late.load(Relaxed), 0, "{} {sizes:?}", picture.name);
-        }
-    }
-}
-
 /// A call costs a host much: there is one for each 64 KiB, and a few.
 #[test]
 fn hosts_are_not_asked_often() {
@@ -241,26 +102,6 @@ fn hosts_are_not_asked_often() {
             let calls = log.calls.load(Relaxed);
             assert!(calls <= bytes.len().div_ceil(64 << 10) + 4, "{name} of {}: {calls} calls", bytes.len());
             assert!(log.least_asked.load(Relaxed) >= 64 << 10, "{name}: {log:?}");
-        }
-    }
-}
-
-#[test]
-fn hosts_that_fail_are_told() {
-    for picture in good().iter().filter(|picture| is_own(picture.format)) {
-        let name = picture.file_name();
-        for at in mutate::cuts(picture.bytes.len(), 700, 20).into_iter().chain([picture.bytes.len()]) {
-            for fault in [Fault::FailsAt(at), Fault::ClaimsTooMuchAt(at), Fault::PanicsAt(at)] {
-                let given = Hostile::new(&picture.bytes[..], random()).with(fault);
-                let log = given.log();
-                let error = polyhaul::Reader::new(Input::Reader(Box::new(given), name.clone()))
-                    .options(&threads(2, Some(64)))
-                    .image();
-                let error = error.map(drop).unwrap_err();
-                let kinds = [ErrorKind::Io, ErrorKind::Host];
-                assert!(kinds.contains(&error.kind()), "{} {fault:?}: {error:?}", picture.name);
-                assert_eq!(log.calls_too_late.load(Relaxed), 0, "{} {fault:?}", picture.name);
-            }
         }
     }
 }
