@@ -3,7 +3,7 @@
 use super::head::TableHeadKind;
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Result, try_push};
-use polyhaul_text::parse::fields::{MOST_EXACT, NOT_INTEGER};
+use polyhaul_text::parse::fields::{MAX_EXACT, NOT_INTEGER};
 use polyhaul_text::parse::number;
 
 /// A value as the parser keeps it.
@@ -35,7 +35,7 @@ impl Wide {
 
 /// Returns a float as a value: an integer if it has no fraction.
 pub(super) fn f64_of(number: f64) -> TableValue {
-    let is_integer = number.trunc() == number && number.abs() <= MOST_EXACT as f64;
+    let is_integer = number.trunc() == number && number.abs() <= MAX_EXACT as f64;
     let is_minus_zero = number == 0.0 && number.is_sign_negative();
     TableValue { number, mark: if is_integer && !is_minus_zero { 0 } else { NOT_INTEGER }, wide: None }
 }
@@ -59,7 +59,7 @@ pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
         }
         TableHeadKind::Integer(scalar) => {
             let (least, most) = range_of(scalar);
-            number.trunc() == number && number.abs() < MOST_EXACT as f64 && (least..=most).contains(&(number as i128))
+            number.trunc() == number && number.abs() < MAX_EXACT as f64 && (least..=most).contains(&(number as i128))
         }
     }
 }
@@ -101,7 +101,7 @@ impl TableValue {
         let number = if negative { -(size as f64) } else { size as f64 };
         let mark = if negative && size == 0 { NOT_INTEGER } else { 0 };
         let whole = if negative { -i128::from(size) } else { i128::from(size) };
-        Some(TableValue { number, mark, wide: (size > MOST_EXACT).then_some(whole) })
+        Some(TableValue { number, mark, wide: (size > MAX_EXACT).then_some(whole) })
     }
 
     /// Keeps the integer of a chunk's value, if it is needed.
