@@ -32,8 +32,6 @@ WRITTEN = (
     "export_object_groups",
     "export_material_groups",
     "export_vertex_groups",
-    "export_smooth_groups",
-    "smooth_group_bitflags",
 )
 
 
@@ -173,7 +171,9 @@ class EXPORT_OT_polyhaul_obj(bpy.types.Operator, Exporter, options.ObjExportOpti
             scene.frame_set(before, subframe=part)
 
     def written(self, context: Any) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in WRITTEN}
+        groups = "bitflags" if self.smooth_group_bitflags else "groups"
+        smoothing = groups if self.export_smooth_groups else "flags"
+        return {name: getattr(self, name) for name in WRITTEN} | {"smoothing": smoothing}
 
 
 class EXPORT_OT_polyhaul_ply(bpy.types.Operator, Exporter, options.PlyExportOptions):

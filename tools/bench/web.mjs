@@ -1,15 +1,17 @@
-// The package for the browser in Node, beside other loaders: `node tools/bench/web.mjs POLYHAUL FOLDER [ROUNDS [FILES]]`.
+// The package for the browser in Node, beside other loaders: `node tools/bench/web.mjs POLYHAUL FOLDER [ROUNDS
+// [FILES]]`.
 //
-// POLYHAUL is the command, which makes files in FOLDER. Prints rows of a table in Markdown: milliseconds, and the peak of the
-// memory of a process that loads the file once. Every loader has a process of its own for each file, which reads it into
-// memory first, in every round. The package reads it in one worker, and OBJ also in several; `first` includes the start of the worker, and code that is not
-// optimized yet; the others are the minimum of ROUNDS (5) in the same process. `cargo xtask web` builds the package first, and installs three.js
-// in target/npm-tests: there, `npm install --no-save --legacy-peer-deps three@0.187 @loaders.gl/core @loaders.gl/obj
-// @loaders.gl/ply wwobjloader2` adds others. FILES is a pattern of names, such as glb.
+// POLYHAUL is the command, which makes files in FOLDER. Prints rows of a table in Markdown: milliseconds, and the peak
+// of the memory of a process that loads the file once. Every loader has a process of its own for each file, which reads
+// it into memory first, in every round. The package reads it in one worker, and OBJ also in several; `first` includes
+// the start of the worker, and code that is not optimized yet; the others are the minimum of ROUNDS (5) in the same
+// process. `cargo xtask web` builds the package first, and installs three.js in target/npm-tests: there, `npm install
+// --no-save --legacy-peer-deps three@0.187 @loaders.gl/core @loaders.gl/obj @loaders.gl/ply wwobjloader2` adds others.
+// FILES is a pattern of names, such as glb.
 //
-// The package has no glTF. Rows of it need a module that does, in the package's place: build `polyhaul-wasm` as `cargo xtask web`
-// does (RUSTFLAGS="-C target-feature=+simd128", --target wasm32-wasip1 --profile web) with --features gltf, and copy it to
-// target/npm/polyhaul.wasm.
+// The package has no glTF. Rows of it need a module that does, in the package's place: build `polyhaul-wasm` as `cargo
+// xtask web` does (RUSTFLAGS="-C target-feature=+simd128", --target wasm32-wasip1 --profile web) with --features gltf,
+// and copy it to target/npm/polyhaul.wasm.
 
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';

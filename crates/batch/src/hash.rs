@@ -1,8 +1,8 @@
 //! Hashes that stand in for names: a map of a million names would take too much memory.
 
+use polyhaul_bytes::hash::xxh3_64;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// A map whose keys are already hashes.
 pub(crate) type ByHash<V> = HashMap<u64, V, BuildHasherDefault<SameHash>>;

@@ -6,19 +6,21 @@
 //! - [`Row`]: the result of one attempt at an asset. Rows are data, and so are errors.
 //! - [`LogWriter`] and [`read_rows`]: the log of rows next to the outputs, append-only and with checksums. It is all
 //!   that a run needs to resume another one.
-//! - [`write_manifest`]: the same rows as one Parquet file, for people and their tools.
+//! - [`write_manifest`]: the same rows as one file, Parquet or JSON Lines, for people and their tools.
 //! - [`Summary`]: totals over the rows.
 //!
 //! This crate never opens an asset and knows no format. A worker is any program that reads tasks and prints rows, so a
 //! cluster can be one too. The command (`surfaces/cli`, `batch`) is that program, and formats the text.
 //!
 //! The files of a library are in the folder `.polyhaul` of the output folder or URL: `log/` has one file per run, and
-//! `manifest.parquet` is next to it. Several runs may write at the same time, each to its own file.
+//! the manifest is next to it. Several runs may write at the same time, each to its own file.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod hash;
 mod log;
+mod manifest;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod plan;
 mod pool;
@@ -27,7 +29,7 @@ mod summary;
 mod worker;
 
 pub use log::{Damage, LogWriter, compact_logs, read_rows};
-pub use parquet::{each_row, manifest_path, write_manifest};
+pub use manifest::{StatusRow, each_row, manifest_path, write_manifest};
 pub use plan::{Asset, AssetState, Plan, PlanOptions, Shard};
 pub use pool::{DoneRow, Limits, Pool, WorkerCommand};
 pub use row::{Row, RowError, RowHeader, RowNote, RowOutput, Task};

@@ -11,11 +11,11 @@ use crate::pool::DoneRow;
 use crate::state_folder;
 use polyhaul::place::{self, is_url};
 use polyhaul::{Error, ErrorKind, FileOptions, Result, Sink, Source};
+use polyhaul_bytes::hash::xxh3_64;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes per read and write.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;

@@ -1,15 +1,10 @@
-//! The manifest: the rows of a library as one Parquet file, one row per asset and attempt.
-//!
-//! An asset has at most one row whose status is `done`: its last success. Earlier successes are `replaced`. Outputs and
-//! warnings are JSON in text columns, which every tool can read.
+//! The manifest as a Parquet file. Outputs and warnings are JSON in text columns, which every tool can read.
 //!
 //! File format: <https://parquet.apache.org/docs/file-format/>.
 
-use crate::hash::{ByHash, attempt_hash, name_hash};
-use crate::log::{BLOCK_BYTES, io, read_rows};
-use crate::plan::invalid_row;
-use crate::row::{Row, RowHeader};
-use crate::state_folder;
+use crate::log::{BLOCK_BYTES, io};
+use crate::manifest::{Rows, each_group};
+use crate::row::Row;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -17,15 +12,11 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use polyhaul::{Error, ErrorKind, FileOptions, Result, Sink};
-use std::collections::HashSet;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 type ParquetResult = std::result::Result<(), ParquetError>;
-
-/// Rows per group.
-const GROUP_ROWS: usize = 50_000;
 
 const SCHEMA: &str = "message manifest {
     required binary asset (UTF8);
@@ -54,18 +45,12 @@ const SCHEMA: &str = "message manifest {
     required binary worker (UTF8);
 }";
 
-/// The path of a library's manifest.
-pub fn manifest_path(outputs: &Path) -> PathBuf {
-    state_folder(outputs).join("manifest.parquet")
-}
-
-/// Writes the manifest of a library from its log. Returns the number of rows.
+/// Writes the manifest of a library to a file. Returns the number of rows.
 ///
 /// # Errors
 /// [`ErrorKind::Io`]; the old manifest is then kept.
-pub fn write_manifest(outputs: &Path) -> Result<u64> {
-    let path = manifest_path(outputs);
-    let mut sink = Sink::file(&path, FileOptions::default()).map_err(|error| io("creating", &path, error))?;
+pub(crate) fn write(outputs: &Path, path: &Path) -> Result<u64> {
+    let mut sink = Sink::file(path, FileOptions::default()).map_err(|error| io("creating", path, error))?;
     let failed = |error: ParquetError| Error::new(ErrorKind::Io, format!("{}: {error}", path.display()));
     let schema = Arc::new(parse_message_type(SCHEMA).map_err(failed)?);
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?);
@@ -74,67 +59,13 @@ pub fn write_manifest(outputs: &Path) -> Result<u64> {
         .map_err(failed)?;
     let count = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
     writer.finish().map_err(failed)?;
-    writer.inner_mut().flush().map_err(|error| io("writing", &path, error))?;
+    writer.inner_mut().flush().map_err(|error| io("writing", path, error))?;
     drop(writer);
-    sink.finish().map_err(|error| io("writing", &path, error))?;
+    sink.finish().map_err(|error| io("writing", path, error))?;
     Ok(count)
-}
-
-/// Passes all rows to `write` in groups, each with its status. Returns the number of rows. The log is read twice: first
-/// to find the last success of each asset.
-fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<u64> {
-    let last = last_successes(outputs)?;
-    let (mut group, mut count, mut seen) = (Vec::new(), 0, HashSet::new());
-    read_rows(outputs, &mut |json| {
-        let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
-        let attempt = attempt_hash(&row.asset, row.started);
-        if seen.insert(attempt) {
-            let is_last = last.get(&name_hash(&row.asset)) == Some(&attempt);
-            group.push((status(&row, is_last), row));
-            count += 1;
-        }
-        if group.len() == GROUP_ROWS {
-            write(&group)?;
-            group.clear();
-        }
-        Ok(())
-    })?;
-    write(&group)?;
-    Ok(count)
-}
-
-/// Passes all rows of a library to `each`, with their status: `done`, `failed`, or `replaced` by a later success.
-/// Returns the number of rows.
-///
-/// # Errors
-/// Errors of `each`, and [`ErrorKind::Io`].
-pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<u64> {
-    each_group(outputs, &mut |group| group.iter().try_for_each(|(status, row)| each(status, row)))
-}
-
-fn status(row: &Row, is_last: bool) -> &'static str {
-    match (&row.error, is_last) {
-        (Some(_), _) => "failed",
-        (None, true) => "done",
-        (None, false) => "replaced",
-    }
-}
-
-/// The last successful attempt of each asset.
-fn last_successes(outputs: &Path) -> Result<ByHash<u64>> {
-    let mut last = ByHash::default();
-    read_rows(outputs, &mut |json| {
-        let row: RowHeader<'_> = serde_json::from_str(json).map_err(invalid_row)?;
-        if row.error.is_none() {
-            last.insert(name_hash(&row.asset), attempt_hash(&row.asset, row.started));
-        }
-        Ok(())
-    })?;
-    Ok(last)
 }
 
 type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
-type Rows<'r> = &'r [(&'static str, Row)];
 
 fn write_group<W: Write + Send>(writer: &mut SerializedFileWriter<W>, rows: Rows<'_>) -> ParquetResult {
     if rows.is_empty() {

@@ -1,13 +1,13 @@
 //! A recording as events of the `tracing` crate, for Rust programs that collect such (feature `tracing`).
 //!
-//! They are sent after the job is done: while it runs only the recorder works, so this adds no cost to it. The only
-//! place that uses the `tracing` crate.
+//! They are sent after the job is done: while it runs only the recorder works, so this adds no cost to it. Only
+//! this module uses the `tracing` crate.
 
 use polyhaul_trace::{FileUse, Recording, SpanRecord};
 use tracing::{debug, trace};
 
-/// Hands all of a recording to the current subscriber, with the target `polyhaul`: an event `section` for each part of
-/// the jobs and an event `file` for each source and sink at the level DEBUG, an event `span` for each span at TRACE.
+/// Hands all of a recording to the current subscriber, with the target `polyhaul`: an event `section` for each section
+/// of the jobs and an event `file` for each source and sink at the level DEBUG, an event `span` for each span at TRACE.
 ///
 /// Times (`start_ns`, `elapsed_ns`) are nanoseconds since the trace was made. A span has the number of its thread, its
 /// `phase` and `lane`, and the `file` and `bytes` of a call, or the number of its `chunk`, as
@@ -19,7 +19,7 @@ pub fn to_tracing(recording: &Recording) {
     }
     recording.files.iter().for_each(file);
     for (thread, spans) in recording.threads.iter().map(|thread| &thread.spans).enumerate() {
-        spans.iter().for_each(|it| span(thread, it, &recording.files));
+        spans.iter().for_each(|record| span(thread, record, &recording.files));
     }
 }
 
@@ -39,10 +39,12 @@ fn file(file: &FileUse) {
 
 fn span(thread: usize, span: &SpanRecord, files: &[FileUse]) {
     let elapsed_ns = span.end_ns.saturating_sub(span.start_ns);
-    let (phase, lane) = (span.phase.name(), span.lane.name());
+    let phase = span.phase.name();
+    let lane = span.lane.name();
     let file = span.file.and_then(|index| files.get(index as usize)).map(|file| &*file.name);
     let moves = span.file.is_some() || span.phase.is_io();
-    let (bytes, chunk) = (moves.then_some(span.value), (!moves).then_some(span.value));
+    let bytes = moves.then_some(span.value);
+    let chunk = (!moves).then_some(span.value);
     trace!(target: "polyhaul", thread, phase, lane, start_ns = span.start_ns, elapsed_ns, file, bytes, chunk, "span");
 }
 

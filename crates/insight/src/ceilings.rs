@@ -107,12 +107,12 @@ impl Ceilings {
     /// The lines of a chart of reading or of writing: names and known rates, in bytes per second.
     pub(super) fn lines(&self, is_output: bool) -> impl Iterator<Item = (&'static str, f64)> {
         let cold_read = self.cold_read.unwrap_or(0.0);
-        let all = if is_output {
+        let lines = if is_output {
             [("write", self.write), ("", 0.0)]
         } else {
             [("cold read", cold_read), ("cached read", self.cached_read_all)]
         };
-        all.into_iter().filter(|(_, rate)| *rate > 0.0)
+        lines.into_iter().filter(|(_, rate)| *rate > 0.0)
     }
 
     /// The rate of a kernel, if it was measured.

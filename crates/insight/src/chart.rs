@@ -37,39 +37,40 @@ pub(super) fn color(phase: Phase) -> [&'static str; 2] {
     }
 }
 
-/// Round values from 0 to no more than `most`, about `count` of them, without the 0.
-pub(super) fn marks(most: f64, count: f64) -> Vec<f64> {
-    let rough = most / count.max(1.0);
+/// Round values from 0 to at most `max`, about `count` of them, without the 0.
+pub(super) fn marks(max: f64, count: f64) -> Vec<f64> {
+    let rough = max / count.max(1.0);
     if !rough.is_finite() || rough <= 0.0 {
         return Vec::new();
     }
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|digit| digit * power >= rough).unwrap_or(10.0) * power;
-    (1..=100).map(|index| index as f64 * step).take_while(|value| *value <= most * 1.000_001).collect()
+    (1..=100).map(|index| index as f64 * step).take_while(|value| *value <= max * 1.000_001).collect()
 }
 
-/// The fewest marks of a logarithmic axis.
-const FEWEST: usize = 3;
+/// Minimum number of marks of a logarithmic axis.
+const MIN_MARKS: usize = 3;
 
 /// Round values from `low` to `high` for a logarithmic axis: 1, 2 and 5 times powers of ten, or finer steps where fewer
-/// than [`FEWEST`] of them lie there.
+/// than [`MIN_MARKS`] of them lie there.
 pub(super) fn log_marks([low, high]: [f64; 2]) -> Vec<f64> {
     if !low.is_finite() || !high.is_finite() || low <= 0.0 || low >= high {
         return Vec::new();
     }
-    let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32);
+    let first = low.log10().floor() as i32;
+    let last = high.log10().floor() as i32;
     let digits = |digits: &[f64]| -> Vec<f64> {
-        let all = (first..=last).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
-        all.filter(|value| (low..=high).contains(value)).collect()
+        let candidates = (first..=last).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
+        candidates.filter(|value| (low..=high).contains(value)).collect()
     };
     let steps: [&[f64]; 2] = [&[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]];
-    let few = steps.into_iter().map(digits).find(|found| found.len() >= FEWEST);
-    few.unwrap_or_else(|| even_marks([low, high]))
+    let values = steps.into_iter().map(digits).find(|values| values.len() >= MIN_MARKS);
+    values.unwrap_or_else(|| even_marks([low, high]))
 }
 
-/// Round values at even distances from `low` to `high`: [`FEWEST`] or a few more.
+/// Round values at even distances from `low` to `high`: [`MIN_MARKS`] or a few more.
 fn even_marks([low, high]: [f64; 2]) -> Vec<f64> {
-    let rough = (high - low) / (FEWEST + 1) as f64;
+    let rough = (high - low) / (MIN_MARKS + 1) as f64;
     let power = 10_f64.powf(rough.log10().floor());
     let step = [5.0, 2.0, 1.0].into_iter().find(|digit| digit * power <= rough).unwrap_or(1.0) * power;
     let first = (low / step).ceil();
@@ -136,7 +137,9 @@ impl Picture {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let (x, y, says) = (Short(x), Short(y), escaped(says));
+        let x = Short(x);
+        let y = Short(y);
+        let says = escaped(says);
         let _ = writeln!(
             self.text,
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{fill}\" text-anchor=\"{anchor}\">{says}</text>"
@@ -191,15 +194,18 @@ mod tests {
         // Short axes have marks, too.
         assert_eq!(log_marks([6.0, 9.0]), [6.0, 7.0, 8.0, 9.0]);
         for (low, high) in [(0.61, 0.69), (1.0, 1.01), (0.0123, 0.0125), (99.0, 101.0), (4.1e8, 4.2e8)] {
-            let found = log_marks([low, high]);
-            assert!(found.len() >= FEWEST && found.iter().all(|it| (low..=high).contains(it)), "{low} {found:?}");
+            let marks = log_marks([low, high]);
+            assert!(
+                marks.len() >= MIN_MARKS && marks.iter().all(|mark| (low..=high).contains(mark)),
+                "{low} {marks:?}"
+            );
         }
     }
 
     #[test]
     fn no_two_phases_look_the_same() {
         for theme in 0..2 {
-            let colors: std::collections::BTreeSet<_> = Phase::ALL.iter().map(|&it| color(it)[theme]).collect();
+            let colors: std::collections::BTreeSet<_> = Phase::ALL.iter().map(|&phase| color(phase)[theme]).collect();
             assert_eq!(colors.len(), Phase::ALL.len());
         }
     }

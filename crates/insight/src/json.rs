@@ -1,8 +1,8 @@
 //! JSON text, for exported reports and the answers of `polyhaul-wasm`.
 //!
 //! Inserts commas and escapes every string so that the text may be part of a page's `<script>`. It does not check that
-//! everything begun is ended, or that a key precedes each value of an object: `perfetto` and `html` ensure that, and
-//! their tests parse the result. Long documents take the text out from time to time ([`Json::take`]).
+//! every bracket is closed, or that a key precedes each value of an object: `perfetto` and `html` ensure that, and
+//! their tests parse the result. Writers of long documents flush the text from time to time ([`Json::take`]).
 
 use polyhaul_model::printable::is_active;
 use std::fmt::{Display, Write};
@@ -23,16 +23,16 @@ impl Json {
 
     /// An object, whose keys and values `fill` writes.
     pub fn object(&mut self, fill: impl FnOnce(&mut Json)) {
-        self.begin('{');
+        self.open('{');
         fill(self);
-        self.end('}');
+        self.close('}');
     }
 
     /// An array, whose values `fill` writes.
     pub fn array(&mut self, fill: impl FnOnce(&mut Json)) {
-        self.begin('[');
+        self.open('[');
         fill(self);
-        self.end(']');
+        self.close(']');
     }
 
     /// An array of one value for each item, which `each` writes.
@@ -40,15 +40,15 @@ impl Json {
         self.array(|json| items.into_iter().for_each(|item| each(json, item)));
     }
 
-    /// An array or an object begins, with its bracket.
-    pub fn begin(&mut self, bracket: char) {
+    /// Opens an array or an object.
+    pub fn open(&mut self, bracket: char) {
         self.comma();
         self.text.push(bracket);
         self.is_behind = false;
     }
 
-    /// It ends, with its bracket.
-    pub fn end(&mut self, bracket: char) {
+    /// Closes an array or an object.
+    pub fn close(&mut self, bracket: char) {
         self.text.push(bracket);
         self.is_behind = true;
     }
@@ -162,18 +162,18 @@ mod tests {
     #[test]
     fn no_string_gets_out() {
         let text = written(|json| json.string("</script><!--\"\\\n\t\0\u{2028}é'&\u{1f}"));
-        let wanted = r#""\u003c/script\u003e\u003c!--\"\\\n\t\u0000\u2028é\u0027\u0026\u001f""#;
-        assert_eq!(text, wanted);
+        let expected = r#""\u003c/script\u003e\u003c!--\"\\\n\t\u0000\u2028é\u0027\u0026\u001f""#;
+        assert_eq!(text, expected);
     }
 
     #[test]
     fn what_is_taken_goes_on_behind() {
         let mut json = Json::new();
-        json.begin('[');
+        json.open('[');
         json.integer(1);
         assert_eq!((json.size(), json.take().as_str()), (2, "[1"));
         json.integer(2);
-        json.end(']');
+        json.close(']');
         assert_eq!(json.take(), ",2]");
     }
 }

@@ -1,7 +1,7 @@
 //! Analyzing recordings of jobs: verdicts, pages, charts.
 //!
 //! Nothing here reads or writes an asset. `ceilings` has the machine's best rates, `moved` the bytes by format, `model`
-//! the time that reading them takes according to those, `verdict` what held a job back; `sweep` compares ways of
+//! the time that reading them takes at these rates, `verdict` what limited a job; `sweep` compares ways of
 //! loading one asset; `html` is a page about a job, `svg` a picture. A trace is exported to Perfetto (`perfetto`) and
 //! to the `tracing` crate (`bridge`); `document` writes the files. `sampler` samples the process meanwhile.
 

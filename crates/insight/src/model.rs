@@ -9,7 +9,7 @@ use crate::moved::Moved;
 use polyhaul_bytes::Codec;
 use polyhaul_trace::{Phase, Recording};
 
-/// The least cost of a part of a job by resource, in seconds.
+/// The minimum cost of a part of a job by resource, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cost {
     /// The disk, or the pages of the system.
@@ -27,7 +27,7 @@ impl Cost {
     }
 }
 
-/// The least time of reading on one core by kind of work, in seconds.
+/// The minimum time of reading on one core by kind of work, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
     /// Copying out of the system's memory.
@@ -71,7 +71,7 @@ impl Reading {
 
 /// The time to load everything in `list`, in seconds, with this many threads, from a device that reads `rate` bytes per
 /// second and ahead of its callers; without a rate from the system's memory. Files of one format are read concurrently,
-/// formats one after another. `None` if the ceilings lack a format or codec.
+/// formats sequentially. `None` if the ceilings lack a format or codec.
 ///
 /// ```
 /// use polyhaul_insight::measure::kept;
@@ -85,12 +85,12 @@ impl Reading {
 /// }
 /// ```
 pub fn load_seconds(list: &[Moved], threads: usize, rate: Option<f64>, ceilings: &Ceilings) -> Option<f64> {
-    let mut formats: Vec<_> = list.iter().map(|it| it.format).collect();
+    let mut formats: Vec<_> = list.iter().map(|moved| moved.format).collect();
     formats.sort_unstable();
     formats.dedup();
     let each = formats.into_iter().map(|format| {
-        let same = list.iter().filter(|it| it.format == format);
-        let bytes = same.clone().map(|it| it.bytes).sum();
+        let same = list.iter().filter(|moved| moved.format == format);
+        let bytes = same.clone().map(|moved| moved.bytes).sum();
         let reading = Reading::from_moved(same, ceilings)?;
         let disk = rate.map_or(Some(0.0), |rate| over(bytes, rate))?;
         Some(reading.cost(reading.streams, disk).at(speed(ceilings, threads)))
@@ -110,7 +110,8 @@ impl Ceilings {
         let totals = seen.totals();
         let seconds = READING.iter().map(|&phase| totals.total(phase)).sum::<u64>() as f64 / 1e9;
         let faster = Reading::from_moved(list, self).map_or(1.0, |reading| reading.parse / seconds);
-        let is_reader = |name: &str| list.iter().filter_map(|it| reader(it.format?)).any(|(reader, _)| reader == name);
+        let is_reader =
+            |name: &str| list.iter().filter_map(|moved| reader(moved.format?)).any(|(reader, _)| reader == name);
         let mut ceilings = self.clone();
         if faster.is_normal() {
             let readers = ceilings.kernels.iter_mut().filter(|kernel| is_reader(&kernel.name));
@@ -122,7 +123,8 @@ impl Ceilings {
 
 /// The work of this many threads, in cores.
 pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
-    let (cores, best) = (ceilings.cores.max(1), ceilings.cores_side_by_side.max(1.0));
+    let cores = ceilings.cores.max(1);
+    let best = ceilings.cores_side_by_side.max(1.0);
     match cores {
         _ if threads >= cores => best,
         _ => 1.0 + (best - 1.0) * (threads.max(1) - 1) as f64 / (cores - 1) as f64,
@@ -135,14 +137,14 @@ pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
 /// and no less than half of the faster one beyond them. If only one kind was measured, all data is treated like it.
 pub(super) fn unpacking_seconds(ceilings: &Ceilings, codec: Codec, [bytes, plain_bytes]: [u64; 2]) -> Option<f64> {
     let name = codec.to_string();
-    let mut known = ceilings.unpacking.iter().filter(|it| it.codec == name && it.rate > 0.0);
-    let (Some(one), Some(other)) = (known.next(), known.next()) else {
+    let mut measured = ceilings.unpacking.iter().filter(|unpacking| unpacking.codec == name && unpacking.rate > 0.0);
+    let Some((first, second)) = measured.next().zip(measured.next()) else {
         return kernel_seconds(ceilings, plain_bytes, &format!("decompress {codec}"));
     };
     let share = bytes as f64 / plain_bytes.max(1) as f64;
-    let slope = (1.0 / other.rate - 1.0 / one.rate) / (other.share - one.share);
-    let each = 1.0 / one.rate + if slope.is_finite() { slope * (share - one.share) } else { 0.0 };
-    Some(plain_bytes as f64 * each.max(0.5 / one.rate.max(other.rate)))
+    let slope = (1.0 / second.rate - 1.0 / first.rate) / (second.share - first.share);
+    let each = 1.0 / first.rate + if slope.is_finite() { slope * (share - first.share) } else { 0.0 };
+    Some(plain_bytes as f64 * each.max(0.5 / first.rate.max(second.rate)))
 }
 
 /// The time of a kernel on one core.
@@ -208,7 +210,7 @@ mod tests {
         let packed = [Moved::new("obj", SIZE / 5).compressed(Codec::Gzip, SIZE)];
         assert!(close(seconds(&packed, 1, None), 2.0) && close(seconds(&packed, 2, None), 1.0));
         assert!(close(seconds(&packed, 2, Some(5e7)), 4.0));
-        // One thread decompresses for the other: the time is that of parsing after it, and here the same.
+        // One thread decompresses for the other: parsing follows, and here takes the same time.
         let stream = [Moved::new("obj", SIZE * 3 / 5).streamed(Codec::Gzip, SIZE)];
         assert!(close(seconds(&stream, 2, None), 2.0) && close(seconds(&stream, 1, None), 3.0));
     }

@@ -48,17 +48,17 @@ impl Moved {
     }
 
     /// Adds this to the entry of `all` with the same properties; nothing is added if it is empty.
-    pub fn add_to(self, all: &mut Vec<Moved>) {
-        let kind = |it: &Moved| (it.format, it.codec, it.durable);
-        match all.iter_mut().find(|it| kind(it) == kind(&self)) {
-            Some(it) => {
-                it.bytes += self.bytes;
-                it.plain_bytes += self.plain_bytes;
-                it.stream_bytes += self.stream_bytes;
+    pub fn add_to(self, list: &mut Vec<Moved>) {
+        let kind = |moved: &Moved| (moved.format, moved.codec, moved.durable);
+        match list.iter_mut().find(|moved| kind(moved) == kind(&self)) {
+            Some(entry) => {
+                entry.bytes += self.bytes;
+                entry.plain_bytes += self.plain_bytes;
+                entry.stream_bytes += self.stream_bytes;
             }
             None if self.bytes == 0 => {}
-            // There are no more parts than formats and codecs.
-            None => all.push(self),
+            // The list is short: at most one entry per format and codec.
+            None => list.push(self),
         }
     }
 }

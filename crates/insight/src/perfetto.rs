@@ -41,10 +41,10 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut events = Events { json: Json::new(), out };
     let json = &mut events.json;
-    json.begin('{');
+    json.open('{');
     json.key("displayTimeUnit").string("ms");
     json.key("otherData").object(|json| facts(json, recording));
-    json.key("traceEvents").begin('[');
+    json.key("traceEvents").open('[');
     events.name_process(title)?;
     events.sections(&recording.sections)?;
     for (index, thread) in recording.threads.iter().enumerate() {
@@ -52,8 +52,8 @@ pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::
     }
     events.files(recording)?;
     counters::write(&mut events, recording)?;
-    events.json.end(']');
-    events.json.end('}');
+    events.json.close(']');
+    events.json.close('}');
     events.hand_on(0)
 }
 
@@ -78,7 +78,7 @@ fn facts(json: &mut Json, recording: &Recording) {
     });
 }
 
-/// Events that are being written, one after the other.
+/// A writer of consecutive events.
 struct Events<'a> {
     json: Json,
     out: &'a mut dyn Write,
@@ -98,8 +98,8 @@ impl Events<'_> {
     }
 
     /// Passes the text on if it has more than `most` bytes.
-    fn hand_on(&mut self, most: usize) -> io::Result<()> {
-        if self.json.size() > most { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
+    fn hand_on(&mut self, max_bytes: usize) -> io::Result<()> {
+        if self.json.size() > max_bytes { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
     }
 
     fn name_process(&mut self, title: &str) -> io::Result<()> {
@@ -232,7 +232,7 @@ fn category(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether spans of the phase belong to a chunk, as do those of the scheduler.
+/// Whether spans of the phase belong to a chunk, like the scheduler's spans.
 fn has_chunk(phase: Phase) -> bool {
     !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Other)
 }

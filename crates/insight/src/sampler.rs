@@ -1,7 +1,7 @@
 //! Samples the system's counters of the process at intervals while a job runs.
 //!
 //! It is one thread that sleeps nearly always; its samples go to [`Trace::sample`]. The counters are in
-//! `crates/core/bytes/src/trace/process.rs`. It does not judge.
+//! `crates/core/trace/src/process.rs`. It does not judge.
 
 use polyhaul_trace::{Process, Trace};
 use std::sync::Arc;
@@ -40,26 +40,27 @@ const EVERY: [Duration; 2] = [Duration::from_millis(1), Duration::from_secs(3600
 #[must_use]
 pub struct Sampler {
     trace: Trace,
-    done: Arc<AtomicBool>,
+    is_done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Sampler {
-    /// Looks now, `every` so often (a millisecond to an hour: others are taken as the nearest of these), and at the
-    /// end. Where no thread can be started, at the beginning and the end alone.
+    /// Samples now, at intervals of `every` (clamped to a millisecond to an hour), and at the end; only at the start
+    /// and the end if no thread can be started.
     pub fn start(trace: &Trace, every: Duration) -> Sampler {
         let every = every.clamp(EVERY[0], EVERY[1]);
-        let done = Arc::new(AtomicBool::new(false));
+        let is_done = Arc::new(AtomicBool::new(false));
         look(trace, &Process::this());
-        let (watched, stop) = (trace.clone(), done.clone());
+        let watched = trace.clone();
+        let stop = is_done.clone();
         let thread = thread::Builder::new().name("sampler".into()).spawn(move || watch(&watched, every, &stop));
-        Sampler { trace: trace.clone(), done, thread: thread.ok() }
+        Sampler { trace: trace.clone(), is_done, thread: thread.ok() }
     }
 }
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        self.done.store(true, Ordering::Release);
+        self.is_done.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             // It cannot panic, and there would be nothing else to do here.

@@ -6,15 +6,15 @@
 use polyhaul_trace::{Lane, Phase, Recording, SpanRecord};
 use std::cmp::Reverse;
 
-/// The most levels of nested bars; deeper ones appear as part of the bar around them.
-pub(super) const MOST_LEVELS: usize = 6;
-/// The most threads that have a row.
-pub(super) const MOST_ROWS: usize = 128;
-/// The longest step of the sums, unless that would make more than [`MOST_STEPS`].
+/// Maximum number of levels of nested bars; deeper ones appear as part of the bar around them.
+pub(super) const MAX_LEVELS: usize = 6;
+/// Maximum number of threads that have a row.
+pub(super) const MAX_ROWS: usize = 128;
+/// The longest step of the sums, unless that would make more than [`MAX_STEPS`].
 const LONGEST_STEP_NS: u64 = 10_000_000;
-const MOST_STEPS: u64 = 4000;
+const MAX_STEPS: u64 = 4000;
 
-/// The times that a recording has things to show for, in nanoseconds.
+/// The range of time that a recording covers, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) start_ns: u64,
@@ -28,7 +28,7 @@ pub(super) struct Bar {
     pub(super) end_ns: u64,
     pub(super) phase: Phase,
     pub(super) lane: Lane,
-    /// In how many bars it is.
+    /// Nesting level.
     pub(super) level: usize,
     pub(super) what: What,
 }
@@ -68,18 +68,18 @@ pub(super) struct Steps {
     pub(super) written_bytes: Vec<f64>,
     /// Threads that computed, on average.
     pub(super) computing: Vec<f64>,
-    /// Threads that were in a call that reads, writes, or is the host's.
+    /// Threads in a read, a write, or a call of the host.
     pub(super) calling: Vec<f64>,
 }
 
 impl Extent {
     /// From the first thing to the last.
     pub(super) fn from_recording(recording: &Recording) -> Extent {
-        let spans = recording.threads.iter().flat_map(|it| &it.spans).map(|it| (it.start_ns, it.end_ns));
-        let sections = recording.sections.iter().map(|it| (it.start_ns, it.end_ns));
-        let all = spans.chain(sections).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let spans = recording.threads.iter().flat_map(|thread| &thread.spans).map(|span| (span.start_ns, span.end_ns));
+        let sections = recording.sections.iter().map(|section| (section.start_ns, section.end_ns));
+        let recorded = spans.chain(sections).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let sampled = recording.samples.first().zip(recording.samples.last()).map(|(a, b)| (a.at_ns, b.at_ns));
-        let (start_ns, end_ns) = all.or(sampled).unwrap_or((0, recording.elapsed_ns));
+        let (start_ns, end_ns) = recorded.or(sampled).unwrap_or((0, recording.elapsed_ns));
         Extent { start_ns, end_ns: end_ns.max(start_ns) }
     }
 
@@ -89,21 +89,21 @@ impl Extent {
     }
 }
 
-/// The spans of a thread from outermost to innermost, each with its nesting level; `own` receives every stretch of time
-/// with the innermost span.
-fn nested(spans: &[SpanRecord], mut own: impl FnMut(u64, u64, Phase)) -> Vec<(usize, SpanRecord)> {
+/// The spans of a thread from outermost to innermost, each with its nesting level; calls `each_stretch` for every
+/// stretch of time with the innermost span.
+fn nested(spans: &[SpanRecord], mut each_stretch: impl FnMut(u64, u64, Phase)) -> Vec<(usize, SpanRecord)> {
     let mut sorted = spans.to_vec();
-    sorted.sort_by_key(|it| (it.start_ns, Reverse(it.end_ns), it.depth));
+    sorted.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns), span.depth));
     let mut open: Vec<SpanRecord> = Vec::new();
     let mut at_ns = 0;
     let mut leveled = Vec::with_capacity(sorted.len());
     for mut span in sorted {
         while let Some(outer) = open.pop_if(|outer| outer.end_ns <= span.start_ns) {
-            own(at_ns, outer.end_ns, outer.phase);
+            each_stretch(at_ns, outer.end_ns, outer.phase);
             at_ns = at_ns.max(outer.end_ns);
         }
         if let Some(outer) = open.last() {
-            own(at_ns, span.start_ns, outer.phase);
+            each_stretch(at_ns, span.start_ns, outer.phase);
             if span.value == 0 && !moves_bytes(&span) && !moves_bytes(outer) {
                 span.value = outer.value;
             }
@@ -113,7 +113,7 @@ fn nested(spans: &[SpanRecord], mut own: impl FnMut(u64, u64, Phase)) -> Vec<(us
         open.push(span);
     }
     while let Some(outer) = open.pop() {
-        own(at_ns, outer.end_ns, outer.phase);
+        each_stretch(at_ns, outer.end_ns, outer.phase);
         at_ns = at_ns.max(outer.end_ns);
     }
     leveled
@@ -123,13 +123,13 @@ fn moves_bytes(span: &SpanRecord) -> bool {
     span.file.is_some() || span.phase.is_io()
 }
 
-/// At most `most` bars, or a few per row if there are many rows.
-pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> ShownRows {
-    let threads = recording.threads.iter().take(MOST_ROWS);
+/// At most `max_bars` bars, or a few per row if there are many rows.
+pub(super) fn rows(recording: &Recording, extent: Extent, max_bars: usize) -> ShownRows {
+    let threads = recording.threads.iter().take(MAX_ROWS);
     let rows: Vec<_> = threads.map(|thread| by_level(&thread.spans)).collect();
     let hidden_threads = recording.threads.len() - rows.len();
     let mut below_ns = 0;
-    while count(&rows, extent, below_ns) > most && below_ns < extent.length_ns() {
+    while count(&rows, extent, below_ns) > max_bars && below_ns < extent.length_ns() {
         below_ns = if below_ns == 0 { (extent.length_ns() >> 22).max(1) } else { below_ns.saturating_mul(2) };
     }
     let merged = merged(&rows, extent, below_ns);
@@ -140,8 +140,8 @@ pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> ShownR
 }
 
 /// The spans of a thread by level, each level by time.
-fn by_level(spans: &[SpanRecord]) -> [Vec<SpanRecord>; MOST_LEVELS] {
-    let mut levels: [Vec<SpanRecord>; MOST_LEVELS] = Default::default();
+fn by_level(spans: &[SpanRecord]) -> [Vec<SpanRecord>; MAX_LEVELS] {
+    let mut levels: [Vec<SpanRecord>; MAX_LEVELS] = Default::default();
     for (level, span) in nested(spans, |_, _, _| ()) {
         if let Some(spans) = levels.get_mut(level) {
             spans.push(span);
@@ -150,8 +150,8 @@ fn by_level(spans: &[SpanRecord]) -> [Vec<SpanRecord>; MOST_LEVELS] {
     levels
 }
 
-fn merged(rows: &[[Vec<SpanRecord>; MOST_LEVELS]], extent: Extent, below_ns: u64) -> Vec<Vec<Bar>> {
-    let of_row = |levels: &[Vec<SpanRecord>; MOST_LEVELS]| {
+fn merged(rows: &[[Vec<SpanRecord>; MAX_LEVELS]], extent: Extent, below_ns: u64) -> Vec<Vec<Bar>> {
+    let of_row = |levels: &[Vec<SpanRecord>; MAX_LEVELS]| {
         let mut bars = Vec::new();
         for (level, spans) in levels.iter().enumerate() {
             merge_level(spans, level, extent, below_ns, &mut bars);
@@ -162,7 +162,7 @@ fn merged(rows: &[[Vec<SpanRecord>; MOST_LEVELS]], extent: Extent, below_ns: u64
 }
 
 /// The number of bars with that limit.
-fn count(rows: &[[Vec<SpanRecord>; MOST_LEVELS]], extent: Extent, below_ns: u64) -> usize {
+fn count(rows: &[[Vec<SpanRecord>; MAX_LEVELS]], extent: Extent, below_ns: u64) -> usize {
     rows.iter().flatten().map(|spans| groups(spans, extent, below_ns).count()).sum()
 }
 
@@ -170,7 +170,7 @@ fn merge_level(spans: &[SpanRecord], level: usize, extent: Extent, below_ns: u64
     bars.extend(groups(spans, extent, below_ns).filter_map(|group| bar(group, level)));
 }
 
-/// Spans of at least `below_ns` separately; others grouped by the interval of `below_ns` in which they begin.
+/// Spans of at least `below_ns` separately; others grouped by the interval of `below_ns` in which they start.
 fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<Item = &[SpanRecord]> {
     let place = move |span: &SpanRecord| (span.start_ns - extent.start_ns).checked_div(below_ns);
     let is_short = move |span: &SpanRecord| span.end_ns - span.start_ns < below_ns;
@@ -179,8 +179,10 @@ fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<
 
 /// One bar for spans that follow each other.
 fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
-    let (first, last) = (group.first()?, group.last()?);
-    let (start_ns, end_ns) = (first.start_ns, last.end_ns.max(first.end_ns));
+    let first = group.first()?;
+    let last = group.last()?;
+    let start_ns = first.start_ns;
+    let end_ns = last.end_ns.max(first.end_ns);
     if group.len() == 1 {
         let what = if moves_bytes(first) {
             What::Call(first.value, first.file)
@@ -190,12 +192,12 @@ fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
         return Some(Bar { start_ns, end_ns, phase: first.phase, lane: first.lane, level, what });
     }
     let mut times = [0; polyhaul_trace::PHASE_COUNT];
-    group.iter().for_each(|it| times[it.phase as usize] += it.end_ns - it.start_ns);
-    let most = Phase::ALL.into_iter().max_by_key(|&phase| (times[phase as usize], Reverse(phase)))?;
-    let lane = group.iter().find(|it| it.phase == most).map_or(first.lane, |it| it.lane);
+    group.iter().for_each(|span| times[span.phase as usize] += span.end_ns - span.start_ns);
+    let longest = Phase::ALL.into_iter().max_by_key(|&phase| (times[phase as usize], Reverse(phase)))?;
+    let lane = group.iter().find(|span| span.phase == longest).map_or(first.lane, |span| span.lane);
     let covered = times.iter().sum::<u64>() as f64 / (end_ns - start_ns).max(1) as f64;
     let what = What::Merged(group.len() as u64, covered.min(1.0));
-    Some(Bar { start_ns, end_ns, phase: most, lane, level, what })
+    Some(Bar { start_ns, end_ns, phase: longest, lane, level, what })
 }
 
 /// Sums over steps of 10 ms or less, so that there are hundreds; longer ones if there would be thousands.
@@ -204,11 +206,11 @@ pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     let count = (extent.length_ns().div_ceil(step_ns)) as usize;
     let [mut read_bytes, mut written_bytes, mut computing, mut calling] = std::array::from_fn(|_| vec![0.0; count]);
     let spread = |steps: &mut [f64], start_ns: u64, end_ns: u64, amount: f64| {
-        let begin = start_ns.saturating_sub(extent.start_ns);
-        spread(steps, step_ns, [begin, end_ns.saturating_sub(extent.start_ns).max(begin)], amount);
+        let start = start_ns.saturating_sub(extent.start_ns);
+        spread(steps, step_ns, [start, end_ns.saturating_sub(extent.start_ns).max(start)], amount);
     };
     for thread in &recording.threads {
-        for span in thread.spans.iter().filter(|it| it.value > 0) {
+        for span in thread.spans.iter().filter(|span| span.value > 0) {
             match direction(recording, span) {
                 Some(false) => spread(&mut read_bytes, span.start_ns, span.end_ns, span.value as f64),
                 Some(true) => spread(&mut written_bytes, span.start_ns, span.end_ns, span.value as f64),
@@ -242,15 +244,16 @@ fn direction(recording: &Recording, span: &SpanRecord) -> Option<bool> {
 /// 1, 2 or 5 times a power of ten.
 fn step(length_ns: u64) -> u64 {
     let nice = (0..19).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
-    let wanted = (length_ns / 500).clamp(1, LONGEST_STEP_NS).max(length_ns / MOST_STEPS);
-    let is_few = |step: &u64| length_ns / step <= MOST_STEPS;
-    let fits = nice.clone().rev().find(|step| *step <= wanted && is_few(step));
+    let target_ns = (length_ns / 500).clamp(1, LONGEST_STEP_NS).max(length_ns / MAX_STEPS);
+    let is_few = |step: &u64| length_ns / step <= MAX_STEPS;
+    let fits = nice.clone().rev().find(|step| *step <= target_ns && is_few(step));
     fits.or_else(|| nice.clone().find(is_few)).unwrap_or(1)
 }
 
 /// Adds an amount to the steps that the time from `start_ns` to `end_ns` is in, to each its part.
 fn spread(steps: &mut [f64], step_ns: u64, [start_ns, end_ns]: [u64; 2], amount: f64) {
-    let (first, last) = ((start_ns / step_ns) as usize, (end_ns / step_ns) as usize);
+    let first = (start_ns / step_ns) as usize;
+    let last = (end_ns / step_ns) as usize;
     let last_step = steps.len().saturating_sub(1);
     if first >= last {
         steps.get_mut(first.min(last_step)).into_iter().for_each(|step| *step += amount);

@@ -16,8 +16,8 @@ const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = WIDTH - 32.0;
 const CHART_HEIGHT: f64 = 120.0;
-/// The most bars: about as many as can be distinguished at this width.
-const MOST_BARS: usize = 6_000;
+/// Maximum number of bars: about as many as can be distinguished at this width.
+const MAX_BARS: usize = 6_000;
 
 const GROUND: &str = "#ffffff";
 const INK: &str = "#1c1f24";
@@ -38,7 +38,7 @@ struct Chart<'a> {
 /// A picture of a job as SVG: 1200 wide, as high as its threads need, on white; text in common sans-serif fonts.
 ///
 /// It has the verdict in a line, a row per thread in the colors of its phases, and reads and writes in steps of 10 ms
-/// or less next to the best rates of the machine. The requirements for the trace are those of [`html`](super::html()).
+/// or less next to the best rates of the machine. The trace must meet the requirements of [`html`](super::html()).
 ///
 /// ```
 /// use polyhaul_insight::{Heading, svg};
@@ -49,7 +49,7 @@ struct Chart<'a> {
 /// ```
 pub fn svg(recording: &Recording, heading: &Heading, verdict: Option<&Verdict>, ceilings: Option<&Ceilings>) -> String {
     let extent = Extent::from_recording(recording);
-    let rows = shown::rows(recording, extent, MOST_BARS);
+    let rows = shown::rows(recording, extent, MAX_BARS);
     let steps = shown::steps(recording, extent);
     let sides: Vec<_> = [(false, &steps.read_bytes), (true, &steps.written_bytes)]
         .into_iter()
@@ -96,7 +96,7 @@ impl Chart<'_> {
         self.picture.text([32.0, 44.0], Anchor::Start, 24.0, INK, &title);
         let began = heading.began_unix_s.map(date).unwrap_or_default();
         let parts = [&heading.command, &heading.machine, &began];
-        let line = parts.into_iter().filter(|it| !it.is_empty()).cloned().collect::<Vec<_>>().join("  ·  ");
+        let line = parts.into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("  ·  ");
         let line: String = match line.char_indices().nth(160) {
             Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
             None => line,
@@ -142,7 +142,8 @@ impl Chart<'_> {
     fn bar(&mut self, bar: &Bar, y: f64, each: f64) {
         let gap = if each > 20.0 { 6.0 } else { 1.0 };
         let opacity = if let What::Merged(_, covered) = bar.what { covered.max(0.25) } else { 1.0 };
-        let (from, to) = (self.x(bar.start_ns), self.x(bar.end_ns));
+        let from = self.x(bar.start_ns);
+        let to = self.x(bar.end_ns);
         self.picture.bar([from, y + gap / 2.0, (to - from).max(0.4), each - gap], color(bar.phase)[0], opacity);
     }
 
@@ -150,7 +151,8 @@ impl Chart<'_> {
     fn sections(&mut self, top: f64, bottom: f64, with_names: bool) {
         let mut free = 0.0;
         for section in self.recording.sections.iter().take(200) {
-            let (from, to) = (self.x(section.start_ns), self.x(section.end_ns));
+            let from = self.x(section.start_ns);
+            let to = self.x(section.end_ns);
             let names_width = 8.0 * section.name.len() as f64;
             if from >= free {
                 self.picture.line([from, top - 12.0, from, bottom], MARK, "stroke-dasharray=\"4 4\"");
@@ -179,11 +181,12 @@ impl Chart<'_> {
     fn rates(&mut self, is_output: bool, moved: &[f64], steps: &Steps, ceilings: Option<&Ceilings>) {
         let per_second = 1e9 / steps.step_ns as f64;
         let named = |(name, value)| (format!("{name} {}", rate(value)), value);
-        let lines: Vec<_> = ceilings.iter().flat_map(|it| it.lines(is_output)).map(named).collect();
-        let most = moved.iter().copied().fold(0.0, f64::max) * per_second;
-        let seen = lines.iter().map(|(_, rate)| *rate).filter(|rate| *rate <= 4.0 * most);
-        let top_rate = seen.fold(most, f64::max) * 1.12;
-        let (top, bottom) = (self.y, self.y + CHART_HEIGHT);
+        let lines: Vec<_> = ceilings.iter().flat_map(|ceilings| ceilings.lines(is_output)).map(named).collect();
+        let max_rate = moved.iter().copied().fold(0.0, f64::max) * per_second;
+        let seen = lines.iter().map(|(_, rate)| *rate).filter(|rate| *rate <= 4.0 * max_rate);
+        let top_rate = seen.fold(max_rate, f64::max) * 1.12;
+        let top = self.y;
+        let bottom = self.y + CHART_HEIGHT;
         let y = |rate: f64| bottom - rate / top_rate * CHART_HEIGHT;
         for value in marks(top_rate, 3.0) {
             self.picture.line([LEFT, y(value), RIGHT, y(value)], LINE, "");
@@ -197,7 +200,8 @@ impl Chart<'_> {
         let points = outline.into_iter().map(|(x, rate)| (x, y(rate)));
         self.picture.path(points, &format!("fill=\"{fill}\" stroke=\"{fill}\" stroke-width=\"0.5\""));
         self.sections(top, bottom, false);
-        let above: Vec<_> = lines.iter().filter(|(_, rate)| *rate > top_rate).map(|it| format!("{} ↑", it.0)).collect();
+        let above = lines.iter().filter(|(_, rate)| *rate > top_rate);
+        let above: Vec<_> = above.map(|(name, _)| format!("{name} ↑")).collect();
         self.picture.text([RIGHT - 6.0, top - 8.0], Anchor::End, 12.0, FLAG, &above.join(", "));
         for (name, rate) in lines.iter().filter(|(_, rate)| *rate <= top_rate) {
             self.picture.line([LEFT, y(*rate), RIGHT, y(*rate)], FLAG, "stroke-dasharray=\"6 4\"");

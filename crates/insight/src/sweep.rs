@@ -14,11 +14,11 @@ const NOISE: f64 = 0.05;
 /// The results of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// The name of the asset: that of its file.
+    /// The name of the asset's file.
     pub asset: String,
     /// The ways in which it was stored; the first is the original.
     pub stored: Vec<Stored>,
-    /// A cell for each way, thread count and rate that was asked for, in any order.
+    /// A cell for each requested way, thread count and rate, in any order.
     pub cells: Vec<Cell>,
     /// Whether it was stopped before all cells were run as often as requested.
     pub is_interrupted: bool,
@@ -170,14 +170,14 @@ impl Sweep {
     /// prediction: each pair at most once, from slow to fast.
     pub fn crossings(&self, threads: usize) -> Vec<Crossing> {
         let curves: Vec<_> = (0..self.stored.len()).map(|stored| self.curve(stored, threads)).collect();
-        let mut found = Vec::new();
-        for (first, one) in curves.iter().enumerate() {
-            for (second, other) in curves.iter().enumerate().skip(first + 1) {
-                found.extend(crossing((first, one), (second, other)));
+        let mut crossings = Vec::new();
+        for first in 0..curves.len() {
+            for second in first + 1..curves.len() {
+                crossings.extend(crossing(&curves, first, second));
             }
         }
-        found.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-        found
+        crossings.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        crossings
     }
 
     /// The logarithms of rates and of the seconds there.
@@ -196,9 +196,9 @@ impl Sweep {
     /// change. `None` if nothing is known of one of the ways: it may be the best.
     fn choice(&self, threads: usize, device: Device, before: Option<usize>) -> Option<usize> {
         let seconds = |stored| self.cell(stored, threads, device)?.shown_seconds();
-        let all: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
-        let (best, least) = all?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-        let is_good = |stored: &usize| seconds(*stored).is_some_and(|it| it <= least * (1.0 + NOISE));
+        let times: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
+        let (best, shortest) = times?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let is_good = |stored: &usize| seconds(*stored).is_some_and(|time| time <= shortest * (1.0 + NOISE));
         Some([Some(0), before].into_iter().flatten().find(is_good).unwrap_or(best))
     }
 
@@ -235,8 +235,9 @@ impl Sweep {
     fn advice_by_rate(&self, threads: usize, choices: &[(f64, usize)]) -> Option<String> {
         let &(_, first) = choices.first()?;
         let is_rate = |cell: &&Cell| cell.threads == threads && matches!(cell.device, Device::Rate(_));
-        let is_all = choices.len() == self.devices().iter().filter(|it| matches!(it, Device::Rate(_))).count();
-        let is_mixed = self.is_measured() && self.cells.iter().filter(is_rate).any(|it| it.seconds(false).is_none());
+        let is_all = choices.len() == self.devices().iter().filter(|device| matches!(device, Device::Rate(_))).count();
+        let is_mixed =
+            self.is_measured() && self.cells.iter().filter(is_rate).any(|cell| cell.seconds(false).is_none());
         let rates = if is_all { "these rates" } else { "the rates with results" };
         let note = if is_all && is_mixed { " (partly predicted)" } else { "" };
         if choices.iter().all(|choice| choice.1 == first) {
@@ -247,10 +248,10 @@ impl Sweep {
         }
         let crossings = self.crossings(threads);
         let border = |(slow, below): (f64, usize), (fast, above): (f64, usize)| {
-            let between = crossings
-                .iter()
-                .find(|it| [it.below, it.above] == [below, above] && (slow..=fast).contains(&it.rate.ln()));
-            between.map_or(((slow + fast) / 2.0).exp(), |it| it.rate)
+            let between = crossings.iter().find(|crossing| {
+                [crossing.below, crossing.above] == [below, above] && (slow..=fast).contains(&crossing.rate.ln())
+            });
+            between.map_or(((slow + fast) / 2.0).exp(), |crossing| crossing.rate)
         };
         let mut text = String::from("store it");
         for (index, pair) in choices.windows(2).filter(|pair| pair[0].1 != pair[1].1).enumerate() {
@@ -283,8 +284,9 @@ impl Sweep {
                 Device::Memory => ("memory", String::new()),
                 Device::Disk => ("disk", String::new()),
             };
-            let times =
-                cell.measured.map_or(",,".into(), |it| format!("{:.6},{:.6},{}", it.least, it.median, it.rounds));
+            let times = cell
+                .measured
+                .map_or(",,".into(), |times| format!("{:.6},{:.6},{}", times.least, times.median, times.rounds));
             let predicted = cell.predicted_seconds.map_or(String::new(), |seconds| format!("{seconds:.6}"));
             let Stored { name, bytes, plain_bytes } = stored;
             let note = cell.note.as_deref().unwrap_or_default().replace('"', "'");
@@ -311,25 +313,27 @@ fn two_digits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// Where two curves clearly cross: they differ by more than noise on both sides of it.
-fn crossing((first, one): (usize, &Curve), (second, other): (usize, &Curve)) -> Option<Crossing> {
+/// The crossing of two curves, by their indices: they differ by more than noise on both sides of it.
+fn crossing(curves: &[Curve], first: usize, second: usize) -> Option<Crossing> {
     // Points of both, as rate, time and difference.
-    let shared = one.iter().filter_map(|&(x, a)| {
-        let &(_, b) = other.iter().find(|point| point.0 == x)?;
+    let shared = curves[first].iter().filter_map(|&(x, a)| {
+        let &(_, b) = curves[second].iter().find(|point| point.0 == x)?;
         Some((x, a, a - b))
     });
     let shared: Vec<_> = shared.collect();
     let noise = NOISE.ln_1p();
     let is_clear = |point: &&(f64, f64, f64)| point.2.abs() > noise;
-    let (begin, end) = (shared.iter().find(is_clear)?, shared.iter().rev().find(is_clear)?);
-    if (begin.2 > 0.0) == (end.2 > 0.0) {
+    let start = shared.iter().find(is_clear)?;
+    let end = shared.iter().rev().find(is_clear)?;
+    if (start.2 > 0.0) == (end.2 > 0.0) {
         return None;
     }
     let pair =
-        shared.windows(2).find(|pair| (pair[0].2 > 0.0) == (begin.2 > 0.0) && (pair[1].2 > 0.0) != (begin.2 > 0.0))?;
-    let ((x0, a0, d0), (x1, a1, d1)) = (pair[0], pair[1]);
+        shared.windows(2).find(|pair| (pair[0].2 > 0.0) == (start.2 > 0.0) && (pair[1].2 > 0.0) != (start.2 > 0.0))?;
+    let (x0, a0, d0) = pair[0];
+    let (x1, a1, d1) = pair[1];
     let part = d0 / (d0 - d1);
-    let (below, above) = if begin.2 > 0.0 { (second, first) } else { (first, second) };
+    let (below, above) = if start.2 > 0.0 { (second, first) } else { (first, second) };
     Some(Crossing { below, above, rate: (x0 + part * (x1 - x0)).exp(), seconds: (a0 + part * (a1 - a0)).exp() })
 }
 
@@ -468,7 +472,8 @@ mod tests {
     fn tables_have_a_line_for_each_cell() {
         let mut sweep = sample(&[50_000_000]);
         sweep.cells[0].note = Some("said \"so\"".into());
-        (sweep.cells[1].measured, sweep.cells[1].predicted_seconds) = (None, None);
+        sweep.cells[1].measured = None;
+        sweep.cells[1].predicted_seconds = None;
         let text = sweep.csv();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 5);

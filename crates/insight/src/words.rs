@@ -98,7 +98,8 @@ pub(super) fn date(unix_s: u64) -> String {
 pub fn day(unix_s: u64) -> String {
     // Leap days are counted from a first of March.
     let days = unix_s / 86_400 + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
+    let era = days / 146_097;
+    let of_era = days % 146_097;
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
@@ -127,7 +128,8 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {
-    let (mut value, mut unit) = (value, 0);
+    let mut value = value;
+    let mut unit = 0;
     while value >= 0.9995 * step && unit + 1 < units.len() {
         value /= step;
         unit += 1;
@@ -182,8 +184,8 @@ mod tests {
         ] {
             assert_eq!(phase_words(phase), bound.words());
         }
-        let all: std::collections::BTreeSet<_> = Phase::ALL.into_iter().map(phase_words).collect();
-        assert_eq!(all.len(), Phase::ALL.len());
+        let words: std::collections::BTreeSet<_> = Phase::ALL.into_iter().map(phase_words).collect();
+        assert_eq!(words.len(), Phase::ALL.len());
     }
 
     #[test]
@@ -193,14 +195,14 @@ mod tests {
         assert_eq!(date(1_795_334_999), "2026-11-22 08:09 UTC");
         assert!(date(u64::MAX).ends_with("UTC"));
         // As printed by `date -u -d @N +%F`.
-        for (unix_s, wanted) in [
+        for (unix_s, expected) in [
             (951_868_800, "2000-03-01"),
             (1_704_067_199, "2023-12-31"),
             (4_107_542_400, "2100-03-01"),
             (13_574_563_199, "2400-02-28"),
             (13_574_649_599, "2400-02-29"),
         ] {
-            assert_eq!(day(unix_s), wanted);
+            assert_eq!(day(unix_s), expected);
         }
     }
 

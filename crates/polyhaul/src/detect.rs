@@ -6,10 +6,9 @@
 //! content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. The
 //! signatures of formats are in the registry. Nothing here reads on or parses.
 
-use crate::format::Format;
-use crate::open::Plain;
+use crate::format::{Format, HEAD_BYTES, Head};
 use crate::options::ReadOptions;
-use crate::registry::{HEAD_BYTES, Head};
+use crate::plain::Plain;
 use polyhaul_bytes::Codec;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::Warnings;
@@ -20,6 +19,7 @@ use std::path::Path;
 const FEW_BYTES: usize = 8;
 
 /// The format of a source to be read, and the format that its first bytes look like.
+#[derive(Clone, Copy)]
 pub(crate) struct Detected {
     pub(crate) format: Format,
     looks: Looks,
@@ -27,6 +27,7 @@ pub(crate) struct Detected {
 
 /// The apparent content of a source. Decompressed bytes are not examined: that could report damage too early, and the
 /// result must not depend on how the bytes arrive.
+#[derive(Clone, Copy)]
 enum Looks {
     Known(Option<Format>),
     /// To be found when needed.
@@ -61,14 +62,19 @@ impl Detected {
             Looks::Known(looks) => looks,
             Looks::AtHand => few_look_like(plain)?,
         };
-        Ok(looks.filter(|format| *format != self.format))
+        // The content of `compressed.ply` is a PLY file.
+        let is_container = |format: Format| self.format.name().rsplit('.').next() == Some(format.name());
+        Ok(looks.filter(|format| !is_container(*format)))
     }
 
-    /// Adds to an error that the bytes look like another format.
+    /// Adds to an error that the bytes look like another format. The hint of a limit, which says how to raise it,
+    /// stays.
     pub(crate) fn hint(&self, plain: &Plain, error: Error) -> Error {
-        match self.other(plain) {
-            Ok(Some(other)) => error.with_hint(self.advice(other)),
-            _ => error,
+        let Ok(Some(other)) = self.other(plain) else { return error };
+        let advice = self.advice(other);
+        match error.diagnostic().hint.clone().filter(|_| error.kind() == ErrorKind::Limit) {
+            Some(raise) => error.with_hint(format!("{raise}; {advice}")),
+            None => error.with_hint(advice),
         }
     }
 

@@ -1,33 +1,39 @@
 //! Scenes for a renderer as meshes, objects and materials, and the losses of that.
 
-use crate::options::{ReadOptions, WriteOptions};
+#[cfg(feature = "preview")]
+use crate::options::ReadOptions;
+use crate::options::WriteOptions;
 use crate::references;
-use polyhaul_mesh::parts;
+use polyhaul_geometry::parts;
 use polyhaul_model::Scene;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::options::Instances;
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
-use polyhaul_pbrt::options::Instances;
+#[cfg(feature = "preview")]
 use polyhaul_pbrt::shown::{ShownCamera, ShownInstance};
+#[cfg(feature = "preview")]
 use polyhaul_preview::{PlacedInstance, SceneCamera};
 use std::borrow::Cow;
+#[cfg(feature = "preview")]
 use std::ops::Range;
 
 /// The meshes of a scene for a renderer, all of whose instances will be written.
 pub(crate) fn to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
-    let flat = flat(scene, (options.instances, &options.limits), warnings)?;
+    let flat = flat(scene, (options.scene.instances, &options.limits), warnings)?;
     check_elements(&flat, &options.limits)?;
     Ok(flat)
 }
 
 /// The meshes of a scene for a renderer, with its instances.
 pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warnings) -> Result<Scene> {
-    flat(Cow::Owned(scene), (Instances::AsFormat, limits), warnings)
+    flat(Cow::Owned(scene), (Instances::Auto, limits), warnings)
 }
 
+#[cfg(feature = "preview")]
 /// What a picture of a scene for a renderer shows.
 pub(crate) struct ShownScene {
     pub(crate) scene: Scene,
@@ -36,6 +42,7 @@ pub(crate) struct ShownScene {
     pub(crate) camera: Option<SceneCamera>,
 }
 
+#[cfg(feature = "preview")]
 /// What a picture of a scene for a renderer shows. Warns about shapes that it does not.
 pub(crate) fn shown(scene: Scene, read: &ReadOptions, warnings: &mut Warnings) -> Result<ShownScene> {
     let folder = scene.folder.clone();
@@ -74,7 +81,7 @@ fn flat(scene: Cow<'_, Scene>, (instances, limits): (Instances, &Limits), warnin
     };
     note_left_out_of_render(&render, warnings);
     let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
-    let mut flat = flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
+    let mut flat = flatten_named(&render, meshes, instances, limits, &mut name_of)?;
     flat.scene.folder = folder;
     note_left_out_of_flat(&flat, warnings);
     Ok(flat.scene)

@@ -4,20 +4,22 @@
 
 mod fit;
 
+use crate::containers::Near;
 use crate::format::Format;
 use crate::input::{Input, Output};
 use crate::load::{Content, ContentShape, Read, load_as};
 use crate::loaded::Loaded;
-use crate::open::{Near, Opened};
+use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::outputs::{name_of, write_to};
+use crate::outputs::{format_of, name_of, write_to, write_to_memory};
 use crate::report::{Clock, Report};
 use crate::resolve::Resolver;
-use crate::save::format_of;
 use polyhaul_image::samples::check_image;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Texture};
+use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::run::{Phase, span};
 use std::path::Path;
 
@@ -87,6 +89,22 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
     })?;
     clock.stop(&mut report);
     Ok(report)
+}
+
+/// An image file of any format, called `name` in messages, as a file of `format`.
+pub(crate) fn convert_image(
+    file: Vec<u8>,
+    name: &str,
+    format: Format,
+    run: &RunOptions,
+    warnings: &mut Warnings,
+) -> Result<Vec<u8>> {
+    let reading = ReadOptions::default().with_run(run.clone());
+    let image = load(Input::Memory(file, name.into()), &reading)?.value;
+    let writing = WriteOptions::default().with_format(Some(format)).with_run(run.clone());
+    let (bytes, report) = write_to_memory(name, |output| save(&image, output, &writing))?;
+    warnings.extend(report.warnings);
+    Ok(bytes)
 }
 
 /// Writes a texture that a caller made.

@@ -237,6 +237,6 @@ mod tests {
         assert_eq!(names, NAMES);
         assert_eq!((NAMES.len() + kernels::CODECS.len()) as u64, kernels::FIGURES);
         assert!(found.unpacking.iter().all(|it| it.share > 0.0 && it.rate > 0.0) && found.unpacking.len() == 6);
-        assert_eq!(bench.begun(), kernels::FIGURES);
+        assert_eq!(bench.started(), kernels::FIGURES);
     }
 }

@@ -35,7 +35,10 @@
     allow(dead_code, unused_imports, reason = "formats use it that are not built")
 )]
 
-mod archives;
+#[macro_use]
+mod formats;
+
+mod containers;
 mod convert;
 mod detect;
 pub mod diff;
@@ -46,9 +49,6 @@ mod flat;
 mod flat;
 mod format;
 #[cfg(feature = "gltf")]
-mod gltf;
-#[cfg(not(feature = "gltf"))]
-#[path = "no_gltf.rs"]
 mod gltf;
 mod image_job;
 mod images;
@@ -68,8 +68,11 @@ mod open;
 pub mod ops;
 pub mod options;
 mod outputs;
+mod paths;
 #[cfg(feature = "pbrt")]
 mod pbrt;
+mod plain;
+#[cfg(feature = "preview")]
 pub mod preview;
 mod read_job;
 mod reader;
@@ -80,9 +83,10 @@ pub mod report;
 mod resolve;
 pub mod rows;
 mod save;
-mod scan;
+mod select;
 #[cfg(feature = "sog")]
 mod sog;
+mod table_fit;
 mod table_job;
 mod table_parts;
 mod tables;

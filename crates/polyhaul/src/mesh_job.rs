@@ -8,15 +8,19 @@ use crate::options::WriteOptions;
 use crate::outputs::write_with;
 use crate::references::Relinker;
 use crate::report::Report;
-use polyhaul_mesh::options::Placement;
-use polyhaul_mesh::parts;
+use polyhaul_geometry::parts;
 #[cfg(any(feature = "ply", feature = "splat"))]
-use polyhaul_mesh::splats::SplatsJob;
+use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::error::Result;
+use polyhaul_model::options::{FormatOptions, Placement};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Mesh, Scene};
+use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
+
+/// Converts an image file of any format, with a name for messages, to a file of a format.
+pub(crate) type ConvertImage = fn(Vec<u8>, &str, Format, &RunOptions, &mut Warnings) -> Result<Vec<u8>>;
 
 /// A scene of meshes on its way into a file.
 pub(crate) struct MeshJob<'a> {
@@ -28,6 +32,8 @@ pub(crate) struct MeshJob<'a> {
     pub(crate) output: Output,
     pub(crate) links: Relinker<'a>,
     pub(crate) options: &'a WriteOptions,
+    /// How images that become part of the file are converted.
+    pub(crate) convert_image: ConvertImage,
     pub(crate) report: &'a mut Report,
 }
 
@@ -57,7 +63,7 @@ impl MeshJob<'_> {
                 comments,
                 materials,
                 output,
-                options: own(options),
+                options: FormatOptions { scene: &options.scene, own: own(options) },
                 run,
                 strict,
             };

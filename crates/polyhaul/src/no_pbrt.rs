@@ -1,12 +1,16 @@
 //! Replaces `flat` in builds without the feature `pbrt`, which read no scenes for a renderer.
 
 use crate::format::Format;
-use crate::options::{Limits, ReadOptions, WriteOptions};
+#[cfg(feature = "preview")]
+use crate::options::ReadOptions;
+use crate::options::{Limits, WriteOptions};
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
+#[cfg(feature = "preview")]
 use polyhaul_preview::{PlacedInstance, SceneCamera};
 use std::borrow::Cow;
+#[cfg(feature = "preview")]
 use std::ops::Range;
 
 /// Fails: such a scene was built by the caller.
@@ -19,11 +23,13 @@ pub(crate) fn with_instances(_: Scene, _: &Limits, _: &mut Warnings) -> Result<S
     Err(unsupported())
 }
 
+#[cfg(feature = "preview")]
 /// Fails: such a scene was built by the caller.
 pub(crate) fn shown(_: Scene, _: &ReadOptions, _: &mut Warnings) -> Result<ShownScene> {
     Err(unsupported())
 }
 
+#[cfg(feature = "preview")]
 /// No such scene.
 pub(crate) struct ShownScene {
     pub(crate) scene: Scene,

@@ -4,7 +4,7 @@
 //! options, `mesh.weld_with(&run)` takes [`RunOptions`]. Operations on renderer scenes are functions. All of them run
 //! in parallel and produce identical results for any number of threads. None of them reads or writes files, and none
 //! trusts the model: an out-of-range index is an error ([`ErrorKind::Usage`](crate::ErrorKind::Usage)), never a panic.
-//! The implementations are in `polyhaul-mesh`, `polyhaul-image` and `polyhaul-pbrt`.
+//! The implementations are in `polyhaul-geometry`, `polyhaul-image` and `polyhaul-pbrt`.
 //!
 //! - [`flatten()`]: converts a renderer scene to meshes and objects
 //! - [`expand()`]: replaces the instances of a renderer scene; [`inline_meshes`]: moves meshes from files into it;
@@ -13,15 +13,15 @@
 //! - [`places64()`], [`places32()`]: compute the transforms of a renderer scene
 //! - [`compress`]: converts images to a texture, block-compressed or not; [`blocks`]: decodes textures to images
 
+pub use polyhaul_geometry::edges::Edges;
+pub use polyhaul_geometry::flat::{FlatOptions, FlatSection, Topology, topologies};
+pub use polyhaul_geometry::section::SectionPositions;
+pub use polyhaul_geometry::triangulate::TriangleMap;
+pub use polyhaul_geometry::weld::Welded;
 #[cfg(feature = "textures")]
 pub use polyhaul_image::blocks::{self, BlockQuality, compress};
 pub use polyhaul_image::mipmaps::{MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions};
 pub use polyhaul_image::samples::{Adjusted, Cut, SampleType};
-pub use polyhaul_mesh::edges::Edges;
-pub use polyhaul_mesh::flat::{FlatOptions, FlatSection, Topology, topologies};
-pub use polyhaul_mesh::section::SectionPositions;
-pub use polyhaul_mesh::triangulate::TriangleMap;
-pub use polyhaul_mesh::weld::Welded;
 #[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::build::{Builder, Given, GivenValues};
 #[cfg(feature = "pbrt")]
@@ -34,8 +34,8 @@ pub use polyhaul_pbrt::instances::expand;
 pub use polyhaul_pbrt::places::{Matrix32, Matrix64, Places32, Places64, places32, places64};
 
 use crate::options::RunOptions;
+use polyhaul_geometry::{affine, clean, corners, domains, edges, flat, section, transform, triangulate, weld, welded};
 use polyhaul_image::{mipmaps, samples};
-use polyhaul_mesh::{affine, clean, corners, domains, edges, flat, section, transform, triangulate, weld, welded};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Axes, Channels, ColorSpace, Counts, Image, Mesh, Scene};
 
@@ -89,13 +89,13 @@ pub trait MeshOps {
     fn index_attributes(&mut self) -> Result<()>;
 
     /// Returns a mesh whose corners have a single index, with uvs and normals per vertex; see
-    /// [`polyhaul_mesh::welded::welded`].
+    /// [`polyhaul_geometry::welded::welded`].
     ///
     /// # Errors
     /// The same errors as [`MeshOps::weld_with`].
     fn welded_with(&self, run: &RunOptions) -> Result<Mesh>;
 
-    /// Multiplies positions by a matrix, and turns normals; see [`polyhaul_mesh::affine::transform`].
+    /// Multiplies positions by a matrix, and turns normals; see [`polyhaul_geometry::affine::transform`].
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the matrix has a last row other than 0 0 0 1, or entries that
@@ -103,14 +103,14 @@ pub trait MeshOps {
     fn transform_with(&mut self, matrix: &[[f64; 4]; 4], run: &RunOptions) -> Result<()>;
 
     /// Returns the section of an object as a mesh of its own, with indices from 0; see
-    /// [`polyhaul_mesh::section::section`].
+    /// [`polyhaul_geometry::section::section`].
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no such section, or an index is out of range.
     fn section(&self, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh>;
 
     /// Returns sections whose uvs and normals are per corner, and whose materials and smoothing are per face; see
-    /// [`polyhaul_mesh::flat::flat_sections`].
+    /// [`polyhaul_geometry::flat::flat_sections`].
     ///
     /// # Errors
     /// The same errors as [`MeshOps::section`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
@@ -121,14 +121,14 @@ pub trait MeshOps {
         run: &RunOptions,
     ) -> Result<Vec<FlatSection>>;
 
-    /// Returns the edges of lines and faces, each once; see [`polyhaul_mesh::edges::edges`].
+    /// Returns the edges of lines and faces, each once; see [`polyhaul_geometry::edges::edges`].
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if an index is out of range.
     fn edges(&self) -> Result<Edges>;
 
     /// Whether no face has a position twice, and no two faces have the same positions; see
-    /// [`polyhaul_mesh::clean::has_clean_faces`].
+    /// [`polyhaul_geometry::clean::has_clean_faces`].
     ///
     /// # Errors
     /// [`ErrorKind::Memory`](crate::ErrorKind::Memory).

@@ -1,19 +1,17 @@
 //! Options for reading and writing, with their defaults.
 
+use crate::format::Format;
 use polyhaul_bytes::FileOptions;
 pub use polyhaul_bytes::{Codec, Throttle};
-#[cfg(feature = "gltf")]
-pub use polyhaul_gltf::{GltfInstances, GltfWriteOptions};
-pub use polyhaul_image::options::{ImageReadOptions, ImageWriteOptions, PngLevel};
-pub use polyhaul_mesh::options::{
-    ColumnName, ColumnTypes, Delimiter, Dialect, Digits, MissingValue, ObjReadOptions, ObjWriteOptions, Placement,
-    PlyEncoding, PlyWriteOptions, Smoothing, SplatWriteOptions, StlReadOptions, StlWriteOptions, TableHeader,
-    TableReadOptions, TableWriteOptions,
-};
 pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
+use polyhaul_model::options::FormatOptions;
+pub use polyhaul_model::options::{
+    ColumnName, ColumnTypes, Delimiter, Dialect, Digits, GltfWriteOptions, ImageReadOptions, ImageWriteOptions,
+    Instances, MissingValue, ObjWriteOptions, OptionChoice, OptionGroup, OptionKind, OptionRow, OptionValue,
+    PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatWriteOptions,
+    StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
+};
 pub use polyhaul_model::{Axes, Axis};
-#[cfg(feature = "pbrt")]
-pub use polyhaul_pbrt::options::{Instances, PbrtMeshes, PbrtWriteOptions};
 pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
 pub use polyhaul_scan::{Expression, RowOptions};
 use std::sync::Arc;
@@ -23,34 +21,35 @@ polyhaul_model::options! {
     #[derive(Clone, Debug)]
     pub struct ReadOptions {
         /// The format. `None` infers it from the file name or, failing that, from the content.
-        pub format: Option<crate::format::Format> = None, with_format;
+        pub format: Option<Format> = None, with_format => [], alias "from";
         /// Threads, memory, cancellation, progress.
-        pub run: RunOptions = RunOptions::default(), with_run;
+        pub run: RunOptions = RunOptions::default(), with_run => group;
         /// What to do with data that breaks its format's rules.
-        pub on_error: OnError = OnError::Raise, with_on_error;
+        pub on_error: OnError = OnError::Raise, with_on_error => [];
         /// Treat warnings as errors.
-        pub strict: bool = false, with_strict;
+        pub strict: bool = false, with_strict => [];
         /// Limits on what the data may request, such as sizes and counts.
-        pub limits: Limits = Limits::default(), with_limits;
-        /// Whether a scene may refer to files outside its own folder.
-        pub allow_outside: bool = false, with_allow_outside;
-        /// Whether to read the material libraries that a scene refers to.
-        pub load_materials: bool = true, with_load_materials;
-        /// Whether to read the mesh files that a pbrt scene refers to. If not, only their names are kept.
-        pub load_meshes: bool = true, with_load_meshes;
+        pub limits: Limits = Limits::default(), with_limits => group;
+        /// Read and copy files outside the scene's folder too.
+        pub allow_outside: bool = false, with_allow_outside => [];
+        /// Read the material libraries that a scene refers to.
+        pub load_materials: bool = true, with_load_materials => [obj];
+        /// Read the mesh files that a scene refers to. If not, only their names are kept.
+        pub load_meshes: bool = true, with_load_meshes => [pbrt], alias "no_lazy";
         /// A callback that supplies the files that a scene refers to; it is tried before the file system.
         pub resolver: Option<Resolve> = None, with_resolver;
-        /// Options for reading OBJ.
-        pub obj: ObjReadOptions = ObjReadOptions::default(), with_obj;
+        /// The input is a part of an OBJ file: see `polyhaul_obj::read_part`. For the workers of a browser.
+        #[doc(hidden)]
+        pub is_obj_part: bool = false, with_obj_part;
         /// Options for reading STL.
-        pub stl: StlReadOptions = StlReadOptions::default(), with_stl;
+        pub stl: StlReadOptions = StlReadOptions::default(), with_stl => group;
         /// Options for reading numeric tables.
-        pub table: TableReadOptions = TableReadOptions::default(), with_table;
+        pub table: TableReadOptions = TableReadOptions::default(), with_table => group;
         /// Which rows of a table, or vertices of a mesh, to keep. Faces, lines and edges whose vertices are not all
         /// kept go, and the others are renumbered.
-        pub rows: RowOptions = RowOptions::default(), with_rows;
+        pub rows: RowOptions = RowOptions::default(), with_rows => group;
         /// Which image to read from a file that contains several.
-        pub image: ImageReadOptions = ImageReadOptions::default(), with_image;
+        pub image: ImageReadOptions = ImageReadOptions::default(), with_image => group;
     }
 }
 
@@ -83,31 +82,67 @@ pub struct Resolve(pub Arc<dyn Fn(&str) -> Resolved + Send + Sync>);
 /// The result of a [`Resolve`] callback: the input to read for a name, or `None` if it does not handle that name.
 pub type Resolved = std::io::Result<Option<crate::input::Input>>;
 
-/// How a file is compressed. Levels use the codec's own scale (gzip 1 to 12, zstd 1 to 22, lz4 has a single level);
-/// `None` selects a fast level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Compression {
-    /// Inferred from the output's extension (`.gz`, `.bgz`, `.zst`, `.lz4`), at this level. Giving a level is an error
-    /// if the name has no such extension.
-    ByName(Option<i32>),
-    /// Uncompressed, regardless of the name.
-    None,
-    /// This codec at this level, regardless of the name.
-    By(Codec, Option<i32>),
-}
-
-/// Inferred from the output's name.
-impl Default for Compression {
-    fn default() -> Self {
-        Compression::ByName(None)
+polyhaul_model::choices! {
+    /// How a file is compressed.
+    pub enum Compression = Auto {
+        /// Inferred from the output's extension: `.gz`, `.bgz`, `.zst`, `.lz4`.
+        "auto" => Auto,
+        /// Uncompressed, regardless of the name.
+        "none" => None,
+        /// gzip, the most widely supported.
+        "gzip" | "gz" => Gzip,
+        /// zstd, smaller and faster than gzip.
+        "zstd" | "zst" => Zstd,
+        /// lz4, the fastest.
+        "lz4" => Lz4,
     }
 }
 
-/// This codec, at a fast level.
+impl Compression {
+    /// The codec that is used regardless of the name, if any.
+    pub fn codec(self) -> Option<Codec> {
+        match self {
+            Compression::Auto | Compression::None => None,
+            Compression::Gzip => Some(Codec::Gzip),
+            Compression::Zstd => Some(Codec::Zstd),
+            Compression::Lz4 => Some(Codec::Lz4),
+        }
+    }
+}
+
+/// This codec, regardless of the name.
 impl From<Codec> for Compression {
     fn from(codec: Codec) -> Self {
-        Compression::By(codec, None)
+        match codec {
+            Codec::Gzip => Compression::Gzip,
+            Codec::Zstd => Compression::Zstd,
+            _ => Compression::Lz4,
+        }
+    }
+}
+
+impl Format {
+    /// Whether this format is among the names in a row of the table of options. An empty list has all formats.
+    pub fn is_among(self, names: &[&str]) -> bool {
+        let is_one = |name: &&str| match *name {
+            "images" => self.is_image(),
+            "tables" => self.is_table(),
+            name => self.name().replace('.', "_") == name,
+        };
+        names.is_empty() || names.iter().any(is_one)
+    }
+}
+
+impl OptionValue for Format {
+    const KIND: OptionKind = OptionKind::Special { name: "Format", expected: "the name of a format", words: &[] };
+
+    fn parse(text: &str) -> Result<Format, String> {
+        let names = || Format::ALL.map(Format::name).join(", ");
+        Format::named(text).ok_or_else(|| format!("expected one of {}", names()))
+    }
+
+    fn print(&self) -> String {
+        self.name().into()
     }
 }
 
@@ -116,17 +151,19 @@ polyhaul_model::options! {
     #[derive(Clone, Debug)]
     pub struct WriteOptions {
         /// The format. `None` infers it from the output's name.
-        pub format: Option<crate::format::Format> = None, with_format;
+        pub format: Option<Format> = None, with_format => [], alias "to";
         /// Threads, memory, cancellation, progress.
-        pub run: RunOptions = RunOptions::default(), with_run;
+        pub run: RunOptions = RunOptions::default(), with_run => group;
         /// Treat every warning from writing as an error, such as the warning about a part of the model that the format
         /// cannot store. An existing file is left untouched. The kind is
         /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
-        pub strict: bool = false, with_strict;
-        /// How to compress the file (by default, inferred from its name).
-        pub compression: Compression = Compression::default(), with_compression;
-        /// Make the file durable: fsync the file, rename it, fsync the folder.
-        pub durable: bool = false, with_durable;
+        pub strict: bool = false, with_strict => [];
+        /// The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4.
+        pub compression: Compression = Compression::Auto, with_compression => [], alias "compress";
+        /// The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level. By default a fast one.
+        pub level: Option<i32> = None, with_level => [];
+        /// Sync the file and its folder to disk before returning.
+        pub durable: bool = false, with_durable => [];
         /// Hash what is written: see [`FileWritten::hash`](crate::report::FileWritten::hash).
         pub hash: bool = false, with_hash;
         /// Limits on the scene; only the limits on instances apply here. A conversion uses the limits from the read
@@ -135,56 +172,38 @@ polyhaul_model::options! {
         /// Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to
         /// the copies. The copies are written first and the main file last; copies never overwrite existing files.
         /// Files outside the source's folder are copied only if the asset was read with [`ReadOptions::allow_outside`].
-        pub copy_assets: bool = false, with_copy_assets;
-        /// How to write the instances of a renderer scene (by default, as the format allows).
-        #[cfg(feature = "pbrt")]
-        pub instances: Instances = Instances::default(), with_instances;
+        pub copy_assets: bool = false, with_copy_assets => [];
+        /// Options for writing scenes, whatever the format.
+        pub scene: SceneWriteOptions = SceneWriteOptions::default(), with_scene => group;
         /// Options for writing OBJ.
-        pub obj: ObjWriteOptions = ObjWriteOptions::default(), with_obj;
+        pub obj: ObjWriteOptions = ObjWriteOptions::default(), with_obj => group;
         /// Options for writing PLY.
-        pub ply: PlyWriteOptions = PlyWriteOptions::default(), with_ply;
-        /// Options for writing STL.
-        pub stl: StlWriteOptions = StlWriteOptions::default(), with_stl;
+        pub ply: PlyWriteOptions = PlyWriteOptions::default(), with_ply => group;
         /// Options for writing Gaussian splats.
-        pub splats: SplatWriteOptions = SplatWriteOptions::default(), with_splats;
+        pub splats: SplatWriteOptions = SplatWriteOptions::default(), with_splats => group;
         /// Options for writing glTF.
-        #[cfg(feature = "gltf")]
-        pub gltf: GltfWriteOptions = GltfWriteOptions::default(), with_gltf;
+        pub gltf: GltfWriteOptions = GltfWriteOptions::default(), with_gltf => group;
         /// Options for writing numeric tables.
-        pub table: TableWriteOptions = TableWriteOptions::default(), with_table;
+        pub table: TableWriteOptions = TableWriteOptions::default(), with_table => group;
         /// Options for writing pbrt scenes.
-        #[cfg(feature = "pbrt")]
-        pub pbrt: PbrtWriteOptions = PbrtWriteOptions::default(), with_pbrt;
+        pub pbrt: PbrtWriteOptions = PbrtWriteOptions::default(), with_pbrt => group;
         /// Options for writing images.
-        pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;
+        pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image => group;
     }
 }
 
 impl WriteOptions {
-    /// Sets the digits for every number written as text, whatever the format: positions, uvs, normals and colors in
-    /// OBJ, and floats in PLY, STL and tables. To override the digits of a single attribute or column, set them after
-    /// calling this method.
-    ///
-    /// ```
-    /// use polyhaul::WriteOptions;
-    /// use polyhaul::options::Digits;
-    ///
-    /// let options = WriteOptions::default().with_digits(Digits::Fixed(3));
-    /// assert_eq!((options.obj.normal_digits, options.table.digits), (Digits::Fixed(3), Digits::Fixed(3)));
-    /// ```
-    #[must_use]
-    pub fn with_digits(mut self, digits: Digits) -> Self {
-        let ObjWriteOptions { position_digits, uv_digits, normal_digits, color_digits, .. } = &mut self.obj;
-        for place in [position_digits, uv_digits, normal_digits, color_digits] {
-            *place = digits;
-        }
-        (self.ply.digits, self.stl.digits, self.table.digits) = (digits, digits, digits);
-        self.table.column_digits.clear();
-        self
+    /// The options of tables.
+    pub(crate) fn table_style(&self) -> FormatOptions<'_, TableWriteOptions> {
+        FormatOptions { scene: &self.scene, own: &self.table }
     }
-}
 
-impl WriteOptions {
+    /// The options of PLY.
+    #[cfg(feature = "ply")]
+    pub(crate) fn ply_style(&self) -> FormatOptions<'_, PlyWriteOptions> {
+        FormatOptions { scene: &self.scene, own: &self.ply }
+    }
+
     /// How files are written.
     pub(crate) fn file_options(&self) -> FileOptions {
         FileOptions::default().with_durable(self.durable).with_hash(self.hash)

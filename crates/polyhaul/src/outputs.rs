@@ -4,6 +4,7 @@
 //! that changes nothing on disk. A failure among the renames removes the files that are new, and the main file keeps
 //! its old content. The content of the files is decided elsewhere: see `save`, `obj`, `pbrt` and `references`.
 
+use crate::format::{Format, only_reads};
 use crate::input::Output;
 use crate::options::{self, WriteOptions};
 use crate::report::{FileWritten, Report};
@@ -92,6 +93,12 @@ pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
     }
 }
 
+/// The error of a compression level without compression.
+fn level_of_nothing() -> Error {
+    let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
+    error.with_hint("choose a codec (--compress gzip, zstd or lz4), or use a name that ends in .gz, .zst or .lz4")
+}
+
 /// The compression of the output.
 pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<Option<Compression>> {
     let name = match output {
@@ -99,19 +106,17 @@ pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<
         Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
         output => name_of(output),
     };
-    let (codec, level) = match (options.compression, Codec::of_name(&name)) {
+    let codec = match (options.compression, Codec::of_name(&name)) {
+        (options::Compression::None, _) if options.level.is_some() => return Err(level_of_nothing()),
         (options::Compression::None, _) => return Ok(None),
-        (options::Compression::By(codec, level), _) => (codec, level),
-        (options::Compression::ByName(level), Some((codec, _))) => (codec, level),
-        (options::Compression::ByName(None), None) => return Ok(None),
-        (options::Compression::ByName(Some(_)), None) => {
-            let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
-            return Err(error.with_hint(
-                "choose a codec (--compress gzip, zstd or lz4), or use a name that ends in .gz, .zst or .lz4",
-            ));
-        }
+        (options::Compression::Gzip, _) => Codec::Gzip,
+        (options::Compression::Zstd, _) => Codec::Zstd,
+        (options::Compression::Lz4, _) => Codec::Lz4,
+        (options::Compression::Auto, Some((codec, _))) => codec,
+        (options::Compression::Auto, None) if options.level.is_none() => return Ok(None),
+        (options::Compression::Auto, None) => return Err(level_of_nothing()),
     };
-    match level {
+    match options.level {
         Some(level) if !codec.levels().contains(&level) => Err(no_level(codec, level)),
         level => Ok(Some(Compression { codec, level })),
     }
@@ -223,6 +228,29 @@ impl<'o> Opening<'o> {
         let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
         try_push(&mut files, Written::new(name, file, moved), "the plan")?;
         put_in_place(files, report)
+    }
+}
+
+/// The format of an output: by the options, by its name, or the default.
+pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
+    if cfg!(not(feature = "writing")) {
+        return Err(only_reads());
+    }
+    requested_format(output, options)?.built()
+}
+
+fn requested_format(output: &Output, options: &WriteOptions) -> Result<Format> {
+    match (options.format, output) {
+        (Some(format), _) => Ok(format),
+        (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
+            let message = format!("cannot infer the output format from `{}`", path.display());
+            Error::new(ErrorKind::Usage, message).with_hint(format!(
+                "use a name that ends in .{}, or specify the format, as in --to obj",
+                Format::ALL.map(Format::name).join(", .")
+            ))
+        }),
+        (None, Output::Host(_, name)) => Ok(Format::of_path(Path::new(name)).unwrap_or(Format::DEFAULT)),
+        (None, _) => Ok(Format::DEFAULT),
     }
 }
 

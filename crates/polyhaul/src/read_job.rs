@@ -2,13 +2,13 @@
 //!
 //! Opening, detecting and timing are in `load`; formats are in the registry.
 
+use crate::containers::Near;
 use crate::format::Format;
 use crate::loaded::Loaded;
-use crate::open::{Near, Opened, Plain};
+use crate::open::Opened;
 use crate::options::ReadOptions;
+use crate::plain::Plain;
 use crate::report::Report;
-#[cfg(feature = "ply")]
-use polyhaul_mesh::ply::PlyHeader;
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ImagePart, Scene};
@@ -16,6 +16,8 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
+#[cfg(feature = "ply")]
+use polyhaul_ply::PlyHeader;
 use std::collections::BTreeSet;
 
 /// Reads a mesh that a scene names, by the options.

@@ -5,15 +5,16 @@
 use crate::convert::{self, Content, Converted};
 use crate::format::Format;
 use crate::input::Input;
-use crate::load;
+use crate::load::{self, chosen};
 use crate::loaded::{Loaded, TableArray, Tables};
 use crate::open::Opened;
 use crate::options::{Limits, OnError, ReadOptions, RowOptions};
 use crate::report::Report;
 use crate::writer::Writer;
-use crate::{images, scan, tables};
+use crate::{images, tables};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Image, Scene, Table, Texture};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::crew::within;
 
@@ -161,7 +162,9 @@ impl Reader {
     /// # Errors
     /// The same errors as [`Reader::scene`], and those of the consumer.
     pub fn pieces(self, consumer: &dyn MeshConsumer) -> Result<Option<Report>> {
-        self.run(|input, options| load::load_pieces(&Opened::to_read(input, options)?, options, consumer))
+        self.run(|input, options| {
+            load::load_pieces(&Opened::to_read(input, options)?, options, consumer).map(Attempt::done)
+        })
     }
 
     /// Reads tables, keeping the order and types of the columns: the elements of a PLY file (which [`Reader::scene`]
@@ -212,7 +215,7 @@ impl Reader {
     pub fn batches(self, bytes: usize, mut take: impl FnMut(Table) -> Result<()> + Send) -> Result<Report> {
         self.run(|input, options| {
             let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
-            scan::batches(&input, options, bytes, &mut take)
+            chosen::batches(&input, options, bytes, &mut take)
         })
     }
 

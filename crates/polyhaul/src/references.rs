@@ -3,7 +3,7 @@
 //! The same rules apply to all formats: textures and spectra of MTL, material libraries, the files of pbrt scenes, and
 //! `TextureFile` comments of PLY. A name that was read is looked up where readers look (see [`crate::resolve`]) and
 //! written such that it leads to the same file from the output's folder; or, with [`WriteOptions::copy_assets`], to a
-//! copy there. Images inside a file become files next to the output. A name that will not be found is a warning. A
+//! copy there. Files inside a file become files next to the output. A name that will not be found is a warning. A
 //! scene whose folder is unknown keeps its names.
 //!
 //! Finding files is in `locate`, copying them in `copies`, comparing them in `same`.
@@ -12,13 +12,12 @@ mod copies;
 mod locate;
 mod same;
 
-use crate::gltf::images;
+use crate::containers::is_inner_name;
 use crate::input::Output;
-use crate::open::Near;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::name_of;
 use crate::outputs::{Written, file_of};
-use crate::resolve::{folder_of, slashed};
+use crate::paths::{folder_of, slashed};
 use polyhaul_bytes::place;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::names;
@@ -40,22 +39,6 @@ const PLY_TEXTURE: &str = "texturefile";
 const WORD_OPTIONS: [&str; 3] = ["-imfchan", "-type", "-colorspace"];
 
 const COPY_HINT: &str = "use --copy-assets to copy it next to the output";
-
-/// The folder of an input, for the names in it.
-pub(crate) fn source_folder(near: &Near, options: &ReadOptions) -> SourceFolder {
-    let (folder, in_archive) = match near {
-        Near::Nothing => return SourceFolder::default(),
-        Near::File(path) => (folder_of(path), false),
-        Near::Archive(member) => (folder_of(Path::new(&**member.shown())), true),
-    };
-    // The process may be in another folder when the scene is written.
-    let scene = place::absolute(&folder);
-    let (allow_outside, has_resolver) = (options.allow_outside, options.resolver.is_some());
-    let mut place = FolderPlace::default();
-    (place.scene, place.in_archive) = (scene, in_archive);
-    (place.allow_outside, place.has_resolver) = (allow_outside, has_resolver);
-    place.into()
-}
 
 /// Whether a name must be that of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -190,13 +173,13 @@ impl<'o> Relinker<'o> {
     fn resolve(&mut self, place: &FolderPlace, included: &str, name: &str, need: Need) -> Result<Option<String>> {
         let is_active = self.is_active(place, included);
         // Names that are not UTF-8 are written in other bytes than they were read.
-        if !is_active && name.is_ascii() && !images::may_be_image(name) {
+        if !is_active && name.is_ascii() && !is_inner_name(name) {
             return Ok(None);
         }
         match self.locator.locate(place, included, name, &self.reading)? {
             Located::File(file) if need == Need::Library => self.link(place, name, &file, is_active, true),
             Located::File(file) => self.place_file(place, name, file, is_active),
-            Located::Image(file) => self.extract(place, name, file),
+            Located::Inner(file) => self.extract(place, name, file),
             Located::Member(member) => match &self.target {
                 Some(target) if self.options.copy_assets && need != Need::Library => {
                     let new = self.copies.plan(CopySource::Member(member), &target.folder, self.options)?;
@@ -222,7 +205,7 @@ impl<'o> Relinker<'o> {
         }
     }
 
-    /// The name of an image inside a file, which becomes a file next to the output: other programs do not find it.
+    /// The name of a file inside a file, which becomes a file next to the output: other programs do not find it.
     fn extract(&mut self, place: &FolderPlace, name: &str, file: LocatedFile) -> Result<Option<String>> {
         let Some(target) = &self.target else {
             let message = format!("{} is inside a file and cannot be found from the output", quoted(name));
@@ -234,7 +217,7 @@ impl<'o> Relinker<'o> {
             self.warn("uncopied-reference", message, Some("use --allow-outside to extract it too"));
             return Ok(None);
         }
-        let source = CopySource::Image { path: file.real, allow_outside: place.allow_outside };
+        let source = CopySource::Inner { path: file.real, allow_outside: place.allow_outside };
         match source.open(&self.reading) {
             Ok(_) => self.copies.plan(source, &target.folder, self.options).map(Some),
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => Err(error),

@@ -4,10 +4,11 @@
 //! sizes that [`sampled`] predicts match what [`repack`] writes.
 
 use crate::input::{Input, Output};
-use crate::open::{Opened, Plain};
+use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::options::WriteOptions;
 use crate::outputs::write_to;
+use crate::plain::Plain;
 use crate::report::{Clock, Report};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::{MEMBER_BYTES, SeekTable, Source};

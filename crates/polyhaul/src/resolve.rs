@@ -3,28 +3,24 @@
 //! A name comes from a file that may be hostile. The caller's resolver is asked first. A file next to the scene must be
 //! in the scene's folder (after symlinks are followed) unless the caller allows more, and it must be a regular file: a
 //! FIFO or a device would block or never end. The files of a scene in an archive are in the same archive. A source
-//! without a folder (a stream, memory) has no such files. An image inside a file (`chair.glb#image0.png`) is treated as
-//! the file.
+//! without a folder (a stream, memory) has no such files. A file inside a file (`chair.glb#image0.png`) is treated as
+//! the file that it is in.
 
-use crate::archives::Member;
-use crate::gltf::images;
+use crate::containers::{self, InnerFile, Member, Near};
 use crate::input::Input;
-use crate::open::{Near, Opened};
+use crate::open::Opened;
 use crate::options::ReadOptions;
-use crate::references::source_folder;
-use polyhaul_bytes::place;
+use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, slashed};
+use polyhaul_bytes::{Source, place};
 use polyhaul_insight::Moved;
 use polyhaul_model::SourceFolder;
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::run::{Phase, span};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Component, Path, PathBuf};
-
-/// Longer names cannot be files. File systems allow 255 bytes for each part of a path; and the standard library copies
-/// paths with allocations that abort the process if they fail.
-pub(crate) const LONGEST_NAME_BYTES: usize = 768;
+use std::path::{Path, PathBuf};
 
 /// How to read a file outside the scene's folder.
 pub(crate) const OUTSIDE_HINT: &str = "use --allow-outside to read it";
@@ -62,7 +58,7 @@ impl FoundFile {
     /// Whether it is a file, and no folder.
     fn is_file(&self) -> bool {
         match &self.origin {
-            Origin::File { real, .. } => place::is_file(real) || images::is_image_at(real),
+            Origin::File { real, .. } => place::is_file(real) || containers::is_inner_file(real),
             _ => true,
         }
     }
@@ -92,7 +88,7 @@ impl<'o> Resolver<'o> {
 
     /// The folder for relative names in a file of the scene, which was found by `name`.
     pub(crate) fn folder_of(&self, origin: &Origin, name: &str) -> SourceFolder {
-        let scene = source_folder(self.near, self.options);
+        let scene = self.near.source_folder(self.options);
         match (origin, scene.path()) {
             (Origin::Host(Input::Path(path), _), Some(_)) => scene.with_library(folder_of(path)),
             (Origin::Host(Input::Path(path), _), None) => SourceFolder::new(folder_of(path)),
@@ -173,7 +169,7 @@ impl<'o> Resolver<'o> {
         if place::is_url(&folder) && !place::is_url(&path) {
             return refuse("it is an absolute path, and the scene is at a URL");
         }
-        let real = images::real(&path).map_err(failed)?;
+        let real = containers::real(&path).map_err(failed)?;
         if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
             return Err(outside("a symlink leads outside the scene's folder"));
         }
@@ -227,6 +223,38 @@ impl<'o> Resolver<'o> {
     }
 }
 
+/// The bytes of the file inside a file that `path` names; `None` for other paths. Files that the outer file refers to
+/// are found under the rules for those of a scene.
+pub(crate) fn open_inner(path: &Path, options: &ReadOptions) -> Result<Option<Source<'static>>> {
+    let Some(inner) = InnerFile::at(path) else { return Ok(None) };
+    let near = Near::File(inner.outer().to_path_buf());
+    let mut beside = |name: &str, offset: u64, count: usize| read_range(&near, options, name, offset, count);
+    inner.source(place::shown(path), options, &mut beside).map(Some)
+}
+
+/// Bytes of a file beside another.
+fn read_range(near: &Near, options: &ReadOptions, name: &str, offset: u64, count: usize) -> Result<Vec<u8>> {
+    let mut resolver = Resolver::beside(near, options);
+    let origin = resolver.find(name)?.origin;
+    // An image in a buffer that is an image could go on forever.
+    if let Origin::File { real: path, .. } | Origin::Host(Input::Path(path), _) = &origin
+        && containers::is_inner_file(path)
+    {
+        return Err(Error::new(ErrorKind::Unsupported, "a buffer is an image inside a file"));
+    }
+    let plain = resolver.open(origin)?.0.plain(options)?;
+    let bytes = Bytes::new(plain.source(), plain.garbage());
+    let mut content = Vec::new();
+    if !bytes.in_order() {
+        bytes.read_as_claimed(offset, count, &mut content)?;
+        return Ok(content);
+    }
+    let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
+    bytes.read_as_claimed(0, skipped.saturating_add(count), &mut content)?;
+    content.drain(..skipped.min(content.len()));
+    Ok(content)
+}
+
 #[cfg(any(feature = "gltf", feature = "sog"))]
 /// The error about a file without which a scene cannot be read, such as a buffer or an image.
 pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
@@ -244,26 +272,6 @@ pub(crate) fn unread(what: &str, name: &str, error: Error) -> Error {
     Diagnostic { hint, ..Diagnostic::new(message) }.about(name).into_error(error.kind())
 }
 
-/// The folder that a file lies in.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// `name` as a path relative to some folder; `None` if it leaves the folder.
-pub(crate) fn below(name: &str) -> Option<PathBuf> {
-    let path = slashed(name);
-    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    (path.components().all(stays) && !has_drive(name)).then_some(path)
-}
-
-/// Files made on Windows name their neighbors with backslashes.
-pub(crate) fn slashed(name: &str) -> PathBuf {
-    PathBuf::from(name.replace('\\', "/"))
-}
-
 /// The error for a file that may not be read because of its place.
 fn outside(why: &str) -> Error {
     Error::new(ErrorKind::Unsupported, why).with_hint(OUTSIDE_HINT)
@@ -271,9 +279,4 @@ fn outside(why: &str) -> Error {
 
 fn refuse<T>(why: &str) -> Result<T> {
     Err(Error::new(ErrorKind::Unsupported, why))
-}
-
-/// `C:` and the like, which only Windows takes for absolute.
-fn has_drive(name: &str) -> bool {
-    matches!(name.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }

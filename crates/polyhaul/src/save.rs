@@ -4,25 +4,25 @@
 
 use crate::flat;
 use crate::format::Format;
+use crate::images::convert_image;
 use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
 use crate::options::WriteOptions;
-use crate::outputs::name_of;
+use crate::outputs::{format_of, name_of};
 use crate::references::Relinker;
 use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
-use polyhaul_mesh::check;
-use polyhaul_mesh::options::Placement;
-use polyhaul_mesh::splat_motion::{has_splats, moves_splats, settle_splats};
-use polyhaul_mesh::transform::{UNMOVED, is_mirrored, transform_axes, transform_meshes};
+use polyhaul_geometry::check;
+use polyhaul_geometry::splat_motion::{has_splats, moves_splats, settle_splats};
+use polyhaul_geometry::transform::{UNMOVED, is_mirrored, transform_axes, transform_meshes};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::options::Placement;
 use polyhaul_model::splats::AXES;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Axes, Mesh, Object, Scene};
 use polyhaul_pipeline::run::{Phase, span};
 use std::borrow::Cow;
-use std::path::Path;
 
 /// Writes a scene.
 ///
@@ -45,7 +45,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     report.warnings.extend(warnings);
     report.warnings.refuse_losses(options.strict)?;
     let (scene, looks) = Looks::split(scene);
-    let placement = (writer.placement)(&scene, options);
+    let placement = (writer.placement)(&scene, options)?;
     let (scene, placement) = if moves_any_splats(&scene, &writer, &placement) {
         report.phase("prepare", || place_splats(scene, &writer, &placement, options))?
     } else {
@@ -64,7 +64,18 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;
     let (looks, placement) = (&looks, &placement);
-    (writer.write)(MeshJob { scene: &scene, looks, placement, format, output, links, options, report: &mut report })?;
+    let report_of_job = &mut report;
+    (writer.write)(MeshJob {
+        scene: &scene,
+        looks,
+        placement,
+        format,
+        output,
+        links,
+        options,
+        convert_image,
+        report: report_of_job,
+    })?;
     clock.stop(&mut report);
     Ok(report)
 }
@@ -88,32 +99,9 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
-/// The format of an output: by the options, by its name, or OBJ.
-pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
-    if cfg!(polyhaul_only_reads) {
-        return Err(Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files"));
-    }
-    wanted_format(output, options)?.built()
-}
-
-fn wanted_format(output: &Output, options: &WriteOptions) -> Result<Format> {
-    match (options.format, output) {
-        (Some(format), _) => Ok(format),
-        (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
-            let message = format!("cannot infer the output format from `{}`", path.display());
-            Error::new(ErrorKind::Usage, message).with_hint(format!(
-                "use a name that ends in .{}, or specify the format, as in --to obj",
-                Format::ALL.map(Format::name).join(", .")
-            ))
-        }),
-        (None, Output::Host(_, name)) => Ok(Format::of_path(Path::new(name)).unwrap_or(Format::Obj)),
-        (None, _) => Ok(Format::Obj),
-    }
-}
-
 /// Whether splats of a scene have to be turned or moved before it is written.
 fn moves_any_splats(scene: &Scene, writer: &MeshWriter, placement: &Placement) -> bool {
-    let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.global_scale != 1.0;
+    let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
     let is_moved = |object: &Object| moves_splats(scene, object);
     let is_any = writer.has_upright_splats || is_turned || scene.objects.iter().any(is_moved);
     is_any && scene.meshes.iter().any(has_splats)
@@ -139,16 +127,16 @@ fn place_splats<'a>(
         transform_axes(&mut scene, Axes::default(), 1.0, &options.run)?;
         scene.axes = AXES;
     }
-    transform_axes(&mut scene, axes, placement.global_scale, &options.run)?;
-    Ok((Cow::Owned(scene), placement.with_axes(Some(axes)).with_global_scale(1.0)))
+    transform_axes(&mut scene, axes, placement.scale, &options.run)?;
+    Ok((Cow::Owned(scene), Placement { axes: Some(axes), scale: 1.0, ..*placement }))
 }
 
 /// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while
 /// they are written.
 fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
-    let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.global_scale != 1.0;
+    let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
     let as_read = || Ok::<_, Error>(scene.evaluated_meshes(&scene.objects)?.contains(&false));
-    Ok(placement.export_triangulated_mesh || turns && as_read()?)
+    Ok(placement.triangulate || turns && as_read()?)
 }
 
 /// Applies changes to the model before it is written, to a copy if the caller keeps the scene.
@@ -173,7 +161,7 @@ fn prepare<'a>(
             object.transform.get_or_insert(UNMOVED);
         }
     }
-    if placement.export_triangulated_mesh {
+    if placement.triangulate {
         (writer.triangulate)(&mut scene, placement, &options.run)?;
     }
     let mut kept = Vec::new();
@@ -181,7 +169,7 @@ fn prepare<'a>(
         try_push(&mut kept, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
     }
     let axes = scene.axes;
-    transform_meshes(&mut scene, placement.axes.unwrap_or(axes), placement.global_scale, &options.run)?;
+    transform_meshes(&mut scene, placement.axes.unwrap_or(axes), placement.scale, &options.run)?;
     scene.axes = axes;
     for (number, mesh) in kept {
         scene.meshes[number] = mesh;

@@ -1,7 +1,7 @@
 //! Reading and writing tables: the shared part of their rows in the registry, and tables of numbers as the points of a
 //! scene.
 //!
-//! Operations on all tables are in `tables`; text and numbers are up to `polyhaul-mesh`.
+//! Operations on all tables are in `tables`; text and numbers are up to `polyhaul-table`.
 
 use crate::format::Format;
 use crate::input::Output;
@@ -12,14 +12,15 @@ use crate::outputs::{Written, name_of, write_with};
 use crate::read_job::ReadJob;
 use crate::references::Relinker;
 use crate::report::Report;
-use polyhaul_mesh::parts::{self, note_left_out};
-#[cfg(feature = "ply")]
-use polyhaul_mesh::ply;
-use polyhaul_mesh::table::{self, Layout, Rows, TableFormat};
+use polyhaul_geometry::parts::{self, note_left_out};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::names;
+use polyhaul_model::options::TableHeader;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Scene, SourceFolder, Table};
+#[cfg(feature = "ply")]
+use polyhaul_ply as ply;
+use polyhaul_table::{self as table, Layout, Rows, TableFormat};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
 
@@ -94,7 +95,7 @@ pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
     ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
     let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(format.name()), options, report, |writing, _, _| {
-        ply::write_tables(tables, [&comments, infos], &options.ply, &options.run, writing)
+        ply::write_tables(tables, [&comments, infos], options.ply_style(), &options.run, writing)
     })
 }
 
@@ -132,11 +133,14 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     let kind = table_kind(format)?;
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
-    let parts = parts::parts(scene, &objects, &evaluated, &options.table.placement)?;
+    let parts = parts::parts(scene, &objects, &evaluated, job.placement)?;
     let points = table::Points::of_parts(&parts, kind)?;
     let has_names = match kind {
         TableFormat::Npy => !table::npy::is_uniform(&points.rows),
-        _ => table::has_header(&points.rows.names, kind, &options.table) || options.table.header == Some(false),
+        _ => {
+            table::has_header(&points.rows.names, kind, options.table_style())
+                || options.table.out_header == TableHeader::Absent
+        }
     };
     points.note_losses(scene, (looks.materials.len(), has_names), &name_of(&output), &mut report.warnings);
     // Remarks become comments if there is only one kind.
@@ -148,7 +152,12 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
 }
 
 pub(crate) fn table_kind(format: Format) -> Result<TableFormat> {
-    format.table().ok_or_else(|| no_tables("have them"))
+    table_of(format).ok_or_else(|| no_tables("have them"))
+}
+
+/// Which tables of numbers a format holds, if it holds such alone.
+pub(crate) fn table_of(format: Format) -> Option<TableFormat> {
+    TableFormat::ALL.into_iter().find(|table| table.name() == format.name())
 }
 
 /// Warns about what a table of numbers cannot store of a table, its columns and its names.
@@ -161,7 +170,7 @@ pub(crate) fn note_losses(
 ) -> Warnings {
     let mut warnings = Warnings::default();
     let named = table.columns.iter().filter(|column| !column.name.is_empty()).count() as u64;
-    let has_header = table::has_header(&rows.names, format, &options.table);
+    let has_header = table::has_header(&rows.names, format, options.table_style());
     let lost = match format {
         _ if has_header => 0,
         // Without a row there are no columns.
@@ -169,7 +178,7 @@ pub(crate) fn note_losses(
         TableFormat::Xyz | TableFormat::Pts => table::unrestored_names(&table.columns),
         TableFormat::Npy if !table::npy::is_uniform(rows) => 0,
         // It was asked for.
-        _ if options.table.header == Some(false) => 0,
+        _ if options.table.out_header == TableHeader::Absent => 0,
         _ => named,
     };
     let numeric = rows.names.iter().filter(|name| number::f64(name.as_bytes()).is_some()).count();
@@ -203,7 +212,7 @@ fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), t
     let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(kind.name()), options, report, |writing, _, _| match kind {
         TableFormat::Npy => table::npy::write(rows, &options.run, writing),
-        _ => table::write(rows, &comments, kind, &options.table, &options.run, writing),
+        _ => table::write(rows, &comments, kind, options.table_style(), &options.run, writing),
     })
 }
 
@@ -216,7 +225,7 @@ pub(crate) fn note_row_remarks<'c>(
     report: &mut Report,
 ) -> &'c [String] {
     let has_comments = !matches!(kind, TableFormat::Pts | TableFormat::Npy);
-    let is_written = has_comments && !options.table.comment.is_empty();
+    let is_written = has_comments && !options.table.out_comment.is_empty();
     let kinds = [
         ("left-out-remarks", "comments", if has_comments { 0 } else { comments.len() as u64 }),
         (

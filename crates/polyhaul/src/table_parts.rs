@@ -9,12 +9,12 @@ use crate::outputs::Written;
 use crate::references::Relinker;
 use crate::report::Report;
 use crate::table_job::{begin_remarks, note_losses, note_row_remarks, table_kind};
-use polyhaul_mesh::table::{RowPartText, RowParts, Rows, TableFormat};
-#[cfg(feature = "ply")]
-use polyhaul_mesh::{options::PlyEncoding, ply};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::write::Writing;
+#[cfg(feature = "ply")]
+use polyhaul_ply as ply;
+use polyhaul_table::{RowPartText, RowParts, Rows, TableFormat};
 
 /// What is known before the first row.
 pub(crate) struct PartsJob<'j, 'o> {
@@ -93,10 +93,10 @@ impl TableParts<'_> {
             #[cfg(feature = "ply")]
             (TablePartsKind::Elements { infos, parts }, _) => {
                 let remarks = [&self.comments[..], infos];
-                *parts = Some(ply::PlyTableParts::begin(tables, remarks, &self.options.ply, writing)?);
+                *parts = Some(ply::PlyTableParts::begin(tables, remarks, self.options.ply_style(), writing)?);
             }
             (TablePartsKind::Rows { format, parts }, [table]) => {
-                *parts = Some(RowParts::begin(table, &self.comments, *format, &self.options.table, writing)?);
+                *parts = Some(RowParts::begin(table, &self.comments, *format, self.options.table_style(), writing)?);
             }
             _ => {}
         }
@@ -144,7 +144,7 @@ impl TableParts<'_> {
     pub(crate) fn is_text(&self) -> bool {
         match &self.kind {
             #[cfg(feature = "ply")]
-            TablePartsKind::Elements { .. } => self.options.ply.encoding == PlyEncoding::Ascii,
+            TablePartsKind::Elements { .. } => self.options.scene.ascii,
             TablePartsKind::Rows { format, .. } => *format != TableFormat::Npy,
         }
     }

@@ -86,10 +86,11 @@ impl Writer {
         self
     }
 
-    /// Sets the digits of all numbers written as text; see [`WriteOptions::with_digits`].
+    /// Sets the digits of all numbers written as text; see
+    /// [`SceneWriteOptions::digits`](crate::options::SceneWriteOptions::digits).
     #[must_use]
     pub fn digits(mut self, digits: Digits) -> Writer {
-        self.options = self.options.with_digits(digits);
+        self.options.scene.digits = Some(digits);
         self
     }
 

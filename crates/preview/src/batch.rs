@@ -12,9 +12,9 @@ use crate::frame::{FARTHEST, Frame, PLACES, SAMPLES};
 const LANES: usize = 64;
 /// How far the first row of samples is from the upper border.
 const FIRST_ROW: f32 = PLACES[0][1] as f32 / 256.0;
-/// Rows of samples that are looked at one by one. Taller triangles are drawn.
+/// Rows of samples that are tested one by one. Taller triangles are drawn untested.
 const ROWS: usize = 6;
-/// In place of whether a triangle touches a sample: it must be cut first.
+/// Value of `touches` for triangles that must be clipped before they are projected.
 const CROSSES: u32 = 2;
 /// Corners are rounded by at most half a 256th of a pixel; twice that covers the rounding of this test as well.
 const MARGIN: f32 = 1.0 / 256.0;
@@ -22,12 +22,12 @@ const MARGIN: f32 = 1.0 / 256.0;
 /// A coordinate of every triangle.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Lanes([f32; LANES]);
+struct BatchLanes([f32; LANES]);
 
 /// The coordinates of three corners.
-type Corners = [[Lanes; 3]; 3];
+type Corners = [[BatchLanes; 3]; 3];
 
-/// Triangles that were not drawn yet, each with a payload or with what it is made from.
+/// Triangles not drawn yet, each with a payload or the values that it is computed from.
 pub(crate) struct Batch<P> {
     count: usize,
     /// In the scene.
@@ -41,7 +41,7 @@ pub(crate) struct Batch<P> {
 impl<P: Copy + Default> Batch<P> {
     /// A batch without triangles.
     pub(crate) fn new() -> Batch<P> {
-        let none = [[Lanes([0.0; LANES]); 3]; 3];
+        let none = [[BatchLanes([0.0; LANES]); 3]; 3];
         Batch { count: 0, scene: none, pixels: none, touches: [0; LANES], payloads: [P::default(); LANES] }
     }
 
@@ -51,7 +51,7 @@ impl<P: Copy + Default> Batch<P> {
         self.count == LANES
     }
 
-    /// Adds a triangle. In a full batch it takes the place of the last one.
+    /// Adds a triangle. In a full batch it replaces the last one.
     #[inline]
     pub(crate) fn push(&mut self, corners: [[f32; 3]; 3], payload: P) {
         let at = self.count.min(LANES - 1);
@@ -88,14 +88,14 @@ impl<P: Copy + Default> Batch<P> {
     fn project(&mut self, camera: &Camera, frame: &Frame) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the instructions, as was just found.
+            // SAFETY: the line above checked that the processor supports AVX2.
             return unsafe { project_avx2(&self.scene, &mut self.pixels, &mut self.touches, camera, frame.size()) };
         }
         project(&self.scene, &mut self.pixels, &mut self.touches, camera, frame.size());
     }
 }
 
-/// [`project`], compiled for registers of 32 bytes: 2.1 times as fast as for those of 16.
+/// [`project`] compiled for 32-byte registers: 2.1 times as fast as for 16-byte registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn project_avx2(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], camera: &Camera, size: [usize; 2]) {
@@ -116,7 +116,8 @@ fn project(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], ca
     for (at, touches) in touches.iter_mut().enumerate() {
         let [left, right] = range(pixels, 0, at);
         let [above, below] = range(pixels, 1, at);
-        let (first, last) = (row_of(above), floor(row_of(below)));
+        let first = row_of(above);
+        let last = floor(row_of(below));
         let mut touched = last - 2.0 >= first;
         for row in [last, last - 1.0] {
             let place = place_of(row);
@@ -129,7 +130,7 @@ fn project(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], ca
     if camera.nearest() > 0.0 {
         find_crossing(pixels, touches);
     }
-    // Of triangles of usual shape, few are left, and it takes less time to draw them.
+    // Few triangles of ordinary shape are left here, and drawing them is faster than testing them again.
     if count > LANES as u32 / 4 {
         drop_beside(pixels, touches);
     }
@@ -139,7 +140,8 @@ fn project(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], ca
 #[inline(always)]
 fn find_crossing(pixels: &Corners, touches: &mut [u32; LANES]) {
     for (at, touches) in touches.iter_mut().enumerate() {
-        let (mut before, mut beside) = (0, 0);
+        let mut before = 0;
+        let mut beside = 0;
         for [x, y, depth] in pixels {
             let is_in_front = (depth.0[at] > 0.0) & (depth.0[at] <= 1.0);
             before += u32::from(is_in_front);
@@ -150,13 +152,14 @@ fn find_crossing(pixels: &Corners, touches: &mut [u32; LANES]) {
     }
 }
 
-/// Drops triangles beside whose edges all samples are: long and thin ones have many in their box.
+/// Drops triangles with every sample of their box outside an edge: the boxes of long, thin ones hold many samples.
 #[inline(always)]
 fn drop_beside(pixels: &Corners, touches: &mut [u32; LANES]) {
     for (at, touches) in touches.iter_mut().enumerate() {
         let [left, right] = range(pixels, 0, at);
         let [above, below] = range(pixels, 1, at);
-        let (first, last) = (row_of(above), floor(row_of(below)));
+        let first = row_of(above);
+        let last = floor(row_of(below));
         let corner = |number: usize| [pixels[number][0].0[at], pixels[number][1].0[at]];
         let sides = Sides::new(corner(0), corner(1), corner(2));
         let mut touched = (last - ROWS as f32 >= first) | (right - left >= 1.0) | sides.is_unclear();
@@ -209,7 +212,9 @@ impl Sides {
     /// Whether a place may be inside.
     #[inline(always)]
     fn may_have(&self, [x, y]: [f32; 2]) -> bool {
-        let ([b, c], x, y) = (self.corners, x - self.origin[0], y - self.origin[1]);
+        let [b, c] = self.corners;
+        let x = x - self.origin[0];
+        let y = y - self.origin[1];
         let side = |from: [f32; 2], to: [f32; 2]| {
             ((to[0] - from[0]) * (y - from[1]) - (to[1] - from[1]) * (x - from[0])) * self.sign
         };
@@ -224,13 +229,15 @@ fn place_of(row: f32) -> f32 {
     (96 + 128 * (number & 1)).wrapping_sub(64 * (number >> 1 & 1)) as i32 as f32 * (1.0 / 256.0)
 }
 
-/// The least and the greatest coordinate of a triangle along an axis, with a margin.
+/// The minimum and the maximum coordinate of a triangle along an axis, with a margin.
 #[inline(always)]
 fn range(pixels: &Corners, axis: usize, at: usize) -> [f32; 2] {
-    let (a, b, c) = (pixels[0][axis].0[at], pixels[1][axis].0[at], pixels[2][axis].0[at]);
-    let least = |a: f32, b: f32| if a < b { a } else { b };
-    let most = |a: f32, b: f32| if a > b { a } else { b };
-    [least(least(a, b), c) - MARGIN, most(most(a, b), c) + MARGIN]
+    let a = pixels[0][axis].0[at];
+    let b = pixels[1][axis].0[at];
+    let c = pixels[2][axis].0[at];
+    let smaller = |a: f32, b: f32| if a < b { a } else { b };
+    let larger = |a: f32, b: f32| if a > b { a } else { b };
+    [smaller(smaller(a, b), c) - MARGIN, larger(larger(a, b), c) + MARGIN]
 }
 
 /// Added to a float below 2^22, this rounds it to an integer, which is then in the lowest bits.
@@ -274,10 +281,10 @@ mod tests {
                 direct.triangle(corners.map(|corner| camera.project(corner)), || number);
             }
             batch.draw(&camera, &batched, |&number, _| number);
-            let all = (0..30).flat_map(|y| (0..40).map(move |x| (x, y)));
-            let seen = all.clone().filter(|&(x, y)| direct.hits(x, y)[0].is_some()).count();
+            let pixels = (0..30).flat_map(|y| (0..40).map(move |x| (x, y)));
+            let seen = pixels.clone().filter(|&(x, y)| direct.hits(x, y)[0].is_some()).count();
             assert!(seen > 0, "{size}: {seen}");
-            assert!(all.clone().all(|(x, y)| batched.hits(x, y) == direct.hits(x, y)), "{size}");
+            assert!(pixels.clone().all(|(x, y)| batched.hits(x, y) == direct.hits(x, y)), "{size}");
         }
     }
 

@@ -32,14 +32,13 @@ pub enum View {
 pub struct SceneCamera {
     /// Right, up and forward in the scene, each of length 1.
     pub axes: [[f64; 3]; 3],
-    /// Its place.
+    /// Its position.
     pub eye: [f64; 3],
     /// The tangent of half its angle of view, across the shorter side of the picture.
     pub tangent: f64,
 }
 
-/// Half the vertical angle of view: that of a lens of 85 mm on film of 24 mm, which shows objects with little
-/// distortion.
+/// Half the vertical angle of view of an 85 mm lens on 24 mm film, which shows objects with little distortion.
 const HALF_ANGLE: f64 = 0.1403;
 /// The part of the picture that the bounds fill, in its narrower direction.
 const FILLED: f64 = 0.92;
@@ -53,7 +52,7 @@ pub(crate) struct Camera {
     /// Pixels per unit at distance 1.
     focal: f64,
     center: [f64; 2],
-    /// What is nearer is not drawn: for a scene's own camera, and 0 for one that is outside of the scene.
+    /// The near plane of a scene's own camera; 0 for a camera outside of the scene.
     nearest: f64,
     projection: Projection,
 }
@@ -73,11 +72,12 @@ struct Projection {
 }
 
 impl Camera {
-    /// The camera that sees the bounds in a picture of so many pixels, from the direction `view` in a scene with these
-    /// axes.
+    /// The camera that sees the bounds in a picture of this size in pixels, from the direction `view` in a scene with
+    /// these axes.
     pub(crate) fn framing(bounds: Bounds, view: View, axes: Axes, [width, height]: [usize; 2]) -> Camera {
         let rows = rows(view, axes);
-        let (min, max) = (wide(bounds.min), wide(bounds.max));
+        let min = wide(bounds.min);
+        let max = wide(bounds.max);
         let middle = scale(add(min, max), 0.5);
         let half = subtract(max, middle);
         // A single point has no size, and still needs a camera that is elsewhere.
@@ -137,7 +137,7 @@ impl Camera {
         camera
     }
 
-    /// What is nearer is cut off; 0 if nothing is.
+    /// The distance of the near plane; 0 without one.
     pub(crate) fn nearest(&self) -> f64 {
         self.nearest
     }
@@ -190,7 +190,7 @@ impl Camera {
         [(self.center[0] + right * self.focal) as f32, (self.center[1] - up * self.focal) as f32]
     }
 
-    /// How far a place in the picture is from its center at distance 1, in the directions of its pixels.
+    /// Offset of a position in the picture from its center at distance 1, in the directions of its pixels.
     pub(crate) fn offset(&self, [x, y]: [f32; 2]) -> [f32; 2] {
         let Projection { focal, center, .. } = &self.projection;
         [(x - center[0]) / focal, (y - center[1]) / focal]
@@ -213,14 +213,15 @@ impl Camera {
         [center[0] + dot(&rows[0]) * scale, center[1] - dot(&rows[1]) * scale, depth[0] - depth[1] * nearness]
     }
 
-    /// The camera's place.
+    /// The camera's position.
     pub(crate) fn eye(&self) -> Vector {
         self.eye
     }
 
-    /// The direction of what is seen at a place of the picture, in pixels. It reaches 1 unit forward.
+    /// The direction of the ray through a position in the picture, in pixels. It reaches 1 unit forward.
     pub(crate) fn ray(&self, [x, y]: [f64; 2]) -> Vector {
-        let (right, up) = ((x - self.center[0]) / self.focal, (self.center[1] - y) / self.focal);
+        let right = (x - self.center[0]) / self.focal;
+        let up = (self.center[1] - y) / self.focal;
         let sideways = add(scale(self.rows[0], right), scale(self.rows[1], up));
         subtract(sideways, self.rows[2])
     }
@@ -238,8 +239,10 @@ pub(crate) fn are_parallel(axes: Axes) -> bool {
 
 /// Right, up and toward the camera for a view.
 fn rows(view: View, axes: Axes) -> [Vector; 3] {
-    let (forward, up) = (axes.forward.direction(), axes.up.direction());
-    let (front, right) = (scale(forward, -1.0), cross(forward, up));
+    let forward = axes.forward.direction();
+    let up = axes.up.direction();
+    let front = scale(forward, -1.0);
+    let right = cross(forward, up);
     let toward = match view {
         View::Camera | View::Iso => unit(add(add(front, scale(right, 0.7)), scale(up, 0.55))),
         View::Front => front,
@@ -272,7 +275,7 @@ mod tests {
 
     #[test]
     fn views_have_the_right_sides() {
-        // x is right and y up, seen from the front, for the axes of OBJ; z is up for those of Blender.
+        // x is right and y up, seen from the front, for the axes of OBJ; z is up for Blender's.
         let center = [1.0, 0.0, -1.0];
         let moved = |axis: usize, by: f32| std::array::from_fn(|at| center[at] + if at == axis { by } else { 0.0 });
         for (axes, view, right, up) in [

@@ -1,15 +1,15 @@
-//! What is left of triangles and segments that reach behind the camera, or far beside the picture: the part whose
-//! corners can be projected.
+//! Clips triangles and segments that reach behind the camera, or far beside the picture, to the part whose corners can
+//! be projected.
 //!
-//! Cameras outside of a scene have no need of it. [`crate::batch`] says which do.
+//! Cameras outside of a scene do not need it. [`crate::batch`] finds the triangles that do.
 
 use crate::camera::Camera;
 use crate::vector::{Vector, add, scale, subtract, wide};
 
 /// How far beside the picture triangles may reach, as a multiple of its size.
 const BESIDE: f64 = 32.0;
-/// Corners of a triangle after it was cut by five planes.
-const MOST: usize = 8;
+/// Maximum corner count of a triangle clipped by five planes.
+const MAX_CORNERS: usize = 8;
 
 /// A corner, and for each plane how far it is on the inner side.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ impl ClipCorner {
         ClipCorner { position, inside: [near, across - right, across + right, down - up, down + up] }
     }
 
-    /// Where the way to another corner meets a plane. It is the same place from both ends.
+    /// The intersection of the segment to another corner with a plane. It is the same from both ends.
     fn cut(self, other: ClipCorner, plane: usize) -> ClipCorner {
         let (a, b) = if self.position < other.position { (self, other) } else { (other, self) };
         let part = a.inside[plane] / (a.inside[plane] - b.inside[plane]);
@@ -37,25 +37,28 @@ impl ClipCorner {
     }
 }
 
-/// Calls `draw` with each triangle that is left of one.
+/// Calls `draw` with each triangle of a clipped one.
 pub(crate) fn triangle(camera: &Camera, corners: [[f32; 3]; 3], mut draw: impl FnMut([[f32; 3]; 3])) {
     let corners = corners.map(|corner| ClipCorner::new(camera, wide(corner)));
     if corners.iter().flat_map(|corner| corner.inside).any(|inside| !inside.is_finite()) {
         return;
     }
-    let (mut polygon, mut count) = ([corners[0]; MOST], 3);
+    let mut polygon = [corners[0]; MAX_CORNERS];
+    let mut count = 3;
     polygon[..3].copy_from_slice(&corners);
     for plane in 0..5 {
-        let (from, before) = (polygon, count);
+        let from = polygon;
+        let before = count;
         count = 0;
         for at in 0..before {
-            let (here, next) = (from[at], from[(at + 1) % before]);
+            let here = from[at];
+            let next = from[(at + 1) % before];
             let is_inside = |corner: &ClipCorner| corner.inside[plane] >= 0.0;
-            let kept = is_inside(&here).then_some(here);
+            let inside_corner = is_inside(&here).then_some(here);
             let cut = (is_inside(&here) != is_inside(&next)).then(|| here.cut(next, plane));
-            for corner in kept.into_iter().chain(cut) {
-                polygon[count.min(MOST - 1)] = corner;
-                count = (count + 1).min(MOST);
+            for corner in inside_corner.into_iter().chain(cut) {
+                polygon[count.min(MAX_CORNERS - 1)] = corner;
+                count = (count + 1).min(MAX_CORNERS);
             }
         }
     }
@@ -63,13 +66,14 @@ pub(crate) fn triangle(camera: &Camera, corners: [[f32; 3]; 3], mut draw: impl F
     (2..count).for_each(|last| draw([at(0), at(last - 1), at(last)]));
 }
 
-/// What is left of a segment: the parts of the way at which it begins and ends.
+/// The visible part of a segment: its start and end as fractions of the segment's length.
 pub(crate) fn segment(camera: &Camera, ends: [[f32; 3]; 2]) -> Option<[f32; 2]> {
     let [a, b] = ends.map(|end| ClipCorner::new(camera, wide(end)).inside);
     if a.iter().chain(&b).any(|inside| !inside.is_finite()) {
         return None;
     }
-    let (mut from, mut to) = (0.0f64, 1.0f64);
+    let mut from = 0.0f64;
+    let mut to = 1.0f64;
     for (a, b) in a.into_iter().zip(b) {
         let cut = a / (a - b);
         match (a >= 0.0, b >= 0.0) {

@@ -1,6 +1,6 @@
-//! Colors: sRGB and light, and colors for numbers.
+//! Colors: sRGB, linear light, and distinct colors for numbers.
 //!
-//! No more than shading needs; images are converted in the crate `polyhaul-image`.
+//! Holds only what shading needs; images are converted in the crate `polyhaul-image`.
 
 use std::sync::LazyLock;
 

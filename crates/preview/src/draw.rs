@@ -1,15 +1,15 @@
 //! Draws the parts of a scene into a frame: every triangle, line and point, by all threads.
 //!
-//! What is drawn, not how it looks: see [`crate::shade`].
+//! Colors come later, in [`crate::shade`].
 
 use crate::batch::Batch;
 use crate::camera::Camera;
 use crate::clip;
-use crate::frame::{Corner, Frame};
+use crate::frame::{Frame, PixelCorner};
 use crate::packet::has_width;
 use crate::parallel::draw_each;
 use crate::ribbon::{Ribbon, Rim};
-use crate::scene::{Part, PartKind, Parts};
+use crate::scene::{PartKind, ScenePart, SceneParts};
 use crate::texture::Textures;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::{Cancel, RunOptions};
@@ -19,7 +19,7 @@ use std::ops::Range;
 const TURN: usize = 16 << 10;
 /// The width of lines in pixels.
 const LINE_PIXELS: f32 = 1.25;
-/// The sizes of points in pixels: from those of dense clouds to those of a few points.
+/// Point sizes in pixels: in dense clouds, and in clouds of a few points.
 const POINT_PIXELS: [f32; 2] = [1.5, 5.0];
 
 /// What is drawn to.
@@ -34,9 +34,10 @@ struct Canvas<'a> {
 
 /// Draws all parts.
 pub(crate) fn draw(
-    parts: &Parts<'_>,
+    parts: &SceneParts<'_>,
     textures: &Textures,
-    (camera, frame): (&Camera, &Frame),
+    camera: &Camera,
+    frame: &Frame,
     run: &RunOptions,
 ) -> Result<()> {
     let points = parts.parts.iter().filter(|part| matches!(part.kind, PartKind::Points | PartKind::Positions));
@@ -46,7 +47,7 @@ pub(crate) fn draw(
         let Range { start, end } = part.elements;
         (start..end).step_by(TURN).map(move |first| (part, first..end.min(first + TURN)))
     });
-    let work = |batch: &mut Batch<u64>, (part, elements): (&Part<'_>, Range<usize>)| match part.kind {
+    let work = |batch: &mut Batch<u64>, (part, elements): (&ScenePart<'_>, Range<usize>)| match part.kind {
         PartKind::Faces => canvas.faces(part, elements, batch),
         PartKind::Lines => canvas.lines(part, elements),
         PartKind::Points | PartKind::Positions => {
@@ -57,7 +58,7 @@ pub(crate) fn draw(
     draw_each(run, turns, Batch::new, work)
 }
 
-/// The size of so many points in pixels, such that they would cover half of the picture side by side.
+/// The size of `count` points in pixels, such that all of them in a grid would cover half of the picture.
 pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
     let [width, height] = frame.size();
     let [least, most] = POINT_PIXELS;
@@ -65,8 +66,8 @@ pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
 }
 
 impl Canvas<'_> {
-    /// Draws faces, as fans around their first corners: the payload is that of each triangle's second corner.
-    fn faces(&self, part: &Part<'_>, elements: Range<usize>, batch: &mut Batch<u64>) -> Result<()> {
+    /// Draws faces, as fans around their first corners: the payload belongs to each triangle's second corner.
+    fn faces(&self, part: &ScenePart<'_>, elements: Range<usize>, batch: &mut Batch<u64>) -> Result<()> {
         for face in elements {
             let corners = part.mesh.faces.corners(face);
             if corners.len() < 3 {
@@ -76,7 +77,8 @@ impl Canvas<'_> {
                 self.face_with_holes(part, face)?;
                 continue;
             }
-            let (first, mut last) = (part.corner(corners.start), part.corner(corners.start + 1));
+            let first = part.corner(corners.start);
+            let mut last = part.corner(corners.start + 1);
             for corner in corners.start + 2..corners.end {
                 let next = part.corner(corner);
                 if batch.is_full() {
@@ -90,19 +92,20 @@ impl Canvas<'_> {
     }
 
     /// Draws a face whose texture has holes.
-    fn face_with_holes(&self, part: &Part<'_>, face: usize) -> Result<()> {
-        let (corners, material) = (part.mesh.faces.corners(face), part.material(face));
+    fn face_with_holes(&self, part: &ScenePart<'_>, face: usize) -> Result<()> {
+        let corners = part.mesh.faces.corners(face);
+        let material = part.material(face);
         for corner in corners.start + 2..corners.end {
             // Each may be as large as the picture.
             if self.cancel.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            let own = [corners.start, corner - 1, corner];
-            let pixels = own.map(|corner| self.camera.project(part.corner(corner)));
-            let uvs = part.corner_uvs(own);
+            let triangle = [corners.start, corner - 1, corner];
+            let pixels = triangle.map(|corner| self.camera.project(part.corner(corner)));
+            let uvs = part.corner_uvs(triangle);
             let is_solid = |weights: [f32; 3]| {
                 let Some(uvs) = uvs else { return true };
-                // Over the distance, what is linear in the scene is linear in the picture.
+                // Divided by the distance, values linear in the scene are linear in the picture.
                 let parts: [f32; 3] = std::array::from_fn(|at| weights[at] / self.camera.distance(pixels[at][2]));
                 let sum: f32 = parts.iter().sum();
                 let uv = std::array::from_fn(|axis| (0..3).map(|at| parts[at] * uvs[at][axis]).sum::<f32>() / sum);
@@ -113,14 +116,14 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Draws what waits in a batch, unless the job was cancelled: triangles may be as large as the picture.
+    /// Draws the triangles of a batch unless the job was cancelled: each may be as large as the picture.
     fn triangles(&self, batch: &mut Batch<u64>) -> Result<()> {
         batch.draw(self.camera, self.frame, |&payload, _| payload);
         if self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
-    /// Draws polylines: the payload is that of each segment's first corner.
-    fn lines(&self, part: &Part<'_>, elements: Range<usize>) -> Result<()> {
+    /// Draws polylines: the payload belongs to each segment's first corner.
+    fn lines(&self, part: &ScenePart<'_>, elements: Range<usize>) -> Result<()> {
         for line in elements {
             let corners = part.mesh.lines.corners(line);
             let mut before = None;
@@ -133,36 +136,38 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Draws a piece of a line: of a line's width in pixels, or of its own in the scene, after the one before it.
-    /// Returns that piece if another one may follow.
-    fn segment(&self, part: &Part<'_>, corner: usize, before: Option<Ribbon>) -> Option<Ribbon> {
+    /// Draws a segment of a line after the previous one, with the default width in pixels or with its own in the scene.
+    /// Returns the segment if another one may follow.
+    fn segment(&self, part: &ScenePart<'_>, corner: usize, before: Option<Ribbon>) -> Option<Ribbon> {
         let ends = [corner, corner + 1].map(|corner| part.corner(corner));
         let left = clip::segment(self.camera, ends)?;
         let [a, b] = left.map(|part| self.camera.project(along(ends, part)));
-        let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
+        let dx = b[0] - a[0];
+        let dy = b[1] - a[1];
         let length = dx.hypot(dy);
         if length == 0.0 {
             return before;
         }
-        let (direction, payload) = ([dx / length, dy / length], part.payload(corner));
+        let direction = [dx / length, dy / length];
+        let payload = part.payload(corner);
         if has_width(part) {
             let radii = [corner, corner + 1].map(|corner| part.radius(corner));
             let radius = |part: f32| radii[0] + part * (radii[1] - radii[0]);
             let [start, end] = [0, 1].map(|at| Rim::new(self.camera, [a, b][at], radius(left[at])));
-            // Where the camera cuts a piece is no end of it.
+            // An end cut off by the camera is not an end of the line.
             let has_end = [left[0] == 0.0, left[1] == 1.0];
             let ribbon = Ribbon { start, end, has_end, direction, length, payload };
             ribbon.draw(before.as_ref(), self.frame);
             return has_end[1].then_some(ribbon);
         }
         let [x, y] = direction.map(|part| 0.5 * LINE_PIXELS * part);
-        let side = |end: Corner, sign: f32| [end[0] - sign * y, end[1] + sign * x, end[2]];
+        let side = |end: PixelCorner, sign: f32| [end[0] - sign * y, end[1] + sign * x, end[2]];
         self.frame.triangle([side(a, 1.0), side(a, -1.0), side(b, 1.0)], || payload);
         self.frame.triangle([side(b, 1.0), side(a, -1.0), side(b, -1.0)], || payload);
         None
     }
 
-    fn points(&self, part: &Part<'_>, elements: Range<usize>) {
+    fn points(&self, part: &ScenePart<'_>, elements: Range<usize>) {
         for index in elements {
             let corner = self.camera.project(part.position(part.point(index)));
             self.frame.square(corner, self.point, part.payload(index));
@@ -177,7 +182,7 @@ impl Canvas<'_> {
     }
 }
 
-/// A place on the way between two.
+/// Linear interpolation between two positions.
 fn along([a, b]: [[f32; 3]; 2], part: f32) -> [f32; 3] {
     std::array::from_fn(|axis| (1.0 - part) * a[axis] + part * b[axis])
 }

@@ -1,6 +1,6 @@
 //! Letters of 5 x 7 pixels, for labels. ASCII; anything else is a box.
 
-/// Width and height of a letter, and how far apart letters begin.
+/// Width and height of a letter, and the distance between the starts of letters.
 pub(crate) const GLYPH: [usize; 2] = [5, 7];
 pub(crate) const ADVANCE: usize = 6;
 

@@ -1,8 +1,8 @@
 //! The samples of a picture: for each, the nearest thing that was drawn there.
 //!
-//! Any number of threads draw at the same time. A sample is one number, the depth above a payload, and the least of all
-//! that were drawn remains: so the picture does not depend on their order. This module knows triangles in pixels and
-//! payloads, not what these mean. See [`crate::batch`] for how triangles get here.
+//! Any number of threads draw at the same time. A sample is one number, the depth above a payload, and keeps the
+//! minimum of all that were drawn, so the picture does not depend on their order. This module handles triangles in
+//! pixels and payloads, whatever these mean. See [`crate::batch`] for how triangles get here.
 
 use crate::{MAX_SIDE, PreviewOptions};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -22,7 +22,7 @@ const ROW_BITS: u32 = 6;
 const FIRST_ROW: i64 = PLACES[0][1];
 /// Farther than this from the picture, in pixels, corners are not drawn: the products of edges would overflow.
 pub(crate) const FARTHEST: f32 = 1e6;
-/// Rows of at least so many pixels are narrowed to those inside, by three divisions.
+/// Rows of at least this many pixels are narrowed to those inside, by three divisions.
 const WIDE: i64 = 12;
 /// A sample that nothing was drawn to.
 const EMPTY: u64 = u64::MAX;
@@ -34,15 +34,15 @@ const MAX_DEPTH: f32 = ((1 << (64 - PAYLOAD_BITS)) - 1) as f32;
 pub(crate) struct Frame {
     width: usize,
     height: usize,
-    /// Whether depths are those of [`crate::camera::Camera::reversed`].
+    /// Whether depths come from [`crate::camera::Camera::reversed`].
     is_reversed: bool,
     samples: Vec<AtomicU64>,
 }
 
 /// A corner in pixels, with its depth.
-pub(crate) type Corner = [f32; 3];
+pub(crate) type PixelCorner = [f32; 3];
 
-/// What was drawn nearest.
+/// The nearest surface at a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Hit {
     pub(crate) depth: f32,
@@ -72,7 +72,7 @@ impl Frame {
     /// An empty picture.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// If out of memory.
     pub(crate) fn new(width: usize, height: usize) -> Result<Frame> {
         let count = width.checked_mul(height).and_then(|pixels| pixels.checked_mul(SAMPLES));
         let mut samples = Vec::new();
@@ -107,19 +107,19 @@ impl Frame {
         (y * self.width + x) * SAMPLES + sample
     }
 
-    /// Says what is at a sample, whatever was drawn there.
+    /// Overwrites a sample.
     pub(crate) fn set(&self, index: usize, hit: Option<Hit>) {
         let value = hit.map_or(EMPTY, |Hit { depth, payload }| self.above(depth.clamp(0.0, 1.0)) | payload);
         self.samples[index].store(value, Ordering::Relaxed);
     }
 
-    /// What is nearest at the samples of a pixel.
+    /// The nearest hits at the samples of a pixel.
     pub(crate) fn hits(&self, x: usize, y: usize) -> [Option<Hit>; SAMPLES] {
         let first = (y * self.width + x) * SAMPLES;
         std::array::from_fn(|sample| self.hit(first + sample))
     }
 
-    /// What is nearest at a sample.
+    /// The nearest hit at a sample.
     pub(crate) fn hit(&self, index: usize) -> Option<Hit> {
         let value = self.samples[index].load(Ordering::Relaxed);
         let hit = if self.is_reversed {
@@ -131,11 +131,11 @@ impl Frame {
         (value != EMPTY).then_some(hit)
     }
 
-    /// Draws a triangle, either side of it. Its payload is asked for if it contains a sample.
+    /// Draws a triangle, whichever side faces the camera. Calls `payload` only if the triangle contains a sample.
     ///
     /// Only samples in the triangle's bounding box are tested; of wide ones, those between their edges.
     #[inline]
-    pub(crate) fn triangle(&self, corners: [Corner; 3], payload: impl Fn() -> u64) {
+    pub(crate) fn triangle(&self, corners: [PixelCorner; 3], payload: impl Fn() -> u64) {
         self.triangle_where(corners, payload, |_| true);
     }
 
@@ -143,18 +143,20 @@ impl Frame {
     #[inline(always)]
     pub(crate) fn triangle_where(
         &self,
-        corners: [Corner; 3],
+        corners: [PixelCorner; 3],
         payload: impl Fn() -> u64,
         is_solid: impl Fn([f32; 3]) -> bool,
     ) {
-        let mut known = None;
+        let mut payload_bits = None;
         let Some(drawn) = Triangle::from_corners(corners) else { return };
         let [[min_x, min_y], [max_x, max_y]] = [drawn.min, drawn.max];
         let last_row = ((max_y - FIRST_ROW) >> ROW_BITS).min((self.height * SAMPLES) as i64 - 1);
         let mut row = ((min_y - FIRST_ROW + ROW_UNITS - 1) >> ROW_BITS).max(0);
         while row <= last_row {
-            let (sample, y) = (row as usize % SAMPLES, FIRST_ROW + row * ROW_UNITS);
-            let (place, first_index) = (PLACES[sample][0], row as usize / SAMPLES * self.width);
+            let sample = row as usize % SAMPLES;
+            let y = FIRST_ROW + row * ROW_UNITS;
+            let place = PLACES[sample][0];
+            let first_index = row as usize / SAMPLES * self.width;
             let last = ((max_x - place) >> PIXEL_BITS).min(self.width as i64 - 1);
             let mut x = ((min_x - place + PIXEL_UNITS - 1) >> PIXEL_BITS).max(0);
             row += 1;
@@ -170,9 +172,9 @@ impl Frame {
                     let index = (first_index + x as usize) * SAMPLES + sample;
                     let depth = self.above(drawn.depth(weights));
                     let sample = &self.samples[index];
-                    // Most of what is drawn is hidden, and reading is cheaper.
+                    // Most samples drawn are hidden, and a load is cheaper than an atomic minimum.
                     if depth <= sample.load(Ordering::Relaxed) && is_solid(drawn.shares(weights)) {
-                        let value = depth | *known.get_or_insert_with(&payload);
+                        let value = depth | *payload_bits.get_or_insert_with(&payload);
                         sample.fetch_min(value, Ordering::Relaxed);
                     }
                 }
@@ -183,7 +185,7 @@ impl Frame {
     }
 
     /// Draws a square of `size` pixels with its center at a corner.
-    pub(crate) fn square(&self, [x, y, depth]: Corner, size: f32, payload: u64) {
+    pub(crate) fn square(&self, [x, y, depth]: PixelCorner, size: f32, payload: u64) {
         let half = 0.5 * size;
         let corner = |dx: f32, dy: f32| [x + dx * half, y + dy * half, depth];
         self.triangle([corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0)], || payload);
@@ -193,7 +195,7 @@ impl Frame {
 
 /// A triangle in units of a 256th of a pixel, turned so that its area is positive.
 struct Triangle {
-    /// The least and the greatest coordinates.
+    /// The minimum and the maximum coordinates.
     min: [i64; 2],
     max: [i64; 2],
     /// For each side: factors of x and y, and what is added, biases included. The sum is the weight of the corner
@@ -214,9 +216,9 @@ struct Triangle {
 impl Triangle {
     /// `None` if it has no area or is out of range.
     #[inline]
-    fn from_corners(corners: [Corner; 3]) -> Option<Triangle> {
-        let is_near = |corner: &Corner| corner[0].abs() < FARTHEST && corner[1].abs() < FARTHEST;
-        let has_depth = |corner: &Corner| corner[2] >= 0.0 && corner[2] <= 1.0;
+    fn from_corners(corners: [PixelCorner; 3]) -> Option<Triangle> {
+        let is_near = |corner: &PixelCorner| corner[0].abs() < FARTHEST && corner[1].abs() < FARTHEST;
+        let has_depth = |corner: &PixelCorner| corner[2] >= 0.0 && corner[2] <= 1.0;
         if !corners.iter().all(|corner| is_near(corner) && has_depth(corner)) {
             return None;
         }
@@ -235,7 +237,8 @@ impl Triangle {
         let biases = opposite.map(|[from, to]| if owns(from, to) { 0 } else { -1 });
         let sides: [[i64; 3]; 3] = std::array::from_fn(|side| {
             let [from, to] = opposite[side];
-            let (x, y) = (from[1] - to[1], to[0] - from[0]);
+            let x = from[1] - to[1];
+            let y = to[0] - from[0];
             [x, y, biases[side] - x * from[0] - y * from[1]]
         });
         Some(Triangle {
@@ -260,7 +263,8 @@ impl Triangle {
     /// Moves `x`, the pixel with these weights, to the first one on its row that may be inside; returns the last one,
     /// if that is before `last`.
     fn narrowed(&self, x: &mut i64, last: i64, weights: &mut [i64; 3]) -> i64 {
-        let (mut skipped, mut left) = (0, last - *x);
+        let mut skipped = 0;
+        let mut left = last - *x;
         for (&weight, &step) in weights.iter().zip(&self.steps) {
             match step {
                 // Not negative from this pixel on.
@@ -337,8 +341,8 @@ mod tests {
                     frame
                 })
                 .collect();
-            let all: Vec<_> = drawn.iter().map(payloads).collect();
-            let owners = |sample: usize| all.iter().filter(|one| one[sample].is_some()).count();
+            let payloads_of_each: Vec<_> = drawn.iter().map(payloads).collect();
+            let owners = |sample: usize| payloads_of_each.iter().filter(|payloads| payloads[sample].is_some()).count();
             let inner = (2..14).flat_map(|y| (2..14).map(move |x| (y * 16 + x) * SAMPLES));
             for sample in inner.flat_map(|first| first..first + SAMPLES) {
                 assert_eq!(owners(sample), 1, "{sample} around {center:?}");
@@ -353,8 +357,8 @@ mod tests {
         let draw = |order: [usize; 3]| {
             let frame = Frame::new(8, 8).unwrap();
             // Two at the same depth: the one with the lower payload.
-            let all = [(0.5, 7), (0.25, 9), (0.25, 8)];
-            order.into_iter().for_each(|at| frame.triangle(triangle(all[at].0), || all[at].1));
+            let triangles = [(0.5, 7), (0.25, 9), (0.25, 8)];
+            order.into_iter().for_each(|at| frame.triangle(triangle(triangles[at].0), || triangles[at].1));
             payloads(&frame)
         };
         let first = draw([0, 1, 2]);

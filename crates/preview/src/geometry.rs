@@ -1,10 +1,10 @@
 //! What a ray may meet of a definition: its faces and its lines with a width, and the tree that finds those on a ray.
 //!
-//! The leaves of a tree are a few faces or pieces of lines that follow one another in the mesh, and so are neighbors.
-//! Their corners stay where they are, in the mesh: fresh memory takes longer than all else here.
+//! The leaves of a tree are a few faces or pieces of lines that are consecutive in the mesh, and so are neighbors.
+//! Their corners stay in the mesh: touching fresh memory for copies would take longer than everything else here.
 
 use crate::packet::{LeafRecord, Leaves, LocalPacket, Packet, Rows, has_width};
-use crate::scene::{Part, PartKind};
+use crate::scene::{PartKind, ScenePart};
 use glam::Vec3A;
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
@@ -25,7 +25,7 @@ struct Leaf {
     count: u32,
 }
 
-/// What a ray may meet.
+/// The triangles and segments that rays are tested against.
 #[derive(Default)]
 pub(crate) struct Geometry {
     leaves: Vec<Leaf>,
@@ -36,20 +36,20 @@ impl Geometry {
     /// The geometry of some of all parts.
     ///
     /// # Errors
-    /// If there is no memory, or the job was cancelled.
+    /// If out of memory, or the job was cancelled.
     pub(crate) fn from_parts(
-        parts: &[Part<'_>],
+        parts: &[ScenePart<'_>],
         range: Range<usize>,
         builder: &mut PlocBuilder,
         cancel: &Cancel,
     ) -> Result<Geometry> {
         let mut leaves = Vec::new();
         for (number, part) in range.clone().zip(&parts[range]) {
-            let mut add = |all: Range<usize>, step: usize, overlap: usize| -> Result<()> {
-                leaves.try_reserve(all.len() / step + 1)?;
-                let starts = all.clone().step_by(step).filter(|first| first + overlap < all.end);
+            let mut add = |elements: Range<usize>, step: usize, overlap: usize| -> Result<()> {
+                leaves.try_reserve(elements.len() / step + 1)?;
+                let starts = elements.clone().step_by(step).filter(|first| first + overlap < elements.end);
                 leaves.extend(starts.map(|first| {
-                    let count = (step + overlap).min(all.end - first) as u32;
+                    let count = (step + overlap).min(elements.end - first) as u32;
                     Leaf { part: number as u32, first: first as u32, count }
                 }));
                 Ok(())
@@ -66,7 +66,7 @@ impl Geometry {
         }
         let mut boxes = Vec::new();
         boxes.try_reserve_exact(leaves.len())?;
-        // What is nowhere is never met, and would be in the way.
+        // Leaves without a finite position are never hit, and would spoil the boxes of the tree.
         leaves.retain(|leaf: &Leaf| {
             let bounds = leaf.bounds(&parts[leaf.part as usize]);
             boxes.extend(bounds);
@@ -76,12 +76,13 @@ impl Geometry {
         Ok(Geometry { leaves, tree })
     }
 
-    /// What rays meet of these parts; `record` is what is above the payload.
+    /// Casts rays at these parts; `record` holds the bits above the payload.
     #[inline(always)]
     pub(crate) fn cast(
         &self,
-        parts: &[Part<'_>],
-        (packet, local): (&mut Packet, &LocalPacket),
+        parts: &[ScenePart<'_>],
+        packet: &mut Packet,
+        local: &LocalPacket,
         record: u64,
         stack: &mut Vec<(u32, Rows)>,
     ) {
@@ -92,7 +93,7 @@ impl Geometry {
 /// The leaves of a geometry.
 struct GeometryLeaves<'a> {
     geometry: &'a Geometry,
-    parts: &'a [Part<'a>],
+    parts: &'a [ScenePart<'a>],
     record: u64,
 }
 
@@ -117,7 +118,7 @@ impl Leaves for GeometryLeaves<'_> {
 /// PLOC takes time with the square of their number.
 ///
 /// # Errors
-/// If there is no memory, or the job was cancelled.
+/// If out of memory, or the job was cancelled.
 pub(crate) fn tree(boxes: &[Aabb], builder: &mut PlocBuilder, cancel: &Cancel) -> Result<Bvh2> {
     let mut ploc = |boxes: &[Aabb]| {
         let order = (0..boxes.len() as u32).collect();
@@ -134,13 +135,14 @@ pub(crate) fn tree(boxes: &[Aabb], builder: &mut PlocBuilder, cancel: &Cancel) -
     while runs.iter().any(|run| run.len() > RUN) {
         runs = runs.into_iter().flat_map(|run| halves(run, boxes)).collect();
     }
-    let (mut trees, mut roots) = (Vec::new(), Vec::new());
+    let mut trees = Vec::new();
+    let mut roots = Vec::new();
     for run in runs {
         if cancel.is_cancelled() {
             return Err(Error::cancelled());
         }
-        let own: Vec<Aabb> = run.iter().map(|&number| boxes[number as usize]).collect();
-        let mut tree = ploc(&own);
+        let run_boxes: Vec<Aabb> = run.iter().map(|&number| boxes[number as usize]).collect();
+        let mut tree = ploc(&run_boxes);
         tree.primitive_indices.iter_mut().for_each(|place| *place = run[*place as usize]);
         roots.extend(tree.nodes.first().map(|root| *root.aabb()));
         trees.push(tree);
@@ -160,7 +162,8 @@ fn halves<'a>(run: &'a mut [u32], boxes: &[Aabb]) -> [&'a mut [u32]; 2] {
         .iter()
         .map(middle)
         .fold((Vec3A::INFINITY, Vec3A::NEG_INFINITY), |(min, max), at| (min.min(at), max.max(at)));
-    let (axis, half) = ((ends.1 - ends.0).max_position(), run.len() / 2);
+    let axis = (ends.1 - ends.0).max_position();
+    let half = run.len() / 2;
     if half > 0 {
         run.select_nth_unstable_by(half, |a, b| middle(a)[axis].total_cmp(&middle(b)[axis]).then(a.cmp(b)));
     }
@@ -178,7 +181,8 @@ fn join(whole: &mut Bvh2, trees: &[Bvh2]) -> Result<()> {
         let Some(&number) = places.get(node.first_index as usize).filter(|_| node.prim_count > 0) else { continue };
         let tree = &trees[number as usize];
         // Without its root, which takes the leaf's place.
-        let (nodes, leaves) = (whole.nodes.len() as u32, whole.primitive_indices.len() as u32);
+        let nodes = whole.nodes.len() as u32;
+        let leaves = whole.primitive_indices.len() as u32;
         let mut moved = tree.nodes.iter().map(|node| {
             let by = if node.prim_count > 0 { leaves } else { nodes.wrapping_sub(1) };
             Bvh2Node { first_index: node.first_index.wrapping_add(by), ..*node }
@@ -199,7 +203,7 @@ impl Leaf {
     }
 
     /// The box around it, if it is anywhere. Corners without a finite position are not in it, and are never met.
-    fn bounds(&self, part: &Part<'_>) -> Option<Aabb> {
+    fn bounds(&self, part: &ScenePart<'_>) -> Option<Aabb> {
         let mut bounds = Aabb::INVALID;
         let mut add = |corner: usize, radius: f32| {
             let at = Vec3A::from_array(part.corner(corner));
@@ -221,20 +225,20 @@ mod tests {
     use super::*;
 
     /// All boxes in a tree, each inside of those above it.
-    fn found(tree: &Bvh2, node: usize, boxes: &[Aabb], all: &mut Vec<u32>) {
-        let own = &tree.nodes[node];
-        let holds = |inner: &Aabb| own.aabb().min.cmple(inner.min).all() && own.aabb().max.cmpge(inner.max).all();
-        let first = own.first_index as usize;
-        if own.prim_count == 0 {
+    fn collect_numbers(tree: &Bvh2, node: usize, boxes: &[Aabb], numbers: &mut Vec<u32>) {
+        let parent = &tree.nodes[node];
+        let holds = |inner: &Aabb| parent.aabb().min.cmple(inner.min).all() && parent.aabb().max.cmpge(inner.max).all();
+        let first = parent.first_index as usize;
+        if parent.prim_count == 0 {
             for child in [first, first + 1] {
                 assert!(holds(tree.nodes[child].aabb()));
-                found(tree, child, boxes, all);
+                collect_numbers(tree, child, boxes, numbers);
             }
         }
-        for place in first..first + own.prim_count as usize {
+        for place in first..first + parent.prim_count as usize {
             let number = tree.primitive_indices[place];
             assert!(holds(&boxes[number as usize]));
-            all.push(number);
+            numbers.push(number);
         }
     }
 
@@ -249,10 +253,10 @@ mod tests {
             ];
             for boxes in kinds {
                 let tree = tree(&boxes, &mut PlocBuilder::new(), &Cancel::default()).unwrap();
-                let mut all = Vec::new();
-                found(&tree, 0, &boxes, &mut all);
-                all.sort();
-                assert!(all.into_iter().eq(0..count as u32));
+                let mut numbers = Vec::new();
+                collect_numbers(&tree, 0, &boxes, &mut numbers);
+                numbers.sort();
+                assert!(numbers.into_iter().eq(0..count as u32));
             }
         }
         let cancel = Cancel::default();

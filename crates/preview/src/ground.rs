@@ -5,7 +5,7 @@
 use crate::camera::{Camera, View};
 use crate::draw::draw;
 use crate::frame::{Frame, SAMPLES};
-use crate::scene::Parts;
+use crate::scene::SceneParts;
 use crate::texture::Textures;
 use crate::vector::{add, dot, scale, wide};
 use polyhaul_model::error::{Error, Result};
@@ -16,7 +16,7 @@ use polyhaul_pipeline::options::RunOptions;
 const SIDE: usize = 256;
 /// How far shadows are softened, in these pixels.
 const SOFT: usize = 4;
-/// The part of the light that a whole shadow takes.
+/// The part of the light that a full shadow removes.
 const STRENGTH: f32 = 0.45;
 
 /// Where the ground is dark.
@@ -31,7 +31,7 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new(
-        parts: &Parts<'_>,
+        parts: &SceneParts<'_>,
         textures: &Textures,
         bounds: Bounds,
         axes: Axes,
@@ -39,7 +39,7 @@ impl Ground {
     ) -> Result<Ground> {
         let frame = Frame::new(SIDE, SIDE)?;
         let light = Camera::framing(bounds, View::Top, axes, [SIDE, SIDE]);
-        draw(parts, textures, (&light, &frame), run)?;
+        draw(parts, textures, &light, &frame, run)?;
         let mut hidden = Vec::new();
         hidden.try_reserve_exact(SIDE * SIDE).map_err(|_| Error::memory("a shadow"))?;
         hidden.extend((0..SIDE * SIDE).map(|at| {
@@ -55,7 +55,7 @@ impl Ground {
         Ok(Ground { light, up, height: lowest[0].min(lowest[1]), hidden })
     }
 
-    /// The part of the light that reaches what is seen beside the scene, along a ray of the camera.
+    /// The part of the light that reaches the ground where a ray of the camera meets it.
     pub(crate) fn open(&self, eye: [f64; 3], ray: [f64; 3]) -> f32 {
         let slope = dot(self.up, ray);
         let far = (self.height - dot(self.up, eye)) / slope;

@@ -1,19 +1,19 @@
-//! Draws scenes with instances: some triangle by triangle ([`crate::near`]), and what these do not hide by ray casting,
-//! with one ray for each sample.
+//! Draws scenes with instances: some triangle by triangle ([`crate::near`]), the ones not hidden by these by ray
+//! casting, with one ray per sample.
 //!
 //! Each definition that may be seen has a tree over its triangles and segments ([`crate::geometry`]), in its own
-//! coordinates. The instances that the camera may see have trees over their boxes, which lead to these. The trees are
-//! those of the crate obvhs (Meister and Bittner's PLOC); instances are split into [`GROUPS`], each with a tree, so
-//! that all threads build.
+//! coordinates. The instances that the camera may see have trees over their boxes, which lead to these. The crate
+//! obvhs builds the trees (Meister and Bittner's PLOC); instances are split into [`GROUPS`], each with a tree, so that
+//! all threads build.
 
 use crate::camera::{Camera, SceneCamera, View};
 use crate::frame::{Frame, Hit, PAYLOAD_BITS, PLACES, SAMPLES};
 use crate::geometry::{Geometry, tree};
-use crate::near::{Chosen, Near, choose};
+use crate::near::{NearLayer, NearSelection, choose};
 use crate::packet::{LANES, Leaves, LocalPacket, Packet, ROWS, Rows};
 use crate::parallel::draw_each;
-use crate::scene::{Parts, moved_box};
-use crate::shade::{GRAY, Surface, Surfaces, shade};
+use crate::scene::{SceneParts, moved_box};
+use crate::shade::{GRAY, SeenSurface, Surfaces, shade};
 use crate::surface::SceneSurfaces;
 use crate::texture::Textures;
 use crate::{PreviewOptions, checked_axes};
@@ -29,14 +29,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Trees over instances: enough to keep some threads busy, and few for a ray to enter.
 const GROUPS: usize = 8;
-/// Instances that a thread looks at at a time.
+/// Instances that a thread tests at a time.
 const TURN: usize = 16 << 10;
-/// The bit of payloads that are those of [`Near`].
+/// The bit that marks payloads of [`NearLayer`].
 const NEAR: u64 = 1 << (PAYLOAD_BITS - 1);
-/// In place of a record: no ray met anything before what was drawn.
+/// Record of rays that hit nothing in front of what was drawn.
 const NOTHING: u64 = u64::MAX;
 
-/// A scene, and what it shows of it.
+/// A scene and the instances to show.
 #[derive(Clone, Copy, Debug)]
 pub struct Instanced<'a> {
     /// Meshes, objects and materials.
@@ -54,7 +54,7 @@ pub struct Instanced<'a> {
 /// A definition at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlacedInstance {
-    /// Which one.
+    /// Index into [`Instanced::definitions`].
     pub definition: u32,
     /// Three rows of a matrix, whose last row is 0 0 0 1.
     pub place: [[f32; 4]; 3],
@@ -64,11 +64,11 @@ pub struct PlacedInstance {
 pub struct InstancedDrawing<'a> {
     instanced: Instanced<'a>,
     options: &'a PreviewOptions,
-    parts: Parts<'a>,
+    parts: SceneParts<'a>,
     camera: Camera,
-    near: Near<'a>,
+    near: NearLayer<'a>,
     geometries: Vec<Geometry>,
-    groups: Vec<Group>,
+    groups: Vec<InstanceGroup>,
     frame: Frame,
     /// For each sample, the instance above the number of the corner.
     hits: Vec<AtomicU64>,
@@ -76,7 +76,7 @@ pub struct InstancedDrawing<'a> {
 
 /// Some of the instances that may be seen.
 #[derive(Default)]
-struct Group {
+struct InstanceGroup {
     /// The numbers of its instances.
     seen: Vec<u32>,
     tree: Bvh2,
@@ -97,16 +97,16 @@ impl SeenInstance {
     }
 }
 
-/// What a ray meets first: how far, and the instance above the number of the corner.
+/// The first hit of a ray: its distance, and the instance above the number of the corner.
 #[derive(Clone, Copy)]
 struct CastHit {
     distance: f32,
     record: u64,
 }
 
-/// Memory that is used again: the nodes to visit of trees over instances, and of those over faces.
+/// Reused memory: the nodes to visit of trees over instances and of trees over faces.
 #[derive(Default)]
-struct Scratch {
+struct TraversalStacks {
     outer: Vec<(u32, Rows)>,
     inner: Vec<(u32, Rows)>,
 }
@@ -118,7 +118,7 @@ impl<'a> InstancedDrawing<'a> {
     /// As for [`crate::preview`]; [`ErrorKind::Limit`] for 2^32 corners.
     pub fn new(instanced: Instanced<'a>, options: &'a PreviewOptions) -> Result<InstancedDrawing<'a>> {
         let axes = checked_axes(options, instanced.scene.axes)?;
-        let (parts, ranges) = Parts::from_objects(instanced.scene, instanced.definitions)?;
+        let (parts, ranges) = SceneParts::from_objects(instanced.scene, instanced.definitions)?;
         if parts.count() >= u64::from(u32::MAX) {
             return Err(Error::new(ErrorKind::Limit, "a picture can show at most 4 billion different corners"));
         }
@@ -132,13 +132,13 @@ impl<'a> InstancedDrawing<'a> {
         let camera = match instanced.camera.filter(|_| options.view == View::Camera) {
             Some(camera) => Camera::from_scene(&camera, 1e-4 * size, options.size),
             None => {
-                let all = instanced.instances.iter().filter_map(|one| box_of(one, &bounds)).reduce(Bounds::union);
-                let all = all.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] });
-                Camera::framing(all, options.view, axes, options.size)
+                let boxes = instanced.instances.iter().filter_map(|instance| box_of(instance, &bounds));
+                let scene_box = boxes.reduce(Bounds::union).unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] });
+                Camera::framing(scene_box, options.view, axes, options.size)
             }
         };
         let seen = seen(&instanced, &bounds, &camera, options)?;
-        let (near, seen) = draw_near(&instanced, (&parts, &ranges), (&camera, 1e-6 * size), seen, options)?;
+        let (near, seen) = draw_near(&instanced, &parts, &ranges, &camera, 1e-6 * size, seen, options)?;
         let geometries = geometries(&parts, &ranges, &seen, &instanced, options)?;
         let groups = groups(seen, options)?;
         Ok(InstancedDrawing { instanced, options, parts, camera, near, geometries, groups, frame, hits })
@@ -162,7 +162,7 @@ impl<'a> InstancedDrawing<'a> {
         self.shade()
     }
 
-    /// The bytes that each visible instance takes, not counting the caller's own.
+    /// Bytes per visible instance, without the caller's data.
     pub fn instance_bytes(&self) -> usize {
         let seen = self.groups.iter().map(|group| group.seen.len()).sum::<usize>();
         let nodes = self.groups.iter().map(|group| size_of_val(&group.tree.nodes[..])).sum::<usize>();
@@ -174,7 +174,7 @@ impl<'a> InstancedDrawing<'a> {
         let [width, height] = self.options.size;
         let run = &self.options.run;
         let tiles = (0..height).step_by(ROWS).flat_map(|y| (0..width).step_by(LANES).map(move |x| [x, y]));
-        draw_each(run, tiles, Scratch::default, |scratch, tile| {
+        draw_each(run, tiles, TraversalStacks::default, |scratch, tile| {
             // In order, since what is kept of a sample depends on those before it.
             for sample in samples.clone() {
                 let packet = self.cast_tile(tile, sample, scratch);
@@ -182,8 +182,8 @@ impl<'a> InstancedDrawing<'a> {
                     let [x, y] = [tile[0] + lane, tile[1] + row];
                     if x < width && y < height {
                         let hit = CastHit { distance: packet.ends[row][lane], record: packet.records[row][lane] };
-                        let all = if samples.start == 0 { 0..SAMPLES } else { sample..sample + 1 };
-                        all.for_each(|sample| self.keep([x, y], sample, hit));
+                        let covered = if samples.start == 0 { 0..SAMPLES } else { sample..sample + 1 };
+                        covered.for_each(|sample| self.keep([x, y], sample, hit));
                     }
                 }
             }
@@ -191,8 +191,8 @@ impl<'a> InstancedDrawing<'a> {
         })
     }
 
-    /// Keeps what a ray met. Samples of a pixel that show the same have the place of the first of them as a payload, so
-    /// that they are shaded once.
+    /// Stores the hit of a ray. The payload is the index of the first sample of the pixel with the same hit, so that
+    /// equal samples are shaded once.
     fn keep(&self, [x, y]: [usize; 2], sample: usize, CastHit { distance, record }: CastHit) {
         let index = self.frame.index(x, y, sample);
         if record == NOTHING {
@@ -203,18 +203,18 @@ impl<'a> InstancedDrawing<'a> {
         self.hits[index].store(record, Ordering::Relaxed);
         let earlier = self.frame.hits(x, y);
         let same = |hit: &Option<Hit>| {
-            let own = hit.map(|hit| hit.payload).filter(|payload| payload & NEAR == 0);
-            own.filter(|&at| self.hits[at as usize].load(Ordering::Relaxed) == record)
+            let payload = hit.map(|hit| hit.payload).filter(|payload| payload & NEAR == 0);
+            payload.filter(|&at| self.hits[at as usize].load(Ordering::Relaxed) == record)
         };
         let payload = earlier[..sample].iter().find_map(same).unwrap_or(index as u64);
         self.frame.set(index, Some(Hit { depth: self.camera.depth(distance), payload }));
     }
 
     /// The rays of a sample of the pixels of a tile.
-    fn cast_tile(&self, tile: [usize; 2], sample: usize, scratch: &mut Scratch) -> Packet {
+    fn cast_tile(&self, tile: [usize; 2], sample: usize, scratch: &mut TraversalStacks) -> Packet {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the instructions, as was just found.
+            // SAFETY: the line above checked that the processor supports AVX2.
             return unsafe { self.cast_tile_avx2(tile, sample, scratch) };
         }
         self.cast_tile_portable(tile, sample, scratch)
@@ -223,12 +223,12 @@ impl<'a> InstancedDrawing<'a> {
     /// [`InstancedDrawing::cast_tile_portable`], compiled for registers that hold a row of rays.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn cast_tile_avx2(&self, tile: [usize; 2], sample: usize, scratch: &mut Scratch) -> Packet {
+    fn cast_tile_avx2(&self, tile: [usize; 2], sample: usize, scratch: &mut TraversalStacks) -> Packet {
         self.cast_tile_portable(tile, sample, scratch)
     }
 
     #[inline(always)]
-    fn cast_tile_portable(&self, [x, y]: [usize; 2], sample: usize, scratch: &mut Scratch) -> Packet {
+    fn cast_tile_portable(&self, [x, y]: [usize; 2], sample: usize, scratch: &mut TraversalStacks) -> Packet {
         let narrow = |values: [f64; 3]| values.map(|value| value as f32);
         let [dx, dy] = PLACES[sample].map(|place| place as f64 / 256.0);
         // Directions reach 1 unit forward, so that distances are those in front of the camera.
@@ -245,37 +245,40 @@ impl<'a> InstancedDrawing<'a> {
             };
         }
         let world = packet.moved(&Mat3A::IDENTITY, packet.origin);
-        let Scratch { outer, inner } = scratch;
+        let TraversalStacks { outer, inner } = scratch;
         // The nearest group first: what is met there shortens the rays to the others.
         let mut order: [_; GROUPS] = std::array::from_fn(|at| (packet.entry(&world, &self.groups[at].tree), at));
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, at) in order {
-            let Group { seen, tree } = &self.groups[at];
+            let InstanceGroup { seen, tree } = &self.groups[at];
             let mut leaves = InstanceLeaves { drawing: self, seen, stack: inner, offered: 0, is_over: false };
             packet.traverse(&world, tree, outer, &mut leaves);
         }
         packet
     }
 
-    /// Takes rays through an instance.
+    /// Casts rays at an instance.
     #[inline(always)]
     fn cast_instance(&self, number: u32, packet: &mut Packet, stack: &mut Vec<(u32, Rows)>) {
         let Some(PlacedInstance { definition, place }) = self.instanced.instances.get(number as usize) else { return };
         let [x, y, z] = place;
-        let (a, b) = (Vec3A::new(x[0], y[0], z[0]), Vec3A::new(x[1], y[1], z[1]));
-        let (c, shift) = (Vec3A::new(x[2], y[2], z[2]), Vec3A::new(x[3], y[3], z[3]));
+        let a = Vec3A::new(x[0], y[0], z[0]);
+        let b = Vec3A::new(x[1], y[1], z[1]);
+        let c = Vec3A::new(x[2], y[2], z[2]);
+        let shift = Vec3A::new(x[3], y[3], z[3]);
         let back = Mat3A::from_cols(a, b, c).inverse();
         let origin = back * (packet.origin - shift);
-        if let (Some(geometry), true) =
-            (self.geometries.get(*definition as usize), back.is_finite() && origin.is_finite())
+        if let Some(geometry) = self.geometries.get(*definition as usize)
+            && back.is_finite()
+            && origin.is_finite()
         {
             let local = packet.moved(&back, origin);
-            geometry.cast(&self.parts.parts, (packet, &local), u64::from(number) << 32, stack);
+            geometry.cast(&self.parts.parts, packet, &local, u64::from(number) << 32, stack);
         }
     }
 
     fn shade(&self) -> Result<Image> {
-        shade(self, (&self.camera, None), &self.frame, self.options)
+        shade(self, &self.camera, None, &self.frame, self.options)
     }
 }
 
@@ -291,7 +294,7 @@ struct InstanceLeaves<'a> {
 impl Leaves for InstanceLeaves<'_> {
     #[inline(always)]
     fn offer(&mut self, packet: &mut Packet, _: &LocalPacket, number: u32, _: Rows) {
-        // There may be millions, all over the picture. Whoever gave out the tile finds out why.
+        // There may be millions of instances. The loop over tiles reports the cancellation.
         self.offered += 1;
         if self.offered.is_multiple_of(4096) && self.drawing.options.run.cancel.is_cancelled() {
             self.is_over = true;
@@ -303,7 +306,7 @@ impl Leaves for InstanceLeaves<'_> {
 }
 
 impl Surfaces for InstancedDrawing<'_> {
-    fn surface(&self, payload: u64, place: [f64; 2]) -> Surface {
+    fn surface(&self, payload: u64, place: [f64; 2]) -> SeenSurface {
         if payload & NEAR != 0 {
             let Instanced { scene, textures, .. } = self.instanced;
             return SceneSurfaces { scene, parts: &self.near.parts, camera: &self.camera, textures }
@@ -319,42 +322,44 @@ impl Surfaces for InstancedDrawing<'_> {
         let part = self.parts.find(record & u64::from(u32::MAX));
         match (part, self.instanced.instances.get((record >> 32) as usize)) {
             (Some((part, index)), Some(instance)) => surfaces.of_part(&part.placed(&instance.place), index, place),
-            _ => Surface::new(None, GRAY, 0),
+            _ => SeenSurface::new(None, GRAY, 0),
         }
     }
 }
 
-/// Draws some of the instances, and gives those of the others that these do not hide.
+/// Draws some of the instances; returns the others that these do not hide.
 fn draw_near<'a>(
     instanced: &Instanced<'a>,
-    (parts, ranges): (&Parts<'a>, &[Range<usize>]),
-    (camera, nearest): (&Camera, f64),
+    parts: &SceneParts<'a>,
+    ranges: &[Range<usize>],
+    camera: &Camera,
+    nearest: f64,
     seen: Vec<SeenInstance>,
     options: &PreviewOptions,
-) -> Result<(Near<'a>, Vec<SeenInstance>)> {
+) -> Result<(NearLayer<'a>, Vec<SeenInstance>)> {
     let size_of = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.corners().len()).sum();
     let sizes: Vec<usize> = ranges.iter().map(size_of).collect();
     let definition_of = |seen: &SeenInstance| instanced.instances[seen.number as usize].definition;
-    let Chosen { drawn, mut left } = choose(seen, definition_of, &sizes, camera);
+    let NearSelection { drawn, mut left } = choose(seen, definition_of, &sizes, camera);
     let placed = drawn.iter().map(|&number| {
         let PlacedInstance { definition, place } = instanced.instances[number as usize];
         (ranges[definition as usize].clone(), place)
     });
-    let near = Near::new(parts, placed, (camera, nearest), instanced.textures, options)?;
-    let hidden = near.hidden();
-    left.retain(|instance| !hidden.hides(&instance.seen_box(camera)));
+    let near = NearLayer::new(parts, placed, camera, nearest, instanced.textures, options)?;
+    let blocks = near.depth_blocks();
+    left.retain(|instance| !blocks.hides(&instance.seen_box(camera)));
     Ok((near, left))
 }
 
 /// The box around each definition.
-fn definition_bounds(parts: &Parts<'_>, ranges: &[Range<usize>]) -> Result<Vec<Option<Bounds>>> {
+fn definition_bounds(parts: &SceneParts<'_>, ranges: &[Range<usize>]) -> Result<Vec<Option<Bounds>>> {
     let mut meshes: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
     let mut bounds = Vec::new();
     bounds.try_reserve_exact(ranges.len())?;
     for range in ranges {
         let boxes = parts.parts[range.clone()].iter().filter_map(|part| {
-            let own = *meshes.entry(part.mesh).or_insert_with(|| part.mesh.bounds());
-            own.map(|own| part.moved_bounds(own).grown(part.widest()))
+            let mesh_bounds = *meshes.entry(part.mesh).or_insert_with(|| part.mesh.bounds());
+            mesh_bounds.map(|mesh_bounds| part.moved_bounds(mesh_bounds).grown(part.widest()))
         });
         bounds.push(boxes.reduce(Bounds::union));
     }
@@ -363,15 +368,16 @@ fn definition_bounds(parts: &Parts<'_>, ranges: &[Range<usize>]) -> Result<Vec<O
 
 /// The box around an instance, if it shows anything.
 fn box_of(instance: &PlacedInstance, bounds: &[Option<Bounds>]) -> Option<Bounds> {
-    let own = (*bounds.get(instance.definition as usize)?)?;
-    let moved = moved_box(&instance.place, own);
+    let definition_bounds = (*bounds.get(instance.definition as usize)?)?;
+    let moved = moved_box(&instance.place, definition_bounds);
     moved.min.iter().chain(&moved.max).all(|value| value.is_finite()).then_some(moved)
 }
 
 /// The longest side of the box around a scene.
 fn size(bounds: &[Option<Bounds>], instanced: &Instanced<'_>) -> f64 {
-    let all = instanced.instances.iter().filter_map(|one| box_of(one, bounds)).reduce(Bounds::union);
-    all.map_or(1.0, |all| (0..3).map(|axis| f64::from(all.max[axis] - all.min[axis])).fold(0.0, f64::max))
+    let boxes = instanced.instances.iter().filter_map(|instance| box_of(instance, bounds));
+    let Some(Bounds { min, max }) = boxes.reduce(Bounds::union) else { return 1.0 };
+    (0..3).map(|axis| f64::from(max[axis] - min[axis])).fold(0.0, f64::max)
 }
 
 /// The instances that the camera may see, in order.
@@ -382,31 +388,31 @@ fn seen(
     options: &PreviewOptions,
 ) -> Result<Vec<SeenInstance>> {
     let chunks = instanced.instances.chunks(TURN);
-    let mut found: Vec<Vec<SeenInstance>> = Vec::new();
-    found.try_reserve_exact(chunks.len())?;
-    found.resize_with(chunks.len(), Vec::new);
+    let mut visible_by_chunk: Vec<Vec<SeenInstance>> = Vec::new();
+    visible_by_chunk.try_reserve_exact(chunks.len())?;
+    visible_by_chunk.resize_with(chunks.len(), Vec::new);
     let run = &options.run;
-    let items = chunks.enumerate().zip(&mut found);
+    let items = chunks.enumerate().zip(&mut visible_by_chunk);
     draw_each(
         run,
         items,
         || (),
-        |(), ((chunk, instances), found)| {
-            found.try_reserve(instances.len())?;
+        |(), ((chunk, instances), visible_in_chunk)| {
+            visible_in_chunk.try_reserve(instances.len())?;
             let boxes = instances.iter().map(|instance| box_of(instance, bounds)).enumerate();
-            found.extend(boxes.filter_map(|(at, bounds)| {
+            visible_in_chunk.extend(boxes.filter_map(|(at, bounds)| {
                 let bounds = bounds.filter(|bounds| may_see(camera, bounds))?;
                 let [min, max] = [bounds.min, bounds.max].map(Vec3A::from_array);
                 Some(SeenInstance { number: (chunk * TURN + at) as u32, bounds: Aabb { min, max } })
             }));
-            found.shrink_to_fit();
+            visible_in_chunk.shrink_to_fit();
             Ok(())
         },
     )?;
-    let mut all = Vec::new();
-    all.try_reserve_exact(found.iter().map(Vec::len).sum())?;
-    found.into_iter().for_each(|found| all.extend(found));
-    Ok(all)
+    let mut visible = Vec::new();
+    visible.try_reserve_exact(visible_by_chunk.iter().map(Vec::len).sum())?;
+    visible_by_chunk.into_iter().for_each(|in_chunk| visible.extend(in_chunk));
+    Ok(visible)
 }
 
 /// Whether a part of a box may be in front of the camera and in the picture: by the planes of the picture's sides.
@@ -418,7 +424,7 @@ fn may_see(camera: &Camera, bounds: &Bounds) -> bool {
 
 /// The geometries of the definitions that are seen.
 fn geometries(
-    parts: &Parts<'_>,
+    parts: &SceneParts<'_>,
     ranges: &[Range<usize>],
     seen: &[SeenInstance],
     instanced: &Instanced<'_>,
@@ -431,12 +437,12 @@ fn geometries(
             *is_seen = true;
         }
     }
-    let mut all: Vec<Geometry> = Vec::new();
-    all.try_reserve_exact(ranges.len())?;
-    all.resize_with(ranges.len(), Geometry::default);
+    let mut geometries: Vec<Geometry> = Vec::new();
+    geometries.try_reserve_exact(ranges.len())?;
+    geometries.resize_with(ranges.len(), Geometry::default);
     let size = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.elements.len()).sum::<usize>();
     // The largest first, so that none is left when the others are done.
-    let mut items: Vec<_> = all.iter_mut().zip(ranges).zip(is_seen).filter(|(_, is_seen)| *is_seen).collect();
+    let mut items: Vec<_> = geometries.iter_mut().zip(ranges).zip(is_seen).filter(|(_, is_seen)| *is_seen).collect();
     items.sort_by_key(|((_, range), _)| std::cmp::Reverse(size(range)));
     let run = &options.run;
     draw_each(run, items.into_iter(), PlocBuilder::new, |builder, item| {
@@ -444,17 +450,17 @@ fn geometries(
         *geometry = Geometry::from_parts(&parts.parts, range.clone(), builder, &run.cancel)?;
         Ok(())
     })?;
-    Ok(all)
+    Ok(geometries)
 }
 
 /// The instances in groups of neighbors, each with a tree.
-fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<Group>> {
+fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<InstanceGroup>> {
     let mut slices = vec![&mut seen[..]];
     while slices.len() < GROUPS {
         slices = slices.into_iter().flat_map(halves).collect();
     }
-    let mut groups: Vec<Group> = Vec::new();
-    groups.resize_with(slices.len(), Group::default);
+    let mut groups: Vec<InstanceGroup> = Vec::new();
+    groups.resize_with(slices.len(), InstanceGroup::default);
     let run = &options.run;
     let items = slices.into_iter().zip(&mut groups);
     draw_each(run, items, PlocBuilder::new, |builder, (slice, group)| {

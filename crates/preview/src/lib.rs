@@ -1,8 +1,8 @@
 //! Pictures of meshes and point clouds, the same for any number of threads.
 //!
-//! [`preview`] frames a scene (`camera`), draws its triangles, lines and points (`draw`) into samples that keep what
-//! is nearest (`frame`), and colors these (`shade`). Each step runs on all threads. This crate knows no file format
-//! and opens no file; for pictures of files, see `polyhaul::preview`.
+//! [`preview`] frames a scene (`camera`), draws its triangles, lines and points (`draw`) into samples that keep the
+//! nearest surface (`frame`), and colors these (`shade`). Each step runs on all threads. This crate opens no files and
+//! does not depend on a file format; for pictures of files, see `polyhaul::preview`.
 //!
 //! ```
 //! use polyhaul_model::{Mesh, Scene};
@@ -59,7 +59,7 @@ use ground::Ground;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, Image, Scene};
 use polyhaul_pipeline::options::RunOptions;
-use scene::Parts;
+use scene::SceneParts;
 use splats::DrawnSplats;
 use surface::SceneSurfaces;
 
@@ -96,7 +96,7 @@ polyhaul_model::options! {
         /// Whether there is a shadow on the ground below a scene (none). Scenes with instances, splats and meshes drawn
         /// in pieces have none.
         pub ground: bool = false, with_ground;
-        /// The axes that point forward and up (those of the scene).
+        /// The axes that point forward and up (the scene's).
         pub axes: Option<Axes> = None, with_axes;
         /// Threads and cancellation.
         pub run: RunOptions = RunOptions::default(), with_run;
@@ -119,7 +119,7 @@ pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
     preview_textured(scene, &Textures::default(), options)
 }
 
-/// The same, with the textures of the scene's materials.
+/// Like [`preview`], with the textures of the scene's materials.
 ///
 /// # Errors
 /// As for [`preview`].
@@ -132,20 +132,20 @@ pub fn preview_textured(scene: &Scene, textures: &Textures, options: &PreviewOpt
         Frame::check_size(options.size)?;
         return splats.draw(&Camera::framing(bounds, options.view, axes, options.size), options);
     }
-    let parts = Parts::from_scene(scene)?;
+    let parts = SceneParts::from_scene(scene)?;
     let frame = Frame::from_options(options)?;
-    // Without anything to be seen, any camera will do.
+    // Without anything to see, any camera will do.
     let bounds = parts.bounds().unwrap_or(polyhaul_model::Bounds { min: [-1.0; 3], max: [1.0; 3] });
     let camera = Camera::framing(bounds, options.view, axes, options.size);
-    draw::draw(&parts, textures, (&camera, &frame), &options.run)?;
+    draw::draw(&parts, textures, &camera, &frame, &options.run)?;
     let surfaces = SceneSurfaces { scene, parts: &parts, camera: &camera, textures };
     let ground = options.ground.then(|| Ground::new(&parts, textures, bounds, axes, &options.run)).transpose()?;
-    shade::shade(&surfaces, (&camera, ground.as_ref()), &frame, options)
+    shade::shade(&surfaces, &camera, ground.as_ref(), &frame, options)
 }
 
-/// The axes that are shown forward and up, of a scene with axes of its own.
-fn checked_axes(options: &PreviewOptions, own: Axes) -> Result<Axes> {
-    let axes = options.axes.unwrap_or(own);
+/// The axes to show forward and up: the options' axes, or else the scene's.
+fn checked_axes(options: &PreviewOptions, scene_axes: Axes) -> Result<Axes> {
+    let axes = options.axes.unwrap_or(scene_axes);
     if camera::are_parallel(axes) {
         return Err(Error::new(ErrorKind::Usage, "the forward axis and the up axis are parallel"));
     }

@@ -1,9 +1,9 @@
-//! What is drawn before rays are cast, triangle by triangle: the definitions of few instances, and the instances that
-//! fill most of the picture.
+//! The part of a scene that is drawn triangle by triangle before rays are cast: definitions with few instances, and the
+//! instances that fill most of the picture.
 //!
-//! Drawing takes time with the number of triangles, whatever their size. Rays take less for a million instances of the
-//! same definition, but meet every box on their way: those of the instances around the camera, and those of hair as
-//! long as the scene. What is drawn also hides many of the others, so that no tree is built over them.
+//! The time of drawing grows with the number of triangles, whatever their size. Rays are faster for a million instances
+//! of one definition, but test every box on their way: boxes of instances around the camera, and of hair as long as the
+//! scene. Drawn instances also hide many of the others, so that no tree is built over them.
 //! See [`crate::instanced`].
 
 use crate::PreviewOptions;
@@ -11,7 +11,7 @@ use crate::camera::Camera;
 use crate::draw::draw;
 use crate::frame::{Frame, Hit, SAMPLES};
 use crate::instanced::SeenInstance;
-use crate::scene::{Parts, Place};
+use crate::scene::{AffineRows, SceneParts};
 use crate::texture::Textures;
 use polyhaul_model::error::Result;
 use std::ops::Range;
@@ -22,48 +22,49 @@ const FEW: u32 = 8;
 /// takes as long.
 const LARGEST: usize = 16;
 /// Payloads have 32 bits.
-const MOST_CORNERS: usize = u32::MAX as usize - 1;
+const MAX_CORNERS: usize = u32::MAX as usize - 1;
 /// The side of a block of pixels whose farthest sample is known.
 const BLOCK: usize = 16;
 
 /// The samples of what was drawn.
-pub(crate) struct Near<'a> {
-    pub(crate) parts: Parts<'a>,
+pub(crate) struct NearLayer<'a> {
+    pub(crate) parts: SceneParts<'a>,
     camera: Camera,
     frame: Frame,
 }
 
 /// Which instances are drawn, and which are left for rays.
-pub(crate) struct Chosen {
+pub(crate) struct NearSelection {
     pub(crate) drawn: Vec<u32>,
     pub(crate) left: Vec<SeenInstance>,
 }
 
-impl<'a> Near<'a> {
+impl<'a> NearLayer<'a> {
     /// Draws parts at places.
     ///
     /// # Errors
-    /// If there is no memory, or the job was cancelled.
+    /// If out of memory, or the job was cancelled.
     pub(crate) fn new(
-        parts: &Parts<'a>,
-        placed: impl Iterator<Item = (Range<usize>, Place)>,
-        (camera, nearest): (&Camera, f64),
+        parts: &SceneParts<'a>,
+        placed: impl Iterator<Item = (Range<usize>, AffineRows)>,
+        camera: &Camera,
+        nearest: f64,
         textures: &Textures,
         options: &PreviewOptions,
-    ) -> Result<Near<'a>> {
+    ) -> Result<NearLayer<'a>> {
         let parts = parts.placed(placed)?;
-        let near = Near { parts, camera: camera.reversed(nearest), frame: Frame::reversed(options.size)? };
-        draw(&near.parts, textures, (&near.camera, &near.frame), &options.run)?;
+        let near = NearLayer { parts, camera: camera.reversed(nearest), frame: Frame::reversed(options.size)? };
+        draw(&near.parts, textures, &near.camera, &near.frame, &options.run)?;
         Ok(near)
     }
 
-    /// What was drawn at a sample: how far it is, and the payload among its parts.
+    /// The surface drawn at a sample: its distance, and the payload among its parts.
     pub(crate) fn hit(&self, index: usize) -> Option<(f32, u64)> {
         self.frame.hit(index).map(|Hit { depth, payload }| (self.camera.distance(depth), payload))
     }
 
-    /// What it hides.
-    pub(crate) fn hidden(&self) -> Hidden {
+    /// The depths for occlusion tests.
+    pub(crate) fn depth_blocks(&self) -> DepthBlocks {
         let [width, height] = self.frame.size();
         let blocks = [width.div_ceil(BLOCK), height.div_ceil(BLOCK)];
         let mut farthest = vec![0.0f32; blocks[0] * blocks[1]];
@@ -76,30 +77,32 @@ impl<'a> Near<'a> {
                 }
             }
         }
-        Hidden { camera: self.camera.clone(), blocks, farthest }
+        DepthBlocks { camera: self.camera.clone(), blocks, farthest }
     }
 }
 
-/// How far away the farthest sample of each block of pixels is.
-pub(crate) struct Hidden {
+/// The distance of the farthest sample of each block of pixels.
+pub(crate) struct DepthBlocks {
     camera: Camera,
     blocks: [usize; 2],
     farthest: Vec<f32>,
 }
 
-impl Hidden {
-    /// Whether all of a box is behind what was drawn: by its ends in the camera's coordinates.
+impl DepthBlocks {
+    /// Whether a box, given in the camera's coordinates, is entirely behind what was drawn.
     pub(crate) fn hides(&self, &[right, up, [nearest, farthest]]: &[[f64; 2]; 3]) -> bool {
         if nearest <= 0.0 {
             return false;
         }
         // The picture's coordinates, in which a box is widest at its near side.
-        let place = |[least, most]: [f64; 2]| {
-            let by = |side: f64, least: bool| side / if (side < 0.0) == least { nearest } else { farthest };
-            [by(least, true), by(most, false)]
+        let place = |[min, max]: [f64; 2]| {
+            let by = |side: f64, is_min: bool| side / if (side < 0.0) == is_min { nearest } else { farthest };
+            [by(min, true), by(max, false)]
         };
-        let ([left, right], [below, above]) = (place(right), place(up));
-        let (from, to) = (self.camera.pixel([left, above]), self.camera.pixel([right, below]));
+        let [left, right] = place(right);
+        let [below, above] = place(up);
+        let from = self.camera.pixel([left, above]);
+        let to = self.camera.pixel([right, below]);
         let block = |axis: usize, pixel: f32| (pixel.max(0.0) as usize / BLOCK).min(self.blocks[axis] - 1);
         let columns = block(0, from[0])..block(0, to[0]) + 1;
         let mut rows = block(1, from[1])..block(1, to[1]) + 1;
@@ -117,7 +120,7 @@ pub(crate) fn choose(
     definition_of: impl Fn(&SeenInstance) -> u32,
     sizes: &[usize],
     camera: &Camera,
-) -> Chosen {
+) -> NearSelection {
     let mut uses = vec![0u32; sizes.len()];
     for instance in &seen {
         if let Some(uses) = uses.get_mut(definition_of(instance) as usize) {
@@ -128,18 +131,18 @@ pub(crate) fn choose(
     let size_of = |instance: &SeenInstance| sizes.get(definition_of(instance) as usize).copied().unwrap_or(0);
     let (mut few, mut left): (Vec<_>, Vec<_>) =
         seen.into_iter().partition(|instance| has_few(definition_of(instance) as usize));
-    let mut drawn = take_within(&mut few, size_of, MOST_CORNERS);
+    let mut drawn = take_within(&mut few, size_of, MAX_CORNERS);
     let corners: usize = drawn.iter().map(size_of).sum();
     left.append(&mut few);
 
     let mut large = take_largest(&mut left, camera);
     let spared: usize = (0..sizes.len()).filter(|&at| uses[at] > 0 && !has_few(at)).map(|at| sizes[at]).sum();
-    drawn.extend(take_within(&mut large, size_of, spared.min(MOST_CORNERS - corners)));
+    drawn.extend(take_within(&mut large, size_of, spared.min(MAX_CORNERS - corners)));
     left.append(&mut large);
-    Chosen { drawn: drawn.iter().map(|instance| instance.number).collect(), left }
+    NearSelection { drawn: drawn.iter().map(|instance| instance.number).collect(), left }
 }
 
-/// Takes the first instances that have no more corners than that.
+/// Takes the first instances, as many as have at most `corners` corners together.
 fn take_within(
     instances: &mut Vec<SeenInstance>,
     size_of: impl Fn(&SeenInstance) -> usize,
@@ -160,13 +163,13 @@ fn take_largest(instances: &mut Vec<SeenInstance>, camera: &Camera) -> Vec<SeenI
     let mut large: Vec<(usize, f64)> = parts.filter(|(_, part)| *part > 0.5).collect();
     large.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     large.truncate(LARGEST);
-    let taken = large.iter().map(|&(at, _)| instances[at]).collect();
+    let largest = large.iter().map(|&(at, _)| instances[at]).collect();
     let mut at = 0;
     instances.retain(|_| {
         at += 1;
-        large.iter().all(|&(taken, _)| taken != at - 1)
+        large.iter().all(|&(largest, _)| largest != at - 1)
     });
-    taken
+    largest
 }
 
 /// How much of the picture's width a box may fill: without an end, if it reaches behind the camera.

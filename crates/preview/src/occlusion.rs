@@ -1,8 +1,8 @@
-//! Less light in corners and behind edges, from the distances in a picture alone.
+//! Ambient occlusion: less light in corners and behind edges, computed from the distances in a picture alone.
 //!
 //! A pixel is compared with pairs of others on opposite sides of it: where both are nearer than the plane through it,
-//! the surface is concave there, and less light comes in. On a plane, whatever its slope, the two cancel out. The same
-//! makes the shapes in a cloud of points visible, which have no normals.
+//! the surface is concave there, and less light comes in. On a plane, whatever its slope, the two cancel out. It
+//! also makes shapes visible in point clouds without normals.
 
 use crate::camera::Camera;
 use crate::frame::Frame;
@@ -26,7 +26,7 @@ const FARTHEST: f32 = 3.0;
 /// The part of the light that corners lose at most.
 const STRENGTH: f32 = 0.55;
 
-/// How far what is seen is away, for each pixel.
+/// The distance of the visible surface at each pixel.
 pub(crate) struct Occlusion {
     size: [usize; 2],
     /// Infinite where nothing is seen.
@@ -71,7 +71,7 @@ impl Occlusion {
             let apart = ((dx * dx + dy * dy) as f32).sqrt() * self.pixel * here;
             let nearer = |sign: isize| {
                 let by = (here - self.at(x as isize + sign * dx, y as isize + sign * dy)) / apart;
-                // Edges of other things do not count, nor what is far behind.
+                // Silhouettes of other objects do not count, nor surfaces far behind.
                 if by > FARTHEST || by.is_nan() { 0.0 } else { by.max(-FARTHEST) }
             };
             if apart > 0.0 {

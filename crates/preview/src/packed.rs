@@ -1,20 +1,20 @@
 //! Surfaces in a payload: a normal of 20 bits and a color of 20.
 //!
-//! For triangles that are forgotten as soon as they are drawn ([`crate::stream`]).
+//! Used for triangles that are discarded as soon as they are drawn ([`crate::stream`]).
 
 use crate::camera::Camera;
 use crate::color::{encoded, linear, linear_of};
-use crate::shade::{DARK_GRAY, GRAY, Surface, Surfaces};
+use crate::shade::{DARK_GRAY, GRAY, SeenSurface, Surfaces};
 use crate::surface::facing;
 use crate::vector::{Vector, cross, scale, subtract, unit, wide};
 
 /// Bits of each of a normal's two coordinates: it is off by at most a quarter of a degree.
 const NORMAL_BITS: u32 = 10;
-/// The greatest values of red, green and blue in a payload.
+/// The maximum values of red, green and blue in a payload, and their shifts.
 const CHANNELS: [(u32, u32); 3] = [(127, 13), (127, 6), (63, 0)];
 const COLOR_BITS: u32 = 20;
 
-/// In place of a normal. As one, it would be the same as the one with all bits 0.
+/// Marks a missing normal. Read as a normal, it would equal the one with all bits 0.
 const NO_NORMAL: u64 = (1 << (2 * NORMAL_BITS)) - 1;
 
 /// Surfaces that payloads hold.
@@ -43,7 +43,7 @@ fn packed_color(colors: &[[u8; 4]; 3]) -> u32 {
         let sum: f32 = colors.iter().map(|color| linear(color[channel])).sum();
         u32::from(encoded(sum / 3.0))
     };
-    let part = |(channel, (most, shift)): (usize, (u32, u32))| ((mean(channel) * most + 127) / 255) << shift;
+    let part = |(channel, (max, shift)): (usize, (u32, u32))| ((mean(channel) * max + 127) / 255) << shift;
     // Black is the darkest blue, since 0 stands for no color.
     CHANNELS.into_iter().enumerate().map(part).sum::<u32>().max(1)
 }
@@ -52,7 +52,8 @@ fn packed_color(colors: &[[u8; 4]; 3]) -> u32 {
 /// Vectors, 2010).
 fn flattened([x, y, z]: Vector) -> [f64; 2] {
     let size = (x.abs() + y.abs() + z.abs()).max(f64::MIN_POSITIVE);
-    let (x, y) = (x / size, y / size);
+    let x = x / size;
+    let y = y / size;
     if z >= 0.0 { [x, y] } else { [(1.0 - y.abs()).copysign(x), (1.0 - x.abs()).copysign(y)] }
 }
 
@@ -74,7 +75,7 @@ fn unsteps(steps: u64) -> f64 {
 }
 
 impl Surfaces for PackedSurfaces<'_> {
-    fn surface(&self, payload: u64, place: [f64; 2]) -> Surface {
+    fn surface(&self, payload: u64, place: [f64; 2]) -> SeenSurface {
         let normal = payload >> COLOR_BITS;
         let is_point = normal == NO_NORMAL;
         let normal = unflattened([unsteps(normal >> NORMAL_BITS), unsteps(normal)]);
@@ -82,9 +83,9 @@ impl Surfaces for PackedSurfaces<'_> {
         let color = match payload as u32 & ((1 << COLOR_BITS) - 1) {
             0 if is_point => DARK_GRAY,
             0 => GRAY,
-            color => CHANNELS.map(|(most, shift)| linear_of((color >> shift & most) as f32 / most as f32)),
+            color => CHANNELS.map(|(max, shift)| linear_of((color >> shift & max) as f32 / max as f32)),
         };
-        Surface::new(facing(normal, toward).filter(|_| !is_point), color, 0)
+        SeenSurface::new(facing(normal, toward).filter(|_| !is_point), color, 0)
     }
 }
 
@@ -96,12 +97,13 @@ mod tests {
     #[test]
     fn normals_are_off_by_a_quarter_of_a_degree_at_most() {
         for step in 0..5000u32 {
-            let (turn, z) = (f64::from(step) * 2.399_963, 1.0 - f64::from(step) / 2499.5);
+            let turn = f64::from(step) * 2.399_963;
+            let z = 1.0 - f64::from(step) / 2499.5;
             let ring = (1.0 - z * z).max(0.0).sqrt();
             let normal = [ring * turn.cos(), ring * turn.sin(), z];
             let [x, y] = flattened(normal).map(steps);
-            let kept = unflattened([unsteps(u64::from(x)), unsteps(u64::from(y))]);
-            assert!(dot(kept, normal).min(1.0).acos().to_degrees() < 0.25, "{normal:?} {kept:?}");
+            let unpacked = unflattened([unsteps(u64::from(x)), unsteps(u64::from(y))]);
+            assert!(dot(unpacked, normal).min(1.0).acos().to_degrees() < 0.25, "{normal:?} {unpacked:?}");
         }
     }
 
@@ -116,10 +118,10 @@ mod tests {
         let surfaces = PackedSurfaces { camera: &camera };
         let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
         let color = |color: [u8; 4]| surfaces.surface(packed(corners, &[color; 3]), [5.0, 5.0]).color.map(encoded);
-        for wanted in [[0, 0, 0, 255], [255, 255, 255, 255], [200, 100, 50, 255], [1, 2, 3, 9]] {
-            let found = color(wanted);
-            let near = found.iter().zip(wanted).all(|(&found, wanted)| found.abs_diff(wanted) <= 4);
-            assert!(near, "{wanted:?} {found:?}");
+        for expected in [[0, 0, 0, 255], [255, 255, 255, 255], [200, 100, 50, 255], [1, 2, 3, 9]] {
+            let channels = color(expected);
+            let near = channels.iter().zip(expected).all(|(&channel, expected)| channel.abs_diff(expected) <= 4);
+            assert!(near, "{expected:?} {channels:?}");
         }
         assert_eq!(color([0; 4]), GRAY.map(encoded));
         let normal = surfaces.surface(packed(corners, &[[0; 4]; 3]), [5.0, 5.0]).normal.unwrap();

@@ -1,10 +1,10 @@
 //! Rays of neighboring pixels, which go through a tree together.
 //!
-//! All begin at the camera, so that most of what a box or a triangle means for a ray is computed once for all of them.
-//! Loops over [`LANES`] are what compilers turn into vector instructions. Rays that meet hundreds of instances before
-//! something stops them, as in a forest, take a tenth of the time that they take one by one.
+//! All start at the camera, so that most of the work per box or triangle is done once for all of them. Compilers turn
+//! loops over [`LANES`] into vector instructions. Rays that pass hundreds of instances before they hit something, as in
+//! a forest, take a tenth of the time of single rays.
 
-use crate::scene::{Part, PartKind};
+use crate::scene::{PartKind, ScenePart};
 use glam::{Mat3A, Vec3A};
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
@@ -15,23 +15,23 @@ pub(crate) const LANES: usize = 8;
 pub(crate) const ROWS: usize = 32;
 /// A bit for each row.
 pub(crate) type Rows = u32;
-/// In place of a component of a direction that is smaller: 1 over it is still a number.
-const LEAST: f32 = 1e-20;
+/// Replaces smaller components of a direction: the inverse is still finite.
+const MIN_DIRECTION: f32 = 1e-20;
 /// Boxes are this much deeper than computed, for rounding.
 const SLACK: f32 = 1.000_001;
 
 /// A value for each ray of a row.
-type Lanes = [f32; LANES];
+type RayLanes = [f32; LANES];
 /// Directions of a row of rays.
-type Directions = [Lanes; 3];
+type Directions = [RayLanes; 3];
 
 /// Rays from one origin.
 pub(crate) struct Packet {
     pub(crate) origin: Vec3A,
     pub(crate) directions: [Directions; ROWS],
     /// How far each ray goes, as a multiple of its direction.
-    pub(crate) ends: [Lanes; ROWS],
-    /// What is there.
+    pub(crate) ends: [RayLanes; ROWS],
+    /// The record of the nearest hit.
     pub(crate) records: [[u64; LANES]; ROWS],
 }
 
@@ -42,16 +42,16 @@ pub(crate) struct LocalPacket {
     inverses: [Directions; ROWS],
 }
 
-/// What is at a leaf: parts of a mesh, and the record above the payload.
+/// The contents of a leaf: a part of a mesh, and the record above the payload.
 pub(crate) struct LeafRecord<'a> {
-    pub(crate) part: &'a Part<'a>,
+    pub(crate) part: &'a ScenePart<'a>,
     pub(crate) record: u64,
 }
 
-/// What is at the leaves of a tree. All of this is one function, compiled for the processor at hand: so methods are
-/// always inlined, and there are no closures.
+/// Handles the leaves of a tree. The whole traversal is one function compiled for the processor's instructions, so
+/// methods are always inlined and there are no closures.
 pub(crate) trait Leaves {
-    /// Offers what is at a leaf to the rays of some rows.
+    /// Tests a leaf against the rays of some rows.
     fn offer(&mut self, packet: &mut Packet, local: &LocalPacket, number: u32, rows: Rows);
 }
 
@@ -68,7 +68,7 @@ impl Packet {
         Packet { origin, directions, ends: [[f32::INFINITY; LANES]; ROWS], records: [[u64::MAX; LANES]; ROWS] }
     }
 
-    /// How far away the first ray enters a tree.
+    /// The distance at which the first ray enters a tree.
     #[inline(always)]
     pub(crate) fn entry(&self, local: &LocalPacket, tree: &Bvh2) -> f32 {
         tree.nodes.first().map_or(f32::INFINITY, |root| self.rows_that_meet(local, root.aabb(), Rows::MAX).1)
@@ -82,17 +82,20 @@ impl Packet {
         for (row, [xs, ys, zs]) in self.directions.iter().enumerate() {
             for axis in 0..3 {
                 for lane in 0..LANES {
-                    let (a, b, c) = (xs[lane], ys[lane], zs[lane]);
+                    let a = xs[lane];
+                    let b = ys[lane];
+                    let c = zs[lane];
                     let value = x[axis] * a + y[axis] * b + z[axis] * c;
                     local.directions[row][axis][lane] = value;
-                    local.inverses[row][axis][lane] = 1.0 / if value.abs() < LEAST { LEAST } else { value };
+                    local.inverses[row][axis][lane] =
+                        1.0 / if value.abs() < MIN_DIRECTION { MIN_DIRECTION } else { value };
                 }
             }
         }
         local
     }
 
-    /// Takes the rays through a tree: `leaf` offers what is at a leaf to those that may meet it.
+    /// Traverses a tree, and offers its leaves to the rays that may hit them.
     #[inline(always)]
     pub(crate) fn traverse<L: Leaves>(
         &mut self,
@@ -115,11 +118,13 @@ impl Packet {
                 }
                 continue;
             }
-            let (left, right) = (node.first_index, node.first_index + 1);
+            let left = node.first_index;
+            let right = node.first_index + 1;
             let (left_rows, left_entry) = self.rows_that_meet(local, tree.nodes[left as usize].aabb(), rows);
             let (right_rows, right_entry) = self.rows_that_meet(local, tree.nodes[right as usize].aabb(), rows);
             // The nearer one is taken first: it may shorten the rays to the other.
-            let (mut far, mut near) = ((right, right_rows), (left, left_rows));
+            let mut far = (right, right_rows);
+            let mut near = (left, left_rows);
             if left_entry > right_entry {
                 (far, near) = (near, far);
             }
@@ -132,21 +137,25 @@ impl Packet {
         }
     }
 
-    /// The rows, of some, with a ray that meets a box; and how far away, for the ray that does so first.
+    /// The rows of `among` with a ray that hits a box, and the distance of the nearest hit.
     #[inline(always)]
     fn rows_that_meet(&self, local: &LocalPacket, bounds: &Aabb, among: Rows) -> (Rows, f32) {
-        let (low, high) = ((bounds.min - local.origin).to_array(), (bounds.max - local.origin).to_array());
-        let (mut rows, mut entries) = (0, [f32::INFINITY; LANES]);
+        let low = (bounds.min - local.origin).to_array();
+        let high = (bounds.max - local.origin).to_array();
+        let mut rows = 0;
+        let mut entries = [f32::INFINITY; LANES];
         for row in 0..ROWS {
             if among >> row & 1 == 0 {
                 continue;
             }
-            let (inverses, ends) = (&local.inverses[row], &self.ends[row]);
+            let inverses = &local.inverses[row];
+            let ends = &self.ends[row];
             let mut met = 0;
             for lane in 0..LANES {
                 let [mut enter, mut leave] = [0.0, ends[lane]];
                 for axis in 0..3 {
-                    let (a, b) = (low[axis] * inverses[axis][lane], high[axis] * inverses[axis][lane]);
+                    let a = low[axis] * inverses[axis][lane];
+                    let b = high[axis] * inverses[axis][lane];
                     let (near, far) = if a < b { (a, b) } else { (b, a) };
                     let far = far * SLACK;
                     enter = if near > enter { near } else { enter };
@@ -165,7 +174,7 @@ impl Packet {
         (rows, nearest)
     }
 
-    /// Offers some faces of a part to rays.
+    /// Tests faces of a part against rays.
     #[inline(always)]
     pub(crate) fn meet_faces(
         &mut self,
@@ -189,8 +198,8 @@ impl Packet {
         }
     }
 
-    /// Offers a triangle to rays, its corners relative to their origin. A ray is inside if it is on the same side of
-    /// the three planes through the origin and two corners: neighbors share such a plane, so nothing passes between.
+    /// Tests a triangle against rays, its corners relative to their origin. A ray is inside if it is on the same side
+    /// of the three planes through the origin and two corners: neighbors share such a plane, so nothing passes between.
     #[inline(always)]
     fn meet_triangle(&mut self, local: &LocalPacket, [a, b, c]: [Vec3A; 3], record: u64, rows: Rows) {
         let sides = [b.cross(c).to_array(), c.cross(a).to_array(), a.cross(b).to_array()];
@@ -205,17 +214,21 @@ impl Packet {
                 continue;
             }
             let [x, y, z] = &local.directions[row];
-            let (mut inside, mut any) = ([0u32; LANES], 0);
+            let mut inside = [0u32; LANES];
+            let mut any = 0;
             for lane in 0..LANES {
                 let d = [x[lane], y[lane], z[lane]];
-                let (u, v, w) = (dot(&sides[0], &d), dot(&sides[1], &d), dot(&sides[2], &d));
-                let least = if u < v { u } else { v };
-                let most = if u > v { u } else { v };
-                let (least, most) = (if w < least { w } else { least }, if w > most { w } else { most });
-                inside[lane] = u32::from(least >= 0.0) | u32::from(most <= 0.0);
+                let u = dot(&sides[0], &d);
+                let v = dot(&sides[1], &d);
+                let w = dot(&sides[2], &d);
+                let min = if u < v { u } else { v };
+                let max = if u > v { u } else { v };
+                let min = if w < min { w } else { min };
+                let max = if w > max { w } else { max };
+                inside[lane] = u32::from(min >= 0.0) | u32::from(max <= 0.0);
                 any |= inside[lane];
             }
-            // Most triangles of a leaf are beside most rays that meet its box.
+            // Most rays that hit a leaf's box miss most of its triangles.
             if any == 0 {
                 continue;
             }
@@ -229,18 +242,20 @@ impl Packet {
         }
     }
 
-    /// Keeps what is nearer than what rays met before.
+    /// Keeps the hits that are nearer than earlier ones.
     #[inline(always)]
-    fn keep(&mut self, row: usize, distances: &Lanes, record: u64) {
-        let (ends, records) = (&mut self.ends[row], &mut self.records[row]);
+    fn keep(&mut self, row: usize, distances: &RayLanes, record: u64) {
+        let ends = &mut self.ends[row];
+        let records = &mut self.records[row];
         for lane in 0..LANES {
             if distances[lane] < ends[lane] {
-                (ends[lane], records[lane]) = (distances[lane], record);
+                ends[lane] = distances[lane];
+                records[lane] = record;
             }
         }
     }
 
-    /// Offers pieces of a line to rays, between each of some corners and the next one.
+    /// Tests segments of a line against rays, each from a corner to the next one.
     #[inline(always)]
     pub(crate) fn meet_line(
         &mut self,
@@ -256,13 +271,15 @@ impl Packet {
         }
     }
 
-    /// Offers a segment to rays: where a ray comes nearest to it, it meets it if that is within the segment's width, as
-    /// if that were a ribbon that faces the ray.
+    /// Tests a segment against rays: a ray hits it if the smallest distance between them is within the segment's width,
+    /// as if the segment were a ribbon that faces the ray.
     #[inline(always)]
     fn meet_segment(&mut self, local: &LocalPacket, [a, b]: [Vec3A; 2], radii: [f32; 2], record: u64, rows: Rows) {
         let along = b - a;
-        let (ss, sf) = (along.length_squared(), along.dot(a));
-        let (along, from) = (along.to_array(), a.to_array());
+        let ss = along.length_squared();
+        let sf = along.dot(a);
+        let along = along.to_array();
+        let from = a.to_array();
         if !(ss + sf).is_finite() {
             return;
         }
@@ -271,10 +288,13 @@ impl Packet {
                 continue;
             }
             let [x, y, z] = &local.directions[row];
-            let (mut distances, mut any) = ([f32::INFINITY; LANES], 0);
+            let mut distances = [f32::INFINITY; LANES];
+            let mut any = 0;
             for lane in 0..LANES {
                 let d = [x[lane], y[lane], z[lane]];
-                let (dd, ds, df) = (dot(&d, &d), dot(&along, &d), dot(&from, &d));
+                let dd = dot(&d, &d);
+                let ds = dot(&along, &d);
+                let df = dot(&from, &d);
                 let part = (ds * df - dd * sf) / (dd * ss - ds * ds);
                 let part = if part > 0.0 { part } else { 0.0 };
                 let part = if part < 1.0 { part } else { 1.0 };
@@ -302,12 +322,12 @@ fn dot(a: &[f32; 3], b: &[f32; 3]) -> f32 {
 impl LocalPacket {
     /// A corner of a part, relative to the origin of the rays.
     #[inline(always)]
-    fn corner(&self, part: &Part<'_>, corner: usize) -> Vec3A {
+    fn corner(&self, part: &ScenePart<'_>, corner: usize) -> Vec3A {
         Vec3A::from_array(part.corner(corner)) - self.origin
     }
 }
 
 /// Whether a part has lines that rays can meet.
-pub(crate) fn has_width(part: &Part<'_>) -> bool {
+pub(crate) fn has_width(part: &ScenePart<'_>) -> bool {
     part.kind == PartKind::Lines && part.widths.is_some()
 }

@@ -1,4 +1,4 @@
-//! The loop of everything that draws, as such in traces.
+//! The parallel loop of everything that draws; traces show it as such.
 
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::RunOptions;

@@ -2,16 +2,16 @@
 //! pieces that meet in a bend leave no gap. See [`crate::packet`] for the rays.
 
 use crate::camera::Camera;
-use crate::frame::{Corner, Frame};
+use crate::frame::{Frame, PixelCorner};
 
-/// The cosines of 1, 2 and 3 sixteenths of a circle: an angle takes one triangle more for each that it is beyond.
+/// The cosines of 1, 2 and 3 sixteenths of a circle: an angle takes one more triangle for each that it exceeds.
 const SIXTEENTHS: [f32; 3] = [0.92388, std::f32::consts::FRAC_1_SQRT_2, 0.382683];
 
 /// A straight piece of a line in the picture.
 pub(crate) struct Ribbon {
     pub(crate) start: Rim,
     pub(crate) end: Rim,
-    /// Whether it begins and ends there, and was not cut.
+    /// Whether each end is an end of the segment, and was not clipped.
     pub(crate) has_end: [bool; 2],
     /// Where it leads, of length 1.
     pub(crate) direction: [f32; 2],
@@ -25,7 +25,8 @@ impl Ribbon {
     /// [`Ribbon::draw_end`].
     pub(crate) fn draw(&self, before: Option<&Ribbon>, frame: &Frame) {
         let Ribbon { start, end, direction: [x, y], .. } = *self;
-        let (left, right) = ([-y, x], [y, -x]);
+        let left = [-y, x];
+        let right = [y, -x];
         let [a, c, b, d] = [start.side(left), start.side(right), end.side(left), end.side(right)];
         frame.triangle([a, c, b], || self.payload);
         frame.triangle([b, c, d], || self.payload);
@@ -64,7 +65,7 @@ impl Ribbon {
     /// 16-gon: it differs from a circle by 2 % of the radius.
     fn fan(&self, rim: &Rim, from: [f32; 2], to: [f32; 2], frame: &Frame) {
         let cosine = from[0] * to[0] + from[1] * to[1];
-        let pieces = SIXTEENTHS.iter().filter(|least| cosine < **least).count() + 1;
+        let pieces = SIXTEENTHS.iter().filter(|limit| cosine < **limit).count() + 1;
         let mut last = rim.side(from);
         for piece in 1..=pieces {
             let part = piece as f32 / pieces as f32;
@@ -85,7 +86,7 @@ fn turn([u, v]: [f32; 2], [x, y]: [f32; 2]) -> f32 {
 /// A ball in the picture: an ellipse, which is longer the farther it is from the picture's center, in that direction.
 #[derive(Clone, Copy)]
 pub(crate) struct Rim {
-    center: Corner,
+    center: PixelCorner,
     /// The short half axis, in pixels.
     half: f32,
     /// How far it is from the picture's center at distance 1.
@@ -95,7 +96,7 @@ pub(crate) struct Rim {
 }
 
 impl Rim {
-    pub(crate) fn new(camera: &Camera, center: Corner, radius: f32) -> Rim {
+    pub(crate) fn new(camera: &Camera, center: PixelCorner, radius: f32) -> Rim {
         let offset = camera.offset([center[0], center[1]]);
         let half = radius * camera.focal() as f32 / camera.distance(center[2]);
         let secant = (1.0 + offset[0] * offset[0] + offset[1] * offset[1]).sqrt();
@@ -109,14 +110,14 @@ impl Rim {
         [x + along * u, y + along * v]
     }
 
-    /// The place on the ellipse that a place on the circle goes to.
-    fn at(&self, place: [f32; 2]) -> Corner {
+    /// The position on the ellipse for a position on the circle.
+    fn at(&self, place: [f32; 2]) -> PixelCorner {
         let [x, y] = self.stretched(place);
         [self.center[0] + self.half * x, self.center[1] + self.half * y, self.center[2]]
     }
 
     /// The place in a direction that a line perpendicular to it passes if it touches the ellipse.
-    fn side(&self, direction: [f32; 2]) -> Corner {
+    fn side(&self, direction: [f32; 2]) -> PixelCorner {
         let [x, y] = self.stretched(direction);
         let half = self.half * x.hypot(y);
         [self.center[0] + half * direction[0], self.center[1] + half * direction[1], self.center[2]]

@@ -1,6 +1,6 @@
 //! The parts of a scene that are drawn, and the numbers of their triangles, lines and points: the payloads of samples.
 //!
-//! Nothing here knows pixels or colors.
+//! Pixels and colors are handled elsewhere.
 
 use crate::frame::PAYLOAD_BITS;
 use crate::smooth::SmoothNormals;
@@ -10,7 +10,7 @@ use polyhaul_model::{Bounds, Domain, Elements, Mesh, NONE, Object, Run, Scene, V
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What a part consists of.
+/// The kind of a part's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Faces,
@@ -23,10 +23,10 @@ pub(crate) enum PartKind {
 
 /// Elements of a mesh that are drawn the same way.
 #[derive(Clone, Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct ScenePart<'a> {
     pub(crate) mesh: &'a Mesh,
-    /// Where its positions are in the scene, if they are not there already.
-    pub(crate) place: Option<Place>,
+    /// The transform of its positions into the scene, if it is not the identity.
+    pub(crate) place: Option<AffineRows>,
     /// The material slots of its object, if that has any.
     pub(crate) slots: Option<&'a [Option<usize>]>,
     /// The width of lines at each position: the vertex column `width`.
@@ -38,23 +38,23 @@ pub(crate) struct Part<'a> {
 }
 
 /// Three rows of a matrix whose last row is 0 0 0 1.
-pub(crate) type Place = [[f32; 4]; 3];
+pub(crate) type AffineRows = [[f32; 4]; 3];
 
 /// All parts of a scene.
 #[derive(Default)]
-pub(crate) struct Parts<'a> {
-    pub(crate) parts: Vec<Part<'a>>,
+pub(crate) struct SceneParts<'a> {
+    pub(crate) parts: Vec<ScenePart<'a>>,
     /// The first payload of each part.
     firsts: Vec<u64>,
-    /// Of meshes without normals, by their address: those that follow from smoothing groups.
+    /// Normals from smoothing groups of meshes without normals, by the mesh's address.
     smooth: HashMap<usize, SmoothNormals>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> SceneParts<'a> {
     /// # Errors
     /// [`ErrorKind::Limit`] for 2^40 corners.
-    pub(crate) fn from_scene(scene: &'a Scene) -> Result<Parts<'a>> {
-        let mut parts = Parts::default();
+    pub(crate) fn from_scene(scene: &'a Scene) -> Result<SceneParts<'a>> {
+        let mut parts = SceneParts::default();
         let mut next = 0;
         let moved = scene.objects.iter().any(|object| object.transform.is_some());
         if moved {
@@ -76,41 +76,45 @@ impl<'a> Parts<'a> {
     }
 
     /// The normal of a corner of a part's face that follows from smoothing groups.
-    pub(crate) fn smooth_normal(&self, part: &Part<'_>, face: usize, corner: usize) -> Option<[f32; 3]> {
+    pub(crate) fn smooth_normal(&self, part: &ScenePart<'_>, face: usize, corner: usize) -> Option<[f32; 3]> {
         self.smooth.get(&std::ptr::from_ref(part.mesh).addr())?.normal(part.mesh, face, corner)
     }
 
     /// The parts of some objects, range by range: the parts of each.
     ///
     /// # Errors
-    /// As for [`Parts::from_scene`].
-    pub(crate) fn from_objects(scene: &'a Scene, ranges: &[Range<usize>]) -> Result<(Parts<'a>, Vec<Range<usize>>)> {
-        let mut parts = Parts::default();
-        let (mut next, mut own) = (0, Vec::new());
-        own.try_reserve_exact(ranges.len())?;
+    /// As for [`SceneParts::from_scene`].
+    pub(crate) fn from_objects(
+        scene: &'a Scene,
+        ranges: &[Range<usize>],
+    ) -> Result<(SceneParts<'a>, Vec<Range<usize>>)> {
+        let mut parts = SceneParts::default();
+        let mut next = 0;
+        let mut parts_of_ranges = Vec::new();
+        parts_of_ranges.try_reserve_exact(ranges.len())?;
         for range in ranges {
             let first = parts.parts.len();
             for object in scene.objects.get(range.clone()).unwrap_or_default() {
                 parts.add_object(scene, object, &mut next)?;
             }
-            own.push(first..parts.parts.len());
+            parts_of_ranges.push(first..parts.parts.len());
         }
-        Ok((parts, own))
+        Ok((parts, parts_of_ranges))
     }
 
     /// Some of its parts at places.
     ///
     /// # Errors
-    /// As for [`Parts::from_scene`].
-    pub(crate) fn placed(&self, placed: impl Iterator<Item = (Range<usize>, Place)>) -> Result<Parts<'a>> {
-        let mut parts = Parts::default();
+    /// As for [`SceneParts::from_scene`].
+    pub(crate) fn placed(&self, placed: impl Iterator<Item = (Range<usize>, AffineRows)>) -> Result<SceneParts<'a>> {
+        let mut parts = SceneParts::default();
         let mut next = 0u64;
         for (range, place) in placed {
             for part in self.parts.get(range).unwrap_or_default() {
                 let corners = part.corners();
                 let base = next.wrapping_sub(corners.start as u64);
                 try_push(&mut parts.firsts, next, "a picture")?;
-                try_push(&mut parts.parts, Part { base, ..part.placed(&place) }, "a picture")?;
+                try_push(&mut parts.parts, ScenePart { base, ..part.placed(&place) }, "a picture")?;
                 next += corners.len() as u64;
             }
         }
@@ -119,15 +123,16 @@ impl<'a> Parts<'a> {
 
     fn add_object(&mut self, scene: &'a Scene, object: &'a Object, next: &mut u64) -> Result<()> {
         let Some(mesh) = scene.meshes.get(object.mesh) else { return Ok(()) };
-        let (start, end) = (object.start, object.end);
+        let start = object.start;
+        let end = object.end;
         let ranges = [start.faces..end.faces, start.lines..end.lines, start.points..end.points];
         // An object may name more than there is.
         let counts = [mesh.faces.len(), mesh.lines.len(), mesh.points.len()];
-        let own = std::array::from_fn(|kind| {
+        let elements = std::array::from_fn(|kind| {
             let end = (ranges[kind].end as usize).min(counts[kind]);
             (ranges[kind].start as usize).min(end)..end
         });
-        self.add(mesh, Some(object), own, next)
+        self.add(mesh, Some(object), elements, next)
     }
 
     fn add(
@@ -163,7 +168,7 @@ impl<'a> Parts<'a> {
                 _ => None,
             });
             let slots = object.and_then(|object| object.materials.as_deref());
-            try_push(&mut self.parts, Part { mesh, place, slots, widths, kind, elements, base }, "a picture")?;
+            try_push(&mut self.parts, ScenePart { mesh, place, slots, widths, kind, elements, base }, "a picture")?;
             *next += corners.len() as u64;
         }
         Ok(())
@@ -176,7 +181,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The part of a payload, and the corner or point that it stands for.
-    pub(crate) fn find(&self, payload: u64) -> Option<(&Part<'a>, usize)> {
+    pub(crate) fn find(&self, payload: u64) -> Option<(&ScenePart<'a>, usize)> {
         let part = self.parts.get(self.firsts.partition_point(|&first| first <= payload).checked_sub(1)?)?;
         Some((part, payload.wrapping_sub(part.base) as usize))
     }
@@ -184,9 +189,9 @@ impl<'a> Parts<'a> {
     /// The box around all positions of the meshes that are drawn; `None` if there are none.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
         // A mesh may have a million instances.
-        let mut known: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
+        let mut bounds_of_meshes: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
         let boxes = self.parts.iter().filter_map(|part| {
-            let bounds = *known.entry(part.mesh).or_insert_with(|| part.mesh.bounds());
+            let bounds = *bounds_of_meshes.entry(part.mesh).or_insert_with(|| part.mesh.bounds());
             bounds.map(|bounds| part.moved_bounds(bounds))
         });
         boxes.reduce(Bounds::union)
@@ -199,7 +204,7 @@ fn corners(elements: &Elements, range: &Range<usize>) -> Range<usize> {
     at(range.start)..at(range.end)
 }
 
-impl<'a> Part<'a> {
+impl<'a> ScenePart<'a> {
     /// Its corners, or its points.
     pub(crate) fn corners(&self) -> Range<usize> {
         match self.kind {
@@ -306,9 +311,9 @@ impl<'a> Part<'a> {
     }
 
     /// The same part at another place.
-    pub(crate) fn placed(&self, outer: &Place) -> Part<'a> {
+    pub(crate) fn placed(&self, outer: &AffineRows) -> ScenePart<'a> {
         let place = self.place.as_ref().map_or(*outer, |inner| multiplied(outer, inner));
-        Part { place: Some(place), elements: self.elements.clone(), ..*self }
+        ScenePart { place: Some(place), elements: self.elements.clone(), ..*self }
     }
 
     pub(crate) fn moved_bounds(&self, bounds: Bounds) -> Bounds {
@@ -318,12 +323,12 @@ impl<'a> Part<'a> {
 
 /// A position after a transform.
 #[inline]
-pub(crate) fn moved(place: &Place, [x, y, z]: [f32; 3]) -> [f32; 3] {
+pub(crate) fn moved(place: &AffineRows, [x, y, z]: [f32; 3]) -> [f32; 3] {
     place.map(|[a, b, c, d]| a * x + b * y + c * z + d)
 }
 
 /// The box around a box after a transform: around its middle, by as much as each axis adds.
-pub(crate) fn moved_box(place: &Place, Bounds { min, max }: Bounds) -> Bounds {
+pub(crate) fn moved_box(place: &AffineRows, Bounds { min, max }: Bounds) -> Bounds {
     let middle = moved(place, std::array::from_fn(|axis| 0.5 * (min[axis] + max[axis])));
     let half: [f32; 3] = std::array::from_fn(|axis| 0.5 * (max[axis] - min[axis]));
     let reach = place.map(|[a, b, c, _]| a.abs() * half[0] + b.abs() * half[1] + c.abs() * half[2]);
@@ -334,7 +339,7 @@ pub(crate) fn moved_box(place: &Place, Bounds { min, max }: Bounds) -> Bounds {
 }
 
 /// One transform after another.
-fn multiplied(outer: &Place, inner: &Place) -> Place {
+fn multiplied(outer: &AffineRows, inner: &AffineRows) -> AffineRows {
     outer.map(|row| {
         std::array::from_fn(|column| {
             let sum: f32 = (0..3).map(|at| row[at] * inner[at][column]).sum();

@@ -2,7 +2,7 @@
 //!
 //! Samples of a pixel that show the same triangle are shaded once, where their mean is. Light comes from the camera's
 //! side, so that no view is dark: a key light from the upper left, a fill light from the right, and more from above
-//! than from below. What a payload stands for is told by [`Surfaces`].
+//! than from below. [`Surfaces`] maps payloads to surfaces.
 
 use crate::camera::Camera;
 use crate::color::{encoded, encoded_part, id_color, linear, linear_of};
@@ -20,19 +20,19 @@ const KEY: ([f64; 3], f64) = ([-0.45, 0.65, 0.61], 0.66);
 const FILL: ([f64; 3], f64) = ([0.8, 0.1, 0.59], 0.2);
 /// The light from all sides: its mean, and how much more there is from above.
 const AROUND: [f64; 2] = [0.16, 0.08];
-/// The linear gray of surfaces without a color, and that of lines and points, which no light makes darker.
+/// The linear gray of surfaces without a color, and of lines and points, which are not lit.
 pub(crate) const GRAY: [f32; 3] = [0.6; 3];
 pub(crate) const DARK_GRAY: [f32; 3] = [0.15; 3];
 
-/// What payloads stand for.
+/// Maps payloads to surfaces.
 pub(crate) trait Surfaces: Sync {
-    /// What is seen at a place of the picture, in pixels.
-    fn surface(&self, payload: u64, place: [f64; 2]) -> Surface;
+    /// The surface seen at a position in the picture, in pixels.
+    fn surface(&self, payload: u64, place: [f64; 2]) -> SeenSurface;
 }
 
-/// What is seen at a place.
-pub(crate) struct Surface {
-    /// Toward the camera, of length 1; `None` for what has no surface.
+/// The surface seen at a position in the picture.
+pub(crate) struct SeenSurface {
+    /// Toward the camera, of length 1; `None` for lines and points.
     pub(crate) normal: Option<Vector>,
     /// Linear.
     pub(crate) color: [f32; 3],
@@ -44,10 +44,10 @@ pub(crate) struct Surface {
     pub(crate) id: [f32; 3],
 }
 
-impl Surface {
+impl SeenSurface {
     /// A surface with the color of a number as its id.
-    pub(crate) fn new(normal: Option<Vector>, color: [f32; 3], id: u32) -> Surface {
-        Surface { normal, color, emits: false, uv: None, edge: f32::INFINITY, id: id_color(id) }
+    pub(crate) fn new(normal: Option<Vector>, color: [f32; 3], id: u32) -> SeenSurface {
+        SeenSurface { normal, color, emits: false, uv: None, edge: f32::INFINITY, id: id_color(id) }
     }
 }
 
@@ -57,7 +57,8 @@ const WIRE_PIXELS: f32 = 0.4;
 /// Colors every pixel.
 pub(crate) fn shade(
     surfaces: &impl Surfaces,
-    (camera, ground): (&Camera, Option<&Ground>),
+    camera: &Camera,
+    ground: Option<&Ground>,
     frame: &Frame,
     options: &PreviewOptions,
 ) -> Result<Image> {
@@ -109,7 +110,8 @@ impl<S: Surfaces> Shader<'_, S> {
         }
         let open = self.occlusion.as_ref().map_or(1.0, |occlusion| occlusion.open(x, y));
         // Colors are mixed as light, by their alpha.
-        let (mut sum, mut alpha) = ([0.0f32; 3], 0.0);
+        let mut sum = [0.0f32; 3];
+        let mut alpha = 0.0;
         let mut mix = |color: [f32; 3], weight: f32| {
             sum = std::array::from_fn(|channel| sum[channel] + weight * color[channel]);
             alpha += weight;
@@ -141,7 +143,7 @@ impl<S: Surfaces> Shader<'_, S> {
         [r, g, b, alpha]
     }
 
-    /// What is behind the scene: red, green, blue and alpha.
+    /// The background at a pixel: red, green, blue and alpha.
     fn background(&self, x: usize, y: usize) -> [u8; 4] {
         let [r, g, b, a] = self.options.background;
         let Some(ground) = self.ground else { return [r, g, b, a] };
@@ -149,14 +151,14 @@ impl<S: Surfaces> Shader<'_, S> {
         if open >= 1.0 {
             return [r, g, b, a];
         }
-        // Without a background, a shadow is black that is not opaque.
+        // On a transparent background, a shadow is translucent black.
         let alpha = f32::from(a) / 255.0;
         let whole = alpha + (1.0 - alpha) * (1.0 - open);
         let [r, g, b] = [r, g, b].map(|channel| encoded(linear(channel) * open * alpha / whole));
         [r, g, b, (255.0 * whole).round() as u8]
     }
 
-    /// The linear color of something at a place in the picture.
+    /// The linear color of a surface at a position in the picture.
     fn color(&self, payload: u64, depth: f32, place: [f64; 2], open: f32) -> [f32; 3] {
         let surface = self.surfaces.surface(payload, place);
         match self.options.style {
@@ -177,8 +179,8 @@ impl<S: Surfaces> Shader<'_, S> {
         }
     }
 
-    /// A surface in the light, of which so large a part reaches it.
-    fn lit(&self, surface: &Surface, open: f32) -> [f32; 3] {
+    /// The color of a lit surface that the fraction `open` of the light reaches.
+    fn lit(&self, surface: &SeenSurface, open: f32) -> [f32; 3] {
         if surface.emits {
             return surface.color;
         }
@@ -192,7 +194,8 @@ impl<S: Surfaces> Shader<'_, S> {
 
 /// Texture coordinates as colors: red along u, green along v, and a pattern of eight squares on each side.
 fn checkered([u, v]: [f32; 2]) -> [f32; 3] {
-    let (x, y) = ((u - u.floor()).clamp(0.0, 1.0), (v - v.floor()).clamp(0.0, 1.0));
+    let x = (u - u.floor()).clamp(0.0, 1.0);
+    let y = (v - v.floor()).clamp(0.0, 1.0);
     let is_dark = ((8.0 * x) as u32 + (8.0 * y) as u32).is_multiple_of(2);
     let shade = if is_dark { 0.55 } else { 1.0 };
     [x, y, 0.35].map(|channel| linear_of(shade * channel))

@@ -1,4 +1,4 @@
-//! A contact sheet: pictures side by side, each with lines of text below it.
+//! A contact sheet: a grid of pictures, each with lines of text below it.
 
 use crate::MAX_SIDE;
 use crate::font::{ADVANCE, GLYPH, columns};
@@ -22,7 +22,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// A sheet for so many pictures of at most this size.
+    /// A sheet for `count` pictures of at most this size.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if it would be larger than [`MAX_SIDE`] on a side; [`ErrorKind::Memory`].
@@ -49,7 +49,8 @@ impl Sheet {
     /// Puts a picture, if there is one, into the cell with this number, and text below it. Long lines keep their end.
     pub fn put(&mut self, number: usize, picture: Option<&Image>, lines: &[&str]) {
         let [wide, high] = [self.cell[0] + GAP, self.cell[1] + GAP + LINES * LINE];
-        let (left, top) = (GAP + number % self.columns * wide, GAP + number / self.columns * high);
+        let left = GAP + number % self.columns * wide;
+        let top = GAP + number / self.columns * high;
         if let Some(picture) = picture {
             self.picture(picture, [left, top]);
         }
@@ -76,7 +77,8 @@ impl Sheet {
         };
         let count = picture.channels.count();
         let [width, height] = [picture.width.min(self.cell[0]), picture.height.min(self.cell[1])];
-        let (left, top) = (left + (self.cell[0] - width) / 2, top + (self.cell[1] - height) / 2);
+        let left = left + (self.cell[0] - width) / 2;
+        let top = top + (self.cell[1] - height) / 2;
         for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
             let at = (y * picture.width + x) * count;
             let Some(pixel) = samples.get(at..at + count) else { return };
@@ -130,7 +132,7 @@ mod tests {
         assert_eq!((width, height), (2 * 48 + 8, 2 * 58 + 8));
         let image = sheet.finish();
         let Samples::U8(pixels) = &image.samples else { panic!("not bytes") };
-        let count = |wanted: [u8; 3]| pixels.chunks(4).filter(|pixel| pixel[..3] == wanted).count();
+        let count = |color: [u8; 3]| pixels.chunks(4).filter(|pixel| pixel[..3] == color).count();
         assert_eq!(count([255, 0, 0]), 200);
         // In the middle of the first cell.
         assert_eq!(pixels[4 * ((8 + 10) * width + 8 + 10)..][..3], [255, 0, 0]);

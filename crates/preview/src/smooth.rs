@@ -1,7 +1,7 @@
-//! Normals of meshes that say which faces are smooth but have no normals: the mean of the faces around a position that
-//! are in the same smoothing group, by their areas.
+//! Normals of meshes that have smoothing groups but no normals: the mean over the faces around a position in the same
+//! smoothing group, weighted by area.
 //!
-//! Meshes that say nothing are flat. See [`crate::surface`] for normals that a mesh has.
+//! Meshes without smoothing groups are flat. See [`crate::surface`] for normals that a mesh has.
 
 use crate::vector::{Vector, add, cross, subtract, wide};
 use polyhaul_model::Mesh;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 pub(crate) struct SmoothNormals {
     /// For each position, the group of the first smooth face at it and the sum; group 0 if there is none.
     firsts: Vec<(u32, [f32; 3])>,
-    /// Those of further groups at a position, which are few.
+    /// The sums of further groups at a position, which are few.
     others: HashMap<(u32, u32), [f32; 3]>,
 }
 

@@ -19,16 +19,16 @@ const TILE: usize = 16;
 const TURN: usize = 16 << 10;
 /// Added to the variance in pixels, so that no splat is smaller than a pixel.
 const BLUR: f64 = 0.3;
-/// Fainter than this, a splat is not seen; a pixel that lets less light through than the other is finished.
+/// Splats fainter than this are not drawn. A pixel is finished if less light than [`OPAQUE`] passes through it.
 const FAINTEST: f32 = 1.0 / 255.0;
 const OPAQUE: f32 = 1e-4;
-/// The most that one splat hides.
-const MOST_ALPHA: f32 = 0.999;
+/// The maximum alpha of one splat at a pixel.
+const MAX_ALPHA: f32 = 0.999;
 /// How far from the axis of view the projection is taken as straight, as a part of the picture's reach.
 const STRAIGHT: f64 = 1.3;
 /// The part of splats on each side along each axis that do not count for the view: captures have strays far away.
 const STRAYS: f64 = 0.02;
-/// The largest part of positions that are looked at for that.
+/// Maximum number of positions sampled for that.
 const SAMPLE: usize = 100_000;
 
 /// Splats to draw.
@@ -65,7 +65,8 @@ impl<'a> DrawnSplats<'a> {
             let mut values: Vec<f32> = sample.iter().map(|position| position[axis]).collect();
             values.sort_by(f32::total_cmp);
             let strays = (values.len() as f64 * STRAYS) as usize;
-            (bounds.min[axis], bounds.max[axis]) = (values[strays], values[values.len() - 1 - strays]);
+            bounds.min[axis] = values[strays];
+            bounds.max[axis] = values[values.len() - 1 - strays];
         }
         Some(bounds)
     }
@@ -80,13 +81,13 @@ impl<'a> DrawnSplats<'a> {
         let run = &options.run;
         let bands = pixels.chunks_mut(4 * width * TILE).enumerate();
         draw_each(run, bands, Vec::new, |touching, (band, pixels)| {
-            draw_band(&drawn, band * TILE, pixels, (touching, options))
+            draw_band(&drawn, band * TILE, pixels, touching, options)
         })?;
         let samples = Samples::U8(pixels.into());
         Ok(Image { width, height, channels: Channels::Rgba, samples, ..Image::default() })
     }
 
-    /// What is seen, from the front to the back.
+    /// The visible splats, sorted from front to back.
     fn project(&self, camera: &Camera, options: &PreviewOptions) -> Result<Vec<Drawn>> {
         let count = self.0.positions.len();
         let mut parts: Vec<Vec<Drawn>> = Vec::new();
@@ -101,16 +102,16 @@ impl<'a> DrawnSplats<'a> {
             |(), (start, part)| {
                 part.try_reserve(TURN)?;
                 part.extend((start..count.min(start + TURN)).filter_map(|at| self.projected(at, camera, options)));
-                // Those that are equally far stay in order.
+                // Splats at the same depth stay in order.
                 part.sort_by(|a, b| a.depth.total_cmp(&b.depth));
                 Ok(())
             },
         )?;
-        let mut all = Vec::new();
-        all.try_reserve_exact(parts.iter().map(Vec::len).sum())?;
-        parts.into_iter().for_each(|part| all.extend(part));
-        all.sort_by(|a, b| a.depth.total_cmp(&b.depth));
-        Ok(all)
+        let mut drawn = Vec::new();
+        drawn.try_reserve_exact(parts.iter().map(Vec::len).sum())?;
+        parts.into_iter().for_each(|part| drawn.extend(part));
+        drawn.sort_by(|a, b| a.depth.total_cmp(&b.depth));
+        Ok(drawn)
     }
 
     /// A splat on the screen, if it is seen.
@@ -122,19 +123,25 @@ impl<'a> DrawnSplats<'a> {
             return None;
         }
         // Down, as pixels are counted.
-        let (x, y, focal) = (right / depth, -up / depth, camera.focal());
+        let x = right / depth;
+        let y = -up / depth;
+        let focal = camera.focal();
         let [across, down] = camera.reach().map(|reach| reach * STRAIGHT);
-        let (slope_x, slope_y) = (x.clamp(-across, across), y.clamp(-down, down));
+        let slope_x = x.clamp(-across, across);
+        let slope_y = y.clamp(-down, down);
         let covariance = self.covariance(at, camera);
         // Rows of the derivative of the projection: pixels right and down by right, down and forward.
         let rows = [[focal / depth, 0.0, -focal * slope_x / depth], [0.0, focal / depth, -focal * slope_y / depth]];
         let times = |row: [f64; 3]| -> Vector {
             std::array::from_fn(|column| (0..3).map(|k| row[k] * covariance[k][column]).sum())
         };
-        let (first, second) = (times(rows[0]), times(rows[1]));
-        let (xx, xy, yy) = (dot(first, rows[0]) + BLUR, dot(first, rows[1]), dot(second, rows[1]) + BLUR);
+        let first = times(rows[0]);
+        let second = times(rows[1]);
+        let xx = dot(first, rows[0]) + BLUR;
+        let xy = dot(first, rows[1]);
+        let yy = dot(second, rows[1]) + BLUR;
         let determinant = xx * yy - xy * xy;
-        // Where it is as faint as what is not seen: so many standard deviations away.
+        // The distance in standard deviations at which the splat is as faint as `FAINTEST`.
         let far = (2.0 * f64::from(opacity / FAINTEST).ln()).sqrt();
         let reach = [xx, yy].map(|variance| (far * variance.sqrt()) as f32);
         let center = camera.pixel([x, -y]);
@@ -175,9 +182,9 @@ impl<'a> DrawnSplats<'a> {
     fn color(&self, at: usize, camera: &Camera) -> [f32; 3] {
         let basis = harmonics(unit(subtract(wide(self.0.positions[at]), camera.eye())));
         std::array::from_fn(|channel| {
-            let own = self.0.harmonics[channel].iter().zip(basis);
-            let sum: f64 = own.map(|(values, basis)| f64::from(values[at]) * basis).sum();
-            // Infinite numbers would be seen beside their splat, too, and so would those that are none.
+            let coefficients = self.0.harmonics[channel].iter().zip(basis);
+            let sum: f64 = coefficients.map(|(values, basis)| f64::from(values[at]) * basis).sum();
+            // Infinities and NaNs would spread to pixels beside their splat.
             if sum.is_nan() { 0.0 } else { (sum + 0.5).clamp(0.0, 1e4) as f32 }
         })
     }
@@ -186,7 +193,9 @@ impl<'a> DrawnSplats<'a> {
 /// Real spherical harmonics up to the third degree (Sloan, Stupid Spherical Harmonics Tricks, 2008), with the signs of
 /// the paper's implementation.
 fn harmonics([x, y, z]: Vector) -> [f64; 16] {
-    let (xx, yy, zz) = (x * x, y * y, z * z);
+    let xx = x * x;
+    let yy = y * y;
+    let zz = z * z;
     [
         CONSTANT_HARMONIC,
         -0.488_602_511_902_919_9 * y,
@@ -212,7 +221,8 @@ fn draw_band(
     drawn: &[Drawn],
     top: usize,
     pixels: &mut [u8],
-    (touching, options): (&mut Vec<u32>, &PreviewOptions),
+    touching: &mut Vec<u32>,
+    options: &PreviewOptions,
 ) -> Result<()> {
     let width = options.size[0];
     let height = pixels.len() / (4 * width);
@@ -220,9 +230,9 @@ fn draw_band(
     let touches = |splat: &Drawn| {
         splat.center[1] + splat.reach[1] > top as f32 && splat.center[1] - splat.reach[1] < (top + height) as f32
     };
-    let own = drawn.iter().enumerate().filter(|(_, splat)| touches(splat)).map(|(number, _)| number as u32);
-    touching.try_reserve(own.clone().count())?;
-    touching.extend(own);
+    let numbers = drawn.iter().enumerate().filter(|(_, splat)| touches(splat)).map(|(number, _)| number as u32);
+    touching.try_reserve(numbers.clone().count())?;
+    touching.extend(numbers);
     for left in (0..width).step_by(TILE) {
         if options.run.cancel.is_cancelled() {
             return Err(Error::cancelled());
@@ -253,11 +263,12 @@ struct Tile {
 
 impl Tile {
     fn new([left, top]: [usize; 2]) -> Tile {
-        let (none, all) = ([[0.0; TILE]; TILE], [[1.0; TILE]; TILE]);
-        Tile { corner: [left as f32 + 0.5, top as f32 + 0.5], channels: [none, none, none, all] }
+        let none = [[0.0; TILE]; TILE];
+        let unobstructed = [[1.0; TILE]; TILE];
+        Tile { corner: [left as f32 + 0.5, top as f32 + 0.5], channels: [none, none, none, unobstructed] }
     }
 
-    /// Puts a splat behind all before; returns whether no light passes any more.
+    /// Blends a splat behind all earlier ones; returns whether no light passes any more.
     fn blend_splat(&mut self, splat: &Drawn) -> bool {
         let [xx, xy, yy] = splat.conic;
         let (first, last) = self.rows_of(splat);
@@ -267,7 +278,7 @@ impl Tile {
                 let across = self.corner[0] + column as f32 - splat.center[0];
                 let power = -0.5 * (xx * across * across + yy * down * down) - xy * across * down;
                 let alpha = splat.opacity * exponential(power);
-                let alpha = if alpha < MOST_ALPHA { alpha } else { MOST_ALPHA };
+                let alpha = if alpha < MAX_ALPHA { alpha } else { MAX_ALPHA };
                 let passes = self.channels[3][row][column];
                 let is_seen = (alpha >= FAINTEST) & (power <= 0.0) & (passes > OPAQUE);
                 let alpha = if is_seen { alpha } else { 0.0 };
@@ -277,17 +288,19 @@ impl Tile {
                 self.channels[3][row][column] = passes * (1.0 - alpha);
             }
         }
-        self.channels[3].as_flattened().iter().fold(0.0, |most: f32, &it| if it > most { it } else { most }) <= OPAQUE
+        let passes = self.channels[3].as_flattened().iter();
+        passes.fold(0.0, |max: f32, &value| if value > max { value } else { max }) <= OPAQUE
     }
 
     /// The rows that a splat touches.
     fn rows_of(&self, splat: &Drawn) -> (usize, usize) {
         let row = |y: f32| (y - self.corner[1]).clamp(0.0, TILE as f32);
-        let (above, below) = (splat.center[1] - splat.reach[1], splat.center[1] + splat.reach[1]);
+        let above = splat.center[1] - splat.reach[1];
+        let below = splat.center[1] + splat.reach[1];
         (row(above.ceil()) as usize, (row(below.floor()) as usize + 1).min(TILE))
     }
 
-    /// A pixel before a background.
+    /// A pixel over a background.
     fn pixel(&self, row: usize, column: usize, background: [u8; 4]) -> [u8; 4] {
         let passes = self.channels[3][row][column];
         let [r, g, b, a] = background.map(|byte| f32::from(byte) / 255.0);
@@ -324,8 +337,9 @@ mod tests {
     fn powers_have_six_digits() {
         for step in 0..6000 {
             let power = -0.001 * step as f32;
-            let (found, wanted) = (f64::from(exponential(power)), f64::from(power).exp());
-            assert!((found - wanted).abs() <= 1e-6 * wanted, "{power}: {found} {wanted}");
+            let computed = f64::from(exponential(power));
+            let expected = f64::from(power).exp();
+            assert!((computed - expected).abs() <= 1e-6 * expected, "{power}: {computed} {expected}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A picture of a mesh while it is read: triangles are drawn as they come, and no model is kept.
+//! A picture of a mesh while it is read: triangles are drawn as they arrive, without building a model.
 //!
 //! Surfaces are flat: what a sample keeps is the normal of its triangle and the mean of its corners' colors. The camera
 //! is placed by all positions if the format has them first, or else by a sample of them; if that turns out to miss a
@@ -29,16 +29,16 @@ pub struct MeshDrawing<'a> {
     options: &'a PreviewOptions,
     axes: Axes,
     frame: Frame,
-    /// The bounds that the camera shows, if they are known from an earlier reading.
-    wanted: Option<Bounds>,
+    /// The bounds to show, if they are known from an earlier reading.
+    known_bounds: Option<Bounds>,
     camera: OnceLock<(Camera, Bounds)>,
-    /// How many positions there are, if that is known.
-    known: AtomicUsize,
-    /// The bounds of what was taken.
-    found: Mutex<Option<Bounds>>,
+    /// The number of positions; 0 if unknown.
+    position_count: AtomicUsize,
+    /// The bounds of the pieces drawn so far.
+    taken_bounds: Mutex<Option<Bounds>>,
 }
 
-/// What came of drawing.
+/// The result of drawing.
 #[derive(Debug)]
 pub enum Streamed {
     /// The whole mesh is in the picture.
@@ -48,7 +48,7 @@ pub enum Streamed {
 }
 
 impl<'a> MeshDrawing<'a> {
-    /// A drawing without triangles, of a mesh with these axes. `bounds` are those of the mesh, if it was read before.
+    /// A drawing without triangles, of a mesh with these axes. `bounds` are the mesh's bounds, if it was read before.
     ///
     /// # Errors
     /// As for [`crate::preview`].
@@ -59,10 +59,10 @@ impl<'a> MeshDrawing<'a> {
             options,
             axes,
             frame,
-            wanted: bounds,
+            known_bounds: bounds,
             camera: OnceLock::new(),
-            known: AtomicUsize::new(0),
-            found: Mutex::default(),
+            position_count: AtomicUsize::new(0),
+            taken_bounds: Mutex::default(),
         })
     }
 
@@ -71,20 +71,21 @@ impl<'a> MeshDrawing<'a> {
     /// # Errors
     /// As for [`crate::preview`].
     pub fn finish(self) -> Result<Streamed> {
-        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.taken_bounds.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let is_reread = self.known_bounds.is_some();
         match self.camera.into_inner() {
-            Some((camera, shown)) if self.wanted.is_some() || found.is_none_or(|found| is_inside(found, shown)) => {
+            Some((camera, shown)) if is_reread || taken.is_none_or(|taken| is_inside(taken, shown)) => {
                 let surfaces = PackedSurfaces { camera: &camera };
-                shade::shade(&surfaces, (&camera, None), &self.frame, self.options).map(Streamed::Picture)
+                shade::shade(&surfaces, &camera, None, &self.frame, self.options).map(Streamed::Picture)
             }
-            // Without anything to be seen, any bounds will do.
-            _ => Ok(Streamed::Again(found.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] }))),
+            // Without anything to see, any bounds will do.
+            _ => Ok(Streamed::Again(taken.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] }))),
         }
     }
 
     fn show(&self, bounds: Bounds) {
         let camera = Camera::framing(bounds, self.options.view, self.axes, self.options.size);
-        // A file that turns out to be damaged begins anew as a stream: the same triangles are then drawn again.
+        // A damaged file is read again as a stream: the same triangles are then drawn again.
         _ = self.camera.set((camera, bounds));
     }
 
@@ -98,18 +99,18 @@ impl<'a> MeshDrawing<'a> {
 }
 
 /// Whether bounds are hardly larger than others.
-fn is_inside(found: Bounds, shown: Bounds) -> bool {
+fn is_inside(taken: Bounds, shown: Bounds) -> bool {
     let size = (0..3).map(|axis| shown.max[axis] - shown.min[axis]).fold(0.0, f32::max);
-    let most = TOLERANCE * size;
-    (0..3).all(|axis| found.min[axis] >= shown.min[axis] - most && found.max[axis] <= shown.max[axis] + most)
+    let margin = TOLERANCE * size;
+    (0..3).all(|axis| taken.min[axis] >= shown.min[axis] - margin && taken.max[axis] <= shown.max[axis] + margin)
 }
 
 impl MeshConsumer for MeshDrawing<'_> {
     fn start(&self, known: KnownPositions<'_>) -> Result<()> {
         if let KnownPositions::All(positions) = known {
-            self.known.store(positions.len(), Ordering::Relaxed);
+            self.position_count.store(positions.len(), Ordering::Relaxed);
         }
-        let bounds = match (self.wanted, known) {
+        let bounds = match (self.known_bounds, known) {
             (Some(bounds), _) => Some(bounds),
             (None, KnownPositions::All(positions)) => bounds_of_all(positions, self.options.run.worker_threads()),
             (None, KnownPositions::Sample(positions)) => Bounds::of(positions),
@@ -121,11 +122,11 @@ impl MeshConsumer for MeshDrawing<'_> {
 
     fn take(&self, piece: &MeshPiece<'_>) -> Result<()> {
         let _span = span(Phase::Draw);
-        // Of positions that are all known, the bounds are, too.
-        if matches!(piece.faces, PieceFaces::Triangles) && self.wanted.is_none() {
+        // If all positions are known, so are their bounds.
+        if matches!(piece.faces, PieceFaces::Triangles) && self.known_bounds.is_none() {
             let bounds = Bounds::of(piece.positions);
-            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            *found = bounds.into_iter().chain(*found).reduce(Bounds::union);
+            let mut taken_bounds = self.taken_bounds.lock().unwrap_or_else(PoisonError::into_inner);
+            *taken_bounds = bounds.into_iter().chain(*taken_bounds).reduce(Bounds::union);
         }
         let Some((camera, _)) = self.camera.get() else { return Ok(()) };
         let mut batch = Batch::new();
@@ -140,7 +141,7 @@ impl MeshConsumer for MeshDrawing<'_> {
         };
         match piece.faces {
             PieceFaces::Points => {
-                self.points(piece, camera, point_size(self.known.load(Ordering::Relaxed), &self.frame))
+                self.points(piece, camera, point_size(self.position_count.load(Ordering::Relaxed), &self.frame))
             }
             PieceFaces::Triangles => {
                 (0..piece.positions.len() / 3).for_each(|face| push([3 * face, 3 * face + 1, 3 * face + 2]))
@@ -166,16 +167,16 @@ fn color_of(piece: &MeshPiece<'_>, position: usize) -> [u8; 4] {
 
 /// The bounds of positions, by several threads.
 fn bounds_of_all(positions: &[[f32; 3]], threads: usize) -> Option<Bounds> {
-    let all = Mutex::new(None);
+    let all_bounds = Mutex::new(None);
     for_each_item(
         threads,
         positions.chunks(TURN),
         || (),
         |(), part| {
             let bounds = Bounds::of(part);
-            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-            *all = bounds.into_iter().chain(*all).reduce(Bounds::union);
+            let mut all_bounds = all_bounds.lock().unwrap_or_else(PoisonError::into_inner);
+            *all_bounds = bounds.into_iter().chain(*all_bounds).reduce(Bounds::union);
         },
     );
-    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+    all_bounds.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

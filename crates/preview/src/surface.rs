@@ -1,11 +1,11 @@
-//! What a scene shows at a place of the picture: the part behind a payload, its normal and its color.
+//! Surfaces of a scene: the part behind a payload, its normal and its color at a position in the picture.
 //!
 //! Light and styles are in [`crate::shade`].
 
 use crate::camera::Camera;
 use crate::color::linear_of;
-use crate::scene::{Part, PartKind, Parts};
-use crate::shade::{DARK_GRAY, GRAY, Surface, Surfaces};
+use crate::scene::{PartKind, ScenePart, SceneParts};
+use crate::shade::{DARK_GRAY, GRAY, SeenSurface, Surfaces};
 use crate::texture::{MapPurpose, Textures};
 use crate::vector::{Vector, add, cross, dot, scale, subtract, unit, wide};
 use polyhaul_model::{Color, Domain, NONE, Scene};
@@ -13,23 +13,23 @@ use polyhaul_model::{Color, Domain, NONE, Scene};
 /// The surfaces of a scene.
 pub(crate) struct SceneSurfaces<'a> {
     pub(crate) scene: &'a Scene,
-    pub(crate) parts: &'a Parts<'a>,
+    pub(crate) parts: &'a SceneParts<'a>,
     pub(crate) camera: &'a Camera,
     pub(crate) textures: &'a Textures,
 }
 
 impl Surfaces for SceneSurfaces<'_> {
-    fn surface(&self, payload: u64, place: [f64; 2]) -> Surface {
+    fn surface(&self, payload: u64, place: [f64; 2]) -> SeenSurface {
         match self.parts.find(payload) {
             Some((part, index)) => self.of_part(part, index, place),
-            None => Surface::new(None, GRAY, 0),
+            None => SeenSurface::new(None, GRAY, 0),
         }
     }
 }
 
 impl SceneSurfaces<'_> {
-    /// What is at a place in the picture.
-    pub(crate) fn of_part(&self, part: &Part<'_>, index: usize, place: [f64; 2]) -> Surface {
+    /// The surface at a position in the picture.
+    pub(crate) fn of_part(&self, part: &ScenePart<'_>, index: usize, place: [f64; 2]) -> SeenSurface {
         match part.kind {
             PartKind::Faces => self.face(part, index, place),
             PartKind::Lines => self.line(part, index),
@@ -43,31 +43,32 @@ impl SceneSurfaces<'_> {
                 let normal = normal.and_then(|normal| facing(normal, toward));
                 let gray = if normal.is_some() { GRAY } else { DARK_GRAY };
                 let color = vertex_color(part, position).unwrap_or(gray);
-                Surface::new(normal, color, position as u32)
+                SeenSurface::new(normal, color, position as u32)
             }
         }
     }
 
-    /// A line from a corner on. One with a width is a ribbon that faces the camera.
-    fn line(&self, part: &Part<'_>, corner: usize) -> Surface {
+    /// The line that starts at a corner. A line with a width is a ribbon that faces the camera.
+    fn line(&self, part: &ScenePart<'_>, corner: usize) -> SeenSurface {
         let material = part.slots.and_then(|slots| *slots.first()?);
-        let Some(number) = material else { return Surface::new(None, DARK_GRAY, corner as u32) };
+        let Some(number) = material else { return SeenSurface::new(None, DARK_GRAY, corner as u32) };
         let [a, b] = [corner, corner + 1].map(|corner| wide(part.corner(corner)));
-        let (along, toward) = (subtract(b, a), subtract(self.camera.eye(), a));
+        let along = subtract(b, a);
+        let toward = subtract(self.camera.eye(), a);
         let normal = facing(cross(cross(along, toward), along), toward);
-        let surface = Surface::new(normal, self.color_of(material), 1 + number as u32);
-        Surface { emits: self.emits(material), ..surface }
+        let surface = SeenSurface::new(normal, self.color_of(material), 1 + number as u32);
+        SeenSurface { emits: self.emits(material), ..surface }
     }
 
     /// A face at a place in the picture, where `corner` is the second of a triangle's.
-    fn face(&self, part: &Part<'_>, corner: usize, place: [f64; 2]) -> Surface {
+    fn face(&self, part: &ScenePart<'_>, corner: usize, place: [f64; 2]) -> SeenSurface {
         let (face, first) = part.face_of(corner);
         let corners = [first, corner, corner + 1];
         let triangle = SeenTriangle::new(corners.map(|corner| wide(part.corner(corner))), self.camera);
         let weights = triangle.weights(place);
         let toward = scale(self.camera.ray(place), -1.0);
         let smooth = self.corner_normals(part, face, corners).map(|normals| mixed(normals, weights));
-        // A normal that points away from the camera is the other side's.
+        // A normal that points away from the camera belongs to the other side.
         let flat = facing(triangle.normal(), toward);
         let normal = smooth.and_then(|normal| facing(normal, toward)).or(flat);
         let material = part.material(face);
@@ -76,12 +77,12 @@ impl SceneSurfaces<'_> {
             self.vertex_colors(part, corners).map(|colors| mixed(colors, weights).map(|channel| channel as f32));
         let texel = || uvs.and_then(|uvs| self.texel(material, uvs, &triangle, place));
         let color = color.or_else(texel).unwrap_or_else(|| self.color_of(material));
-        let surface = Surface::new(normal, color, material.map_or(0, |number| 1 + number as u32));
+        let surface = SeenSurface::new(normal, color, material.map_or(0, |number| 1 + number as u32));
         let last = part.mesh.faces.corners(face).end.saturating_sub(1);
-        Surface {
+        SeenSurface {
             emits: self.emits(material),
             uv: uvs.map(|uvs| mixed_uv(uvs, weights)),
-            // Those of the polygon, not those that cut it into triangles.
+            // Edges of the polygon, without the ones that divide it into triangles.
             edge: triangle.edge(place, [true, corner + 1 == last, corner == first + 1]),
             ..surface
         }
@@ -97,7 +98,8 @@ impl SceneSurfaces<'_> {
     ) -> Option<[f32; 3]> {
         let (map, image) = self.textures.find(material, MapPurpose::Color)?;
         let at = |place: [f64; 2]| mixed_uv(uvs, triangle.weights(place));
-        let (here, size) = (at([x, y]), image.size());
+        let here = at([x, y]);
+        let size = image.size();
         let covered = [at([x + 1.0, y]), at([x, y + 1.0])].map(|there| {
             let pixels = |axis: usize| (there[axis] - here[axis]) * map.scale[axis] * size[axis];
             pixels(0).hypot(pixels(1))
@@ -106,7 +108,7 @@ impl SceneSurfaces<'_> {
         Some([r, g, b])
     }
 
-    fn vertex_colors(&self, part: &Part<'_>, corners: [usize; 3]) -> Option<[Vector; 3]> {
+    fn vertex_colors(&self, part: &ScenePart<'_>, corners: [usize; 3]) -> Option<[Vector; 3]> {
         let color = |corner: usize| {
             let position = part.mesh.faces.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize);
             vertex_color(part, position).map(wide)
@@ -116,7 +118,7 @@ impl SceneSurfaces<'_> {
     }
 
     /// The normals of three corners of a face, if the mesh has any or says how to shade it.
-    fn corner_normals(&self, part: &Part<'_>, face: usize, corners: [usize; 3]) -> Option<[Vector; 3]> {
+    fn corner_normals(&self, part: &ScenePart<'_>, face: usize, corners: [usize; 3]) -> Option<[Vector; 3]> {
         let mesh = part.mesh;
         if mesh.face_smooth.get(face) == Some(&0) {
             return None;
@@ -131,8 +133,8 @@ impl SceneSurfaces<'_> {
             mesh.normals.get(index).copied()
         };
         let normal = |corner: usize| {
-            let found = normal(corner).or_else(|| self.parts.smooth_normal(part, face, corner));
-            found.map(|normal| unit(part.direction(normal)))
+            let normal = normal(corner).or_else(|| self.parts.smooth_normal(part, face, corner));
+            normal.map(|normal| unit(part.direction(normal)))
         };
         let [a, b, c] = corners.map(normal);
         Some([a?, b?, c?])
@@ -142,7 +144,8 @@ impl SceneSurfaces<'_> {
     fn emits(&self, material: Option<usize>) -> bool {
         let material = material.and_then(|number| self.scene.materials.get(number));
         // Many exporters write an emission of 0 0 0.
-        matches!(material.and_then(|it| it.emission.as_ref()), Some(Color::Rgb(color)) if color.iter().any(|&it| it > 0.0))
+        let emission = material.and_then(|material| material.emission.as_ref());
+        matches!(emission, Some(Color::Rgb(color)) if color.iter().any(|&channel| channel > 0.0))
     }
 
     /// The linear color of a material.
@@ -151,7 +154,7 @@ impl SceneSurfaces<'_> {
         match material.and_then(|material| material.diffuse.as_ref()) {
             Some(Color::Rgb(color)) => color.map(|channel| channel.clamp(0.0, 1.0)),
             _ => match material.and_then(|material| material.emission.as_ref()) {
-                Some(Color::Rgb(color)) if color.iter().any(|&it| it > 0.0) => {
+                Some(Color::Rgb(color)) if color.iter().any(|&channel| channel > 0.0) => {
                     color.map(|channel| channel.clamp(0.0, 1.0))
                 }
                 _ => GRAY,
@@ -161,7 +164,7 @@ impl SceneSurfaces<'_> {
 }
 
 /// The linear color of a position, if it has one.
-fn vertex_color(part: &Part<'_>, position: usize) -> Option<[f32; 3]> {
+fn vertex_color(part: &ScenePart<'_>, position: usize) -> Option<[f32; 3]> {
     let &[r, g, b, _] = part.mesh.colors.get(position)?;
     (!r.is_nan()).then(|| [r, g, b].map(linear_of))
 }
@@ -196,18 +199,22 @@ impl SeenTriangle<'_> {
 
     /// Where the ray of a place meets the triangle's plane, as weights of its corners (Möller and Trumbore, 1997).
     fn weights(&self, place: [f64; 2]) -> [f64; 3] {
-        let ([ab, ac], ray) = (self.edges, self.camera.ray(place));
+        let [ab, ac] = self.edges;
+        let ray = self.camera.ray(place);
         let from = subtract(self.camera.eye(), self.corner);
-        let (p, q) = (cross(ray, ac), cross(from, ab));
+        let p = cross(ray, ac);
+        let q = cross(from, ab);
         let scale_by = 1.0 / dot(ab, p);
-        let (v, w) = (scale_by * dot(from, p), scale_by * dot(ray, q));
+        let v = scale_by * dot(from, p);
+        let w = scale_by * dot(ray, q);
         if (v + w).is_finite() { [1.0 - v - w, v, w] } else { [1.0 / 3.0; 3] }
     }
 
     /// How many pixels a place is from the nearest edge of some; each is opposite to the corner of its number.
     fn edge(&self, [x, y]: [f64; 2], counts: [bool; 3]) -> f32 {
         let here = self.weights([x, y]);
-        let (right, below) = (self.weights([x + 1.0, y]), self.weights([x, y + 1.0]));
+        let right = self.weights([x + 1.0, y]);
+        let below = self.weights([x, y + 1.0]);
         let distance = |corner: usize| {
             // A weight is 0 at the edge, and changes by as much with each pixel.
             let slope = (right[corner] - here[corner]).hypot(below[corner] - here[corner]);

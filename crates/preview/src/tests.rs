@@ -1,4 +1,4 @@
-//! Pictures held against casting a ray through every sample, and against what must not matter.
+//! Pictures compared with casting a ray through every sample, and with variations that must not matter.
 
 use super::*;
 use crate::frame::{PLACES, SAMPLES};
@@ -41,7 +41,8 @@ fn soup(count: usize) -> Mesh {
     let mut random = Random(count as u64);
     let mut positions = Vec::new();
     for number in 0..count {
-        let (center, size) = (random.point(), [0.02, 0.1, 0.5][number % 3]);
+        let center = random.point();
+        let size = [0.02, 0.1, 0.5][number % 3];
         for _ in 0..3 {
             let offset = random.point();
             positions.push(std::array::from_fn(|axis| center[axis] + size * offset[axis]));
@@ -67,30 +68,32 @@ fn options(threads: usize) -> PreviewOptions {
 #[test]
 fn every_sample_shows_what_a_ray_meets_first() {
     let scene = scene(soup(300));
-    let parts = Parts::from_scene(&scene).unwrap();
+    let parts = SceneParts::from_scene(&scene).unwrap();
     let size = [160, 120];
-    let (frame, bounds) = (Frame::new(size[0], size[1]).unwrap(), parts.bounds().unwrap());
+    let frame = Frame::new(size[0], size[1]).unwrap();
+    let bounds = parts.bounds().unwrap();
     let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
-    draw::draw(&parts, &Textures::default(), (&camera, &frame), &RunOptions::default()).unwrap();
-    let (mut same, mut all) = (0, 0);
+    draw::draw(&parts, &Textures::default(), &camera, &frame, &RunOptions::default()).unwrap();
+    let mut same = 0;
+    let mut total = 0;
     for (x, y) in (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y))) {
         for (sample, hit) in frame.hits(x, y).into_iter().enumerate() {
             let [dx, dy] = PLACES[sample].map(|place| place as f64 / 256.0);
             let ray = camera.ray([x as f64 + dx, y as f64 + dy]);
             let met = (0..300).filter_map(|face| Some((meet(&parts, face, &camera, ray)?, face)));
-            let wanted = met.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, face)| face);
-            let found = hit.and_then(|hit| Some(parts.find(hit.payload)?.0.face_of(parts.find(hit.payload)?.1).0));
-            all += 1;
-            same += usize::from(found == wanted);
+            let nearest = met.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, face)| face);
+            let drawn = hit.and_then(|hit| Some(parts.find(hit.payload)?.0.face_of(parts.find(hit.payload)?.1).0));
+            total += 1;
+            same += usize::from(drawn == nearest);
         }
     }
-    assert_eq!(all, size[0] * size[1] * SAMPLES);
+    assert_eq!(total, size[0] * size[1] * SAMPLES);
     // Corners are rounded to 256ths of a pixel, so that edges differ.
-    assert!(same as f64 > 0.999 * all as f64, "{same} of {all}");
+    assert!(same as f64 > 0.999 * total as f64, "{same} of {total}");
 }
 
 /// How far along a ray a face is, by its plane and the sides of its edges.
-fn meet(parts: &Parts<'_>, face: usize, camera: &Camera, ray: [f64; 3]) -> Option<f64> {
+fn meet(parts: &SceneParts<'_>, face: usize, camera: &Camera, ray: [f64; 3]) -> Option<f64> {
     let part = &parts.parts[0];
     let [a, b, c] = [0, 1, 2].map(|corner| wide(part.corner(3 * face + corner)));
     let normal = cross(subtract(b, a), subtract(c, a));
@@ -111,8 +114,8 @@ fn pictures_are_the_same_for_any_number_of_threads() {
         let scene = scene(mesh);
         for style in [Style::Shaded, Style::Normals, Style::Depth, Style::Id, Style::Uv, Style::Wire] {
             let draw = |threads: usize| preview(&scene, &options(threads).with_style(style)).unwrap();
-            let wanted = draw(1);
-            assert!([2, 3, 8].into_iter().all(|threads| draw(threads) == wanted), "{style:?}");
+            let single_threaded = draw(1);
+            assert!([2, 3, 8].into_iter().all(|threads| draw(threads) == single_threaded), "{style:?}");
         }
     }
 }
@@ -120,7 +123,10 @@ fn pictures_are_the_same_for_any_number_of_threads() {
 /// A square toward +z, of two triangles.
 fn square() -> Mesh {
     let corner = |x: f32, y: f32| [x, y, 0.0];
-    let (a, b, c, d) = (corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0));
+    let a = corner(-1.0, -1.0);
+    let b = corner(1.0, -1.0);
+    let c = corner(1.0, 1.0);
+    let d = corner(-1.0, 1.0);
     triangles(vec![a, b, c, a, c, d])
 }
 
@@ -232,7 +238,7 @@ fn smoothing_groups_shade_what_has_no_normals() {
 fn clouds_are_drawn_as_points() {
     let cloud = Mesh { positions: vec![[0.0; 3], [1.0, 1.0, 0.0]].into(), ..Mesh::default() };
     let scene = scene(cloud);
-    let parts = Parts::from_scene(&scene).unwrap();
+    let parts = SceneParts::from_scene(&scene).unwrap();
     assert_eq!(parts.parts[0].kind, PartKind::Positions);
     let picture = preview(&scene, &options(1).with_view(View::Front).with_background([0; 4])).unwrap();
     let covered = bytes(&picture).chunks(4).filter(|pixel| pixel[3] == 255).count();
@@ -243,21 +249,23 @@ fn clouds_are_drawn_as_points() {
 fn pieces_are_drawn_as_the_model_is() {
     let mesh = soup(3000);
     let whole = preview(&scene(mesh.clone()), &options(2)).unwrap();
-    let known = [
+    let orders = [
         KnownPositions::All(&mesh.positions),
         KnownPositions::Sample(&mesh.positions[..6000]),
         KnownPositions::Sample(&mesh.positions[..9]),
         KnownPositions::Unknown,
     ];
-    for (number, known) in known.into_iter().enumerate() {
-        let (mut bounds, mut readings) = (None, 0);
+    for (number, positions_known) in orders.into_iter().enumerate() {
+        let mut bounds = None;
+        let mut readings = 0;
         let picture = loop {
             readings += 1;
             let options = options(2);
             let drawing = MeshDrawing::new(&options, Axes::OBJ, bounds).unwrap();
-            drawing.start(known).unwrap();
+            drawing.start(positions_known).unwrap();
             for (number, positions) in mesh.positions.chunks(999).enumerate() {
-                let (first_face, faces) = (333 * number as u64, PieceFaces::Triangles);
+                let first_face = 333 * number as u64;
+                let faces = PieceFaces::Triangles;
                 drawing.take(&MeshPiece { first_face, positions, faces, ..MeshPiece::default() }).unwrap();
             }
             match drawing.finish().unwrap() {
@@ -271,9 +279,9 @@ fn pieces_are_drawn_as_the_model_is() {
             continue;
         }
         let differences = bytes(&whole).iter().zip(bytes(&picture)).map(|(a, b)| a.abs_diff(*b));
-        let (most, sum) = differences.fold((0, 0u64), |(most, sum), by| (by.max(most), sum + u64::from(by)));
+        let (max, sum) = differences.fold((0, 0u64), |(max, sum), by| (by.max(max), sum + u64::from(by)));
         // Normals have ten bits for each coordinate, and where surfaces are equally near, another may be shown.
-        assert!(sum < whole.width as u64 * whole.height as u64 / 10, "{number}: {sum} {most}");
+        assert!(sum < whole.width as u64 * whole.height as u64 / 10, "{number}: {sum} {max}");
     }
 }
 
@@ -384,8 +392,8 @@ fn instanced_pictures_are_the_same_for_any_number_of_threads_and_nothing_hostile
     let inside = SceneCamera { axes, eye: [3.5, 2.5, -0.2], tangent: 1.0 };
     for camera in [None, Some(inside)] {
         for size in [[160, 120], [3, 5], [9, 1]] {
-            let wanted = draw(1, camera, size);
-            assert!([2, 3, 8].into_iter().all(|threads| draw(threads, camera, size) == wanted));
+            let single_threaded = draw(1, camera, size);
+            assert!([2, 3, 8].into_iter().all(|threads| draw(threads, camera, size) == single_threaded));
         }
     }
     let (first, whole) = draw(2, None, [160, 120]);
@@ -419,11 +427,13 @@ fn what_is_drawn_first_is_where_rays_would_meet_it() {
         (first, drawing.rest().unwrap(), drawing.instance_bytes() > 0)
     };
     // Definitions that only one instance has are drawn, and nothing is left for rays.
-    let own: Vec<_> = instances.iter().map(|instance| definitions[instance.definition as usize].clone()).collect();
-    let only: Vec<_> = (0..).zip(&instances).map(|(definition, &one)| PlacedInstance { definition, ..one }).collect();
+    let own_definitions: Vec<_> =
+        instances.iter().map(|instance| definitions[instance.definition as usize].clone()).collect();
+    let own_instances: Vec<_> =
+        (0..).zip(&instances).map(|(definition, &instance)| PlacedInstance { definition, ..instance }).collect();
     for eye in [[3.5, 2.5, -3.0], [3.5, 2.5, -0.2], [2.0, 1.0, -0.5]] {
         let (first, cast, has_rays) = draw(&definitions, &instances, eye);
-        let (_, drawn, has_other_rays) = draw(&own, &only, eye);
+        let (_, drawn, has_other_rays) = draw(&own_definitions, &own_instances, eye);
         // From within an instance, it may hide all others.
         assert!(!has_other_rays && (has_rays || eye[2] > -1.0));
         let differing = |a: &Image, b: &Image| {
@@ -509,11 +519,13 @@ fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[
     order.sort_by(|&a, &b| depth(a).total_cmp(&depth(b)));
     let mut pixels = vec![([0.0; 3], 1.0); size[0] * size[1]];
     for at in order {
-        let (position, step) = (wide(mesh.positions[at]), 1e-5);
+        let position = wide(mesh.positions[at]);
+        let step = 1e-5;
         let center = project(position);
         let [w, x, y, z] = [0, 1, 2, 3].map(|part| column(&format!("rot_{part}"), at));
         let length = (w * w + x * x + y * y + z * z).sqrt();
-        let (w, axis) = (w / length, [x, y, z].map(|part| part / length));
+        let w = w / length;
+        let axis = [x, y, z].map(|part| part / length);
         // Each axis of the splat, turned by the quaternion, moves the projection so far.
         let moves: Vec<[f64; 2]> = (0..3)
             .map(|number| {
@@ -527,7 +539,9 @@ fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[
             })
             .collect();
         let sum = |a: usize, b: usize| moves.iter().map(|by| by[a] * by[b]).sum::<f64>();
-        let (xx, xy, yy) = (sum(0, 0) + 0.3, sum(0, 1), sum(1, 1) + 0.3);
+        let xx = sum(0, 0) + 0.3;
+        let xy = sum(0, 1);
+        let yy = sum(1, 1) + 0.3;
         let determinant = xx * yy - xy * xy;
         let opacity = 1.0 / (1.0 + (-column("opacity", at)).exp());
         let [x, y, z] = crate::vector::unit(subtract(position, camera.eye()));
@@ -537,7 +551,8 @@ fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[
             (0.5 + 0.282_094_791_773_878_14 * column(&format!("f_dc_{channel}"), at) + first).max(0.0)
         });
         for (number, (sum, passes)) in pixels.iter_mut().enumerate() {
-            let (x, y) = ((number % size[0]) as f64 + 0.5 - center[0], (number / size[0]) as f64 + 0.5 - center[1]);
+            let x = (number % size[0]) as f64 + 0.5 - center[0];
+            let y = (number / size[0]) as f64 + 0.5 - center[1];
             let power = (yy * x * x - 2.0 * xy * x * y + xx * y * y) / determinant;
             let alpha = (opacity * (-0.5 * power).exp()).min(0.999);
             if alpha >= 1.0 / 255.0 && *passes > 1e-4 {
@@ -551,23 +566,24 @@ fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[
 
 #[test]
 fn splats_are_what_their_definition_says() {
-    let (mesh, size) = (splats(300), [96, 80]);
+    let mesh = splats(300);
+    let size = [96, 80];
     let bounds = splats::DrawnSplats::from_scene(&scene(mesh.clone())).unwrap().bounds().unwrap();
     let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, size);
-    let wanted = splats_by_definition(&mesh, &camera, size);
+    let expected = splats_by_definition(&mesh, &camera, size);
     let draw = |threads: usize| {
         let options = options(threads).with_size(size).with_background([255; 4]);
         preview(&scene(mesh.clone()), &options).unwrap()
     };
-    let found = draw(1);
-    let errors = bytes(&found).chunks(4).zip(&wanted).flat_map(|(found, wanted)| {
-        (0..3).map(|channel| f64::from(found[channel]) / 255.0 - wanted[channel].clamp(0.0, 1.0))
+    let drawn = draw(1);
+    let errors = bytes(&drawn).chunks(4).zip(&expected).flat_map(|(drawn, expected)| {
+        (0..3).map(|channel| f64::from(drawn[channel]) / 255.0 - expected[channel].clamp(0.0, 1.0))
     });
-    let mean = errors.map(|error| error * error).sum::<f64>() / (3 * wanted.len()) as f64;
+    let mean = errors.map(|error| error * error).sum::<f64>() / (3 * expected.len()) as f64;
     let ratio = -10.0 * mean.log10();
     assert!(ratio > 50.0, "{ratio} dB");
-    assert!([2, 3, 7].into_iter().all(|threads| draw(threads) == found));
-    assert!(bytes(&found).chunks(4).filter(|pixel| pixel[..3] != [255; 3]).count() > 2000);
+    assert!([2, 3, 7].into_iter().all(|threads| draw(threads) == drawn));
+    assert!(bytes(&drawn).chunks(4).filter(|pixel| pixel[..3] != [255; 3]).count() > 2000);
 }
 
 #[test]
@@ -600,10 +616,11 @@ fn a_shadow_is_below_the_scene_and_nowhere_else() {
         let options = options(1).with_ground(ground).with_background(background);
         preview(&scene(mesh.clone()), &options).unwrap()
     };
-    let (without, with) = (draw(false, [255; 4]), draw(true, [255; 4]));
-    let all = bytes(&without).chunks(4).zip(bytes(&with).chunks(4));
-    assert!(all.clone().all(|(without, with)| without.iter().zip(with).all(|(a, b)| a >= b)));
-    let darker = all.filter(|(without, with)| without[0].saturating_sub(with[0]) > 10).count();
+    let without = draw(false, [255; 4]);
+    let with = draw(true, [255; 4]);
+    let pixels = bytes(&without).chunks(4).zip(bytes(&with).chunks(4));
+    assert!(pixels.clone().all(|(without, with)| without.iter().zip(with).all(|(a, b)| a >= b)));
+    let darker = pixels.filter(|(without, with)| without[0].saturating_sub(with[0]) > 10).count();
     assert!((300..8000).contains(&darker), "{darker}");
     assert_eq!(pixel(&with, 0, 0), [255; 4]);
     let clear = draw(true, [0; 4]);

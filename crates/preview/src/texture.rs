@@ -1,6 +1,6 @@
-//! The textures of a scene's materials: mip levels, and looking a color up.
+//! The textures of a scene's materials: mip levels and color lookup.
 //!
-//! Images come ready to use; nothing here reads or scales one.
+//! Images arrive decoded and scaled; see [`TextureImage`].
 
 use crate::color::linear;
 use polyhaul_model::Array;
@@ -59,7 +59,7 @@ impl Textures {
     /// Adds a map of a material. The first one for a purpose counts.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// If out of memory.
     pub fn add(&mut self, material: usize, map: MapUse) -> Result<()> {
         while self.maps.len() <= material {
             try_push(&mut self.maps, [None, None], "textures")?;
@@ -68,12 +68,12 @@ impl Textures {
         Ok(())
     }
 
-    /// Adds the next image; `None` for one that is not there.
+    /// Adds the next image; `None` for a missing one.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// If out of memory.
     pub fn push(&mut self, image: Option<TextureImage>) -> Result<()> {
-        // Without a pixel there is no color.
+        // An image without pixels has no color.
         let is_empty = |image: &TextureImage| image.levels.iter().any(|(size, _)| size.contains(&0));
         let image = image.filter(|image| !is_empty(image));
         try_push(&mut self.are_open, image.as_ref().is_some_and(TextureImage::is_open), "textures")?;
@@ -104,7 +104,7 @@ impl Textures {
         let color = self.find(material, MapPurpose::Color).map_or(1.0, |(map, image)| image.color(map, uv, 0.0)[3]);
         let opacity = self.find(material, MapPurpose::Opacity).map_or(1.0, |(map, image)| {
             let [r, g, b, a] = image.color(map, uv, 0.0);
-            // The mean of the channels as stored, and no more than alpha.
+            // The mean of the stored channels, at most alpha.
             ((r + g + b) / 3.0).sqrt().min(a)
         });
         color.min(opacity) >= 0.5
@@ -118,13 +118,14 @@ impl TextureImage {
         level.is_some_and(|(_, pixels)| pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] < 250))
     }
 
-    /// The linear color and the alpha at a texture coordinate, for a pixel that covers so many of the largest level's
+    /// The linear color and the alpha at a texture coordinate, for a pixel that covers `covered` of the largest level's
     /// pixels on each side: from the two nearest levels, each between its four nearest pixels.
     pub(crate) fn color(&self, map: &MapUse, uv: [f32; 2], covered: f32) -> [f32; 4] {
         let place: [f32; 2] = std::array::from_fn(|axis| uv[axis] * map.scale[axis] + map.offset[axis]);
         let last = (self.levels.len() - 1) as f32;
         let level = if covered > 1.0 { covered.log2().min(last) } else { 0.0 };
-        let (lower, part) = (level.floor(), level.fract());
+        let lower = level.floor();
+        let part = level.fract();
         let near = self.at_level(lower as usize, place, map.clamps);
         if part == 0.0 {
             return near;
@@ -141,22 +142,27 @@ impl TextureImage {
     fn at_level(&self, level: usize, [u, v]: [f32; 2], clamps: bool) -> [f32; 4] {
         let ([width, height], pixels) = &self.levels[level];
         // v points up, and rows go down.
-        let (x, y) = (u * *width as f32 - 0.5, (1.0 - v) * *height as f32 - 0.5);
-        let (left, above) = (x.floor(), y.floor());
-        let (across, down) = (x - left, y - above);
+        let x = u * *width as f32 - 0.5;
+        let y = (1.0 - v) * *height as f32 - 0.5;
+        let left = x.floor();
+        let above = y.floor();
+        let across = x - left;
+        let down = y - above;
         let wrap = |place: f32, size: usize| {
             let place = if place.is_finite() { place as i64 } else { 0 };
             if clamps { place.clamp(0, size as i64 - 1) as usize } else { place.rem_euclid(size as i64) as usize }
         };
         let pixel = |dx: f32, dy: f32| {
             let at = 4 * (wrap(above + dy, *height) * width + wrap(left + dx, *width));
-            let [r, g, b, a] = pixels.get(at..at + 4).and_then(|it| it.first_chunk()).copied().unwrap_or([255; 4]);
+            let texel = pixels.get(at..at + 4).and_then(|texel| texel.first_chunk());
+            let [r, g, b, a] = texel.copied().unwrap_or([255; 4]);
             [linear(r), linear(g), linear(b), f32::from(a) / 255.0]
         };
         let corners = [pixel(0.0, 0.0), pixel(1.0, 0.0), pixel(0.0, 1.0), pixel(1.0, 1.0)];
         std::array::from_fn(|channel| {
             let [a, b, c, d] = corners.map(|corner| corner[channel]);
-            let (upper, lower) = (a + across * (b - a), c + across * (d - c));
+            let upper = a + across * (b - a);
+            let lower = c + across * (d - c);
             upper + down * (lower - upper)
         })
     }
@@ -173,7 +179,8 @@ mod tests {
 
     #[test]
     fn the_first_row_is_at_the_top_and_levels_are_mixed() {
-        let (image, map) = (image(), MapUse::default());
+        let image = image();
+        let map = MapUse::default();
         assert_eq!(image.color(&map, [0.25, 0.75], 0.0), [1.0, 0.0, 0.0, 1.0]);
         assert_eq!(image.color(&map, [0.75, 0.75], 1.0), [0.0, 1.0, 0.0, 1.0]);
         assert_eq!(image.color(&map, [0.25, 0.25], 0.5), [0.0, 0.0, 1.0, 1.0]);
@@ -185,7 +192,8 @@ mod tests {
 
     #[test]
     fn outside_it_repeats_or_its_border_does() {
-        let (image, map) = (image(), MapUse::default());
+        let image = image();
+        let map = MapUse::default();
         let clamps = MapUse { clamps: true, ..map };
         assert_eq!(image.color(&map, [1.25, -0.25], 0.0), image.color(&map, [0.25, 0.75], 0.0));
         assert_eq!(image.color(&clamps, [9.0, 9.0], 0.0), [0.0, 1.0, 0.0, 1.0]);

@@ -1,4 +1,4 @@
-//! Vectors of three numbers. No more than the camera and the shading need.
+//! Vectors of three numbers: the operations that the camera and the shading need.
 
 pub(crate) type Vector = [f64; 3];
 

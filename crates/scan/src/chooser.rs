@@ -4,7 +4,7 @@ use crate::expression::{BLOCK, Bench, Step};
 use crate::fields::{Field, Fields};
 use crate::options::RowOptions;
 use crate::set::RowSet;
-use polyhaul_mesh::clean::mixed;
+use polyhaul_geometry::clean::mixed;
 use polyhaul_model::Bounds;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::arrays::zeroed;

@@ -3,6 +3,7 @@
 use crate::expression::Expression;
 use polyhaul_model::Bounds;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{OptionKind, OptionValue};
 
 polyhaul_model::options! {
     /// Which rows of a table, or vertices of a mesh, are kept, and where they are moved. Everything by default.
@@ -10,17 +11,21 @@ polyhaul_model::options! {
     /// The filter and the box see the values of the file. Of the rows that pass both, every n-th is kept, then a sample
     /// of those; what is left is moved.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct RowOptions {
-        /// A condition on the columns.
-        pub filter: Option<Expression> = None, with_filter;
-        /// A box around the positions (`x`, `y`, `z`); bounds are inclusive.
-        pub bounds: Option<Bounds> = None, with_bounds;
-        /// Keep every n-th row, beginning with the first; 1 for all.
-        pub every: u64 = 1, with_every;
-        /// Keep this many rows, chosen at random, in their order; all if there are fewer. The same rows each time.
-        pub sample: Option<u64> = None, with_sample;
-        /// Moves positions and normals: a row-major matrix that multiplies column vectors from the left.
-        pub transform: Option<[[f64; 4]; 4]> = None, with_transform;
+    pub struct RowOptions in "rows" {
+        /// Keep rows or vertices that match, such as `opacity > 0.05 and z < 10`. Columns are named as in the file; in
+        /// formats without columns they are x, y, z, nx, ny, nz, u, v, red, green, blue and alpha. Quote other names
+        /// with backquotes; `column(0)` is the first column. Operators: + - * / %, < <= > >= == !=, and, or, not.
+        /// Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces are removed with their vertices.
+        pub filter: Option<Expression> = None, with_filter => [];
+        /// Keep rows or vertices in this box: the smallest x, y, z, then the largest. Bounds are inclusive.
+        pub bounds: Option<Bounds> = None, with_bounds => [], alias "box";
+        /// Then keep every Nth, starting with the first.
+        pub every: u64 = 1, with_every => [] in 1..=(u64::MAX as i128);
+        /// Then keep a random sample of N, in file order; the same each time. All are kept if there are fewer.
+        pub sample: Option<u64> = None, with_sample => [];
+        /// Transform the result by a matrix of three rows of four numbers, given row by row. It multiplies column
+        /// vectors from the left, and also turns normals.
+        pub transform: Option<[[f64; 4]; 4]> = None, with_transform => [];
     }
 }
 
@@ -63,5 +68,26 @@ impl RowOptions {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl OptionValue for Expression {
+    const KIND: OptionKind = OptionKind::Special {
+        name: "Filter",
+        expected: "a condition on columns, such as opacity > 0.05 and z < 10",
+        words: &[],
+    };
+
+    fn parse(text: &str) -> std::result::Result<Expression, String> {
+        text.parse().map_err(|error: Error| {
+            let diagnostic = error.diagnostic();
+            let column = diagnostic.place.column.map_or(String::new(), |column| format!(" at column {column}"));
+            let hint = diagnostic.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
+            format!("{}{column}{hint}", diagnostic.message)
+        })
+    }
+
+    fn print(&self) -> String {
+        self.to_string()
     }
 }

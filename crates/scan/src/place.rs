@@ -3,8 +3,8 @@
 use crate::expression::BLOCK;
 use crate::fields::Field;
 use crate::mesh::objects_by_mesh;
-use polyhaul_mesh::affine::{self, Affine};
-use polyhaul_mesh::splat_motion::SplatMotion;
+use polyhaul_geometry::affine::{self, Affine};
+use polyhaul_geometry::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Scene, Table, Values};
 use polyhaul_pipeline::arrays::zeroed;

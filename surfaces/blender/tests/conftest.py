@@ -23,7 +23,7 @@ def wheel() -> Path:
     """The wheel that the chore built."""
     found = os.environ.get("POLYHAUL_WHEEL")
     if not found:
-        pytest.skip("POLYHAUL_WHEEL does not name a wheel; run `cargo xtask blender`")
+        pytest.skip("POLYHAUL_WHEEL does not name a wheel; run `cargo xtask nightly blender`")
     return Path(found)
 
 

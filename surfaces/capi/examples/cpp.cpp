@@ -1,4 +1,4 @@
-// The three C examples in C++: arrays of an OBJ, an image through callbacks, and an OBJ that is written.
+// The three C examples in C++: reads the arrays of an OBJ file and an image through callbacks, and writes an OBJ file.
 //
 //     cpp model.obj CACHE OFFSET SIZE OUT.obj
 #include <polyhaul.hpp>
@@ -20,9 +20,9 @@ static void show_mesh(const std::string &path) {
               << std::accumulate(positions.begin(), positions.end(), 0.0) << "\n";
 }
 
-static void show_image(const std::string &path, long begin, std::size_t size) {
+static void show_image(const std::string &path, long start, std::size_t size) {
     std::ifstream file(path, std::ios::binary);
-    file.seekg(begin);
+    file.seekg(start);
     auto read = [&](void *out, std::size_t wanted) -> std::size_t {
         file.read(static_cast<char *>(out), static_cast<std::streamsize>(std::min(wanted, size)));
         size -= static_cast<std::size_t>(file.gcount());
@@ -50,7 +50,9 @@ static void write_triangle(const std::string &path) {
     ph_object object = polyhaul::record<ph_object>();
     object.name = polyhaul::text("triangle");
     scene.add(object);
-    polyhaul::Report report = polyhaul::write(scene, polyhaul::Output::file(path));
+    polyhaul::Options options;
+    options.set("threads", 2).set("normals", false).set("digits", "shortest");
+    polyhaul::Report report = polyhaul::write(scene, polyhaul::Output::file(path), options);
     std::cout << "wrote " << (report.info().bytes_out > 50 ? "some" : "no") << " bytes\n";
 }
 
@@ -61,6 +63,11 @@ static void fail_on_purpose() {
     } catch (const polyhaul::Error &error) {
         std::cout << ph_status_name(error.status) << " at " << error.file << ":" << *error.line << ":" << *error.column
                   << "\n";
+    }
+    try {
+        polyhaul::Options().set("obj.smoothing", "sideways");
+    } catch (const polyhaul::Error &error) {
+        std::cout << error.what() << "\n";
     }
     try {
         auto read = [](void *, std::size_t) -> std::size_t { throw std::logic_error("thrown by a callback"); };

@@ -1,4 +1,4 @@
-/* Reads a mesh and prints what an engine would upload: the arrays, as they lie in memory.
+/* Reads a mesh and prints what an engine would upload: the arrays, as they are in memory.
  *
  *     obj_to_arrays model.obj
  */
@@ -62,10 +62,11 @@ static int print_warnings(const ph_report *report)
 int main(int argc, char **argv)
 {
     ph_input input = {.struct_size = sizeof input};
-    ph_read_options options = {.struct_size = sizeof options};
     ph_scene_info info = {.struct_size = sizeof info};
+    ph_options *options;
     ph_scene *scene;
     ph_report *report;
+    ph_status status;
     size_t index;
     int failed = 0;
 
@@ -74,8 +75,13 @@ int main(int argc, char **argv)
         return 2;
     }
     input.path = argv[1];
-    options.skip_broken = 1;
-    if (ph_scene_read(&input, &options, &scene, &report) != PH_OK)
+    if (ph_options_new(&options) != PH_OK)
+        return fail();
+    status = ph_options_set(options, "on_error", "warn"); /* skip malformed statements */
+    if (status == PH_OK)
+        status = ph_scene_read(&input, options, &scene, &report);
+    ph_options_free(options);
+    if (status != PH_OK)
         return fail();
     if (ph_scene_get(scene, &info) != PH_OK)
         failed = fail();

@@ -1,5 +1,5 @@
-/* Reads a TGA out of a cache of the host: a file of many assets, of which one is an LZ4 frame at some offset. The host
- * reads it with callbacks, and counts them.
+/* Reads a TGA from a cache file with many assets: an LZ4 frame at some offset. The program reads the file in callbacks,
+ * and counts them.
  *
  *     tga_from_cache CACHE OFFSET SIZE
  */
@@ -10,7 +10,7 @@
 /* An asset in a cache file. */
 typedef struct asset {
     FILE *file;
-    long begin;
+    long start;
     int64_t size;
     int64_t at;
     int calls;
@@ -33,7 +33,7 @@ static int32_t asset_seek(void *user, uint64_t offset)
 {
     asset *self = user;
 
-    if (fseek(self->file, self->begin + (long)offset, SEEK_SET) != 0)
+    if (fseek(self->file, self->start + (long)offset, SEEK_SET) != 0)
         return -6;
     self->at = (int64_t)offset;
     return 0;
@@ -80,9 +80,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: tga_from_cache CACHE OFFSET SIZE\n");
         return 2;
     }
-    self.begin = atol(argv[2]);
+    self.start = atol(argv[2]);
     self.size = atol(argv[3]);
-    fseek(self.file, self.begin, SEEK_SET);
+    fseek(self.file, self.start, SEEK_SET);
     input.read = asset_read;
     input.seek = asset_seek;
     input.size = asset_size;

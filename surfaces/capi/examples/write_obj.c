@@ -1,5 +1,5 @@
-/* Writes a house as OBJ: arrays of the program's own, which are not copied, two materials, progress, and the program's
- * own threads (here none: the tasks run one after another).
+/* Writes a house as OBJ from the program's arrays, which are not copied, with two materials, progress and the program's
+ * thread pool (here sequential).
  *
  *     write_obj OUT.obj
  */
@@ -59,12 +59,27 @@ static ph_status fill(ph_scene *scene)
     return ph_scene_add_object(scene, &object);
 }
 
+static ph_status set_options(ph_options **options, uint64_t *done)
+{
+    ph_status status = ph_options_new(options);
+
+    if (status == PH_OK)
+        status = ph_options_set(*options, "threads", "4");
+    if (status == PH_OK)
+        status = ph_options_set(*options, "digits", "shortest");
+    if (status == PH_OK)
+        status = ph_options_set_pool(*options, run_tasks, NULL);
+    if (status == PH_OK)
+        status = ph_options_set_progress(*options, on_progress, done);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     ph_output output = {.struct_size = sizeof output};
-    ph_write_options options = {.struct_size = sizeof options};
     ph_report_info info = {.struct_size = sizeof info};
-    ph_scene *scene;
+    ph_options *options = NULL;
+    ph_scene *scene = NULL;
     ph_report *report = NULL;
     uint64_t done = 0;
     ph_status status;
@@ -74,17 +89,14 @@ int main(int argc, char **argv)
         return 2;
     }
     output.path = argv[1];
-    options.threads = 4;
-    options.pool = run_tasks;
-    options.progress = on_progress;
-    options.progress_user = &done;
-    options.digits = PH_DIGITS_SHORTEST;
 
-    status = ph_scene_new(&scene);
+    status = set_options(&options, &done);
+    if (status == PH_OK)
+        status = ph_scene_new(&scene);
     if (status == PH_OK)
         status = fill(scene);
     if (status == PH_OK)
-        status = ph_scene_write(scene, &output, &options, &report);
+        status = ph_scene_write(scene, &output, options, &report);
     if (status == PH_OK)
         status = ph_report_get(report, &info);
     if (status == PH_OK)
@@ -93,5 +105,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", ph_last_error_text());
     ph_report_free(report);
     ph_scene_free(scene);
+    ph_options_free(options);
     return status == PH_OK ? 0 : 1;
 }

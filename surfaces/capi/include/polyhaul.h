@@ -1,7 +1,7 @@
 /*
  * polyhaul: moves 3D assets between disk and memory.
  *
- * This header is made from the library's sources and is its manual. A program in five lines:
+ * This header is the reference manual. It is generated from the library's sources. A program in five lines:
  *
  *     ph_input input = {.struct_size = sizeof input};
  *     ph_scene *scene;
@@ -9,22 +9,22 @@
  *     if (ph_scene_read(&input, NULL, &scene, NULL) != PH_OK) return puts(ph_last_error_text());
  *     ph_scene_free(scene);
  *
- * Rules for everything here:
+ * Conventions:
  *
- * - Functions return PH_OK (0) or a positive error number; ph_last_error has the details, per thread. No function ends
- *   the process, prints, or installs a handler. The last error of each thread is the only global state that callers see.
- * - Handles (`ph_scene *`, ...) are returned through an argument and owned by the caller,
- *   who frees each with the matching free function. A null handle is PH_ERROR_USAGE; freeing null does nothing. Where a
- *   function fails, null is put where the handle would go.
- * - Structs begin with `struct_size`: set it to sizeof of the struct, and what is not used to 0. Then a program goes on
- *   to work with later versions of the library, which have structs that are longer. A size that cannot be is
+ * - Functions return PH_OK (0) or a positive error number. ph_last_error returns the details of the last error of the
+ *   calling thread, which is the only global state. No function exits, prints, or installs a signal handler.
+ * - Handles (`ph_scene *`, ...) are returned through an argument. The caller owns them, and frees each with the
+ *   matching function. Passing null as a required handle is PH_ERROR_USAGE; freeing null does nothing. A function that
+ *   fails sets the handle it would return to null.
+ * - Structs start with `struct_size`. Set it to the sizeof of the struct, and unused fields to 0: structs may grow in
+ *   later versions of the library, and programs compiled with an older header continue to work. An invalid size is
  *   PH_ERROR_USAGE.
- * - Text is UTF-8. `const char *` ends with a zero byte; ph_string has a size.
- * - Any function may be called from any thread, on different handles at once. Of one handle, functions that take it as
- *   const may run at once; others need the handle for themselves.
- * - Callbacks are called from the calling thread or from threads of the job, and may call functions of this header
- *   themselves. They must return: no exception and no longjmp may leave them.
- * - The caller guarantees that a non-null pointer is valid; this cannot be checked.
+ * - Text is UTF-8. `const char *` is zero-terminated; ph_string has a size.
+ * - Functions may be called from any thread. Functions that take a handle as const may run in parallel with each other
+ *   on the same handle; other functions require exclusive access to the handle.
+ * - Callbacks are called from the calling thread or from threads of the job, and may call functions of this header.
+ *   They must return normally, without throwing or calling longjmp.
+ * - Pointers other than null must be valid; the library cannot check this.
  */
 
 
@@ -47,48 +47,55 @@
 #define PH_UNKNOWN UINT64_MAX
 
 /**
- * The index for nothing: a corner without a uv, a face without a material.
+ * No index: a corner without a uv, a face without a material.
  */
 #define PH_NONE UINT32_MAX
 
 /**
- * A flag that stops jobs. A flag may be used by any number of them; once set, it stays set.
+ * A flag that cancels jobs. It can be used for any number of jobs; once set, it stays set.
  */
 typedef struct ph_cancel ph_cancel;
 
 /**
- * An image that was read. ph_image_get may be called from many threads at once.
+ * An image. Free it with ph_image_free.
  */
 typedef struct ph_image ph_image;
 
 /**
- * The result of a job. Functions that take `ph_report **` set it if the job succeeded, and set it to null if it
- * failed; the argument may be null. Free it with ph_report_free.
+ * Options for reading and writing. The list at the end of this header has all of their names, values and defaults.
+ *
+ * Functions that take `const ph_options *` accept null for the defaults. A handle can be used for any number of jobs,
+ * also in parallel; each job uses the options that apply to it. It must not be changed or freed during a job.
+ */
+typedef struct ph_options ph_options;
+
+/**
+ * The report of a job: sizes, time, warnings. Functions that take `ph_report **` accept null; otherwise they store a
+ * report if the job succeeds, and null if it fails. Free it with ph_report_free.
  */
 typedef struct ph_report ph_report;
 
 /**
- * Meshes, the objects that show them or sections of them, and materials.
+ * A scene: meshes, objects that show a mesh or a section of it, and materials. Free it with ph_scene_free.
  *
- * Functions that take `const ph_scene *` may be called from many threads at once; those that take `ph_scene *` must be
- * the only ones on that scene. The arrays and texts they return live until the scene is changed or freed.
+ * The arrays and texts that a scene returns are valid until it is changed or freed.
  */
 typedef struct ph_scene ph_scene;
 
 /**
- * The tables of a file: the elements of PLY, or the only table of csv, tsv, txt, xyz, pts and npy. All functions
- * except for ph_tables_free may be called from many threads at once.
+ * The tables of a file: the elements of a PLY file, or the only table of a csv, tsv, txt, xyz, pts or npy file. Free
+ * them with ph_tables_free.
  */
 typedef struct ph_tables ph_tables;
 
 /**
- * How a function ended: 0, or one of the `PH_ERROR_` numbers, which never change.
+ * The result of a function: PH_OK, or one of the `PH_ERROR_` numbers, which never change.
  */
 typedef int32_t ph_status;
 
 /**
- * An error. All texts are UTF-8 with a terminating zero, and never null; a text that does not apply is empty. They are
- * valid until the next function of this header fails on the same thread.
+ * An error. The texts are zero-terminated UTF-8, empty if they do not apply, and never null. They are valid until the
+ * next function of this header fails on the same thread.
  */
 typedef struct ph_error {
     /**
@@ -108,15 +115,15 @@ typedef struct ph_error {
      */
     const char *text;
     /**
-     * What is wrong.
+     * The problem.
      */
     const char *message;
     /**
-     * What was expected there.
+     * What was expected instead.
      */
     const char *expected;
     /**
-     * A hint.
+     * How to fix the problem.
      */
     const char *hint;
     /**
@@ -124,23 +131,23 @@ typedef struct ph_error {
      */
     const char *file;
     /**
-     * The line, from 1, or PH_UNKNOWN.
+     * The line, starting at 1, or PH_UNKNOWN.
      */
     uint64_t line;
     /**
-     * The column in bytes, from 1, or PH_UNKNOWN.
+     * The column in bytes, starting at 1, or PH_UNKNOWN.
      */
     uint64_t column;
     /**
-     * The offset in bytes, from 0, or PH_UNKNOWN.
+     * The offset in bytes, starting at 0, or PH_UNKNOWN.
      */
     uint64_t offset;
 } ph_error;
 
 /**
- * Text: UTF-8 of a size, with no zero byte at the end. Print it with `"%.*s", (int)text.size, text.data`.
+ * UTF-8 text with a size, not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
  *
- * Text returned by a handle lives until the handle is freed or changed. `data` may be null if `size` is 0.
+ * Text returned by a handle is valid until the handle is freed or changed. `data` may be null if `size` is 0.
  */
 typedef struct ph_string {
     /**
@@ -148,13 +155,130 @@ typedef struct ph_string {
      */
     const char *data;
     /**
-     * The number of bytes.
+     * The size in bytes.
      */
     size_t size;
 } ph_string;
 
 /**
- * The numbers of a report.
+ * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown). Calls come from
+ * threads of the job, one at a time, and `done` never decreases. A short job may not call it at all. A conversion
+ * counts the bytes read.
+ *
+ * Returns 0 to continue; any other value cancels the job.
+ */
+typedef int32_t (*ph_progress_fn)(void *user, uint64_t done, uint64_t total);
+
+/**
+ * A task for a thread pool. It does not throw.
+ */
+typedef void (*ph_task_fn)(void *context, size_t index);
+
+/**
+ * Runs `task(context, index)` on the caller's threads for every index below `count`, in any order, in parallel or
+ * sequentially, and returns when all calls have returned. A task may call the pool again.
+ *
+ * The results do not depend on the number of threads. Tasks that the pool skips are run by the calling thread. Calling
+ * `task` after the pool has returned is harmless.
+ */
+typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *context);
+
+/**
+ * Reads up to `size` bytes into `out`.
+ *
+ * Returns the number of bytes read, from 1 to `size`; 0 at the end; or a negative number for an error, which fails the
+ * job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also PH_ERROR_HOST. `size`
+ * is at least 64 KiB. Calls come from one thread at a time, but not always from the same one. After an error there are
+ * no further calls.
+ */
+typedef int64_t (*ph_read_fn)(void *user, void *out, size_t size);
+
+/**
+ * Seeks to `offset`, in bytes from the start. The next read starts there.
+ *
+ * Returns 0 on success, a positive number if seeking is not supported, a negative number for an error.
+ */
+typedef int32_t (*ph_seek_fn)(void *user, uint64_t offset);
+
+/**
+ * Returns the exact size of the input in bytes, or a negative number if it is unknown. Called once, before the first
+ * read.
+ */
+typedef int64_t (*ph_size_fn)(void *user);
+
+/**
+ * Releases `user`, or the memory of an input, which the library no longer uses. It is called exactly once, after all
+ * other callbacks, whether the job succeeds or fails.
+ */
+typedef void (*ph_release_fn)(void *user);
+
+/**
+ * An input. Exactly one of `path`, `memory` and `read` must be set.
+ *
+ * It is used for one call, and may be a local variable. Everything it points to must stay valid and unchanged until
+ * that call returns; in an answer of ph_resolve_fn, until `release` is called.
+ *
+ *     ph_input input = {.struct_size = sizeof input};
+ *     input.path = "model.obj";
+ */
+typedef struct ph_input {
+    /**
+     * `sizeof(ph_input)`.
+     */
+    size_t struct_size;
+    /**
+     * A zero-terminated path: UTF-8, or any bytes on Unix. As in all inputs, compression (gzip, zstd, lz4) is detected
+     * by content.
+     */
+    const char *path;
+    /**
+     * The content in memory, which is not copied.
+     */
+    const void *memory;
+    /**
+     * The size of `memory` in bytes.
+     */
+    size_t memory_size;
+    /**
+     * Reads bytes: see ph_read_fn.
+     */
+    ph_read_fn read;
+    /**
+     * Seeks: see ph_seek_fn. May be null.
+     */
+    ph_seek_fn seek;
+    /**
+     * Returns the size: see ph_size_fn. May be null.
+     */
+    ph_size_fn size;
+    /**
+     * Called last: see ph_release_fn. May be null, and may also be set with `path` or `memory`.
+     */
+    ph_release_fn release;
+    /**
+     * Passed to the callbacks.
+     */
+    void *user;
+    /**
+     * The name of `memory` or `read` in messages. Its extension sets the format if the options do not. May be null.
+     */
+    const char *name;
+} ph_input;
+
+/**
+ * Supplies the files that a scene refers to, such as material libraries, included files and meshes. Called with the
+ * name of each before the file system is searched, from any thread of the job.
+ *
+ * `name` is passed exactly as it appears in the scene, and may be malicious; it is valid until the callback returns.
+ * `answer` is zeroed, with `struct_size` set.
+ *
+ * Returns 0 after filling in `answer`; a positive number to decline, so that the file is looked up relative to the
+ * scene, provided that the scene is a file; a negative number to fail with PH_ERROR_HOST.
+ */
+typedef int32_t (*ph_resolve_fn)(void *user, const char *name, struct ph_input *answer);
+
+/**
+ * Sizes, time and counts of a job.
  */
 typedef struct ph_report_info {
     /**
@@ -162,11 +286,11 @@ typedef struct ph_report_info {
      */
     size_t struct_size;
     /**
-     * Bytes read, including referenced files; for compressed files, the compressed bytes.
+     * Bytes read, including referenced files. Compressed files count as compressed.
      */
     uint64_t bytes_in;
     /**
-     * The same after decompression.
+     * Bytes read, after decompression.
      */
     uint64_t plain_bytes_in;
     /**
@@ -174,11 +298,11 @@ typedef struct ph_report_info {
      */
     uint64_t bytes_out;
     /**
-     * The duration in seconds.
+     * The elapsed time in seconds.
      */
     double seconds;
     /**
-     * Threads that worked on it.
+     * The number of threads used.
      */
     uint64_t threads;
     /**
@@ -186,13 +310,13 @@ typedef struct ph_report_info {
      */
     uint64_t warning_count;
     /**
-     * How many of them ph_report_warning returns: the first 1000.
+     * The number of warnings available from ph_report_warning: the first 1000.
      */
     uint64_t kept_warning_count;
 } ph_report_info;
 
 /**
- * Something that was repaired, dropped or is missing, and did not stop the job. The texts live as long as the report.
+ * A warning: data that was repaired, skipped or missing. The texts are valid until the report is freed.
  */
 typedef struct ph_warning {
     /**
@@ -200,7 +324,7 @@ typedef struct ph_warning {
      */
     size_t struct_size;
     /**
-     * The kind, as a stable short name (`missing-material`).
+     * The kind: a short name that never changes, such as `missing-material`.
      */
     struct ph_string code;
     /**
@@ -212,334 +336,37 @@ typedef struct ph_warning {
      */
     struct ph_string file;
     /**
-     * The line, from 1, or PH_UNKNOWN.
+     * The line, starting at 1, or PH_UNKNOWN.
      */
     uint64_t line;
     /**
-     * The column in bytes, from 1, or PH_UNKNOWN.
+     * The column in bytes, starting at 1, or PH_UNKNOWN.
      */
     uint64_t column;
     /**
-     * The offset in bytes, from 0, or PH_UNKNOWN.
+     * The offset in bytes, starting at 0, or PH_UNKNOWN.
      */
     uint64_t offset;
 } ph_warning;
 
 /**
- * Reads up to `size` bytes into `out`. Required in an input of callbacks.
+ * Writes up to `size` bytes of `data`.
  *
- * Returns how many bytes it read, from 1 to `size`: fewer than asked for are fine. 0 is the end. Below 0 is an error
- * of the host, which ends the job and is `host_code` of ph_error. More than `size` breaks the contract
- * (PH_ERROR_HOST). It is asked for 64 KiB or more at a time, by one thread at a time, though not always by the
- * same one, and never again after it failed.
- */
-typedef int64_t (*ph_read_fn)(void *user, void *out, size_t size);
-
-/**
- * Moves to `offset`, in bytes from the beginning, where the next read begins. Optional.
- *
- * Returns 0 on success, a positive number if it cannot seek, a negative number for an error.
- */
-typedef int32_t (*ph_seek_fn)(void *user, uint64_t offset);
-
-/**
- * The total number of bytes to read; negative if unknown. Optional. It is called once, before
- * the first read, and must be right.
- */
-typedef int64_t (*ph_size_fn)(void *user);
-
-/**
- * polyhaul has no more use for `user`, or for the memory of an input. Optional. It is the last callback, and comes
- * exactly once, whether the job succeeded or not.
- */
-typedef void (*ph_release_fn)(void *user);
-
-/**
- * An input: exactly one of `path`, `memory` and `read` is set.
- *
- * It is used for one call and may be a local variable. Its targets must stay valid and unchanged until that call
- * returns, or in an answer of ph_resolve_fn until `release` is called.
- *
- *     ph_input input = {.struct_size = sizeof input};
- *     input.path = "model.obj";
- */
-typedef struct ph_input {
-    /**
-     * `sizeof(ph_input)`.
-     */
-    size_t struct_size;
-    /**
-     * A file: UTF-8, or on Unix any bytes, with a zero at the end. Compressed files (gzip, zstd, lz4) are known by
-     * their content, here as in every other input.
-     */
-    const char *path;
-    /**
-     * Bytes in memory; they are not copied.
-     */
-    const void *memory;
-    /**
-     * The number of bytes in `memory`.
-     */
-    size_t memory_size;
-    /**
-     * Reads on: see ph_read_fn.
-     */
-    ph_read_fn read;
-    /**
-     * Goes to a place: see ph_seek_fn. May be null.
-     */
-    ph_seek_fn seek;
-    /**
-     * Tells the size: see ph_size_fn. May be null.
-     */
-    ph_size_fn size;
-    /**
-     * Called last: see ph_release_fn. May be null, and may also be set with `path` and `memory`.
-     */
-    ph_release_fn release;
-    /**
-     * Passed to the callbacks.
-     */
-    void *user;
-    /**
-     * The name of memory and callbacks in messages; its extension (`.tga`) sets the format if the options do not.
-     * May be null.
-     */
-    const char *name;
-} ph_input;
-
-/**
- * A file format; 0 infers it from the file name, and when reading also from the content.
- */
-typedef uint32_t ph_format;
-
-/**
- * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown). It is
- * called from threads of the job, one call at a time, and `done` never goes back. Short jobs may not call it at all.
- *
- * Returns 0 to continue; anything else cancels the job, like ph_cancel_request with the flag of its options.
- */
-typedef int32_t (*ph_progress_fn)(void *user, uint64_t done, uint64_t total);
-
-/**
- * A task for a thread pool to run. It does not throw.
- */
-typedef void (*ph_task_fn)(void *context, size_t index);
-
-/**
- * The host's own threads: it runs `task(context, index)` for every index below `count`, in any order, in
- * parallel or one after another, and returns when all are done. A task may call the pool again.
- *
- * The result does not depend on how many of them run at once. The calling thread does the tasks that the pool skips; a
- * call of `task` after the pool returned does nothing, or helps with later work.
- */
-typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *context);
-
-/**
- * Called with the name of each file that a scene refers to (material libraries, included files, meshes), before the
- * file system is searched. It may be called from any thread of the job.
- *
- * `name` comes from the scene unchanged and may be hostile; it is valid until the call returns. `answer` is zeroed,
- * with its size set.
- *
- * Returns 0 after filling in `answer`; a positive number to decline: then the file is searched next to the scene, if
- * the scene is a file; a negative number for an error (PH_ERROR_HOST).
- */
-typedef int32_t (*ph_resolve_fn)(void *user, const char *name, struct ph_input *answer);
-
-/**
- * Limits on what the data may request. 0 is the default; exceeding a limit is PH_ERROR_LIMIT, and the message names
- * it.
- */
-typedef struct ph_limits {
-    /**
-     * The longest line, in bytes (default 256 MiB).
-     */
-    uint64_t line_bytes;
-    /**
-     * The longest name of an object, group, material or file, in bytes (default 64 KiB).
-     */
-    uint64_t name_bytes;
-    /**
-     * The most elements of each kind (default 2^32 - 2).
-     */
-    uint64_t elements;
-    /**
-     * The maximum pixels of an image (default 2^28).
-     */
-    uint64_t pixels;
-    /**
-     * The most columns of a table (default 100,000).
-     */
-    uint64_t columns;
-    /**
-     * The most elements and properties of a PLY header (default 10,000).
-     */
-    uint64_t properties;
-    /**
-     * The longest header of a PLY file, in bytes (default 8 MiB).
-     */
-    uint64_t header_bytes;
-    /**
-     * The maximum number of files that one scene may refer to (default 10,000).
-     */
-    uint64_t files;
-    /**
-     * The largest file that a scene refers to, in plain bytes (default 64 MiB).
-     */
-    uint64_t referenced_file_bytes;
-    /**
-     * The maximum number of plain bytes that a compressed input may expand to (default: no limit).
-     */
-    uint64_t decompressed_bytes;
-    /**
-     * The maximum number of plain bytes per compressed byte, checked after 64 MiB of output (default 2000).
-     */
-    uint64_t decompressed_ratio;
-    /**
-     * The maximum bytes of pixels per byte of a compressed image file, for images of more than 512 MiB (default 100).
-     */
-    uint64_t image_ratio;
-} ph_limits;
-
-/**
- * How to read. All zeros, except for `struct_size`, are the defaults; so is a null pointer to it.
- *
- *     ph_read_options options = {.struct_size = sizeof options};
- *     options.threads = 4;
- */
-typedef struct ph_read_options {
-    /**
-     * `sizeof(ph_read_options)`.
-     */
-    size_t struct_size;
-    /**
-     * The format; PH_FORMAT_AUTO detects it.
-     */
-    ph_format format;
-    /**
-     * Threads, up to 1024; 0 for all cores that the process may use. With a pool: how many tasks it receives.
-     */
-    uint32_t threads;
-    /**
-     * Memory for work in flight, in bytes (default 64 MiB), in addition to the loaded data.
-     */
-    uint64_t memory_limit;
-    /**
-     * Cancels the job from another thread. May be null.
-     */
-    const struct ph_cancel *cancel;
-    /**
-     * See ph_progress_fn. May be null.
-     */
-    ph_progress_fn progress;
-    /**
-     * Passed to `progress`.
-     */
-    void *progress_user;
-    /**
-     * See ph_pool_fn. Null for threads of polyhaul's own, which end with the job.
-     */
-    ph_pool_fn pool;
-    /**
-     * Passed to `pool`.
-     */
-    void *pool_user;
-    /**
-     * See ph_resolve_fn. May be null.
-     */
-    ph_resolve_fn resolve;
-    /**
-     * Passed to `resolve`.
-     */
-    void *resolve_user;
-    /**
-     * Skip malformed data, count it as a warning in the report, and continue.
-     */
-    uint8_t skip_broken;
-    /**
-     * Make warnings errors.
-     */
-    uint8_t strict;
-    /**
-     * Also read referenced files outside the scene's folder.
-     */
-    uint8_t allow_outside;
-    /**
-     * Do not read the material libraries that a scene names.
-     */
-    uint8_t skip_materials;
-    /**
-     * Make positions of STL with the same coordinates one.
-     */
-    uint8_t weld;
-    /**
-     * Zeros.
-     */
-    uint8_t reserved[3];
-    /**
-     * Limits on what the data may request.
-     */
-    struct ph_limits limits;
-    /**
-     * Read at most this many bytes per second in all files of the job, counting compressed bytes; 0 for no limit.
-     */
-    uint64_t bytes_per_second;
-    /**
-     * The minimum latency of each read call in nanoseconds, in addition to the time of its bytes; calls of several
-     * threads wait in parallel.
-     */
-    uint64_t latency_ns;
-    /**
-     * Like `limits`: the maximum number of objects, and of distinct groups, that an OBJ file declares; 0 for the
-     * default (1,000,000).
-     */
-    uint64_t max_objects;
-    /**
-     * Like `limits`: the maximum number of materials that an OBJ file uses, or a material library defines; 0 for the
-     * default (100,000).
-     */
-    uint64_t max_materials;
-    /**
-     * Like `limits`: the maximum bytes of text that a pbrt scene includes repeatedly; 0 for the default (256 MiB).
-     */
-    uint64_t max_included_bytes;
-    /**
-     * Like `limits`: the maximum number of vertices, and of faces, that instances expand to in a file; 0 for the
-     * default (10^9).
-     */
-    uint64_t max_instanced_elements;
-    /**
-     * Like `limits`: the maximum number of objects that instances expand to; 0 for the default (10^7).
-     */
-    uint64_t max_instanced_objects;
-    /**
-     * Read only the channels of this layer or view of an EXR file, in UTF-8. May be null.
-     */
-    const char *layer;
-    /**
-     * Read this part of an EXR file: its name, number (from 0) or view, in UTF-8. Null for the first one with colors.
-     */
-    const char *part;
-} ph_read_options;
-
-/**
- * Takes up to `size` bytes of `data`. Required in an output of callbacks.
- *
- * Returns how many it took, from 1 to `size`: the rest is passed again. Below 0 is an error, as for ph_read_fn; 0 and
- * more than `size` break the contract (PH_ERROR_HOST).
+ * Returns the number of bytes written, from 1 to `size`, or a negative number for an error, as in ph_read_fn. The
+ * remaining bytes are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
  */
 typedef int64_t (*ph_write_fn)(void *user, const void *data, size_t size);
 
 /**
- * A step at the end of an output. Optional. Returns 0, or below 0 for an error.
+ * Flushes or closes an output. Returns 0 on success, or a negative number for an error.
  */
 typedef int32_t (*ph_finish_fn)(void *user);
 
 /**
- * An output: exactly one of `path` and `write` is set.
+ * An output. Exactly one of `path` and `write` must be set.
  *
- * A file is replaced as a whole, or unchanged if the job fails; the material library of an OBJ file goes next to it.
+ * A file is replaced when the job succeeds, and left unchanged when it fails. The material library of an OBJ file is
+ * written next to it.
  */
 typedef struct ph_output {
     /**
@@ -547,24 +374,24 @@ typedef struct ph_output {
      */
     size_t struct_size;
     /**
-     * A file, as in ph_input. `.gz`, `.zst` and `.lz4` compress.
+     * A path, as in ph_input. The extensions `.gz`, `.zst` and `.lz4` compress the file.
      */
     const char *path;
     /**
-     * Takes bytes: see ph_write_fn.
+     * Writes bytes: see ph_write_fn.
      */
     ph_write_fn write;
     /**
-     * Called once when all was written. May be null.
+     * Called once after the last write. May be null.
      */
     ph_finish_fn flush;
     /**
-     * Called once after that: the output is complete. If it is not called, the job failed and the written bytes should
-     * be discarded. May be null.
+     * Called once after `flush`, when the output is complete. If it is not called, the job has failed: discard the
+     * bytes that were written. May be null.
      */
     ph_finish_fn close;
     /**
-     * Called at last: see ph_release_fn. May be null.
+     * Called last: see ph_release_fn. May be null.
      */
     ph_release_fn release;
     /**
@@ -572,168 +399,18 @@ typedef struct ph_output {
      */
     void *user;
     /**
-     * The name of the output in messages; its extension sets the format if the options do not. May be null.
+     * The name of the output in messages. Its extension sets the format if the options do not. May be null.
      */
     const char *name;
 } ph_output;
 
 /**
- * How a file is compressed.
- */
-typedef uint32_t ph_compression;
-
-/**
- * How numbers become text: 0 for the format's default, PH_DIGITS_SHORTEST, or PH_DIGITS_FIXED plus 0 to 12.
- */
-typedef uint32_t ph_digits;
-
-/**
- * The direction of an axis; 0 means the default.
+ * The direction of an axis.
  */
 typedef uint32_t ph_axis;
 
 /**
- * How glTF stores objects that share a mesh.
- */
-typedef uint8_t ph_gltf_instances;
-
-/**
- * How to write. All zeros, except for `struct_size`, are the defaults; so is a null pointer to it.
- */
-typedef struct ph_write_options {
-    /**
-     * `sizeof(ph_write_options)`.
-     */
-    size_t struct_size;
-    /**
-     * The format; PH_FORMAT_AUTO infers it from the name of the output.
-     */
-    ph_format format;
-    /**
-     * As in ph_read_options.
-     */
-    uint32_t threads;
-    /**
-     * As in ph_read_options.
-     */
-    uint64_t memory_limit;
-    /**
-     * Cancels the job from another thread. May be null.
-     */
-    const struct ph_cancel *cancel;
-    /**
-     * See ph_progress_fn. May be null.
-     */
-    ph_progress_fn progress;
-    /**
-     * Passed to `progress`.
-     */
-    void *progress_user;
-    /**
-     * As in ph_read_options. ph_convert uses that of the options for reading.
-     */
-    ph_pool_fn pool;
-    /**
-     * Passed to `pool`.
-     */
-    void *pool_user;
-    /**
-     * How the file is compressed.
-     */
-    ph_compression compression;
-    /**
-     * The level of the codec; 0 for a fast one.
-     */
-    int32_t compression_level;
-    /**
-     * Digits of numbers in text.
-     */
-    ph_digits digits;
-    /**
-     * The axis of the file that faces forward (default for OBJ: -z; for others: as in the scene).
-     */
-    ph_axis forward_axis;
-    /**
-     * The axis of the file that points up (default for OBJ: y; for others: as in the scene). Both axes are set, or
-     * none.
-     */
-    ph_axis up_axis;
-    /**
-     * Multiplies positions; 0 means 1.
-     */
-    float scale;
-    /**
-     * Write the file and its folder through to the disk before the call returns.
-     */
-    uint8_t durable;
-    /**
-     * Cut faces into triangles.
-     */
-    uint8_t triangulate;
-    /**
-     * PLY and STL: write text.
-     */
-    uint8_t ascii;
-    /**
-     * Leave out normals (OBJ, PLY, OFF).
-     */
-    uint8_t skip_normals;
-    /**
-     * Leave out uvs (OBJ, PLY, OFF).
-     */
-    uint8_t skip_uvs;
-    /**
-     * Leave out colors of vertices (OBJ, PLY, OFF).
-     */
-    uint8_t skip_colors;
-    /**
-     * Leave out materials and the material library (OBJ).
-     */
-    uint8_t skip_materials;
-    /**
-     * TGA: runs of equal pixels as packets.
-     */
-    uint8_t tga_rle;
-    /**
-     * Write at most this many bytes per second, counting compressed bytes; 0 for no limit.
-     */
-    uint64_t bytes_per_second;
-    /**
-     * The minimum latency of each write call in nanoseconds, in addition to the time of its bytes.
-     */
-    uint64_t latency_ns;
-    /**
-     * Turn warnings of writing into errors (PH_ERROR_UNSUPPORTED). In ph_convert, `strict` of the options for reading
-     * is for warnings of reading.
-     */
-    uint8_t strict;
-    /**
-     * Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to the
-     * copies. No existing file is replaced; files outside the asset's folder are copied only if it was read with
-     * `allow_outside`.
-     */
-    uint8_t copy_assets;
-    /**
-     * glTF: how objects that share a mesh are stored.
-     */
-    ph_gltf_instances gltf_instances;
-    /**
-     * glTF: positions, uvs and colors in 16 bits, normals in 8 bits.
-     */
-    uint8_t gltf_quantize;
-    /**
-     * glTF: compress vertices and indices; needs a library that was built with the feature `meshopt`
-     * (PH_ERROR_UNSUPPORTED).
-     */
-    uint8_t gltf_meshopt;
-    /**
-     * Zeros.
-     */
-    uint8_t reserved[3];
-} ph_write_options;
-
-/**
- * The contents of a scene.
+ * Counts, axes and bounds of a scene.
  */
 typedef struct ph_scene_info {
     /**
@@ -745,7 +422,7 @@ typedef struct ph_scene_info {
      */
     size_t mesh_count;
     /**
-     * The number of objects. A scene may have only meshes: each then counts as an object.
+     * The number of objects. If it is 0, each mesh is an object.
      */
     size_t object_count;
     /**
@@ -761,30 +438,30 @@ typedef struct ph_scene_info {
      */
     ph_axis up_axis;
     /**
-     * Positions of all meshes.
+     * The number of positions in all meshes.
      */
     uint64_t position_count;
     /**
-     * Faces of all meshes.
+     * The number of faces in all meshes.
      */
     uint64_t face_count;
     /**
-     * The box around all finite positions; without any, `bounds_min` is greater than `bounds_max`.
+     * The minimum of all finite positions. Greater than `bounds_max` if there are none.
      */
     float bounds_min[3];
     /**
-     * Its other end.
+     * The maximum of all finite positions.
      */
     float bounds_max[3];
 } ph_scene_info;
 
 /**
- * How the uv or normal of a corner is found.
+ * The elements that uvs or normals belong to.
  */
 typedef uint32_t ph_domain;
 
 /**
- * Elements of any number of corners each: element `i` has the corners from `offsets[i]` up to `offsets[i + 1]`.
+ * Faces or lines. Element `i` has the corners from `offsets[i]` up to, but not including, `offsets[i + 1]`.
  */
 typedef struct ph_elements {
     /**
@@ -796,16 +473,15 @@ typedef struct ph_elements {
      */
     size_t count;
     /**
-     * Per corner the index of its position.
+     * The position index of each corner.
      */
     const uint32_t *corner_positions;
     /**
-     * Per corner the index of its uv, or PH_NONE. Null if no corner has one, or they have a domain other than
-     * PH_DOMAIN_INDEXED.
+     * The uv index of each corner, or PH_NONE. Null if no corner has a uv, or the domain is not PH_DOMAIN_INDEXED.
      */
     const uint32_t *corner_uvs;
     /**
-     * Per corner the index of its normal, or PH_NONE. Null as above.
+     * The normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
      */
     const uint32_t *corner_normals;
     /**
@@ -815,24 +491,24 @@ typedef struct ph_elements {
 } ph_elements;
 
 /**
- * From `first_face` on `value` holds, until the next run.
+ * A value that applies to all faces from `first_face` up to the next run.
  */
 typedef struct ph_run {
     /**
-     * The index of a face.
+     * The index of the first face.
      */
     uint32_t first_face;
     /**
-     * The index of a material or a group, or PH_NONE; for smoothing groups their number, 0 for off.
+     * The index of a material or group, or PH_NONE; or the number of a smoothing group, 0 for off.
      */
     uint32_t value;
 } ph_run;
 
 /**
- * The arrays of a mesh: lent by a scene (ph_scene_mesh), or put into one (ph_scene_add_mesh).
+ * The arrays of a mesh, returned by ph_scene_mesh or passed to ph_scene_add_mesh.
  *
- * Positions, uvs and normals have the order and the count of the source; no vertices are created from corners. Absent
- * arrays are null with a count of 0.
+ * Positions, uvs and normals have the order and count of the file, and separate indices. Absent arrays are null with a
+ * count of 0.
  */
 typedef struct ph_mesh {
     /**
@@ -848,7 +524,7 @@ typedef struct ph_mesh {
      */
     size_t position_count;
     /**
-     * Red, green, blue, alpha of each position, or null.
+     * Red, green, blue, alpha of each position. May be null.
      */
     const float *colors;
     /**
@@ -868,23 +544,23 @@ typedef struct ph_mesh {
      */
     size_t normal_count;
     /**
-     * How the uv of a corner is found.
+     * The domain of the uvs.
      */
     ph_domain uv_domain;
     /**
-     * How the normal of a corner is found.
+     * The domain of the normals.
      */
     ph_domain normal_domain;
     /**
-     * Polygons of three corners or more.
+     * Polygons with three or more corners.
      */
     struct ph_elements faces;
     /**
-     * Polylines of two corners or more.
+     * Polylines with two or more corners.
      */
     struct ph_elements lines;
     /**
-     * Points: indices of positions.
+     * The position index of each point.
      */
     const uint32_t *points;
     /**
@@ -892,7 +568,7 @@ typedef struct ph_mesh {
      */
     size_t point_count;
     /**
-     * Which material holds from which face on, in the order of the faces.
+     * The materials of the faces, as runs in the order of the faces.
      */
     const struct ph_run *material_runs;
     /**
@@ -900,7 +576,7 @@ typedef struct ph_mesh {
      */
     size_t material_run_count;
     /**
-     * Which smoothing group holds from which face on.
+     * The smoothing groups of the faces, likewise.
      */
     const struct ph_run *smoothing_runs;
     /**
@@ -908,7 +584,7 @@ typedef struct ph_mesh {
      */
     size_t smoothing_run_count;
     /**
-     * Which of `groups` holds from which face on.
+     * The groups of the faces, likewise, as indices into `groups`.
      */
     const struct ph_run *group_runs;
     /**
@@ -916,7 +592,7 @@ typedef struct ph_mesh {
      */
     size_t group_run_count;
     /**
-     * The names of groups; an entry may hold several names separated by spaces.
+     * The names of groups. An entry may contain several names, separated by spaces.
      */
     const struct ph_string *groups;
     /**
@@ -924,11 +600,11 @@ typedef struct ph_mesh {
      */
     size_t group_count;
     /**
-     * Per face the material slot of the object, or null.
+     * The material slot of each face, as an index into `material_slots` of the object. May be null.
      */
     const int32_t *face_materials;
     /**
-     * Per face 0 for flat, else smooth, or null.
+     * 0 for each flat face, otherwise smooth. May be null.
      */
     const uint8_t *face_smooth;
     /**
@@ -936,18 +612,18 @@ typedef struct ph_mesh {
      */
     size_t vertex_column_count;
     /**
-     * The number of columns available from ph_scene_face_column; also ignored then.
+     * The number of columns available from ph_scene_face_column; ignored when a mesh is added to a scene.
      */
     size_t face_column_count;
 } ph_mesh;
 
 /**
- * The type of a number.
+ * The type of numbers in an array.
  */
 typedef uint32_t ph_scalar;
 
 /**
- * A column: a number, or a list of numbers, per row.
+ * A column of a table: one number, or a list of numbers, per row.
  */
 typedef struct ph_column {
     /**
@@ -955,11 +631,11 @@ typedef struct ph_column {
      */
     size_t struct_size;
     /**
-     * The name; empty if the file has none.
+     * The name. May be empty.
      */
     struct ph_string name;
     /**
-     * The numbers, of type `scalar`.
+     * The values, of type `scalar`.
      */
     const void *values;
     /**
@@ -967,8 +643,8 @@ typedef struct ph_column {
      */
     size_t value_count;
     /**
-     * For lists: row `i` has the values from `offsets[i]` up to `offsets[i + 1]`; there is one more offset than there
-     * are rows. Null for one number per row.
+     * For lists, `row_count + 1` offsets: row `i` has the values from `offsets[i]` up to, but not including,
+     * `offsets[i + 1]`. Null if each row has one number.
      */
     const uint32_t *offsets;
     /**
@@ -976,13 +652,13 @@ typedef struct ph_column {
      */
     size_t row_count;
     /**
-     * The type of the numbers.
+     * The type of the values.
      */
     ph_scalar scalar;
 } ph_column;
 
 /**
- * The number of elements of each kind: a position in all arrays of a mesh at once.
+ * The number of elements of each kind, or an index into each array of a mesh.
  */
 typedef struct ph_counts {
     /**
@@ -1016,7 +692,7 @@ typedef struct ph_counts {
 } ph_counts;
 
 /**
- * An object: a mesh, or a section of it, with a name.
+ * An object: a mesh or a section of a mesh, with a name.
  */
 typedef struct ph_object {
     /**
@@ -1024,7 +700,7 @@ typedef struct ph_object {
      */
     size_t struct_size;
     /**
-     * The name; it may be empty.
+     * The name. May be empty.
      */
     struct ph_string name;
     /**
@@ -1032,23 +708,23 @@ typedef struct ph_object {
      */
     size_t mesh;
     /**
-     * The first element of each kind in this object.
+     * The first element of each kind.
      */
     struct ph_counts start;
     /**
-     * One past the last of each kind. In ph_scene_add_object all zeros mean the whole mesh.
+     * One past the last element of each kind. In ph_scene_add_object, all zeros mean the whole mesh.
      */
     struct ph_counts end;
     /**
-     * Whether `transform` applies; otherwise the positions are in world space.
+     * Whether `transform` is set. If not, positions are in world space.
      */
     uint32_t has_transform;
     /**
-     * A matrix of four rows, one row after the other, that multiplies column vectors from the left.
+     * The object-to-world matrix in row-major order, for column vectors.
      */
     float transform[16];
     /**
-     * The slots that `face_materials` of the mesh refers to: indices of materials, or PH_NONE. Null if it has none.
+     * Material indices, or PH_NONE, that `face_materials` of the mesh refers to. May be null.
      */
     const uint32_t *material_slots;
     /**
@@ -1058,17 +734,17 @@ typedef struct ph_object {
 } ph_object;
 
 /**
- * What happens to the arrays that are added to a scene.
+ * Whether a scene copies the arrays of a mesh.
  */
 typedef uint32_t ph_keep;
 
 /**
- * Which fields of a ph_material are set: a sum of `PH_HAS_` numbers.
+ * The fields of a ph_material that are set: a bitwise or of `PH_HAS_` flags.
  */
 typedef uint32_t ph_has;
 
 /**
- * A material, as MTL knows it. A field whose `PH_HAS_` number is not in `has` is not set.
+ * A material, with the properties of MTL files. Fields whose flag is not in `has` are not set.
  */
 typedef struct ph_material {
     /**
@@ -1080,11 +756,11 @@ typedef struct ph_material {
      */
     struct ph_string name;
     /**
-     * Which of the fields below are set.
+     * The fields that are set.
      */
     ph_has has;
     /**
-     * Whether it is used and no library defines it: it has a name alone.
+     * Whether the material is used but not defined in any material library. It then has only a name.
      */
     uint32_t missing;
     /**
@@ -1104,7 +780,7 @@ typedef struct ph_material {
      */
     float emission[3];
     /**
-     * Red, green, blue of the light that comes through.
+     * Red, green, blue of transmitted light.
      */
     float transmission[3];
     /**
@@ -1116,7 +792,7 @@ typedef struct ph_material {
      */
     float refraction_index;
     /**
-     * 1 is opaque.
+     * 0 is transparent, 1 is opaque.
      */
     float opacity;
     /**
@@ -1140,7 +816,7 @@ typedef struct ph_material {
      */
     float clearcoat_roughness;
     /**
-     * The number of the illumination model, 0 to 10.
+     * The illumination model, 0 to 10.
      */
     uint32_t illumination;
     /**
@@ -1150,7 +826,7 @@ typedef struct ph_material {
 } ph_material;
 
 /**
- * The property that a texture map drives.
+ * The property that a texture map controls.
  */
 typedef uint32_t ph_map;
 
@@ -1163,11 +839,11 @@ typedef struct ph_texture {
      */
     size_t struct_size;
     /**
-     * The image file, as named by the material.
+     * The image file, as named in the material.
      */
     struct ph_string file;
     /**
-     * What it drives.
+     * The property that it controls.
      */
     ph_map map;
     /**
@@ -1189,12 +865,12 @@ typedef struct ph_texture {
 } ph_texture;
 
 /**
- * The meaning of color samples; alpha is always linear.
+ * The encoding of color samples. Alpha is always linear.
  */
 typedef uint32_t ph_color_space;
 
 /**
- * A rectangle of pixels: lent by an image (ph_image_get), or the caller's own (ph_image_write).
+ * Pixels, returned by ph_image_get or passed to ph_image_write.
  */
 typedef struct ph_pixels {
     /**
@@ -1202,23 +878,23 @@ typedef struct ph_pixels {
      */
     size_t struct_size;
     /**
-     * Pixels in a row.
+     * The width in pixels.
      */
     size_t width;
     /**
-     * Rows.
+     * The height in pixels.
      */
     size_t height;
     /**
-     * The samples from the top left, with those of a pixel interleaved; aligned for their type.
+     * The samples, with interleaved channels, starting at the top left. Aligned for their type.
      */
     const void *samples;
     /**
-     * The distance from one row to the next in bytes. Lent pixels have no gaps; in ph_image_write, 0 means no gaps.
+     * The distance between the starts of two rows in bytes. In ph_image_write, 0 means that rows are contiguous.
      */
     size_t row_bytes;
     /**
-     * 1 gray, 2 gray and alpha, 3 red, green and blue, 4 these and alpha.
+     * 1 for gray, 2 for gray and alpha, 3 for RGB, 4 for RGBA.
      */
     uint32_t channels;
     /**
@@ -1226,11 +902,11 @@ typedef struct ph_pixels {
      */
     ph_scalar scalar;
     /**
-     * The meaning of the colors.
+     * The encoding of the colors.
      */
     ph_color_space color_space;
     /**
-     * Whether the colors are premultiplied.
+     * Whether the colors are multiplied by alpha.
      */
     uint32_t premultiplied;
 } ph_pixels;
@@ -1244,7 +920,7 @@ typedef struct ph_table {
      */
     size_t struct_size;
     /**
-     * The name of the rows in the file (`vertex`); empty if it has none.
+     * The name of the table in the file, such as `vertex`. May be empty.
      */
     struct ph_string name;
     /**
@@ -1283,12 +959,12 @@ typedef struct ph_table {
 #define PH_ERROR_IO 4
 
 /**
- * Invalid arguments: a null handle, a wrong `struct_size`, an index out of range.
+ * Invalid arguments: a null handle, a wrong `struct_size`, an unknown option, an index out of range.
  */
 #define PH_ERROR_USAGE 5
 
 /**
- * A callback failed or broke its contract. If it returned a negative number, that is the `host_code` of ph_error.
+ * A callback failed or violated its contract. If it returned a negative number, that is `host_code` of ph_error.
  */
 #define PH_ERROR_HOST 6
 
@@ -1308,244 +984,64 @@ typedef struct ph_table {
 #define PH_ERROR_INTERNAL 9
 
 /**
- * According to the name and the content.
- */
-#define PH_FORMAT_AUTO 0
-
-/**
- * Wavefront OBJ, with its material library.
- */
-#define PH_FORMAT_OBJ 1
-
-/**
- * PLY.
- */
-#define PH_FORMAT_PLY 2
-
-/**
- * STL.
- */
-#define PH_FORMAT_STL 3
-
-/**
- * pbrt-v4 scenes.
- */
-#define PH_FORMAT_PBRT 4
-
-/**
- * Numbers parted by commas.
- */
-#define PH_FORMAT_CSV 5
-
-/**
- * Numbers parted by tabs.
- */
-#define PH_FORMAT_TSV 6
-
-/**
- * Numbers separated by blanks, or as the first rows suggest.
- */
-#define PH_FORMAT_TXT 7
-
-/**
- * Points as lines of x, y, z and more.
- */
-#define PH_FORMAT_XYZ 8
-
-/**
- * Points after a line with their count.
- */
-#define PH_FORMAT_PTS 9
-
-/**
- * An array of numpy.
- */
-#define PH_FORMAT_NPY 10
-
-/**
- * TGA.
- */
-#define PH_FORMAT_TGA 11
-
-/**
- * Radiance HDR.
- */
-#define PH_FORMAT_HDR 12
-
-/**
- * PNG.
- */
-#define PH_FORMAT_PNG 13
-
-/**
- * JPEG.
- */
-#define PH_FORMAT_JPEG 14
-
-/**
- * OpenEXR.
- */
-#define PH_FORMAT_EXR 15
-
-/**
- * Windows bitmaps; read only.
- */
-#define PH_FORMAT_BMP 16
-
-/**
- * Photoshop documents; read only.
- */
-#define PH_FORMAT_PSD 17
-
-/**
- * DDS textures.
- */
-#define PH_FORMAT_DDS 18
-
-/**
- * KTX 2 textures.
- */
-#define PH_FORMAT_KTX2 19
-
-/**
- * OFF, the object file format of Geomview.
- */
-#define PH_FORMAT_OFF 20
-
-/**
- * glTF 2.0, as .glb or, by the name of the output, as .gltf.
- */
-#define PH_FORMAT_GLB 21
-
-/**
- * SPZ, compressed Gaussian splats.
- */
-#define PH_FORMAT_SPZ 22
-
-/**
- * Gaussian splats as rows of 32 bytes.
- */
-#define PH_FORMAT_SPLAT 23
-
-/**
- * Compressed PLY, Gaussian splats as integers.
- */
-#define PH_FORMAT_COMPRESSED_PLY 24
-
-/**
- * SOG, Gaussian splats as images; it is read-only.
- */
-#define PH_FORMAT_SOG 25
-
-/**
- * Along x.
- */
-#define PH_AXIS_X 1
-
-/**
- * Along y.
- */
-#define PH_AXIS_Y 2
-
-/**
- * Along z.
- */
-#define PH_AXIS_Z 3
-
-/**
- * Against x.
- */
-#define PH_AXIS_NEGATIVE_X 4
-
-/**
- * Against y.
- */
-#define PH_AXIS_NEGATIVE_Y 5
-
-/**
- * Against z.
- */
-#define PH_AXIS_NEGATIVE_Z 6
-
-/**
- * Inferred from the name of the output.
- */
-#define PH_COMPRESSION_BY_NAME 0
-
-/**
- * Not at all.
- */
-#define PH_COMPRESSION_NONE 1
-
-/**
- * gzip, levels 1 to 12.
- */
-#define PH_COMPRESSION_GZIP 2
-
-/**
- * zstd, levels 1 to 22.
- */
-#define PH_COMPRESSION_ZSTD 3
-
-/**
- * lz4; it has one level.
- */
-#define PH_COMPRESSION_LZ4 4
-
-/**
- * As instances if no name is lost by that, else as nodes.
- */
-#define PH_GLTF_INSTANCES_AUTO 0
-
-/**
- * As instances, whatever their names are.
- */
-#define PH_GLTF_INSTANCES_GPU 1
-
-/**
- * As a node each.
- */
-#define PH_GLTF_INSTANCES_NODES 2
-
-/**
- * The fewest digits that read back as the same number.
- */
-#define PH_DIGITS_SHORTEST 1
-
-/**
- * Plus a number from 0 to 12: this many digits after the point, as by `%.Nf`.
- */
-#define PH_DIGITS_FIXED 256
-
-/**
- * By a separate index: `corner_uvs`, `corner_normals`.
+ * Corners, by index: `corner_uvs`, `corner_normals`.
  */
 #define PH_DOMAIN_INDEXED 0
 
 /**
- * There is one value per corner, in the order of the corners.
+ * One value per corner, in the order of the corners.
  */
 #define PH_DOMAIN_CORNER 1
 
 /**
- * There is one value per position.
+ * One value per position.
  */
 #define PH_DOMAIN_VERTEX 2
 
 /**
- * There is one value per face.
+ * One value per face.
  */
 #define PH_DOMAIN_FACE 3
 
 /**
- * They are copied, and may be freed when the call returns.
+ * Copy the arrays.
  */
 #define PH_COPY 0
 
 /**
- * They are not copied: they must stay, and stay as they are, until the scene is freed.
+ * Use the caller's arrays, which must stay valid and unchanged until the scene is freed.
  */
 #define PH_BORROW 1
+
+/**
+ * +X.
+ */
+#define PH_AXIS_X 1
+
+/**
+ * +Y.
+ */
+#define PH_AXIS_Y 2
+
+/**
+ * +Z.
+ */
+#define PH_AXIS_Z 3
+
+/**
+ * -X.
+ */
+#define PH_AXIS_NEGATIVE_X 4
+
+/**
+ * -Y.
+ */
+#define PH_AXIS_NEGATIVE_Y 5
+
+/**
+ * -Z.
+ */
+#define PH_AXIS_NEGATIVE_Z 6
 
 /**
  * `ambient`
@@ -1653,12 +1149,12 @@ typedef struct ph_table {
 #define PH_MAP_TRANSPARENCY 7
 
 /**
- * Bumps.
+ * A bump map.
  */
 #define PH_MAP_BUMP 8
 
 /**
- * Displacement.
+ * The displacement.
  */
 #define PH_MAP_DISPLACEMENT 9
 
@@ -1678,7 +1174,7 @@ typedef struct ph_table {
 #define PH_MAP_ROUGHNESS 12
 
 /**
- * How metallic it is.
+ * The metalness.
  */
 #define PH_MAP_METALLIC 13
 
@@ -1698,17 +1194,17 @@ typedef struct ph_table {
 #define PH_MAP_CLEARCOAT_ROUGHNESS 16
 
 /**
- * The normal.
+ * A normal map.
  */
 #define PH_MAP_NORMAL 17
 
 /**
- * Encoded as sRGB does it.
+ * sRGB.
  */
 #define PH_COLOR_SPACE_SRGB 0
 
 /**
- * In proportion to the light.
+ * Linear.
  */
 #define PH_COLOR_SPACE_LINEAR 1
 
@@ -1767,12 +1263,12 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The version of the library, such as "0.1.0". The string is static.
+ * Returns the version of the library, such as "0.1.0". The string is static.
  */
 PH_API const char *ph_version(void);
 
 /**
- * The error of the last function of this header that failed on this thread.
+ * Returns the last error of the calling thread.
  *
  * Each thread has its own error: call this on the thread that made the failing call. A successful call does not change
  * the last error.
@@ -1780,92 +1276,163 @@ PH_API const char *ph_version(void);
 PH_API ph_status ph_last_error(struct ph_error *error);
 
 /**
- * The line `text` of ph_error, for programs that only show it. Never null.
+ * Returns the `text` of the last error of the calling thread. Never null.
  */
 PH_API const char *ph_last_error_text(void);
 
 /**
- * The stable name of a status ("malformed", "limit"); "ok" for PH_OK, "unknown" for other numbers. Valid forever.
+ * Returns the name of a status, such as "malformed" or "limit": "ok" for PH_OK, "unknown" for other numbers. Names
+ * never change. The string is static.
  */
 PH_API const char *ph_status_name(ph_status status);
 
 /**
- * Zero-terminated text in the form that the structs of this header take; it is not copied. Null is empty.
+ * Converts zero-terminated text to a ph_string, without copying it. Null becomes an empty text.
  */
 PH_API struct ph_string ph_text(const char *text);
 
 /**
- * Makes a flag, which ph_cancel_free frees.
+ * Creates options with the default values. Free them with ph_options_free.
+ *
+ *     ph_options *options;
+ *     ph_options_new(&options);
+ *     ph_options_set(options, "threads", "4");
+ *     ph_options_set(options, "obj.smoothing", "groups");
+ */
+PH_API ph_status ph_options_new(struct ph_options **options);
+
+/**
+ * Frees options. Null is ignored.
+ */
+PH_API void ph_options_free(struct ph_options *options);
+
+/**
+ * Sets an option by name: its full name (`obj.smoothing`), the part after the dot (`smoothing`), except for `limits.`,
+ * or its alias. A name that applies to reading and to writing sets both.
+ *
+ * Returns PH_ERROR_USAGE, and changes nothing, if the option does not exist or does not accept the value. The message
+ * contains the name, the value and the accepted values, or the closest name.
+ */
+PH_API ph_status ph_options_set(struct ph_options *options, const char *name, const char *value);
+
+/**
+ * Returns the value of an option, in the form that ph_options_set accepts. If reading and writing have different
+ * values, which only `from` and `to` can cause, it is that of reading.
+ *
+ * The text is valid until the next call of this function with the same handle, or until the handle is freed.
+ */
+PH_API ph_status ph_options_get(struct ph_options *options, const char *name, const char **value);
+
+/**
+ * Sets the flag that cancels the jobs of these options; null removes it. The flag may be freed at any time.
+ */
+PH_API ph_status ph_options_set_cancel(struct ph_options *options, const struct ph_cancel *cancel);
+
+/**
+ * Sets the progress callback; null removes it. `user` is passed to it, and must be valid while a job runs.
+ */
+PH_API ph_status ph_options_set_progress(struct ph_options *options, ph_progress_fn progress, void *user);
+
+/**
+ * Runs jobs on the caller's threads; with null, each job starts threads and stops them when it is done. The option
+ * `threads` is the number of tasks that the pool receives. `user` is passed to it, and must be valid while a job runs.
+ */
+PH_API ph_status ph_options_set_pool(struct ph_options *options, ph_pool_fn pool, void *user);
+
+/**
+ * Sets the callback that supplies the files that a scene refers to; null removes it. `user` is passed to it, and must
+ * be valid while a job runs.
+ */
+PH_API ph_status ph_options_set_resolver(struct ph_options *options, ph_resolve_fn resolve, void *user);
+
+/**
+ * Simulates a slower device for reading. All files of a job share `bytes_per_second`, which counts compressed bytes;
+ * 0 removes the limit. `latency_ns` is added to each read; reads of several threads wait in parallel.
+ */
+PH_API
+ph_status ph_options_set_read_throttle(struct ph_options *options,
+                                       uint64_t bytes_per_second,
+                                       uint64_t latency_ns);
+
+/**
+ * Simulates a slower device for writing, like ph_options_set_read_throttle.
+ */
+PH_API
+ph_status ph_options_set_write_throttle(struct ph_options *options,
+                                        uint64_t bytes_per_second,
+                                        uint64_t latency_ns);
+
+/**
+ * Creates a flag. Free it with ph_cancel_free.
  */
 PH_API ph_status ph_cancel_new(struct ph_cancel **cancel);
 
 /**
- * Asks all jobs with this flag to stop: they return PH_ERROR_CANCELLED soon, and the files they were writing are
- * unchanged. May be called from any thread, and from a signal handler.
+ * Cancels all jobs that use this flag: they soon return PH_ERROR_CANCELLED, and leave the files that they were writing
+ * unchanged. May be called from any thread and from a signal handler.
  */
 PH_API ph_status ph_cancel_request(const struct ph_cancel *cancel);
 
 /**
- * Frees a flag; null does nothing. Running jobs continue.
+ * Frees a flag. Null is ignored. Running jobs continue.
  */
 PH_API void ph_cancel_free(struct ph_cancel *cancel);
 
 /**
- * Tells the numbers of a report.
+ * Returns the sizes, time and counts of a job.
  */
 PH_API ph_status ph_report_get(const struct ph_report *report, struct ph_report_info *info);
 
 /**
- * Tells a warning, by an index below `kept_warning_count`.
+ * Returns a warning. `index` is less than `kept_warning_count`.
  */
 PH_API ph_status ph_report_warning(const struct ph_report *report, size_t index, struct ph_warning *warning);
 
 /**
- * Frees a report; null does nothing.
+ * Frees a report. Null is ignored.
  */
 PH_API void ph_report_free(struct ph_report *report);
 
 /**
- * Reads a scene. From a scene for a renderer (pbrt), everything that can be represented as meshes is read; the rest is
- * dropped, with a warning. ph_convert keeps everything.
+ * Reads a scene. From a pbrt scene it reads everything that can be represented as meshes, and drops the rest with a
+ * warning; ph_convert is lossless from pbrt to pbrt.
  *
- * `options` and `report` may be null. Free the scene with ph_scene_free; it is null if the job failed.
+ * `options` and `report` may be null. Free the scene with ph_scene_free.
  */
 PH_API
 ph_status ph_scene_read(const struct ph_input *input,
-                        const struct ph_read_options *options,
+                        const struct ph_options *options,
                         struct ph_scene **scene,
                         struct ph_report **report);
 
 /**
  * Writes a scene.
  *
- * `options` and `report` may be null. A file is replaced as a whole, or unchanged if the job fails.
+ * `options` and `report` may be null.
  */
 PH_API
 ph_status ph_scene_write(const struct ph_scene *scene,
                          const struct ph_output *output,
-                         const struct ph_write_options *options,
+                         const struct ph_options *options,
                          struct ph_report **report);
 
 /**
- * Frees a scene and everything it lent; null does nothing.
+ * Frees a scene, and all arrays and texts that it returned. Null is ignored.
  */
 PH_API void ph_scene_free(struct ph_scene *scene);
 
 /**
- * Returns the contents of a scene.
+ * Returns the counts, axes and bounds of a scene.
  */
 PH_API ph_status ph_scene_get(const struct ph_scene *scene, struct ph_scene_info *info);
 
 /**
- * Lends the arrays of a mesh, by an index below `mesh_count`.
+ * Returns the arrays of a mesh, which are not copied. `index` is less than `mesh_count`.
  */
 PH_API ph_status ph_scene_mesh(const struct ph_scene *scene, size_t index, struct ph_mesh *mesh);
 
 /**
- * Lends other data of the positions of a mesh, by an index below `vertex_column_count`: a column of one row per
- * position.
+ * Returns a column of additional vertex data, with one row per position. `index` is less than `vertex_column_count`.
  */
 PH_API
 ph_status ph_scene_vertex_column(const struct ph_scene *scene,
@@ -1874,7 +1441,7 @@ ph_status ph_scene_vertex_column(const struct ph_scene *scene,
                                  struct ph_column *column);
 
 /**
- * Lends other data of the faces of a mesh, by an index below `face_column_count`: a column of one row per face.
+ * Returns a column of additional face data, with one row per face. `index` is less than `face_column_count`.
  */
 PH_API
 ph_status ph_scene_face_column(const struct ph_scene *scene,
@@ -1883,44 +1450,43 @@ ph_status ph_scene_face_column(const struct ph_scene *scene,
                                struct ph_column *column);
 
 /**
- * Tells of an object, by an index below `object_count`.
+ * Returns an object. `index` is less than `object_count`.
  */
 PH_API ph_status ph_scene_object(const struct ph_scene *scene, size_t index, struct ph_object *object);
 
 /**
- * Makes a scene without anything, which ph_scene_free frees.
+ * Creates an empty scene. Free it with ph_scene_free.
  */
 PH_API ph_status ph_scene_new(struct ph_scene **scene);
 
 /**
- * Sets the meaning of the axes of the coordinates (default: forward along -z, up along y).
+ * Sets the axes of the scene's coordinates. By default -Z is forward and Y is up.
  */
 PH_API ph_status ph_scene_set_axes(struct ph_scene *scene, ph_axis forward, ph_axis up);
 
 /**
- * Appends a mesh to a scene. `keep` selects whether its arrays are copied or borrowed; runs and names are always
- * copied.
+ * Adds a mesh to a scene. `keep` is PH_COPY or PH_BORROW; runs and names are always copied.
  *
  * Indices are checked when the scene is written: an index out of range is PH_ERROR_USAGE.
  */
 PH_API ph_status ph_scene_add_mesh(struct ph_scene *scene, const struct ph_mesh *mesh, ph_keep keep);
 
 /**
- * Appends an object to a scene; it is copied. Its mesh must already be in the scene.
+ * Adds a copy of an object to a scene. Its mesh must already be in the scene.
  *
- * With a transform, with material slots, or if the uvs or normals of its mesh have a domain other than
- * PH_DOMAIN_INDEXED, it is written the way programs write evaluated meshes: equal uvs and normals are merged, and the
- * object must cover its whole mesh.
+ * An object with a transform or material slots, or whose mesh has uvs or normals with a domain other than
+ * PH_DOMAIN_INDEXED, must cover its whole mesh. Equal uvs and equal normals of such a mesh are merged when it is
+ * written.
  */
 PH_API ph_status ph_scene_add_object(struct ph_scene *scene, const struct ph_object *object);
 
 /**
- * Tells of a material, by an index below `material_count`.
+ * Returns a material. `index` is less than `material_count`.
  */
 PH_API ph_status ph_scene_material(const struct ph_scene *scene, size_t index, struct ph_material *material);
 
 /**
- * Tells of a texture map of a material, by an index below its `texture_count`.
+ * Returns a texture map of a material. `index` is less than `texture_count` of the material.
  */
 PH_API
 ph_status ph_scene_texture(const struct ph_scene *scene,
@@ -1929,87 +1495,88 @@ ph_status ph_scene_texture(const struct ph_scene *scene,
                            struct ph_texture *texture);
 
 /**
- * Appends a material to a scene; it is copied.
+ * Adds a copy of a material to a scene.
  */
 PH_API ph_status ph_scene_add_material(struct ph_scene *scene, const struct ph_material *material);
 
 /**
- * Appends a texture map to a material of the scene; it is copied.
+ * Adds a copy of a texture map to a material of the scene.
  */
 PH_API ph_status ph_scene_add_texture(struct ph_scene *scene, size_t material, const struct ph_texture *texture);
 
 /**
  * Reads an image.
  *
- * `options` and `report` may be null. Free the image with ph_image_free; it is null if the job failed.
+ * `options` and `report` may be null. Free the image with ph_image_free.
  */
 PH_API
 ph_status ph_image_read(const struct ph_input *input,
-                        const struct ph_read_options *options,
+                        const struct ph_options *options,
                         struct ph_image **image,
                         struct ph_report **report);
 
 /**
- * Lends the pixels of an image, until it is freed.
+ * Returns the pixels of an image, which are not copied. They are valid until the image is freed, and contiguous.
  */
 PH_API ph_status ph_image_get(const struct ph_image *image, struct ph_pixels *pixels);
 
 /**
- * Writes an image: the caller's pixels, or those lent by an image.
+ * Writes an image. Pixels are not copied if their rows are contiguous.
  *
- * They are not copied if there are no gaps between the rows. `options` and `report` may be null.
+ * `options` and `report` may be null.
  */
 PH_API
 ph_status ph_image_write(const struct ph_pixels *pixels,
                          const struct ph_output *output,
-                         const struct ph_write_options *options,
+                         const struct ph_options *options,
                          struct ph_report **report);
 
 /**
- * Frees an image and the pixels that it lent; null does nothing.
+ * Frees an image and its pixels. Null is ignored.
  */
 PH_API void ph_image_free(struct ph_image *image);
 
 /**
- * Reads tables. `options` and `report` may be null. Free them with ph_tables_free.
+ * Reads the tables of a file.
+ *
+ * `options` and `report` may be null. Free the tables with ph_tables_free.
  */
 PH_API
 ph_status ph_tables_read(const struct ph_input *input,
-                         const struct ph_read_options *options,
+                         const struct ph_options *options,
                          struct ph_tables **tables,
                          struct ph_report **report);
 
 /**
- * The number of tables; 0 for null.
+ * Returns the number of tables; 0 for null.
  */
 PH_API size_t ph_tables_count(const struct ph_tables *tables);
 
 /**
- * Tells of a table.
+ * Returns the name and size of a table.
  */
 PH_API ph_status ph_tables_table(const struct ph_tables *tables, size_t index, struct ph_table *table);
 
 /**
- * Lends a column of a table.
+ * Returns a column of a table, which is not copied.
  */
 PH_API ph_status ph_tables_column(const struct ph_tables *tables, size_t table, size_t index, struct ph_column *column);
 
 /**
- * Frees tables and everything they lent; null does nothing.
+ * Frees tables, and all arrays and texts that they returned. Null is ignored.
  */
 PH_API void ph_tables_free(struct ph_tables *tables);
 
 /**
- * Reads something and writes it in any format that holds it: scenes, tables, images. Between formats that have tables,
- * and from pbrt to pbrt, all of it is kept.
+ * Converts a scene, a table or an image to any format that can store it. Conversions between formats with tables, and
+ * from pbrt to pbrt, are lossless.
  *
- * Both options and the report may be null.
+ * `options` and `report` may be null.
  */
 PH_API
 ph_status ph_convert(const struct ph_input *input,
                      const struct ph_output *output,
-                     const struct ph_read_options *reading,
-                     const struct ph_write_options *writing,
+                     const struct ph_options *options,
                      struct ph_report **report);
 
 #ifdef __cplusplus
@@ -2017,3 +1584,212 @@ ph_status ph_convert(const struct ph_input *input,
 #endif  // __cplusplus
 
 #endif  /* POLYHAUL_H */
+
+/*
+ * Options for ph_options_set.
+ *
+ * Each line has the full name, the values, the default, an alias if there is one, and the formats that the option
+ * applies to, if it does not apply to all. Sizes may have a unit: 64MB is 64,000,000, 64MiB is 67,108,864.
+ * Formats: obj, ply, stl, pbrt, csv, tsv, txt, xyz, pts, npy, tga, hdr, png, jpg, exr, bmp, psd, dds, ktx2, off, glb,
+ * spz, splat, compressed.ply, sog.
+ *
+ * Reading and writing
+ *
+ *   format = none|(the name of a format); default none; alias from for reading, to for writing
+ *       The format.
+ *   threads = none|1..1024; default none
+ *       Worker threads; if `None`, all cores that the process may use.
+ *   memory_limit = N >= 1; default 67108864
+ *       Memory for work in flight, in bytes (default 64 MiB).
+ *   strict = true|false; default false
+ *       Treat warnings as errors.
+ *
+ * Reading
+ *
+ *   on_error = raise|warn; default raise
+ *       What to do with data that breaks its format's rules.
+ *   limits.line_bytes = N >= 0; default 268435456
+ *       The longest logical line, in bytes (default 256 MiB, at most 1 GiB); for pbrt, the longest span between two
+ *       lines that start with a directive.
+ *   limits.name_bytes = N >= 0; default 65536
+ *       The longest name of an object, group, material or file, in bytes (default 64 KiB).
+ *   limits.elements = N >= 0; default 4294967294
+ *       The maximum number of elements of each kind (default 2^32 - 2, the largest that the index type allows).
+ *   limits.objects = N >= 0; default 1000000; obj
+ *       The maximum number of objects, and of distinct groups, that an OBJ file declares (default 1,000,000).
+ *   limits.materials = N >= 0; default 100000; obj
+ *       The maximum number of materials that an OBJ file uses, or a material library defines (default 100,000).
+ *   limits.pixels = N >= 0; default 268435456; images
+ *       The maximum number of pixels in an image, or in all images of a texture together (default 2^28: 16,384 x
+ *       16,384).
+ *   limits.image_ratio = N >= 0; default 100; images
+ *       The maximum bytes of pixels per byte of a compressed image file, checked for images that take more than 512 MiB
+ *       in memory (default 100).
+ *   limits.columns = N >= 0; default 100000; tables
+ *       The maximum number of columns in a table (default 100,000).
+ *   limits.properties = N >= 0; default 10000; ply
+ *       The maximum number of elements and properties together in the header of a PLY file (default 10,000).
+ *   limits.header_bytes = N >= 0; default 8388608; ply, exr, sog
+ *       The longest header of a PLY or EXR file, and the longest JSON of SOG, in bytes (default 8 MiB).
+ *   limits.files = N >= 0; default 10000
+ *       The maximum number of files that a scene may refer to (default 10,000).
+ *   limits.included_bytes = N >= 0; default 268435456; pbrt, glb
+ *       The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene
+ *       (default 256 MiB).
+ *   limits.instanced_elements = N >= 0; default 1000000000
+ *       The maximum number of vertices, and of faces, after expanding instances for a format that does not support them
+ *       (default 1,000,000,000).
+ *   limits.instanced_objects = N >= 0; default 10000000
+ *       The maximum number of objects or shapes that instances may be expanded to (default 10,000,000).
+ *   limits.referenced_file_bytes = N >= 0; default 67108864
+ *       The maximum size of a file that a scene refers to, in bytes, after decompression (default 64 MiB).
+ *   limits.decompressed_bytes = N >= 0; default 18446744073709551615
+ *       The maximum decompressed size of a compressed input, in bytes (default: no limit).
+ *   limits.decompressed_ratio = N >= 0; default 2000
+ *       The maximum compression ratio, checked after the first 64 MiB of output (default 2000, which gzip and lz4
+ *       cannot reach).
+ *   allow_outside = true|false; default false
+ *       Read and copy files outside the scene's folder too.
+ *   load_materials = true|false; default true; obj
+ *       Read the material libraries that a scene refers to.
+ *   load_meshes = true|false; default true; alias no_lazy; pbrt
+ *       Read the mesh files that a scene refers to.
+ *   stl.weld = true|false; default false; stl
+ *       Merge positions with equal coordinates.
+ *   table.delimiter = none|(one character, or comma, semicolon, tab or blanks); default none; csv, tsv, txt, xyz, pts
+ *       The delimiter of values.
+ *   table.comment = (text); default #; csv, tsv, txt, xyz, pts
+ *       The start of a comment, on a line of its own or after values; empty for none.
+ *   table.header = auto|yes|no; default auto; csv, tsv, txt, xyz, pts
+ *       Whether the first row has the names of the columns.
+ *   table.skip_lines = N >= 0; default 0; csv, tsv, txt, xyz, pts
+ *       Lines to skip at the start, including comments and empty lines.
+ *   table.max_rows = none|N >= 0; default none; tables
+ *       The maximum number of rows to read; the rest of the file is ignored.
+ *   table.element = none|(text); default none; ply
+ *       The element of a PLY file to read as a table.
+ *   table.columns = none|(column names, or indices from 0, separated by commas); default none; tables, ply
+ *       The columns to keep, in this order: names, or indices from 0.
+ *   table.missing = (error, nan or a number); default error; csv, tsv, txt, xyz, pts
+ *       The value of an empty field.
+ *   rows.filter = none|(a condition on columns, such as opacity > 0.05 and z < 10); default none
+ *       Keep rows or vertices that match, such as `opacity > 0.05 and z < 10`.
+ *   rows.bounds = none|(six numbers, separated by commas: the smallest x, y, z, then the largest); default none; alias
+ *       box
+ *       Keep rows or vertices in this box: the smallest x, y, z, then the largest.
+ *   rows.every = N >= 1; default 1
+ *       Then keep every Nth, starting with the first.
+ *   rows.sample = none|N >= 0; default none
+ *       Then keep a random sample of N, in file order; the same each time.
+ *   rows.transform = none|(12 numbers, separated by commas: three rows of a matrix); default none
+ *       Transform the result by a matrix of three rows of four numbers, given row by row.
+ *   image.layer = none|(text); default none; exr
+ *       Read only the channels of this layer or view: `diffuse` for `diffuse.R`, `diffuse.G` and `diffuse.B`.
+ *   image.part = none|(text); default none; exr
+ *       Read this part, by its name, its number (from 0) or its view.
+ *
+ * Writing
+ *
+ *   compression = auto|none|gzip|zstd|lz4; default auto; alias compress
+ *       The compression of the output.
+ *   level = none|-2147483648..2147483647; default none
+ *       The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level.
+ *   durable = true|false; default false
+ *       Sync the file and its folder to disk before returning.
+ *   copy_assets = true|false; default false
+ *       Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to the
+ *       copies.
+ *   forward_axis = none|X|Y|Z|-X|-Y|-Z; default none; obj, ply, stl, off, glb, spz, splat, compressed.ply, tables
+ *       The axis of the file that faces forward.
+ *   up_axis = none|X|Y|Z|-X|-Y|-Z; default none; obj, ply, stl, off, glb, spz, splat, compressed.ply, tables
+ *       The axis of the file that points up.
+ *   global_scale = N > 0; default 1; alias scale; obj, ply, stl, off, glb, spz, splat, compressed.ply, tables
+ *       Scale positions by this factor.
+ *   triangulate = true|false; default false; alias export_triangulated_mesh; obj, ply, stl, off, glb
+ *       Cut faces into triangles.
+ *   uv = true|false; default true; alias export_uv; obj, ply, off
+ *       Write uvs.
+ *   normals = true|false; default true; alias export_normals; obj, ply, off
+ *       Write normals.
+ *   colors = true|false; default true; alias export_colors; obj, ply, off
+ *       Write vertex colors, if any.
+ *   float_colors = true|false; default false; ply, off
+ *       Write colors as floats from 0 to 1 instead of bytes.
+ *   ascii = true|false; default false; ply, stl
+ *       Write text instead of binary data.
+ *   dialect = common|blender; default common; ply, stl
+ *       The conventions of PLY and STL files.
+ *   digits = none|(0 to 12, or shortest); default none; obj, ply, stl, off, tables
+ *       Decimal places of numbers in text.
+ *   instances = auto|flatten|once|gpu|nodes; default auto
+ *       How instances of a scene, and objects that share a mesh, are written.
+ *   obj.position_digits = none|(0 to 12, or shortest); default none; obj
+ *       Decimal places of positions.
+ *   obj.uv_digits = none|(0 to 12, or shortest); default none; obj
+ *       Decimal places of uvs.
+ *   obj.normal_digits = none|(0 to 12, or shortest); default none; obj
+ *       Decimal places of normals.
+ *   obj.color_digits = none|(0 to 12, or shortest); default none; obj
+ *       Decimal places of vertex colors.
+ *   obj.materials = true|false; default true; alias export_materials; obj
+ *       Write materials and the material library.
+ *   obj.pbr_extensions = true|false; default true; alias export_pbr_extensions; obj
+ *       Write the PBR extensions of materials.
+ *   obj.object_groups = true|false; default false; alias export_object_groups; obj
+ *       Write `g NAME` instead of `o NAME`.
+ *   obj.material_groups = true|false; default false; alias export_material_groups; obj
+ *       Write `g OBJECT_MATERIAL` before each `usemtl`.
+ *   obj.groups = true|false; default true; alias export_groups; obj
+ *       Write face groups (`g`).
+ *   obj.vertex_groups = true|false; default false; alias export_vertex_groups; obj
+ *       Write the vertex group that has the most weight on each face (`g`).
+ *   obj.smoothing = none|flags|groups|bitflags; default flags; obj
+ *       What `s` statements say about smooth faces.
+ *   obj.curves = true|false; default true; alias export_curves; obj
+ *       Write free-form curves.
+ *   ply.big_endian = true|false; default false; ply
+ *       Write big-endian binary data.
+ *   splats.spz_version = 2..4; default 3; spz
+ *       The version of SPZ files.
+ *   splats.spz_level = 1..22; default 1; spz
+ *       The compression level of SPZ files, from 1 (fast) to 12 (small), or to 22 for version 4.
+ *   splats.sh_degree = 0..4; default 4; spz, splat, compressed.ply, glb
+ *       The highest degree of spherical harmonics to write.
+ *   splats.keep_order = true|false; default false; compressed.ply
+ *       Keep the order of splats.
+ *   gltf.embed_images = true|false; default true; glb
+ *       Store images in `.glb` files, and not their names.
+ *   gltf.quantize = true|false; default false; glb
+ *       Store positions, uvs from 0 to 1 and colors in 16 bits, and normals in 8 bits (`KHR_mesh_quantization`).
+ *   gltf.meshopt = true|false; default false; glb
+ *       Compress vertices, indices and instances (`EXT_meshopt_compression`).
+ *   table.out_delimiter = none|(one character, or comma, semicolon, tab or blanks); default none; csv, tsv, txt, xyz,
+ *       pts
+ *       The delimiter of values.
+ *   table.out_header = auto|yes|no; default auto; csv, tsv, txt, xyz, pts
+ *       Whether to write a row of column names.
+ *   table.out_comment = (text); default "# "; csv, tsv, txt, xyz
+ *       The start of a comment line; empty to drop comments.
+ *   table.column_digits = (0 to 12 or shortest, separated by commas); default ""; csv, tsv, txt, xyz, pts
+ *       Decimal places of each column, instead of `digits`: for all columns, or none.
+ *   table.nan = (text); default nan; csv, tsv, txt, xyz, pts
+ *       The text for NaN.
+ *   table.csv_safe = true|false; default false; csv, tsv, txt, xyz, pts
+ *       Put a `'` before column names that a spreadsheet would run as a formula.
+ *   pbrt.compact = true|false; default false; pbrt
+ *       Write one item per line without indentation.
+ *   pbrt.meshes = (keep, inline, ply or ply:N, where N is the minimum number of vertices); default keep; pbrt
+ *       Where the arrays of meshes are stored: in the text, or in PLY files next to the scene.
+ *   pbrt.parts = 0..5000; default 0; pbrt
+ *       Split the scene into about this many files of equal size, imported by the main file.
+ *   image.rle = true|false; default false; tga
+ *       Use run-length encoding, which is smaller and slower.
+ *   image.png_level = fast|balanced|best; default balanced; png
+ *       How hard the pixels of a PNG are compressed.
+ *   image.quality = 1..100; default 90; jpg
+ *       JPEG quality, from 1 (small) to 100 (nearly lossless).
+ *   image.exr_float = true|false; default false; exr
+ *       Write 32-bit floats, as they are, instead of 16-bit floats.
+ *   image.zstd_level = 0..22; default 3; ktx2
+ *       The zstd level for compressing each mip level, from 1 (fast) to 22 (small), or 0 for no compression.
+ */

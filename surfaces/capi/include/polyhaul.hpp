@@ -1,9 +1,9 @@
 /*
- * polyhaul for C++17: the handles of polyhaul.h as objects that free themselves, and its errors as exceptions.
+ * polyhaul for C++17: owns the handles of polyhaul.h, and throws its errors as exceptions.
  *
- * Header only; link the C library. polyhaul.h is the manual, and its structs are used as they are: what is here only owns
- * them. Exceptions of Input's and Output's callbacks come out of the call that made them, as they were thrown; none may
- * leave the functions in options.
+ * Header-only; link the C library. polyhaul.h is the reference manual, and its structs are used directly. An exception
+ * thrown by a callback of Input or Output is rethrown by the function that called it. Callbacks of Options must not
+ * throw.
  *
  *     polyhaul::Scene scene = polyhaul::read_scene(polyhaul::Input::file("model.obj"));
  *     ph_mesh mesh = scene.mesh(0);
@@ -17,23 +17,27 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
+#include <locale>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace polyhaul {
 
-/** A struct of polyhaul.h with its size set, and all else 0. */
+/** Returns a zeroed struct of polyhaul.h with struct_size set. */
 template <class T> T record() {
     T value{};
     value.struct_size = sizeof(T);
     return value;
 }
 
-/** What ph_last_error says, as an exception. */
+/** The error that ph_last_error returns. */
 class Error : public std::runtime_error {
 public:
     explicit Error(const ph_error &error)
@@ -41,7 +45,7 @@ public:
           expected(error.expected), hint(error.hint), file(error.file), line(known(error.line)),
           column(known(error.column)), offset(known(error.offset)) {}
 
-    /** The last error of this thread. */
+    /** Returns the last error of this thread. */
     static Error last() {
         ph_error error = record<ph_error>();
         ph_last_error(&error);
@@ -51,7 +55,7 @@ public:
     ph_status status;
     std::int32_t host_code;
     std::string message, expected, hint, file;
-    /** From 1; the offset in bytes from 0. */
+    /** Line and column start at 1, the offset in bytes at 0. */
     std::optional<std::uint64_t> line, column, offset;
 
 private:
@@ -60,12 +64,12 @@ private:
     }
 };
 
-/** Throws where a function failed. */
+/** Throws the last error if a function failed. */
 inline void check(ph_status status) {
     if (status != PH_OK) throw Error::last();
 }
 
-/** Elements of somebody else. */
+/** A view of an array: it does not own the elements. */
 template <class T> class Span {
 public:
     Span(const T *data, std::size_t size) : data_(data), size_(size) {}
@@ -81,10 +85,10 @@ private:
     std::size_t size_;
 };
 
-/** Text of a handle, as long as the handle lives. */
+/** Returns a view of a handle's text, which is valid as long as the handle. */
 inline std::string_view view(ph_string text) { return {text.data, text.size}; }
 
-/** Text for a struct of polyhaul.h; it is not copied. */
+/** Converts text for a struct of polyhaul.h, without copying it. */
 inline ph_string text(std::string_view text) { return {text.data(), text.size()}; }
 
 namespace detail {
@@ -95,7 +99,7 @@ template <class T, void (*free)(T *)> struct Free {
 
 template <class T, void (*free)(T *)> using Owned = std::unique_ptr<T, Free<T, free>>;
 
-/** The first exception that a callback threw: it goes on when the call is over. */
+/** Stores the first exception that a callback throws, until the library returns. */
 class Thrown {
 public:
     void catch_now() {
@@ -109,7 +113,7 @@ private:
     std::exception_ptr exception_;
 };
 
-/** Throws what a callback threw, or what the library says. */
+/** Throws the exception of a callback, or the library's error. */
 inline void finish(ph_status status, const std::shared_ptr<Thrown> &thrown) {
     if (thrown) thrown->rethrow();
     check(status);
@@ -117,12 +121,12 @@ inline void finish(ph_status status, const std::shared_ptr<Thrown> &thrown) {
 
 } // namespace detail
 
-/** Reads up to `size` bytes; returns how many, 0 at the end. */
+/** Reads up to `size` bytes. Returns the number of bytes read; 0 at the end. */
 using Read = std::function<std::size_t(void *out, std::size_t size)>;
-/** Takes up to `size` bytes; returns how many. */
+/** Writes up to `size` bytes. Returns the number of bytes written. */
 using Write = std::function<std::size_t(const void *data, std::size_t size)>;
 
-/** Where something is read from; for one call. */
+/** A file, memory or callback to read from. Used for one call. */
 class Input {
 public:
     static Input file(std::string path) {
@@ -132,7 +136,7 @@ public:
         return input;
     }
 
-    /** Memory that stays until the call is over. The name's extension says the format. */
+    /** Memory that must stay valid until the call returns. The extension of `name` sets the format. */
     static Input memory(const void *data, std::size_t size, std::string name = {}) {
         Input input(std::move(name));
         input.input_.memory = data;
@@ -176,7 +180,7 @@ private:
     std::shared_ptr<State> state_;
 };
 
-/** Where something is written to; for one call. */
+/** A file or callback to write to. Used for one call. */
 class Output {
 public:
     static Output file(std::string path) {
@@ -186,7 +190,7 @@ public:
         return output;
     }
 
-    /** The name's extension says the format. `close` is called when all was written. */
+    /** The extension of `name` sets the format. `close` is called after the last write. */
     static Output callback(Write write, std::string name = {}, std::function<void()> close = {}) {
         Output output;
         output.text_ = std::make_shared<std::string>(std::move(name));
@@ -233,7 +237,7 @@ private:
     std::shared_ptr<State> state_;
 };
 
-/** A flag that stops jobs: put get() into their options. */
+/** A flag that cancels jobs: see Options::set_cancel. */
 class Cancel {
 public:
     Cancel() {
@@ -248,7 +252,64 @@ private:
     detail::Owned<ph_cancel, ph_cancel_free> handle_;
 };
 
-/** What a job did. */
+/**
+ * Options for reading and writing: polyhaul.h lists them at its end. Copies are not supported; pass it by reference.
+ *
+ *     polyhaul::Options options;
+ *     options.set("threads", 4).set("obj.smoothing", "groups");
+ */
+class Options {
+public:
+    /** Creates options with the default values. */
+    Options() {
+        ph_options *options = nullptr;
+        check(ph_options_new(&options));
+        handle_.reset(options);
+    }
+
+    /** Sets an option by name. */
+    Options &set(const std::string &name, const std::string &value) {
+        check(ph_options_set(handle_.get(), name.c_str(), value.c_str()));
+        return *this;
+    }
+    Options &set(const std::string &name, const char *value) { return set(name, std::string(value)); }
+
+    /** Sets an option to a number, or to true or false. */
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    Options &set(const std::string &name, T value) {
+        if constexpr (std::is_same_v<T, bool>) {
+            return set(name, value ? "true" : "false");
+        } else {
+            // The program's locale may use separators and decimal commas.
+            std::ostringstream text;
+            text.imbue(std::locale::classic());
+            text.precision(std::numeric_limits<T>::max_digits10);
+            text << +value; // A char is a number here.
+            return set(name, text.str());
+        }
+    }
+
+    /** Returns the value of an option. */
+    std::string get(const std::string &name) {
+        const char *value = nullptr;
+        check(ph_options_get(handle_.get(), name.c_str(), &value));
+        return value;
+    }
+
+    Options &set_cancel(const Cancel &cancel) {
+        check(ph_options_set_cancel(handle_.get(), cancel.get()));
+        return *this;
+    }
+
+    /** The handle, for callbacks and throttles: see the functions ph_options_set_... */
+    ph_options *get() { return handle_.get(); }
+    const ph_options *get() const { return handle_.get(); }
+
+private:
+    detail::Owned<ph_options, ph_options_free> handle_;
+};
+
+/** The report of a job. */
 class Report {
 public:
     explicit Report(ph_report *handle) : handle_(handle) {}
@@ -267,10 +328,10 @@ private:
     detail::Owned<ph_report, ph_report_free> handle_;
 };
 
-/** Meshes, objects, materials. What it lends lives as long as it, and until it is changed. */
+/** Meshes, objects and materials. The arrays and texts it returns are valid until it is changed or destroyed. */
 class Scene {
 public:
-    /** Without anything. */
+    /** Creates an empty scene. */
     Scene() {
         ph_scene *scene = nullptr;
         check(ph_scene_new(&scene));
@@ -306,7 +367,7 @@ private:
     detail::Owned<ph_scene, ph_scene_free> handle_;
 };
 
-/** An image that was read; its pixels live as long as it. */
+/** An image. The pixels it returns are valid until it is destroyed. */
 class Image {
 public:
     explicit Image(ph_image *handle) : handle_(handle) {}
@@ -320,13 +381,13 @@ private:
     detail::Owned<ph_image, ph_image_free> handle_;
 };
 
-/** Reads a scene; a report is told to `report`, where there is one. */
-inline Scene read_scene(const Input &input, const ph_read_options *options = nullptr, Report *report = nullptr) {
+/** Reads a scene. Stores the report of the job in `report`, unless it is null. */
+inline Scene read_scene(const Input &input, const Options &options = Options(), Report *report = nullptr) {
     ph_scene *scene = nullptr;
-    ph_report *told = nullptr;
-    ph_status status = ph_scene_read(input.get(), options, &scene, &told);
+    ph_report *job_report = nullptr;
+    ph_status status = ph_scene_read(input.get(), options.get(), &scene, &job_report);
     // Owned before anything is thrown.
-    Report owned(told);
+    Report owned(job_report);
     Scene result(scene);
     detail::finish(status, input.thrown());
     if (report) *report = std::move(owned);
@@ -334,37 +395,36 @@ inline Scene read_scene(const Input &input, const ph_read_options *options = nul
 }
 
 /** Reads an image. */
-inline Image read_image(const Input &input, const ph_read_options *options = nullptr) {
+inline Image read_image(const Input &input, const Options &options = Options()) {
     ph_image *image = nullptr;
-    ph_status status = ph_image_read(input.get(), options, &image, nullptr);
+    ph_status status = ph_image_read(input.get(), options.get(), &image, nullptr);
     Image result(image);
     detail::finish(status, input.thrown());
     return result;
 }
 
 /** Writes a scene. */
-inline Report write(const Scene &scene, const Output &output, const ph_write_options *options = nullptr) {
+inline Report write(const Scene &scene, const Output &output, const Options &options = Options()) {
     ph_report *report = nullptr;
-    ph_status status = ph_scene_write(scene.get(), output.get(), options, &report);
+    ph_status status = ph_scene_write(scene.get(), output.get(), options.get(), &report);
     Report result(report);
     detail::finish(status, output.thrown());
     return result;
 }
 
 /** Writes an image. */
-inline Report write(const ph_pixels &pixels, const Output &output, const ph_write_options *options = nullptr) {
+inline Report write(const ph_pixels &pixels, const Output &output, const Options &options = Options()) {
     ph_report *report = nullptr;
-    ph_status status = ph_image_write(&pixels, output.get(), options, &report);
+    ph_status status = ph_image_write(&pixels, output.get(), options.get(), &report);
     Report result(report);
     detail::finish(status, output.thrown());
     return result;
 }
 
-/** Reads something and writes it in another format. */
-inline Report convert(const Input &input, const Output &output, const ph_read_options *reading = nullptr,
-                      const ph_write_options *writing = nullptr) {
+/** Converts a scene, a table or an image to another format. */
+inline Report convert(const Input &input, const Output &output, const Options &options = Options()) {
     ph_report *report = nullptr;
-    ph_status status = ph_convert(input.get(), output.get(), reading, writing, &report);
+    ph_status status = ph_convert(input.get(), output.get(), options.get(), &report);
     Report result(report);
     if (input.thrown()) input.thrown()->rethrow();
     detail::finish(status, output.thrown());

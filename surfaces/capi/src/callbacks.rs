@@ -2,10 +2,11 @@
 //!
 //! All calls of foreign functions are here. Their results are checked and never trusted.
 
+use crate::host_error::{broken, failed};
 use crate::options::{ph_pool_fn, ph_progress_fn, ph_resolve_fn};
 use crate::source::{self, ph_finish_fn, ph_input, ph_release_fn, ph_seek_fn, ph_size_fn};
 use polyhaul::options::{Cancel, Progress, Resolve, ThreadPool};
-use polyhaul::{Error, HostRead, HostWrite, Input, Output};
+use polyhaul::{HostRead, HostWrite, Input, Output};
 use std::ffi::{CString, c_void};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,55 +20,6 @@ struct User(*mut c_void);
 unsafe impl Send for User {}
 // SAFETY: as for `Send`: nothing here reads through it.
 unsafe impl Sync for User {}
-
-/// The number below 0 with which a callback failed.
-#[derive(Debug)]
-struct HostCode(i32);
-
-impl std::fmt::Display for HostCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the host's callback returned {}", self.0)
-    }
-}
-
-impl std::error::Error for HostCode {}
-
-/// A breach of the contract; the number is 0.
-#[derive(Debug)]
-struct Broken(String);
-
-impl std::fmt::Display for Broken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Broken {}
-
-fn failed(code: i64) -> io::Error {
-    io::Error::other(HostCode(i32::try_from(code).unwrap_or(i32::MIN)))
-}
-
-fn broken(message: impl Into<String>) -> io::Error {
-    io::Error::other(Broken(message.into()))
-}
-
-/// Whether a callback caused `error`, and what it returned; 0 if it broke its contract.
-pub(crate) fn host_code(error: &Error) -> Option<i32> {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.io_error()?);
-    while let Some(at) = cause {
-        if let Some(HostCode(code)) = at.downcast_ref() {
-            return Some(*code);
-        }
-        if at.is::<Broken>() {
-            return Some(0);
-        }
-        // An `io::Error` does not return what it wraps as its source.
-        let wrapped = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        cause = wrapped.map(|inner| inner as _).or_else(|| at.source());
-    }
-    None
-}
 
 /// Calls the host's release when it is dropped.
 pub(crate) struct Release(ph_release_fn, User);
@@ -92,16 +44,16 @@ type ReadFn = unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> i64;
 type WriteFn = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> i64;
 
 /// Bytes that the host reads.
-pub(crate) struct Reader {
+pub(crate) struct CallbackReader {
     read: ReadFn,
     seek: ph_seek_fn,
     size: ph_size_fn,
     release: Release,
 }
 
-impl Reader {
-    pub(crate) fn new(read: ReadFn, seek: ph_seek_fn, size: ph_size_fn, release: Release) -> Reader {
-        Reader { read, seek, size, release }
+impl CallbackReader {
+    pub(crate) fn new(read: ReadFn, seek: ph_seek_fn, size: ph_size_fn, release: Release) -> CallbackReader {
+        CallbackReader { read, seek, size, release }
     }
 
     /// In the library's form.
@@ -110,7 +62,7 @@ impl Reader {
     }
 }
 
-impl HostRead for Reader {
+impl HostRead for CallbackReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         // SAFETY: the host set `read` and `user` together; `out` is borrowed for the call and has the `out.len()` bytes
         // that the function is told.
@@ -140,16 +92,16 @@ fn transferred(count: i64) -> io::Result<usize> {
 }
 
 /// A host that receives bytes.
-pub(crate) struct Writer {
+pub(crate) struct CallbackWriter {
     write: WriteFn,
     flush: ph_finish_fn,
     close: ph_finish_fn,
     release: Release,
 }
 
-impl Writer {
-    pub(crate) fn new(write: WriteFn, flush: ph_finish_fn, close: ph_finish_fn, release: Release) -> Writer {
-        Writer { write, flush, close, release }
+impl CallbackWriter {
+    pub(crate) fn new(write: WriteFn, flush: ph_finish_fn, close: ph_finish_fn, release: Release) -> CallbackWriter {
+        CallbackWriter { write, flush, close, release }
     }
 
     /// In the library's form.
@@ -167,7 +119,7 @@ impl Writer {
     }
 }
 
-impl HostWrite for Writer {
+impl HostWrite for CallbackWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // SAFETY: the host set `write` and `user` together; `bytes` is borrowed for the call and has the `bytes.len()`
         // bytes that the function is told.
@@ -186,14 +138,15 @@ impl HostWrite for Writer {
 
 /// The host's resolver in the library's form.
 pub(crate) fn resolver(resolve: ph_resolve_fn, user: *mut c_void) -> Option<Resolve> {
-    let (resolve, user) = (resolve?, User(user));
+    let resolve = resolve?;
+    let user = User(user);
     let ask = move |name: &str| {
         let user = user;
-        let Ok(asked) = CString::new(name) else { return Ok(None) };
+        let Ok(requested) = CString::new(name) else { return Ok(None) };
         let mut answer = ph_input::empty();
-        // SAFETY: the host set `resolve` and `user` together. `asked` ends with a zero byte and `answer` has its size
-        // set; both live through the call.
-        match unsafe { resolve(user.0, asked.as_ptr(), &raw mut answer) } {
+        // SAFETY: the host set `resolve` and `user` together. `requested` ends with a zero byte and `answer` has its
+        // size set; both live through the call.
+        match unsafe { resolve(user.0, requested.as_ptr(), &raw mut answer) } {
             0 => {
                 // SAFETY: a host that returned 0 has filled `answer` in by the header's rules, which make it valid
                 // until it is released. `answer` itself lives to the end of this call.
@@ -211,15 +164,17 @@ pub(crate) fn resolver(resolve: ph_resolve_fn, user: *mut c_void) -> Option<Reso
 /// The host's progress as the library reports it: one call at a time, and never a step back. An answer that is not 0
 /// cancels.
 pub(crate) fn progress(progress: ph_progress_fn, user: *mut c_void, cancel: &Cancel) -> Option<Progress> {
-    let (progress, user, cancel) = (progress?, User(user), cancel.clone());
-    let most = Mutex::new(0);
-    let report = move |done: u64, total: Option<u64>| {
+    let progress = progress?;
+    let user = User(user);
+    let cancel = cancel.clone();
+    let max_done = Mutex::new(0);
+    let report = move |done_now: u64, total: Option<u64>| {
         let user = user;
-        let mut most = locked(&most);
-        *most = done.max(*most);
+        let mut max_done = locked(&max_done);
+        *max_done = done_now.max(*max_done);
         // SAFETY: the host set `progress` and `user` together, and the header asks that they stay valid for the job,
         // which owns this closure.
-        if unsafe { progress(user.0, *most, total.unwrap_or(u64::MAX)) } != 0 {
+        if unsafe { progress(user.0, *max_done, total.unwrap_or(u64::MAX)) } != 0 {
             cancel.cancel();
         }
     };
@@ -228,10 +183,11 @@ pub(crate) fn progress(progress: ph_progress_fn, user: *mut c_void, cancel: &Can
 
 /// The host's threads as the library uses them.
 pub(crate) fn pool(pool: ph_pool_fn, user: *mut c_void) -> Option<ThreadPool> {
-    let (pool, user) = (pool?, User(user));
+    let pool = pool?;
+    let user = User(user);
     let run = move |count: usize, task: &(dyn Fn(usize) + Sync)| {
         let user = user;
-        let round = Round::begin(task, count);
+        let round = Round::start(task, count);
         // SAFETY: the host set `pool` and `user` together, for the job, which owns this closure. The context is a
         // `Round`, which is never freed, so that a late call of `run_task` is valid too.
         unsafe { pool(user.0, count, Some(run_task), (&raw const *round).cast_mut().cast()) }
@@ -244,7 +200,7 @@ pub(crate) fn pool(pool: ph_pool_fn, user: *mut c_void) -> Option<ThreadPool> {
 /// are never freed but reused. There are as many as were ever in progress at the same time.
 static IDLE: Mutex<Vec<&'static Round>> = Mutex::new(Vec::new());
 
-/// One piece of work that the host's threads do, and then the next one.
+/// One piece of work that the host's threads run; reused for the next one.
 #[derive(Default)]
 struct Round {
     state: Mutex<RoundState>,
@@ -256,7 +212,7 @@ struct RoundState {
     /// `None` when the round is over.
     task: Option<Task>,
     count: usize,
-    begun: usize,
+    started: usize,
     ended: usize,
 }
 
@@ -269,13 +225,13 @@ unsafe impl Send for Task {}
 
 impl Round {
     /// A round for a task, to be [ended](Round::end) before the task is dropped.
-    fn begin<'t>(task: &'t (dyn Fn(usize) + Sync + 't), count: usize) -> &'static Round {
+    fn start<'t>(task: &'t (dyn Fn(usize) + Sync + 't), count: usize) -> &'static Round {
         let round = locked(&IDLE).pop().unwrap_or_else(|| Box::leak(Box::default()));
         type Pointer<'t> = *const (dyn Fn(usize) + Sync + 't);
         // SAFETY: only the lifetime in the type changes. `end` takes the task away and waits for every call that has
-        // begun, and it is called before `task` goes out of scope in `pool`.
+        // started, and it is called before `task` goes out of scope in `pool`.
         let task = Task(unsafe { std::mem::transmute::<Pointer<'t>, Pointer<'static>>(task) });
-        *locked(&round.state) = RoundState { task: Some(task), count, begun: 0, ended: 0 };
+        *locked(&round.state) = RoundState { task: Some(task), count, started: 0, ended: 0 };
         round
     }
 
@@ -283,10 +239,10 @@ impl Round {
     /// the next one: any thread may, and it is not run more often for that.
     fn run(&self, index: usize) {
         let mut state = locked(&self.state);
-        let Some(Task(task)) = state.task.filter(|_| state.begun < state.count) else { return };
-        state.begun += 1;
+        let Some(Task(task)) = state.task.filter(|_| state.started < state.count) else { return };
+        state.started += 1;
         drop(state);
-        // SAFETY: the task was still set under the lock when `begun` was counted, and `end` returns only when `ended`
+        // SAFETY: the task was still set under the lock when `started` was counted, and `end` returns only when `ended`
         // has caught up, which happens below, after the call.
         unsafe { (*task)(index) };
         let mut state = locked(&self.state);
@@ -294,11 +250,11 @@ impl Round {
         self.ended.notify_all();
     }
 
-    /// Waits for the calls in progress, and lets no further ones begin.
+    /// Waits for the calls in progress, and lets no further ones start.
     fn end(&'static self) {
         let mut state = locked(&self.state);
         state.task = None;
-        while state.ended < state.begun {
+        while state.ended < state.started {
             state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         drop(state);
@@ -309,7 +265,7 @@ impl Round {
 /// The function that the host's threads call.
 ///
 /// # Safety
-/// `context` is that of a [`Round`], which [`pool`] handed out.
+/// `context` points to a [`Round`] that [`pool`] handed out.
 unsafe extern "C" fn run_task(context: *mut c_void, index: usize) {
     // SAFETY: `context` points to a `Round`, this function's condition, which came from `Box::leak`: it is never freed,
     // and is only shared.

@@ -1,18 +1,17 @@
-//! Scenes that the caller makes: meshes out of the caller's arrays, and objects.
+//! Building scenes from the caller's arrays.
 //!
 //! Materials are in `material.rs`. Indices are checked when a scene is written.
 
 use crate::error::{guard, ph_status};
 use crate::mesh::{self, PH_BORROW, PH_COPY, ph_counts, ph_keep, ph_mesh};
-use crate::options::{axes, ph_axis};
 use crate::raw::{self, Out, handle_mut, usage};
-use crate::scene::{PH_NONE, no_such, ph_object, ph_scene};
+use crate::scene::{PH_NONE, axes, no_such, ph_axis, ph_object, ph_scene};
 use crate::text;
 use polyhaul::Result;
 use polyhaul::model::{Object, Scene};
 use std::mem::MaybeUninit;
 
-/// Makes a scene without anything, which ph_scene_free frees.
+/// Creates an empty scene. Free it with ph_scene_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_scene_new(scene: Option<&mut MaybeUninit<*mut ph_scene>>) -> ph_status {
     guard(|| {
@@ -21,18 +20,17 @@ pub extern "C" fn ph_scene_new(scene: Option<&mut MaybeUninit<*mut ph_scene>>) -
     })
 }
 
-/// Sets the meaning of the axes of the coordinates (default: forward along -z, up along y).
+/// Sets the axes of the scene's coordinates. By default -Z is forward and Y is up.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_scene_set_axes(scene: Option<&mut ph_scene>, forward: ph_axis, up: ph_axis) -> ph_status {
     guard(|| {
         let scene = handle_mut(scene, "the scene")?;
-        scene.scene.axes = axes(forward, up)?.ok_or_else(|| usage("no axes given"))?;
+        scene.scene.axes = axes(forward, up)?;
         Ok(())
     })
 }
 
-/// Appends a mesh to a scene. `keep` selects whether its arrays are copied or borrowed; runs and names are always
-/// copied.
+/// Adds a mesh to a scene. `keep` is PH_COPY or PH_BORROW; runs and names are always copied.
 ///
 /// Indices are checked when the scene is written: an index out of range is PH_ERROR_USAGE.
 #[unsafe(no_mangle)]
@@ -58,11 +56,11 @@ pub unsafe extern "C" fn ph_scene_add_mesh(
     })
 }
 
-/// Appends an object to a scene; it is copied. Its mesh must already be in the scene.
+/// Adds a copy of an object to a scene. Its mesh must already be in the scene.
 ///
-/// With a transform, with material slots, or if the uvs or normals of its mesh have a domain other than
-/// PH_DOMAIN_INDEXED, it is written the way programs write evaluated meshes: equal uvs and normals are merged, and the
-/// object must cover its whole mesh.
+/// An object with a transform or material slots, or whose mesh has uvs or normals with a domain other than
+/// PH_DOMAIN_INDEXED, must cover its whole mesh. Equal uvs and equal normals of such a mesh are merged when it is
+/// written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, object: *const ph_object) -> ph_status {
     guard(|| {

@@ -1,37 +1,37 @@
 //! From file to file.
 
 use crate::error::{guard, ph_status};
-use crate::options::{self, ph_read_options, ph_write_options};
+use crate::options::{self, ph_options};
 use crate::report::{ReportOut, ph_report};
 use crate::source::{self, ph_input, ph_output};
 use std::mem::MaybeUninit;
 
-/// Reads something and writes it in any format that holds it: scenes, tables, images. Between formats that have tables,
-/// and from pbrt to pbrt, all of it is kept.
+/// Converts a scene, a table or an image to any format that can store it. Conversions between formats with tables, and
+/// from pbrt to pbrt, are lossless.
 ///
-/// Both options and the report may be null.
+/// `options` and `report` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_convert(
     input: *const ph_input,
     output: *const ph_output,
-    reading: *const ph_read_options,
-    writing: *const ph_write_options,
+    options: Option<&ph_options>,
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
         let report = ReportOut::new(report)?;
-        // Both are taken over before one is found wrong: each is released.
-        // SAFETY: both are null or valid by the header's rules until this call returns, and the job ends before that.
-        let (input, target) = unsafe { (source::input(input), source::output(output)) };
-        let ((input, _held), (target, _held_too)) = (input?, target?);
+        // Both are taken over before an error of either is returned: each is released.
+        // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
+        let input = unsafe { source::input(input) };
+        // SAFETY: as for `input`.
+        let target = unsafe { source::output(output) };
+        let (input, _held_input) = input?;
+        let (target, _held_output) = target?;
         // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
-        let named = unsafe { source::format_named(output) }?;
-        // SAFETY: both are null or valid by the header's rules until this call returns, and the job ends before that.
-        let (reading, mut writing) = unsafe { (options::read(reading)?, options::write(writing)?) };
-        writing.format = writing.format.or(named);
-        report.give(
-            polyhaul::Reader::new(input).options(&reading).convert(polyhaul::Writer::new(target).options(&writing))?,
-        );
+        let named_format = unsafe { source::format_named(output) }?;
+        let (read, mut write) = options::for_converting(options);
+        write.format = write.format.or(named_format);
+        report
+            .give(polyhaul::Reader::new(input).options(&read).convert(polyhaul::Writer::new(target).options(&write))?);
         Ok(())
     })
 }

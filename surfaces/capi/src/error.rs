@@ -2,14 +2,14 @@
 //!
 //! [`guard`] is around every function: neither an error nor a panic passes it.
 
-use crate::callbacks::host_code;
+use crate::host_error::host_code;
 use crate::raw::{self, Record};
 use polyhaul::{Error, ErrorKind, Result};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The version of the library, such as "0.1.0". The string is static.
+/// Returns the version of the library, such as "0.1.0". The string is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_version() -> *const c_char {
     match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
@@ -18,7 +18,7 @@ pub extern "C" fn ph_version() -> *const c_char {
     }
 }
 
-/// How a function ended: 0, or one of the `PH_ERROR_` numbers, which never change.
+/// The result of a function: PH_OK, or one of the `PH_ERROR_` numbers, which never change.
 pub type ph_status = i32;
 
 /// Success.
@@ -31,9 +31,9 @@ pub const PH_ERROR_LIMIT: ph_status = 2;
 pub const PH_ERROR_UNSUPPORTED: ph_status = 3;
 /// An error of the operating system: a missing file, a full disk, a closed pipe.
 pub const PH_ERROR_IO: ph_status = 4;
-/// Invalid arguments: a null handle, a wrong `struct_size`, an index out of range.
+/// Invalid arguments: a null handle, a wrong `struct_size`, an unknown option, an index out of range.
 pub const PH_ERROR_USAGE: ph_status = 5;
-/// A callback failed or broke its contract. If it returned a negative number, that is the `host_code` of ph_error.
+/// A callback failed or violated its contract. If it returned a negative number, that is `host_code` of ph_error.
 pub const PH_ERROR_HOST: ph_status = 6;
 /// Out of memory.
 pub const PH_ERROR_MEMORY: ph_status = 7;
@@ -45,8 +45,8 @@ pub const PH_ERROR_INTERNAL: ph_status = 9;
 /// An unknown number, such as the size of a stream or the position of an error.
 pub const PH_UNKNOWN: u64 = u64::MAX;
 
-/// An error. All texts are UTF-8 with a terminating zero, and never null; a text that does not apply is empty. They are
-/// valid until the next function of this header fails on the same thread.
+/// An error. The texts are zero-terminated UTF-8, empty if they do not apply, and never null. They are valid until the
+/// next function of this header fails on the same thread.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_error {
@@ -58,19 +58,19 @@ pub struct ph_error {
     pub host_code: i32,
     /// The whole error on one line: position, message, expectation, hint.
     pub text: *const c_char,
-    /// What is wrong.
+    /// The problem.
     pub message: *const c_char,
-    /// What was expected there.
+    /// What was expected instead.
     pub expected: *const c_char,
-    /// A hint.
+    /// How to fix the problem.
     pub hint: *const c_char,
     /// The file name, as given.
     pub file: *const c_char,
-    /// The line, from 1, or PH_UNKNOWN.
+    /// The line, starting at 1, or PH_UNKNOWN.
     pub line: u64,
-    /// The column in bytes, from 1, or PH_UNKNOWN.
+    /// The column in bytes, starting at 1, or PH_UNKNOWN.
     pub column: u64,
-    /// The offset in bytes, from 0, or PH_UNKNOWN.
+    /// The offset in bytes, starting at 0, or PH_UNKNOWN.
     pub offset: u64,
 }
 
@@ -94,32 +94,34 @@ thread_local! {
     static LAST: RefCell<Last> = RefCell::default();
 }
 
-/// The error of the last function of this header that failed on this thread.
+/// Returns the last error of the calling thread.
 ///
 /// Each thread has its own error: call this on the thread that made the failing call. A successful call does not change
 /// the last error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
-    let told = |last: &Last| {
+    let lend = |last: &Last| {
         let [text, message, expected, hint, file] = last.texts.each_ref().map(|text| text.as_ptr());
         let [line, column, offset] = last.place.map(|number| number.unwrap_or(PH_UNKNOWN));
-        let (status, host_code) = (last.status, last.host_code);
+        let status = last.status;
+        let host_code = last.host_code;
         let struct_size = size_of::<ph_error>();
         ph_error { struct_size, status, host_code, text, message, expected, hint, file, line, column, offset }
     };
-    let found = LAST.try_with(|last| told(&last.borrow())).map_err(|_| raw::usage("the thread is ending"));
+    let error_info = LAST.try_with(|last| lend(&last.borrow())).map_err(|_| raw::usage("the thread is ending"));
     // SAFETY: `error` is null or valid by the header's rules: then `struct_size` bytes are there, which is what `put`
     // requires. (A failure here is a new error.)
-    guard(|| unsafe { raw::put(error, found?) })
+    guard(|| unsafe { raw::put(error, error_info?) })
 }
 
-/// The line `text` of ph_error, for programs that only show it. Never null.
+/// Returns the `text` of the last error of the calling thread. Never null.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_last_error_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().texts[0].as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// The stable name of a status ("malformed", "limit"); "ok" for PH_OK, "unknown" for other numbers. Valid forever.
+/// Returns the name of a status, such as "malformed" or "limit": "ok" for PH_OK, "unknown" for other numbers. Names
+/// never change. The string is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_status_name(status: ph_status) -> *const c_char {
     let name = match status {
@@ -138,7 +140,7 @@ pub extern "C" fn ph_status_name(status: ph_status) -> *const c_char {
     name.as_ptr()
 }
 
-/// Runs the body of a function of the header: its error, or panic, is the thread's last one.
+/// Runs the body of a function of the header. Stores its error or panic as the last error of the thread.
 pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
     let error = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return PH_OK,
@@ -151,12 +153,12 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
     };
     let last = Last::from_error(&error);
     let status = last.status;
-    // While a thread ends there is no place for it any more.
+    // Thread-local values are not available while a thread ends.
     let _ = LAST.try_with(|place| place.replace(last));
     status
 }
 
-/// Drops a handle. There is nowhere to report a panic.
+/// Drops a handle. Panics are ignored, because the functions that free return nothing.
 pub(crate) fn free<T>(handle: Option<Box<T>>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(handle))) {
         std::mem::forget(payload);
@@ -165,7 +167,8 @@ pub(crate) fn free<T>(handle: Option<Box<T>>) {
 
 impl Last {
     fn from_error(error: &Error) -> Last {
-        let (says, place) = (error.diagnostic(), error.place());
+        let says = error.diagnostic();
+        let place = error.place();
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
         let text = match &says.hint {
             Some(hint) => format!("{error} ({hint})"),

@@ -1,7 +1,7 @@
-//! Images: read, lent, written.
+//! Reading and writing images.
 
 use crate::error::{free, guard, ph_status};
-use crate::options::{self, ph_read_options, ph_write_options};
+use crate::options::{self, ph_options};
 use crate::raw::{self, Out, Record, handle, pointer, usage};
 use crate::report::{ReportOut, ph_report};
 use crate::source::{self, ph_input, ph_output};
@@ -11,38 +11,38 @@ use polyhaul::{Error, Result};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// The meaning of color samples; alpha is always linear.
+/// The encoding of color samples. Alpha is always linear.
 pub type ph_color_space = u32;
 
-/// Encoded as sRGB does it.
+/// sRGB.
 pub const PH_COLOR_SPACE_SRGB: ph_color_space = 0;
-/// In proportion to the light.
+/// Linear.
 pub const PH_COLOR_SPACE_LINEAR: ph_color_space = 1;
 
-/// An image that was read. ph_image_get may be called from many threads at once.
+/// An image. Free it with ph_image_free.
 pub struct ph_image(Image);
 
-/// A rectangle of pixels: lent by an image (ph_image_get), or the caller's own (ph_image_write).
+/// Pixels, returned by ph_image_get or passed to ph_image_write.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_pixels {
     /// `sizeof(ph_pixels)`.
     pub struct_size: usize,
-    /// Pixels in a row.
+    /// The width in pixels.
     pub width: usize,
-    /// Rows.
+    /// The height in pixels.
     pub height: usize,
-    /// The samples from the top left, with those of a pixel interleaved; aligned for their type.
+    /// The samples, with interleaved channels, starting at the top left. Aligned for their type.
     pub samples: *const c_void,
-    /// The distance from one row to the next in bytes. Lent pixels have no gaps; in ph_image_write, 0 means no gaps.
+    /// The distance between the starts of two rows in bytes. In ph_image_write, 0 means that rows are contiguous.
     pub row_bytes: usize,
-    /// 1 gray, 2 gray and alpha, 3 red, green and blue, 4 these and alpha.
+    /// 1 for gray, 2 for gray and alpha, 3 for RGB, 4 for RGBA.
     pub channels: u32,
     /// PH_SCALAR_U8 (0 to 255), PH_SCALAR_U16 (0 to 65,535) or PH_SCALAR_F32 (1 is white).
     pub scalar: ph_scalar,
-    /// The meaning of the colors.
+    /// The encoding of the colors.
     pub color_space: ph_color_space,
-    /// Whether the colors are premultiplied.
+    /// Whether the colors are multiplied by alpha.
     pub premultiplied: u32,
 }
 
@@ -55,22 +55,22 @@ const CHANNELS: [Channels; 4] = [Channels::Gray, Channels::GrayAlpha, Channels::
 
 /// Reads an image.
 ///
-/// `options` and `report` may be null. Free the image with ph_image_free; it is null if the job failed.
+/// `options` and `report` may be null. Free the image with ph_image_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_image_read(
     input: *const ph_input,
-    options: *const ph_read_options,
+    options: Option<&ph_options>,
     image: Option<&mut MaybeUninit<*mut ph_image>>,
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
-        let (image, report) = (Out::new(image), ReportOut::new(report));
+        let image = Out::new(image);
+        let report = ReportOut::new(report);
         // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
-        let (image, report) = (image?, report?);
-        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
-        // that.
-        let options = unsafe { options::read(options) }?;
+        let image = image?;
+        let report = report?;
+        let options = options::for_reading(options);
         let loaded = polyhaul::Reader::new(input).options(&options).image()?;
         options::not_cancelled(&options)?;
         image.give(ph_image(loaded.value));
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn ph_image_read(
     })
 }
 
-/// Lends the pixels of an image, until it is freed.
+/// Returns the pixels of an image, which are not copied. They are valid until the image is freed, and contiguous.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_pixels) -> ph_status {
     guard(|| {
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_
             Samples::U16(samples) => (PH_SCALAR_U16, 2, pointer(samples).cast()),
             Samples::F32(samples) => (PH_SCALAR_F32, 4, pointer(samples).cast()),
         };
-        let told = ph_pixels {
+        let lent = ph_pixels {
             struct_size: size_of::<ph_pixels>(),
             width: image.width,
             height: image.height,
@@ -105,18 +105,18 @@ pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_
         };
         // SAFETY: `pixels` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(pixels, told) }
+        unsafe { raw::put(pixels, lent) }
     })
 }
 
-/// Writes an image: the caller's pixels, or those lent by an image.
+/// Writes an image. Pixels are not copied if their rows are contiguous.
 ///
-/// They are not copied if there are no gaps between the rows. `options` and `report` may be null.
+/// `options` and `report` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_image_write(
     pixels: *const ph_pixels,
     output: *const ph_output,
-    options: *const ph_write_options,
+    options: Option<&ph_options>,
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
@@ -125,11 +125,9 @@ pub unsafe extern "C" fn ph_image_write(
         // that.
         let (target, _held) = unsafe { source::output(output) }?;
         // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
-        let named = unsafe { source::format_named(output) }?;
-        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
-        // that.
-        let mut options = unsafe { options::write(options) }?;
-        options.format = options.format.or(named);
+        let named_format = unsafe { source::format_named(output) }?;
+        let mut options = options::for_writing(options);
+        options.format = options.format.or(named_format);
         // SAFETY: `pixels` is null or valid by the header's rules until this call returns, its samples too; the image
         // that borrows them is dropped before.
         let image = unsafe { image(&raw::need(pixels)?) }?;
@@ -138,7 +136,7 @@ pub unsafe extern "C" fn ph_image_write(
     })
 }
 
-/// Frees an image and the pixels that it lent; null does nothing.
+/// Frees an image and its pixels. Null is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_image_free(image: Option<Box<ph_image>>) {
     free(image);
@@ -166,7 +164,8 @@ unsafe fn image(given: &ph_pixels) -> Result<Image> {
         other => return Err(usage(format!("{other} is not a color space (PH_COLOR_SPACE_)"))),
     };
     let premultiplied = given.premultiplied != 0;
-    let (width, height) = (given.width, given.height);
+    let width = given.width;
+    let height = given.height;
     Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
@@ -191,11 +190,12 @@ unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Cha
         return Err(usage(format!("row_bytes is {step}; expected at least {tight} and a multiple of {whole}")));
     }
     let step = step / size_of::<T>();
-    let all = step.checked_mul(given.height - 1).and_then(|all| all.checked_add(row)).ok_or_else(too_large)?;
-    // SAFETY: the rows take `all` samples, the last one without its gap: valid by this function's condition.
-    let all = unsafe { raw::slice(samples, all, "samples") }?;
+    let sample_count =
+        step.checked_mul(given.height - 1).and_then(|rows| rows.checked_add(row)).ok_or_else(too_large)?;
+    // SAFETY: the rows take `sample_count` samples, the last one without its gap: valid by this function's condition.
+    let samples_with_gaps = unsafe { raw::slice(samples, sample_count, "samples") }?;
     let mut copy = Vec::new();
     copy.try_reserve_exact(count).map_err(|_| Error::memory("the samples"))?;
-    all.chunks(step).for_each(|from| copy.extend_from_slice(&from[..row]));
+    samples_with_gaps.chunks(step).for_each(|from| copy.extend_from_slice(&from[..row]));
     Ok(copy.into())
 }

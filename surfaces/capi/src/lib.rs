@@ -4,8 +4,8 @@
 //! callbacks to the library's traits (`callbacks.rs`), and errors and panics to numbers (`error.rs`). Names follow C.
 //! Comments of public items are the text of the header: they are written for readers of C.
 //!
-//! The rules at the start of the header are the safety contract of all these functions: a pointer that is not null is
-//! valid for what it points to. `SAFETY` comments call them the header's rules.
+//! The conventions at the start of the header are the safety contract of all these functions: a pointer that is not
+//! null is valid for what it points to. `SAFETY` comments call them the header's rules.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![allow(non_camel_case_types, reason = "names as C has them")]
@@ -15,6 +15,7 @@ mod callbacks;
 pub mod compose;
 pub mod convert;
 pub mod error;
+mod host_error;
 pub mod image;
 pub mod material;
 pub mod mesh;

@@ -7,7 +7,7 @@ use crate::text::{self, ph_string, view};
 use polyhaul::Result;
 use polyhaul::model::{Color, MapKind, Material, TextureMap};
 
-/// Which fields of a ph_material are set: a sum of `PH_HAS_` numbers.
+/// The fields of a ph_material that are set: a bitwise or of `PH_HAS_` flags.
 pub type ph_has = u32;
 
 /// `ambient`
@@ -39,7 +39,7 @@ pub const PH_HAS_CLEARCOAT_ROUGHNESS: ph_has = 1 << 12;
 /// `illumination`
 pub const PH_HAS_ILLUMINATION: ph_has = 1 << 13;
 
-/// The property that a texture map drives.
+/// The property that a texture map controls.
 pub type ph_map = u32;
 
 /// The ambient color.
@@ -56,9 +56,9 @@ pub const PH_MAP_SHININESS: ph_map = 5;
 pub const PH_MAP_OPACITY: ph_map = 6;
 /// The transparency: white is transparent.
 pub const PH_MAP_TRANSPARENCY: ph_map = 7;
-/// Bumps.
+/// A bump map.
 pub const PH_MAP_BUMP: ph_map = 8;
-/// Displacement.
+/// The displacement.
 pub const PH_MAP_DISPLACEMENT: ph_map = 9;
 /// A decal.
 pub const PH_MAP_DECAL: ph_map = 10;
@@ -66,7 +66,7 @@ pub const PH_MAP_DECAL: ph_map = 10;
 pub const PH_MAP_REFLECTION: ph_map = 11;
 /// The roughness.
 pub const PH_MAP_ROUGHNESS: ph_map = 12;
-/// How metallic it is.
+/// The metalness.
 pub const PH_MAP_METALLIC: ph_map = 13;
 /// The sheen.
 pub const PH_MAP_SHEEN: ph_map = 14;
@@ -74,7 +74,7 @@ pub const PH_MAP_SHEEN: ph_map = 14;
 pub const PH_MAP_CLEARCOAT: ph_map = 15;
 /// The roughness of the clearcoat.
 pub const PH_MAP_CLEARCOAT_ROUGHNESS: ph_map = 16;
-/// The normal.
+/// A normal map.
 pub const PH_MAP_NORMAL: ph_map = 17;
 
 const KINDS: [MapKind; 17] = [
@@ -97,7 +97,7 @@ const KINDS: [MapKind; 17] = [
     MapKind::Normal,
 ];
 
-/// A material, as MTL knows it. A field whose `PH_HAS_` number is not in `has` is not set.
+/// A material, with the properties of MTL files. Fields whose flag is not in `has` are not set.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_material {
@@ -105,9 +105,9 @@ pub struct ph_material {
     pub struct_size: usize,
     /// The name.
     pub name: ph_string,
-    /// Which of the fields below are set.
+    /// The fields that are set.
     pub has: ph_has,
-    /// Whether it is used and no library defines it: it has a name alone.
+    /// Whether the material is used but not defined in any material library. It then has only a name.
     pub missing: u32,
     /// Red, green, blue.
     pub ambient: [f32; 3],
@@ -117,13 +117,13 @@ pub struct ph_material {
     pub specular: [f32; 3],
     /// Red, green, blue.
     pub emission: [f32; 3],
-    /// Red, green, blue of the light that comes through.
+    /// Red, green, blue of transmitted light.
     pub transmission: [f32; 3],
     /// The specular exponent, 0 to 1000.
     pub shininess: f32,
     /// The index of refraction.
     pub refraction_index: f32,
-    /// 1 is opaque.
+    /// 0 is transparent, 1 is opaque.
     pub opacity: f32,
     /// 0 to 1.
     pub roughness: f32,
@@ -135,7 +135,7 @@ pub struct ph_material {
     pub clearcoat: f32,
     /// The roughness of the clearcoat.
     pub clearcoat_roughness: f32,
-    /// The number of the illumination model, 0 to 10.
+    /// The illumination model, 0 to 10.
     pub illumination: u32,
     /// The number of texture maps available from ph_scene_texture; ignored when a material is added to a scene.
     pub texture_count: usize,
@@ -147,9 +147,9 @@ pub struct ph_material {
 pub struct ph_texture {
     /// `sizeof(ph_texture)`.
     pub struct_size: usize,
-    /// The image file, as named by the material.
+    /// The image file, as named in the material.
     pub file: ph_string,
-    /// What it drives.
+    /// The property that it controls.
     pub map: ph_map,
     /// Whether `offset` is set.
     pub has_offset: u32,
@@ -214,25 +214,30 @@ fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'
 /// A material for C. Colors other than red, green and blue are omitted.
 fn lend(material: &Material) -> ph_material {
     // SAFETY: `ph_material` is a `Record`, of which all zeros are a value.
-    let mut told: ph_material = unsafe { std::mem::zeroed() };
+    let mut lent: ph_material = unsafe { std::mem::zeroed() };
     let mut copy = Material { name: String::new(), maps: Vec::new(), other: Vec::new(), ..material.clone() };
     let mut has = 0;
-    for (bit, (to, from)) in COLORS.into_iter().zip(colors(&mut told, &mut copy)) {
+    for (bit, (to, from)) in COLORS.into_iter().zip(colors(&mut lent, &mut copy)) {
         if let Some(Color::Rgb(color)) = from {
-            (*to, has) = (*color, has | bit);
+            *to = *color;
+            has |= bit;
         }
     }
-    for (bit, (to, from)) in NUMBERS.into_iter().zip(numbers(&mut told, &mut copy)) {
+    for (bit, (to, from)) in NUMBERS.into_iter().zip(numbers(&mut lent, &mut copy)) {
         if let Some(number) = from {
-            (*to, has) = (*number, has | bit);
+            *to = *number;
+            has |= bit;
         }
     }
     if let Some(illumination) = material.illumination {
-        (told.illumination, has) = (illumination, has | PH_HAS_ILLUMINATION);
+        lent.illumination = illumination;
+        has |= PH_HAS_ILLUMINATION;
     }
     let struct_size = size_of::<ph_material>();
-    let (name, texture_count, missing) = (view(&material.name), material.maps.len(), material.missing.into());
-    ph_material { struct_size, name, has, missing, texture_count, ..told }
+    let name = view(&material.name);
+    let texture_count = material.maps.len();
+    let missing = material.missing.into();
+    ph_material { struct_size, name, has, missing, texture_count, ..lent }
 }
 
 /// The material that the caller describes.
@@ -255,7 +260,7 @@ unsafe fn owned(mut given: ph_material) -> Result<Material> {
     Ok(material)
 }
 
-/// Tells of a material, by an index below `material_count`.
+/// Returns a material. `index` is less than `material_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_material(
     scene: Option<&ph_scene>,
@@ -264,14 +269,14 @@ pub unsafe extern "C" fn ph_scene_material(
 ) -> ph_status {
     guard(|| {
         let materials = &handle(scene, "the scene")?.scene.materials;
-        let found = materials.get(index).ok_or_else(|| no_such("material", index, materials.len()))?;
+        let stored = materials.get(index).ok_or_else(|| no_such("material", index, materials.len()))?;
         // SAFETY: `material` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(material, lend(found)) }
+        unsafe { raw::put(material, lend(stored)) }
     })
 }
 
-/// Tells of a texture map of a material, by an index below its `texture_count`.
+/// Returns a texture map of a material. `index` is less than `texture_count` of the material.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_texture(
     scene: Option<&ph_scene>,
@@ -283,7 +288,7 @@ pub unsafe extern "C" fn ph_scene_texture(
         let materials = &handle(scene, "the scene")?.scene.materials;
         let maps = &materials.get(material).ok_or_else(|| no_such("material", material, materials.len()))?.maps;
         let map = maps.get(index).ok_or_else(|| no_such("texture", index, maps.len()))?;
-        let told = ph_texture {
+        let lent = ph_texture {
             struct_size: size_of::<ph_texture>(),
             file: view(&map.file),
             map: KINDS.iter().position(|&kind| kind == map.kind).map_or(0, |index| index as u32 + 1),
@@ -294,11 +299,11 @@ pub unsafe extern "C" fn ph_scene_texture(
         };
         // SAFETY: `texture` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(texture, told) }
+        unsafe { raw::put(texture, lent) }
     })
 }
 
-/// Appends a material to a scene; it is copied.
+/// Adds a copy of a material to a scene.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_material(
     scene: Option<&mut ph_scene>,
@@ -314,7 +319,7 @@ pub unsafe extern "C" fn ph_scene_add_material(
     })
 }
 
-/// Appends a texture map to a material of the scene; it is copied.
+/// Adds a copy of a texture map to a material of the scene.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_texture(
     scene: Option<&mut ph_scene>,

@@ -1,31 +1,31 @@
-//! The arrays of a mesh, as C sees them.
+//! The arrays of a mesh in C.
 
 use crate::raw::{self, Record, pointer, usage};
 use crate::text::{self, ph_string, view};
 use polyhaul::Result;
 use polyhaul::model::{Counts, Domain, Elements, Mesh, Run};
 
-/// How the uv or normal of a corner is found.
+/// The elements that uvs or normals belong to.
 pub type ph_domain = u32;
 
-/// By a separate index: `corner_uvs`, `corner_normals`.
+/// Corners, by index: `corner_uvs`, `corner_normals`.
 pub const PH_DOMAIN_INDEXED: ph_domain = 0;
-/// There is one value per corner, in the order of the corners.
+/// One value per corner, in the order of the corners.
 pub const PH_DOMAIN_CORNER: ph_domain = 1;
-/// There is one value per position.
+/// One value per position.
 pub const PH_DOMAIN_VERTEX: ph_domain = 2;
-/// There is one value per face.
+/// One value per face.
 pub const PH_DOMAIN_FACE: ph_domain = 3;
 
-/// What happens to the arrays that are added to a scene.
+/// Whether a scene copies the arrays of a mesh.
 pub type ph_keep = u32;
 
-/// They are copied, and may be freed when the call returns.
+/// Copy the arrays.
 pub const PH_COPY: ph_keep = 0;
-/// They are not copied: they must stay, and stay as they are, until the scene is freed.
+/// Use the caller's arrays, which must stay valid and unchanged until the scene is freed.
 pub const PH_BORROW: ph_keep = 1;
 
-/// Elements of any number of corners each: element `i` has the corners from `offsets[i]` up to `offsets[i + 1]`.
+/// Faces or lines. Element `i` has the corners from `offsets[i]` up to, but not including, `offsets[i + 1]`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_elements {
@@ -33,28 +33,27 @@ pub struct ph_elements {
     pub offsets: *const u32,
     /// The number of elements.
     pub count: usize,
-    /// Per corner the index of its position.
+    /// The position index of each corner.
     pub corner_positions: *const u32,
-    /// Per corner the index of its uv, or PH_NONE. Null if no corner has one, or they have a domain other than
-    /// PH_DOMAIN_INDEXED.
+    /// The uv index of each corner, or PH_NONE. Null if no corner has a uv, or the domain is not PH_DOMAIN_INDEXED.
     pub corner_uvs: *const u32,
-    /// Per corner the index of its normal, or PH_NONE. Null as above.
+    /// The normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
     pub corner_normals: *const u32,
     /// The number of corners of all elements.
     pub corner_count: usize,
 }
 
-/// From `first_face` on `value` holds, until the next run.
+/// A value that applies to all faces from `first_face` up to the next run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ph_run {
-    /// The index of a face.
+    /// The index of the first face.
     pub first_face: u32,
-    /// The index of a material or a group, or PH_NONE; for smoothing groups their number, 0 for off.
+    /// The index of a material or group, or PH_NONE; or the number of a smoothing group, 0 for off.
     pub value: u32,
 }
 
-/// The number of elements of each kind: a position in all arrays of a mesh at once.
+/// The number of elements of each kind, or an index into each array of a mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ph_counts {
@@ -74,10 +73,10 @@ pub struct ph_counts {
     pub curves: u32,
 }
 
-/// The arrays of a mesh: lent by a scene (ph_scene_mesh), or put into one (ph_scene_add_mesh).
+/// The arrays of a mesh, returned by ph_scene_mesh or passed to ph_scene_add_mesh.
 ///
-/// Positions, uvs and normals have the order and the count of the source; no vertices are created from corners. Absent
-/// arrays are null with a count of 0.
+/// Positions, uvs and normals have the order and count of the file, and separate indices. Absent arrays are null with a
+/// count of 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_mesh {
@@ -87,7 +86,7 @@ pub struct ph_mesh {
     pub positions: *const f32,
     /// The number of positions.
     pub position_count: usize,
-    /// Red, green, blue, alpha of each position, or null.
+    /// Red, green, blue, alpha of each position. May be null.
     pub colors: *const f32,
     /// u, v of each uv.
     pub uvs: *const f32,
@@ -97,41 +96,41 @@ pub struct ph_mesh {
     pub normals: *const f32,
     /// The number of normals.
     pub normal_count: usize,
-    /// How the uv of a corner is found.
+    /// The domain of the uvs.
     pub uv_domain: ph_domain,
-    /// How the normal of a corner is found.
+    /// The domain of the normals.
     pub normal_domain: ph_domain,
-    /// Polygons of three corners or more.
+    /// Polygons with three or more corners.
     pub faces: ph_elements,
-    /// Polylines of two corners or more.
+    /// Polylines with two or more corners.
     pub lines: ph_elements,
-    /// Points: indices of positions.
+    /// The position index of each point.
     pub points: *const u32,
     /// The number of points.
     pub point_count: usize,
-    /// Which material holds from which face on, in the order of the faces.
+    /// The materials of the faces, as runs in the order of the faces.
     pub material_runs: *const ph_run,
     /// The number of material runs.
     pub material_run_count: usize,
-    /// Which smoothing group holds from which face on.
+    /// The smoothing groups of the faces, likewise.
     pub smoothing_runs: *const ph_run,
     /// The number of smoothing group runs.
     pub smoothing_run_count: usize,
-    /// Which of `groups` holds from which face on.
+    /// The groups of the faces, likewise, as indices into `groups`.
     pub group_runs: *const ph_run,
     /// The number of group runs.
     pub group_run_count: usize,
-    /// The names of groups; an entry may hold several names separated by spaces.
+    /// The names of groups. An entry may contain several names, separated by spaces.
     pub groups: *const ph_string,
     /// The number of names.
     pub group_count: usize,
-    /// Per face the material slot of the object, or null.
+    /// The material slot of each face, as an index into `material_slots` of the object. May be null.
     pub face_materials: *const i32,
-    /// Per face 0 for flat, else smooth, or null.
+    /// 0 for each flat face, otherwise smooth. May be null.
     pub face_smooth: *const u8,
     /// The number of columns available from ph_scene_vertex_column; ignored when a mesh is added to a scene.
     pub vertex_column_count: usize,
-    /// The number of columns available from ph_scene_face_column; also ignored then.
+    /// The number of columns available from ph_scene_face_column; ignored when a mesh is added to a scene.
     pub face_column_count: usize,
 }
 
@@ -219,12 +218,12 @@ fn lend_elements(elements: &Elements) -> ph_elements {
 const DOMAINS: [Domain; 4] = [Domain::Indexed, Domain::Corner, Domain::Vertex, Domain::Face];
 
 fn domain_number(domain: Domain) -> ph_domain {
-    DOMAINS.iter().position(|&known| known == domain).map_or(PH_DOMAIN_INDEXED, |index| index as u32)
+    DOMAINS.iter().position(|&candidate| candidate == domain).map_or(PH_DOMAIN_INDEXED, |index| index as u32)
 }
 
 fn domain(number: ph_domain) -> Result<Domain> {
-    let known = DOMAINS.get(number as usize).copied();
-    known.ok_or_else(|| usage(format!("{number} is not a domain (PH_DOMAIN_)")))
+    let domain = DOMAINS.get(number as usize).copied();
+    domain.ok_or_else(|| usage(format!("{number} is not a domain (PH_DOMAIN_)")))
 }
 
 /// The mesh described by the caller. Its indices are checked when it is written.
@@ -233,7 +232,9 @@ fn domain(number: ph_domain) -> Result<Domain> {
 /// Every array of `given` is null or valid for its count, as [`ph_mesh`] says. With `borrow`, it stays so, unchanged,
 /// as long as the mesh and its clones.
 pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
-    let (positions, uvs, normals) = (given.position_count, given.uv_count, given.normal_count);
+    let positions = given.position_count;
+    let uvs = given.uv_count;
+    let normals = given.normal_count;
     let faces = given.faces.count;
     let counted = |pointer: bool, count: usize| if pointer { 0 } else { count };
     // SAFETY: each array gets the count that `ph_mesh` names for it, for which it is valid, this function's condition;
@@ -326,10 +327,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_runs_that_begin_at_one_face_the_last_holds_and_none_says_what_holds_already() {
+    fn the_last_run_that_starts_at_a_face_counts_and_no_run_repeats_the_one_before() {
         let run = |faces, value| Run { at: Counts { faces, ..Counts::default() }, value };
         let runs = [run(0, 1), run(0, 2), run(3, 2), run(4, 3), run(5, 2), run(5, 3), run(9, 7)];
-        let found = by_faces(&runs, 9).unwrap();
-        assert_eq!(found, [ph_run { first_face: 0, value: 2 }, ph_run { first_face: 4, value: 3 }]);
+        let runs_of_faces = by_faces(&runs, 9).unwrap();
+        assert_eq!(runs_of_faces, [ph_run { first_face: 0, value: 2 }, ph_run { first_face: 4, value: 3 }]);
     }
 }

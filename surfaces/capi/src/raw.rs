@@ -10,20 +10,20 @@ use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// A struct of the header that begins with its size.
+/// A struct of the header that starts with its size.
 ///
 /// # Safety
-/// It is `repr(C)` and begins with a `usize`. Any bytes that C puts into its fields are values of them, and so are all
+/// It is `repr(C)` and starts with a `usize`. Any bytes that C puts into its fields are values of them, and so are all
 /// zeros.
 pub(crate) unsafe trait Record: Copy {
     /// Its name in C.
     const NAME: &'static str;
-    /// Its size in the first header that had it. A struct that grows keeps this figure, so that programs go on to work.
+    /// Its size in the first header that had it. It stays when the struct grows, so that old programs continue to work.
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 
-/// A struct as it was when the caller was compiled is no larger than this.
-const MOST_BYTES: usize = 4096;
+/// Maximum size of a struct as of the version that the caller was compiled with.
+const MAX_BYTES: usize = 4096;
 
 /// An error of the caller.
 pub(crate) fn usage(message: impl Into<String>) -> Error {
@@ -32,7 +32,7 @@ pub(crate) fn usage(message: impl Into<String>) -> Error {
 
 /// Whether the caller's struct of that size is one of `T`: of an earlier header, of today's or of a later one.
 fn check_size<T: Record>(size: usize) -> Result<()> {
-    if T::FIRST_BYTES <= size && size <= MOST_BYTES {
+    if T::FIRST_BYTES <= size && size <= MAX_BYTES {
         Ok(())
     } else {
         let message = format!("struct_size of {} is {size}; expected {}", T::NAME, size_of::<T>());
@@ -53,9 +53,9 @@ pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
     let size = unsafe { given.cast::<usize>().read_unaligned() };
     check_size::<T>(size)?;
     // SAFETY: `size` is that first field, so that many bytes are there, this function's condition; `check_size` bounds
-    // it by `MOST_BYTES`.
-    let all = unsafe { std::slice::from_raw_parts(given.cast::<u8>(), size) };
-    let (known, later) = all.split_at(size.min(size_of::<T>()));
+    // it by `MAX_BYTES`.
+    let bytes = unsafe { std::slice::from_raw_parts(given.cast::<u8>(), size) };
+    let (known_bytes, later) = bytes.split_at(size.min(size_of::<T>()));
     if later.iter().any(|&byte| byte != 0) {
         return Err(Error::new(
             ErrorKind::Unsupported,
@@ -63,10 +63,10 @@ pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
         ));
     }
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: `known` has at most the bytes of `T`, so that the copy stays in `value`. By the contract of `Record`, the
-    // bytes of C and the zeros after them are values.
+    // SAFETY: `known_bytes` has at most the bytes of `T`, so that the copy stays in `value`. By the contract of
+    // `Record`, the bytes of C and the zeros after them are values.
     unsafe {
-        value.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(known.as_ptr(), known.len());
+        value.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(known_bytes.as_ptr(), known_bytes.len());
         Ok(Some(value.assume_init()))
     }
 }
@@ -92,12 +92,12 @@ pub(crate) unsafe fn put<T: Record>(out: *mut T, value: T) -> Result<()> {
     // alignment.
     let size = unsafe { out.cast::<usize>().read_unaligned() };
     check_size::<T>(size)?;
-    let known = size.min(size_of::<T>());
-    // SAFETY: `size` bytes are writable at `out`, this function's condition. `known` is at most that and the bytes of
-    // `value`, which is a local variable and does not overlap.
+    let known_size = size.min(size_of::<T>());
+    // SAFETY: `size` bytes are writable at `out`, this function's condition. `known_size` is at most that and
+    // at most the bytes of `value`, which is a local variable and does not overlap.
     unsafe {
-        out.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), known);
-        out.cast::<u8>().add(known).write_bytes(0, size - known);
+        out.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), known_size);
+        out.cast::<u8>().add(known_size).write_bytes(0, size - known_size);
         out.cast::<usize>().write_unaligned(size);
     }
     Ok(())
@@ -122,7 +122,7 @@ pub(crate) fn handle_mut<'h, T>(given: Option<&'h mut T>, what: &str) -> Result<
 pub(crate) struct Out<'o, T>(&'o mut MaybeUninit<*mut T>);
 
 impl<'o, T> Out<'o, T> {
-    /// An error if there is no such place.
+    /// An error if the pointer is null.
     pub(crate) fn new(out: Option<&'o mut MaybeUninit<*mut T>>) -> Result<Out<'o, T>> {
         let out = out.ok_or_else(|| null("the output handle"))?;
         out.write(std::ptr::null_mut());
@@ -153,6 +153,18 @@ pub(crate) unsafe fn text<'t>(given: *const c_char, what: &str) -> Result<&'t st
     // SAFETY: `bytes_of` has this function's condition.
     let bytes = unsafe { bytes_of(given) }.unwrap_or_default();
     std::str::from_utf8(bytes).map_err(|_| usage(format!("{what} is not UTF-8")))
+}
+
+/// Like [`text`], and null is an error.
+///
+/// # Safety
+/// As for [`bytes_of`].
+pub(crate) unsafe fn need_text<'t>(given: *const c_char, what: &str) -> Result<&'t str> {
+    if given.is_null() {
+        return Err(null(what));
+    }
+    // SAFETY: `text` has this function's condition.
+    unsafe { text(given, what) }
 }
 
 /// The elements of an array; none if `count` is 0.

@@ -6,49 +6,49 @@ use crate::text::{ph_string, view};
 use polyhaul::{Report, Result};
 use std::mem::MaybeUninit;
 
-/// The result of a job. Functions that take `ph_report **` set it if the job succeeded, and set it to null if it
-/// failed; the argument may be null. Free it with ph_report_free.
+/// The report of a job: sizes, time, warnings. Functions that take `ph_report **` accept null; otherwise they store a
+/// report if the job succeeds, and null if it fails. Free it with ph_report_free.
 pub struct ph_report(Report);
 
-/// The numbers of a report.
+/// Sizes, time and counts of a job.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_report_info {
     /// `sizeof(ph_report_info)`.
     pub struct_size: usize,
-    /// Bytes read, including referenced files; for compressed files, the compressed bytes.
+    /// Bytes read, including referenced files. Compressed files count as compressed.
     pub bytes_in: u64,
-    /// The same after decompression.
+    /// Bytes read, after decompression.
     pub plain_bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
-    /// The duration in seconds.
+    /// The elapsed time in seconds.
     pub seconds: f64,
-    /// Threads that worked on it.
+    /// The number of threads used.
     pub threads: u64,
     /// The number of warnings.
     pub warning_count: u64,
-    /// How many of them ph_report_warning returns: the first 1000.
+    /// The number of warnings available from ph_report_warning: the first 1000.
     pub kept_warning_count: u64,
 }
 
-/// Something that was repaired, dropped or is missing, and did not stop the job. The texts live as long as the report.
+/// A warning: data that was repaired, skipped or missing. The texts are valid until the report is freed.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_warning {
     /// `sizeof(ph_warning)`.
     pub struct_size: usize,
-    /// The kind, as a stable short name (`missing-material`).
+    /// The kind: a short name that never changes, such as `missing-material`.
     pub code: ph_string,
     /// The message.
     pub message: ph_string,
     /// The file name, as given.
     pub file: ph_string,
-    /// The line, from 1, or PH_UNKNOWN.
+    /// The line, starting at 1, or PH_UNKNOWN.
     pub line: u64,
-    /// The column in bytes, from 1, or PH_UNKNOWN.
+    /// The column in bytes, starting at 1, or PH_UNKNOWN.
     pub column: u64,
-    /// The offset in bytes, from 0, or PH_UNKNOWN.
+    /// The offset in bytes, starting at 0, or PH_UNKNOWN.
     pub offset: u64,
 }
 
@@ -62,12 +62,12 @@ unsafe impl Record for ph_warning {
     const NAME: &'static str = "ph_warning";
 }
 
-/// Tells the numbers of a report.
+/// Returns the sizes, time and counts of a job.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_report_get(report: Option<&ph_report>, info: *mut ph_report_info) -> ph_status {
     guard(|| {
         let ph_report(report) = handle(report, "the report")?;
-        let found = ph_report_info {
+        let lent = ph_report_info {
             struct_size: size_of::<ph_report_info>(),
             bytes_in: report.bytes_in,
             plain_bytes_in: report.plain_bytes_in,
@@ -79,11 +79,11 @@ pub unsafe extern "C" fn ph_report_get(report: Option<&ph_report>, info: *mut ph
         };
         // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(info, found) }
+        unsafe { raw::put(info, lent) }
     })
 }
 
-/// Tells a warning, by an index below `kept_warning_count`.
+/// Returns a warning. `index` is less than `kept_warning_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_report_warning(
     report: Option<&ph_report>,
@@ -92,14 +92,15 @@ pub unsafe extern "C" fn ph_report_warning(
 ) -> ph_status {
     guard(|| {
         let ph_report(report) = handle(report, "the report")?;
-        let kept = report.warnings.kept();
-        let found = kept
+        let warnings = report.warnings.kept();
+        let kept_warning = warnings
             .get(index)
-            .ok_or_else(|| usage(format!("warning {index} is out of range: {} were kept", kept.len())))?;
-        let (says, place) = (&found.diagnostic, &found.diagnostic.place);
-        let told = ph_warning {
+            .ok_or_else(|| usage(format!("warning {index} is out of range: {} were kept", warnings.len())))?;
+        let says = &kept_warning.diagnostic;
+        let place = &kept_warning.diagnostic.place;
+        let lent = ph_warning {
             struct_size: size_of::<ph_warning>(),
-            code: view(found.code),
+            code: view(kept_warning.code),
             message: view(&says.message),
             file: view(&place.file),
             line: place.line.unwrap_or(PH_UNKNOWN),
@@ -108,17 +109,17 @@ pub unsafe extern "C" fn ph_report_warning(
         };
         // SAFETY: `warning` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(warning, told) }
+        unsafe { raw::put(warning, lent) }
     })
 }
 
-/// Frees a report; null does nothing.
+/// Frees a report. Null is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_report_free(report: Option<Box<ph_report>>) {
     free(report);
 }
 
-/// The place of a report, if requested.
+/// Where to store a report, if the caller wants it.
 pub(crate) struct ReportOut<'o>(Option<Out<'o, ph_report>>);
 
 impl<'o> ReportOut<'o> {

@@ -2,23 +2,40 @@
 
 use crate::error::{free, guard, ph_status};
 use crate::mesh::{MeshView, ph_counts, ph_mesh};
-use crate::options::{self, axis_number, ph_axis, ph_read_options, ph_write_options};
+use crate::options::{self, ph_options};
 use crate::raw::{self, Out, Record, handle, usage};
 use crate::report::{ReportOut, ph_report};
 use crate::source::{self, ph_input, ph_output};
 use crate::table::{self, ph_column};
 use crate::text::{ph_string, view};
-use polyhaul::model::{NONE, Object, Scene};
+use polyhaul::model::{Axes, Axis, NONE, Object, Scene};
 use polyhaul::{Error, Reader, Result};
 use std::mem::MaybeUninit;
 
-/// The index for nothing: a corner without a uv, a face without a material.
+/// No index: a corner without a uv, a face without a material.
 pub const PH_NONE: u32 = u32::MAX;
 
-/// Meshes, the objects that show them or sections of them, and materials.
+/// The direction of an axis.
+pub type ph_axis = u32;
+
+/// +X.
+pub const PH_AXIS_X: ph_axis = 1;
+/// +Y.
+pub const PH_AXIS_Y: ph_axis = 2;
+/// +Z.
+pub const PH_AXIS_Z: ph_axis = 3;
+/// -X.
+pub const PH_AXIS_NEGATIVE_X: ph_axis = 4;
+/// -Y.
+pub const PH_AXIS_NEGATIVE_Y: ph_axis = 5;
+/// -Z.
+pub const PH_AXIS_NEGATIVE_Z: ph_axis = 6;
+
+const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
+
+/// A scene: meshes, objects that show a mesh or a section of it, and materials. Free it with ph_scene_free.
 ///
-/// Functions that take `const ph_scene *` may be called from many threads at once; those that take `ph_scene *` must be
-/// the only ones on that scene. The arrays and texts they return live until the scene is changed or freed.
+/// The arrays and texts that a scene returns are valid until it is changed or freed.
 pub struct ph_scene {
     pub(crate) scene: Scene,
     /// For each mesh, the parts that differ between C and the model.
@@ -27,7 +44,7 @@ pub struct ph_scene {
     pub(crate) slots: Vec<Vec<u32>>,
 }
 
-/// The contents of a scene.
+/// Counts, axes and bounds of a scene.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_scene_info {
@@ -35,7 +52,7 @@ pub struct ph_scene_info {
     pub struct_size: usize,
     /// The number of meshes.
     pub mesh_count: usize,
-    /// The number of objects. A scene may have only meshes: each then counts as an object.
+    /// The number of objects. If it is 0, each mesh is an object.
     pub object_count: usize,
     /// The number of materials.
     pub material_count: usize,
@@ -43,35 +60,35 @@ pub struct ph_scene_info {
     pub forward_axis: ph_axis,
     /// The axis that points up.
     pub up_axis: ph_axis,
-    /// Positions of all meshes.
+    /// The number of positions in all meshes.
     pub position_count: u64,
-    /// Faces of all meshes.
+    /// The number of faces in all meshes.
     pub face_count: u64,
-    /// The box around all finite positions; without any, `bounds_min` is greater than `bounds_max`.
+    /// The minimum of all finite positions. Greater than `bounds_max` if there are none.
     pub bounds_min: [f32; 3],
-    /// Its other end.
+    /// The maximum of all finite positions.
     pub bounds_max: [f32; 3],
 }
 
-/// An object: a mesh, or a section of it, with a name.
+/// An object: a mesh or a section of a mesh, with a name.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_object {
     /// `sizeof(ph_object)`.
     pub struct_size: usize,
-    /// The name; it may be empty.
+    /// The name. May be empty.
     pub name: ph_string,
     /// The index of its mesh.
     pub mesh: usize,
-    /// The first element of each kind in this object.
+    /// The first element of each kind.
     pub start: ph_counts,
-    /// One past the last of each kind. In ph_scene_add_object all zeros mean the whole mesh.
+    /// One past the last element of each kind. In ph_scene_add_object, all zeros mean the whole mesh.
     pub end: ph_counts,
-    /// Whether `transform` applies; otherwise the positions are in world space.
+    /// Whether `transform` is set. If not, positions are in world space.
     pub has_transform: u32,
-    /// A matrix of four rows, one row after the other, that multiplies column vectors from the left.
+    /// The object-to-world matrix in row-major order, for column vectors.
     pub transform: [f32; 16],
-    /// The slots that `face_materials` of the mesh refers to: indices of materials, or PH_NONE. Null if it has none.
+    /// Material indices, or PH_NONE, that `face_materials` of the mesh refers to. May be null.
     pub material_slots: *const u32,
     /// The number of slots.
     pub material_slot_count: usize,
@@ -88,7 +105,7 @@ unsafe impl Record for ph_object {
 }
 
 impl ph_scene {
-    /// A scene as C sees it.
+    /// Adds what C needs to a scene.
     pub(crate) fn new(scene: Scene) -> Result<ph_scene> {
         let mut result = ph_scene { scene, meshes: Vec::new(), slots: Vec::new() };
         result.look()?;
@@ -119,25 +136,25 @@ fn slots(object: &Object) -> Result<Vec<u32>> {
     Ok(slots)
 }
 
-/// Reads a scene. From a scene for a renderer (pbrt), everything that can be represented as meshes is read; the rest is
-/// dropped, with a warning. ph_convert keeps everything.
+/// Reads a scene. From a pbrt scene it reads everything that can be represented as meshes, and drops the rest with a
+/// warning; ph_convert is lossless from pbrt to pbrt.
 ///
-/// `options` and `report` may be null. Free the scene with ph_scene_free; it is null if the job failed.
+/// `options` and `report` may be null. Free the scene with ph_scene_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_read(
     input: *const ph_input,
-    options: *const ph_read_options,
+    options: Option<&ph_options>,
     scene: Option<&mut MaybeUninit<*mut ph_scene>>,
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
-        let (scene, report) = (Out::new(scene), ReportOut::new(report));
+        let scene = Out::new(scene);
+        let report = ReportOut::new(report);
         // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
-        let (scene, report) = (scene?, report?);
-        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
-        // that.
-        let options = unsafe { options::read(options) }?;
+        let scene = scene?;
+        let report = report?;
+        let options = options::for_reading(options);
         let loaded = Reader::new(input).options(&options).scene()?.flattened(&options.limits)?;
         options::not_cancelled(&options)?;
         scene.give(ph_scene::new(loaded.value)?);
@@ -148,12 +165,12 @@ pub unsafe extern "C" fn ph_scene_read(
 
 /// Writes a scene.
 ///
-/// `options` and `report` may be null. A file is replaced as a whole, or unchanged if the job fails.
+/// `options` and `report` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_write(
     scene: Option<&ph_scene>,
     output: *const ph_output,
-    options: *const ph_write_options,
+    options: Option<&ph_options>,
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
@@ -162,30 +179,28 @@ pub unsafe extern "C" fn ph_scene_write(
         // that.
         let (target, _held) = unsafe { source::output(output) }?;
         // SAFETY: the same `output`: null or valid by the header's rules until this call returns.
-        let named = unsafe { source::format_named(output) }?;
-        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
-        // that.
-        let mut options = unsafe { options::write(options) }?;
-        options.format = options.format.or(named);
+        let named_format = unsafe { source::format_named(output) }?;
+        let mut options = options::for_writing(options);
+        options.format = options.format.or(named_format);
         report.give(polyhaul::Writer::new(target).options(&options).scene(&handle(scene, "the scene")?.scene)?);
         Ok(())
     })
 }
 
-/// Frees a scene and everything it lent; null does nothing.
+/// Frees a scene, and all arrays and texts that it returned. Null is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_scene_free(scene: Option<Box<ph_scene>>) {
     free(scene);
 }
 
-/// Returns the contents of a scene.
+/// Returns the counts, axes and bounds of a scene.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_scene_info) -> ph_status {
     guard(|| {
         let scene = &handle(scene, "the scene")?.scene;
         let [positions, _, _, faces, ..] = scene.totals();
         let (min, max) = scene.bounds().map_or(([1.0; 3], [-1.0; 3]), |bounds| (bounds.min, bounds.max));
-        let found = ph_scene_info {
+        let lent = ph_scene_info {
             struct_size: size_of::<ph_scene_info>(),
             mesh_count: scene.meshes.len(),
             object_count: scene.objects.len(),
@@ -199,8 +214,22 @@ pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_sc
         };
         // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(info, found) }
+        unsafe { raw::put(info, lent) }
     })
+}
+
+fn axis(number: ph_axis) -> Result<Axis> {
+    let axis = number.checked_sub(1).and_then(|index| AXES.get(index as usize).copied());
+    axis.ok_or_else(|| usage(format!("{number} is not a valid axis (PH_AXIS_)")))
+}
+
+fn axis_number(axis: Axis) -> ph_axis {
+    AXES.iter().position(|&candidate| candidate == axis).map_or(0, |index| index as u32 + 1)
+}
+
+/// The axes with these numbers.
+pub(crate) fn axes(forward: ph_axis, up: ph_axis) -> Result<Axes> {
+    Ok(Axes { forward: axis(forward)?, up: axis(up)? })
 }
 
 /// The error for an index out of range.
@@ -208,21 +237,20 @@ pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Error {
     usage(format!("{what} {index} is out of range: there are {count}"))
 }
 
-/// Lends the arrays of a mesh, by an index below `mesh_count`.
+/// Returns the arrays of a mesh, which are not copied. `index` is less than `mesh_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_mesh(scene: Option<&ph_scene>, index: usize, mesh: *mut ph_mesh) -> ph_status {
     guard(|| {
         let scene = handle(scene, "the scene")?;
-        let found = scene.scene.meshes.get(index).zip(scene.meshes.get(index));
-        let (model, view) = found.ok_or_else(|| no_such("mesh", index, scene.meshes.len()))?;
+        let mesh_and_view = scene.scene.meshes.get(index).zip(scene.meshes.get(index));
+        let (model, view) = mesh_and_view.ok_or_else(|| no_such("mesh", index, scene.meshes.len()))?;
         // SAFETY: `mesh` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
         unsafe { raw::put(mesh, view.lend(model)) }
     })
 }
 
-/// Lends other data of the positions of a mesh, by an index below `vertex_column_count`: a column of one row per
-/// position.
+/// Returns a column of additional vertex data, with one row per position. `index` is less than `vertex_column_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_vertex_column(
     scene: Option<&ph_scene>,
@@ -239,7 +267,7 @@ pub unsafe extern "C" fn ph_scene_vertex_column(
     })
 }
 
-/// Lends other data of the faces of a mesh, by an index below `face_column_count`: a column of one row per face.
+/// Returns a column of additional face data, with one row per face. `index` is less than `face_column_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_face_column(
     scene: Option<&ph_scene>,
@@ -256,16 +284,16 @@ pub unsafe extern "C" fn ph_scene_face_column(
     })
 }
 
-/// Tells of an object, by an index below `object_count`.
+/// Returns an object. `index` is less than `object_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize, object: *mut ph_object) -> ph_status {
     guard(|| {
         let scene = handle(scene, "the scene")?;
-        let found = scene.scene.objects.get(index).zip(scene.slots.get(index));
-        let (model, slots) = found.ok_or_else(|| no_such("object", index, scene.slots.len()))?;
+        let object_and_slots = scene.scene.objects.get(index).zip(scene.slots.get(index));
+        let (model, slots) = object_and_slots.ok_or_else(|| no_such("object", index, scene.slots.len()))?;
         let mut transform = [0.0; 16];
         transform.iter_mut().zip(model.transform.iter().flatten().flatten()).for_each(|(to, &from)| *to = from);
-        let told = ph_object {
+        let lent = ph_object {
             struct_size: size_of::<ph_object>(),
             name: view(&model.name),
             mesh: model.mesh,
@@ -278,6 +306,6 @@ pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize,
         };
         // SAFETY: `object` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(object, told) }
+        unsafe { raw::put(object, lent) }
     })
 }

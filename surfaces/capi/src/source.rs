@@ -2,47 +2,47 @@
 //!
 //! The callbacks are called in `callbacks.rs`.
 
-use crate::callbacks::{Reader, Release, Writer};
+use crate::callbacks::{CallbackReader, CallbackWriter, Release};
 use crate::raw::{self, Record, usage};
 use polyhaul::{Input, Output, Result};
 use std::ffi::{c_char, c_void};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Reads up to `size` bytes into `out`. Required in an input of callbacks.
+/// Reads up to `size` bytes into `out`.
 ///
-/// Returns how many bytes it read, from 1 to `size`: fewer than asked for are fine. 0 is the end. Below 0 is an error
-/// of the host, which ends the job and is `host_code` of ph_error. More than `size` breaks the contract
-/// (PH_ERROR_HOST). It is asked for 64 KiB or more at a time, by one thread at a time, though not always by the
-/// same one, and never again after it failed.
+/// Returns the number of bytes read, from 1 to `size`; 0 at the end; or a negative number for an error, which fails the
+/// job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also PH_ERROR_HOST. `size`
+/// is at least 64 KiB. Calls come from one thread at a time, but not always from the same one. After an error there are
+/// no further calls.
 pub type ph_read_fn = Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c_void, size: usize) -> i64>;
 
-/// Moves to `offset`, in bytes from the beginning, where the next read begins. Optional.
+/// Seeks to `offset`, in bytes from the start. The next read starts there.
 ///
-/// Returns 0 on success, a positive number if it cannot seek, a negative number for an error.
+/// Returns 0 on success, a positive number if seeking is not supported, a negative number for an error.
 pub type ph_seek_fn = Option<unsafe extern "C" fn(user: *mut c_void, offset: u64) -> i32>;
 
-/// The total number of bytes to read; negative if unknown. Optional. It is called once, before
-/// the first read, and must be right.
+/// Returns the exact size of the input in bytes, or a negative number if it is unknown. Called once, before the first
+/// read.
 pub type ph_size_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i64>;
 
-/// Takes up to `size` bytes of `data`. Required in an output of callbacks.
+/// Writes up to `size` bytes of `data`.
 ///
-/// Returns how many it took, from 1 to `size`: the rest is passed again. Below 0 is an error, as for ph_read_fn; 0 and
-/// more than `size` break the contract (PH_ERROR_HOST).
+/// Returns the number of bytes written, from 1 to `size`, or a negative number for an error, as in ph_read_fn. The
+/// remaining bytes are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
 pub type ph_write_fn = Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, size: usize) -> i64>;
 
-/// A step at the end of an output. Optional. Returns 0, or below 0 for an error.
+/// Flushes or closes an output. Returns 0 on success, or a negative number for an error.
 pub type ph_finish_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i32>;
 
-/// polyhaul has no more use for `user`, or for the memory of an input. Optional. It is the last callback, and comes
-/// exactly once, whether the job succeeded or not.
+/// Releases `user`, or the memory of an input, which the library no longer uses. It is called exactly once, after all
+/// other callbacks, whether the job succeeds or fails.
 pub type ph_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 
-/// An input: exactly one of `path`, `memory` and `read` is set.
+/// An input. Exactly one of `path`, `memory` and `read` must be set.
 ///
-/// It is used for one call and may be a local variable. Its targets must stay valid and unchanged until that call
-/// returns, or in an answer of ph_resolve_fn until `release` is called.
+/// It is used for one call, and may be a local variable. Everything it points to must stay valid and unchanged until
+/// that call returns; in an answer of ph_resolve_fn, until `release` is called.
 ///
 ///     ph_input input = {.struct_size = sizeof input};
 ///     input.path = "model.obj";
@@ -51,50 +51,50 @@ pub type ph_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 pub struct ph_input {
     /// `sizeof(ph_input)`.
     pub struct_size: usize,
-    /// A file: UTF-8, or on Unix any bytes, with a zero at the end. Compressed files (gzip, zstd, lz4) are known by
-    /// their content, here as in every other input.
+    /// A zero-terminated path: UTF-8, or any bytes on Unix. As in all inputs, compression (gzip, zstd, lz4) is detected
+    /// by content.
     pub path: *const c_char,
-    /// Bytes in memory; they are not copied.
+    /// The content in memory, which is not copied.
     pub memory: *const c_void,
-    /// The number of bytes in `memory`.
+    /// The size of `memory` in bytes.
     pub memory_size: usize,
-    /// Reads on: see ph_read_fn.
+    /// Reads bytes: see ph_read_fn.
     pub read: ph_read_fn,
-    /// Goes to a place: see ph_seek_fn. May be null.
+    /// Seeks: see ph_seek_fn. May be null.
     pub seek: ph_seek_fn,
-    /// Tells the size: see ph_size_fn. May be null.
+    /// Returns the size: see ph_size_fn. May be null.
     pub size: ph_size_fn,
-    /// Called last: see ph_release_fn. May be null, and may also be set with `path` and `memory`.
+    /// Called last: see ph_release_fn. May be null, and may also be set with `path` or `memory`.
     pub release: ph_release_fn,
     /// Passed to the callbacks.
     pub user: *mut c_void,
-    /// The name of memory and callbacks in messages; its extension (`.tga`) sets the format if the options do not.
-    /// May be null.
+    /// The name of `memory` or `read` in messages. Its extension sets the format if the options do not. May be null.
     pub name: *const c_char,
 }
 
-/// An output: exactly one of `path` and `write` is set.
+/// An output. Exactly one of `path` and `write` must be set.
 ///
-/// A file is replaced as a whole, or unchanged if the job fails; the material library of an OBJ file goes next to it.
+/// A file is replaced when the job succeeds, and left unchanged when it fails. The material library of an OBJ file is
+/// written next to it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_output {
     /// `sizeof(ph_output)`.
     pub struct_size: usize,
-    /// A file, as in ph_input. `.gz`, `.zst` and `.lz4` compress.
+    /// A path, as in ph_input. The extensions `.gz`, `.zst` and `.lz4` compress the file.
     pub path: *const c_char,
-    /// Takes bytes: see ph_write_fn.
+    /// Writes bytes: see ph_write_fn.
     pub write: ph_write_fn,
-    /// Called once when all was written. May be null.
+    /// Called once after the last write. May be null.
     pub flush: ph_finish_fn,
-    /// Called once after that: the output is complete. If it is not called, the job failed and the written bytes should
-    /// be discarded. May be null.
+    /// Called once after `flush`, when the output is complete. If it is not called, the job has failed: discard the
+    /// bytes that were written. May be null.
     pub close: ph_finish_fn,
-    /// Called at last: see ph_release_fn. May be null.
+    /// Called last: see ph_release_fn. May be null.
     pub release: ph_release_fn,
     /// Passed to the callbacks.
     pub user: *mut c_void,
-    /// The name of the output in messages; its extension sets the format if the options do not. May be null.
+    /// The name of the output in messages. Its extension sets the format if the options do not. May be null.
     pub name: *const c_char,
 }
 
@@ -144,7 +144,7 @@ pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
             Ok((Input::Shared(Arc::new(Memory { bytes, _release: release }), name.into()), None))
         }
         (true, true, Some(read)) => {
-            let reader = Reader::new(read, given.seek, given.size, release);
+            let reader = CallbackReader::new(read, given.seek, given.size, release);
             Ok((reader.into_input(name.into()), None))
         }
         _ => Err(usage("exactly one of path, memory and read of ph_input must be set")),
@@ -165,7 +165,7 @@ pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
         // SAFETY: `path` is not null in this arm, and that of a valid output ends with a zero byte.
         (false, None) => Ok((Output::Path(unsafe { path(given.path) }?), Some(release))),
         (true, Some(write)) => {
-            let writer = Writer::new(write, given.flush, given.close, release);
+            let writer = CallbackWriter::new(write, given.flush, given.close, release);
             Ok((writer.into_output(name.into()), None))
         }
         _ => Err(usage("exactly one of path and write of ph_output must be set")),

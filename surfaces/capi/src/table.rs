@@ -1,7 +1,7 @@
 //! Tables, read as columns.
 
 use crate::error::{free, guard, ph_status};
-use crate::options::{self, ph_read_options};
+use crate::options::{self, ph_options};
 use crate::raw::{self, Out, Record, handle, pointer};
 use crate::report::{ReportOut, ph_report};
 use crate::scene::no_such;
@@ -12,7 +12,7 @@ use polyhaul::model::{Column, Table, Values};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// The type of a number.
+/// The type of numbers in an array.
 pub type ph_scalar = u32;
 
 /// `int8_t`
@@ -36,8 +36,8 @@ pub const PH_SCALAR_F32: ph_scalar = 9;
 /// `double`
 pub const PH_SCALAR_F64: ph_scalar = 10;
 
-/// The tables of a file: the elements of PLY, or the only table of csv, tsv, txt, xyz, pts and npy. All functions
-/// except for ph_tables_free may be called from many threads at once.
+/// The tables of a file: the elements of a PLY file, or the only table of a csv, tsv, txt, xyz, pts or npy file. Free
+/// them with ph_tables_free.
 pub struct ph_tables(Vec<Table>);
 
 /// A table.
@@ -46,7 +46,7 @@ pub struct ph_tables(Vec<Table>);
 pub struct ph_table {
     /// `sizeof(ph_table)`.
     pub struct_size: usize,
-    /// The name of the rows in the file (`vertex`); empty if it has none.
+    /// The name of the table in the file, such as `vertex`. May be empty.
     pub name: ph_string,
     /// The number of rows.
     pub row_count: usize,
@@ -54,24 +54,24 @@ pub struct ph_table {
     pub column_count: usize,
 }
 
-/// A column: a number, or a list of numbers, per row.
+/// A column of a table: one number, or a list of numbers, per row.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_column {
     /// `sizeof(ph_column)`.
     pub struct_size: usize,
-    /// The name; empty if the file has none.
+    /// The name. May be empty.
     pub name: ph_string,
-    /// The numbers, of type `scalar`.
+    /// The values, of type `scalar`.
     pub values: *const c_void,
     /// The number of values.
     pub value_count: usize,
-    /// For lists: row `i` has the values from `offsets[i]` up to `offsets[i + 1]`; there is one more offset than there
-    /// are rows. Null for one number per row.
+    /// For lists, `row_count + 1` offsets: row `i` has the values from `offsets[i]` up to, but not including,
+    /// `offsets[i + 1]`. Null if each row has one number.
     pub offsets: *const u32,
     /// The number of rows.
     pub row_count: usize,
-    /// The type of the numbers.
+    /// The type of the values.
     pub scalar: ph_scalar,
 }
 
@@ -85,22 +85,24 @@ unsafe impl Record for ph_column {
     const NAME: &'static str = "ph_column";
 }
 
-/// Reads tables. `options` and `report` may be null. Free them with ph_tables_free.
+/// Reads the tables of a file.
+///
+/// `options` and `report` may be null. Free the tables with ph_tables_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_tables_read(
     input: *const ph_input,
-    options: *const ph_read_options,
+    options: Option<&ph_options>,
     tables: Option<&mut MaybeUninit<*mut ph_tables>>,
     report: Option<&mut MaybeUninit<*mut ph_report>>,
 ) -> ph_status {
     guard(|| {
-        let (tables, report) = (Out::new(tables), ReportOut::new(report));
+        let tables = Out::new(tables);
+        let report = ReportOut::new(report);
         // SAFETY: `input` is null or valid by the header's rules until this call returns, and the job ends before that.
         let (input, _held) = unsafe { source::input(input) }?;
-        let (tables, report) = (tables?, report?);
-        // SAFETY: `options` is null or valid by the header's rules until this call returns, and the job ends before
-        // that.
-        let options = unsafe { options::read(options) }?;
+        let tables = tables?;
+        let report = report?;
+        let options = options::for_reading(options);
         let loaded = polyhaul::Reader::new(input).options(&options).tables()?;
         options::not_cancelled(&options)?;
         tables.give(ph_tables(loaded.value.tables));
@@ -109,31 +111,31 @@ pub unsafe extern "C" fn ph_tables_read(
     })
 }
 
-/// The number of tables; 0 for null.
+/// Returns the number of tables; 0 for null.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_tables_count(tables: Option<&ph_tables>) -> usize {
     tables.map_or(0, |tables| tables.0.len())
 }
 
-/// Tells of a table.
+/// Returns the name and size of a table.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_tables_table(tables: Option<&ph_tables>, index: usize, table: *mut ph_table) -> ph_status {
     guard(|| {
         let tables = &handle(tables, "the tables")?.0;
-        let found = tables.get(index).ok_or_else(|| no_such("table", index, tables.len()))?;
-        let told = ph_table {
+        let stored = tables.get(index).ok_or_else(|| no_such("table", index, tables.len()))?;
+        let lent = ph_table {
             struct_size: size_of::<ph_table>(),
-            name: view(&found.name),
-            row_count: found.row_count,
-            column_count: found.columns.len(),
+            name: view(&stored.name),
+            row_count: stored.row_count,
+            column_count: stored.columns.len(),
         };
         // SAFETY: `table` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
-        unsafe { raw::put(table, told) }
+        unsafe { raw::put(table, lent) }
     })
 }
 
-/// Lends a column of a table.
+/// Returns a column of a table, which is not copied.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_tables_column(
     tables: Option<&ph_tables>,
@@ -143,38 +145,38 @@ pub unsafe extern "C" fn ph_tables_column(
 ) -> ph_status {
     guard(|| {
         let tables = &handle(tables, "the tables")?.0;
-        let found = tables.get(table).ok_or_else(|| no_such("table", table, tables.len()))?;
+        let stored = tables.get(table).ok_or_else(|| no_such("table", table, tables.len()))?;
         // SAFETY: `column` is null or valid by the header's rules: then `struct_size` bytes are there, as `put_column`
         // requires.
-        unsafe { put_column(&found.columns, index, column) }
+        unsafe { put_column(&stored.columns, index, column) }
     })
 }
 
-/// Frees tables and everything they lent; null does nothing.
+/// Frees tables, and all arrays and texts that they returned. Null is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_tables_free(tables: Option<Box<ph_tables>>) {
     free(tables);
 }
 
-/// Lends one of `columns`.
+/// Passes one of `columns` to the caller.
 ///
 /// # Safety
 /// Like [`raw::put`].
 pub(crate) unsafe fn put_column(columns: &[Column], index: usize, out: *mut ph_column) -> Result<()> {
-    let found = columns.get(index).ok_or_else(|| no_such("column", index, columns.len()))?;
-    let (scalar, values) = values(&found.values);
-    let told = ph_column {
+    let column = columns.get(index).ok_or_else(|| no_such("column", index, columns.len()))?;
+    let (scalar, values) = values(&column.values);
+    let lent = ph_column {
         struct_size: size_of::<ph_column>(),
-        name: view(&found.name),
+        name: view(&column.name),
         values,
-        value_count: found.values.len(),
-        offsets: found.offsets.as_ref().map_or(std::ptr::null(), |offsets| pointer(offsets)),
-        row_count: found.row_count(),
+        value_count: column.values.len(),
+        offsets: column.offsets.as_ref().map_or(std::ptr::null(), |offsets| pointer(offsets)),
+        row_count: column.row_count(),
         scalar,
     };
     // SAFETY: `out` is null or valid by the header's rules: then `struct_size` bytes are there, which is what `put`
     // requires.
-    unsafe { raw::put(out, told) }
+    unsafe { raw::put(out, lent) }
 }
 
 fn values(values: &Values) -> (ph_scalar, *const c_void) {

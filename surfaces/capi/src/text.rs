@@ -1,23 +1,23 @@
-//! Text of handles, and text that is put into them.
+//! Text of handles, and text that the caller passes.
 
 use crate::error::{guard, ph_status};
 use crate::raw;
 use polyhaul::{Error, Result};
 use std::ffi::c_char;
 
-/// Text: UTF-8 of a size, with no zero byte at the end. Print it with `"%.*s", (int)text.size, text.data`.
+/// UTF-8 text with a size, not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
 ///
-/// Text returned by a handle lives until the handle is freed or changed. `data` may be null if `size` is 0.
+/// Text returned by a handle is valid until the handle is freed or changed. `data` may be null if `size` is 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_string {
     /// The first byte.
     pub data: *const c_char,
-    /// The number of bytes.
+    /// The size in bytes.
     pub size: usize,
 }
 
-/// Zero-terminated text in the form that the structs of this header take; it is not copied. Null is empty.
+/// Converts zero-terminated text to a ph_string, without copying it. Null becomes an empty text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_text(text: *const c_char) -> ph_string {
     let mut result = view("");

@@ -151,31 +151,31 @@ static void null_handles(void)
 static void struct_sizes(void)
 {
     struct {
-        ph_read_options options;
+        ph_input input;
         char later[16];
     } longer;
-    ph_read_options options;
     ph_mesh mesh = {.struct_size = sizeof mesh};
-    ph_input input = memory_of(TRIANGLE);
+    ph_input input;
     ph_scene *scene;
     size_t size;
 
     memset(&longer, 0, sizeof longer);
-    longer.options.struct_size = sizeof longer;
-    CHECK(ph_scene_read(&input, &longer.options, &scene, NULL) == PH_OK);
+    longer.input = memory_of(TRIANGLE);
+    longer.input.struct_size = sizeof longer;
+    CHECK(ph_scene_read(&longer.input, NULL, &scene, NULL) == PH_OK);
     ph_scene_free(scene);
-    longer.later[3] = 1; /* asks for what this library does not know */
-    CHECK(ph_scene_read(&input, &longer.options, &scene, NULL) == PH_ERROR_UNSUPPORTED);
+    longer.later[3] = 1; /* a field that this library does not know */
+    CHECK(ph_scene_read(&longer.input, NULL, &scene, NULL) == PH_ERROR_UNSUPPORTED);
 
-    for (size = 0; size < sizeof options; size += 7) {
-        memset(&options, 0, sizeof options);
-        options.struct_size = size;
-        CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_ERROR_USAGE);
+    for (size = 0; size < sizeof input; size += 7) {
+        input = memory_of(TRIANGLE);
+        input.struct_size = size;
+        CHECK(ph_scene_read(&input, NULL, &scene, NULL) == PH_ERROR_USAGE);
     }
-    options.struct_size = (size_t)-1;
-    CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_ERROR_USAGE);
-    options.struct_size = sizeof options;
-    CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_OK);
+    input.struct_size = (size_t)-1;
+    CHECK(ph_scene_read(&input, NULL, &scene, NULL) == PH_ERROR_USAGE);
+    input.struct_size = sizeof input;
+    CHECK(ph_scene_read(&input, NULL, &scene, NULL) == PH_OK);
 
     mesh.struct_size -= 1;
     CHECK(ph_scene_mesh(scene, 0, &mesh) == PH_ERROR_USAGE && mesh.position_count == 0);
@@ -183,9 +183,78 @@ static void struct_sizes(void)
     CHECK(ph_scene_mesh(scene, 1, &mesh) == PH_ERROR_USAGE);
     CHECK(ph_scene_mesh(scene, 0, &mesh) == PH_OK && mesh.position_count == 3);
     ph_scene_free(scene);
+}
 
-    options.format = 1000;
-    CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_ERROR_USAGE);
+/* Whether an option has this value. */
+static int has_value(ph_options *options, const char *name, const char *expected)
+{
+    const char *value;
+
+    return ph_options_get(options, name, &value) == PH_OK && strcmp(value, expected) == 0;
+}
+
+static void options_by_name(void)
+{
+    ph_input input = memory_of(TRIANGLE);
+    ph_error error = {.struct_size = sizeof error};
+    ph_options *options = (ph_options *)1;
+    ph_scene *scene;
+    const char *value = "";
+    char long_name[5000];
+
+    /* new options have the defaults */
+    CHECK(ph_options_new(&options) == PH_OK);
+    CHECK(has_value(options, "threads", "none") && has_value(options, "memory_limit", "67108864"));
+    CHECK(has_value(options, "format", "none") && has_value(options, "on_error", "raise"));
+    CHECK(has_value(options, "obj.smoothing", "flags") && has_value(options, "limits.elements", "4294967294"));
+    CHECK(ph_scene_read(&input, options, &scene, NULL) == PH_OK);
+    ph_scene_free(scene);
+
+    CHECK(ph_options_set(options, "obj.smoothing", "groups") == PH_OK && has_value(options, "smoothing", "groups"));
+    CHECK(ph_options_set(options, "memory_limit", "32MiB") == PH_OK && has_value(options, "memory_limit", "33554432"));
+    CHECK(ph_options_set(options, "scale", "0.01") == PH_OK && has_value(options, "global_scale", "0.01"));
+    CHECK(ph_options_set(options, "from", "obj") == PH_OK && ph_options_set(options, "to", "ply") == PH_OK);
+    CHECK(has_value(options, "from", "obj") && has_value(options, "to", "ply"));
+    CHECK(ph_scene_read(&input, options, &scene, NULL) == PH_OK);
+    ph_scene_free(scene);
+    CHECK(ph_options_set(options, "format", "stl") == PH_OK && has_value(options, "to", "stl"));
+
+    CHECK(ph_options_set(options, "obj.smoothing", "sideways") == PH_ERROR_USAGE);
+    CHECK(ph_last_error(&error) == PH_OK && strcmp(error.message, "obj.smoothing is \"sideways\"") == 0);
+    CHECK(strcmp(error.expected, "none, flags, groups or bitflags") == 0);
+    CHECK(has_value(options, "obj.smoothing", "groups")); /* unchanged */
+    CHECK(ph_options_set(options, "format", "nonsense") == PH_ERROR_USAGE && has_value(options, "to", "stl"));
+    CHECK(ph_options_set(options, "obj.smooting", "groups") == PH_ERROR_USAGE);
+    CHECK(ph_last_error(&error) == PH_OK && strcmp(error.hint, "did you mean \"obj.smoothing\"?") == 0);
+    CHECK(ph_options_get(options, "obj.smooting", &value) == PH_ERROR_USAGE && value == NULL);
+
+    memset(long_name, 'x', sizeof long_name);
+    long_name[sizeof long_name - 1] = 0;
+    CHECK(ph_options_set(options, long_name, long_name) == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, "threads", long_name) == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, "", "") == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, "threads", "") == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, "threads", "0") == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, "threads", "99999999999999999999") == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, "thr\xff", "1") == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, "table.comment", "\xff") == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, NULL, "1") == PH_ERROR_USAGE);
+    CHECK(ph_options_set(options, "threads", NULL) == PH_ERROR_USAGE);
+    CHECK(ph_options_get(options, NULL, &value) == PH_ERROR_USAGE);
+    CHECK(ph_options_get(options, "threads", NULL) == PH_ERROR_USAGE);
+    ph_options_free(options);
+
+    CHECK(ph_options_new(NULL) == PH_ERROR_USAGE);
+    CHECK(ph_options_set(NULL, "threads", "1") == PH_ERROR_USAGE);
+    value = "";
+    CHECK(ph_options_get(NULL, "threads", &value) == PH_ERROR_USAGE && value == NULL);
+    CHECK(ph_options_set_cancel(NULL, NULL) == PH_ERROR_USAGE);
+    CHECK(ph_options_set_progress(NULL, NULL, NULL) == PH_ERROR_USAGE);
+    CHECK(ph_options_set_pool(NULL, NULL, NULL) == PH_ERROR_USAGE);
+    CHECK(ph_options_set_resolver(NULL, NULL, NULL) == PH_ERROR_USAGE);
+    CHECK(ph_options_set_read_throttle(NULL, 1, 1) == PH_ERROR_USAGE);
+    CHECK(ph_options_set_write_throttle(NULL, 1, 1) == PH_ERROR_USAGE);
+    ph_options_free(NULL);
 }
 
 static void hostile_callbacks(void)
@@ -243,15 +312,17 @@ static void places_of_errors(void)
 static void limits(void)
 {
     ph_input input = memory_of(TRIANGLE);
-    ph_read_options options = {.struct_size = sizeof options};
+    ph_options *options;
     ph_scene *scene;
 
-    options.limits.elements = 2;
-    CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_ERROR_LIMIT);
+    CHECK(ph_options_new(&options) == PH_OK);
+    CHECK(ph_options_set(options, "limits.elements", "2") == PH_OK);
+    CHECK(ph_scene_read(&input, options, &scene, NULL) == PH_ERROR_LIMIT);
     CHECK(strstr(ph_last_error_text(), "elements") != NULL);
-    options.limits.elements = 3;
-    CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_OK);
+    CHECK(ph_options_set(options, "limits.elements", "3") == PH_OK);
+    CHECK(ph_scene_read(&input, options, &scene, NULL) == PH_OK);
     ph_scene_free(scene);
+    ph_options_free(options);
 }
 
 static int32_t cancels(void *user, uint64_t done, uint64_t total)
@@ -278,7 +349,7 @@ static void cancelling_and_pools(void)
     size_t size = 0, index;
     char *text = malloc(12000000);
     ph_input input = {.struct_size = sizeof input};
-    ph_read_options options = {.struct_size = sizeof options};
+    ph_options *options;
     ph_cancel *cancel;
     ph_scene *scene;
     int called = 0;
@@ -290,30 +361,29 @@ static void cancelling_and_pools(void)
     input.memory_size = size;
     input.name = "points.obj";
 
-    options.progress = cancels;
-    options.progress_user = &called;
-    CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_ERROR_CANCELLED);
+    CHECK(ph_options_new(&options) == PH_OK);
+    CHECK(ph_options_set_progress(options, cancels, &called) == PH_OK);
+    CHECK(ph_scene_read(&input, options, &scene, NULL) == PH_ERROR_CANCELLED);
     CHECK(scene == NULL && called > 0);
-    options.progress = NULL;
-    CHECK(ph_cancel_new(&cancel) == PH_OK);
-    options.cancel = cancel;
+    CHECK(ph_options_set_progress(options, NULL, NULL) == PH_OK);
+    CHECK(ph_cancel_new(&cancel) == PH_OK && ph_options_set_cancel(options, cancel) == PH_OK);
     CHECK(ph_cancel_request(cancel) == PH_OK);
-    CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_ERROR_CANCELLED);
-    ph_cancel_free(cancel);
-    options.cancel = NULL;
+    ph_cancel_free(cancel); /* the options keep it */
+    CHECK(ph_scene_read(&input, options, &scene, NULL) == PH_ERROR_CANCELLED);
+    CHECK(ph_options_set_cancel(options, NULL) == PH_OK);
+    CHECK(ph_options_set(options, "threads", "5") == PH_OK);
 
     for (called = -1; called < 3; called++) {
         host self = host_of("");
         ph_scene_info info = {.struct_size = sizeof info};
         self.early = called;
-        options.threads = 5;
-        options.pool = pool;
-        options.pool_user = &self;
-        CHECK(ph_scene_read(&input, &options, &scene, NULL) == PH_OK && self.calls > 0);
+        CHECK(ph_options_set_pool(options, pool, &self) == PH_OK);
+        CHECK(ph_scene_read(&input, options, &scene, NULL) == PH_OK && self.calls > 0);
         CHECK(ph_scene_get(scene, &info) == PH_OK && info.position_count == index);
         CHECK(info.bounds_max[0] == (float)(index - 1));
         ph_scene_free(scene);
     }
+    ph_options_free(options);
     free(text);
 }
 
@@ -408,6 +478,7 @@ int main(void)
 {
     null_handles();
     struct_sizes();
+    options_by_name();
     hostile_callbacks();
     places_of_errors();
     limits();

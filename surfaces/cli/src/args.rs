@@ -5,27 +5,21 @@
 
 pub mod batch;
 pub mod diff;
-mod gltf;
-pub mod layers;
 pub mod limits;
 pub mod many;
+pub mod options;
 pub mod pace;
-mod pbrt;
 pub mod preview;
-pub mod rows;
 pub mod sweep;
-mod tables;
 pub mod texture;
 pub mod watch;
 
 use crate::format;
-use crate::values::{self, Direction, Places};
+use crate::values;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
-use polyhaul::options::{
-    Axes, Codec, Compression, Limits, ObjWriteOptions, OnError, Placement, PlyEncoding, PlyWriteOptions, PngLevel,
-    StlReadOptions, StlWriteOptions,
-};
-use polyhaul::{Error, ErrorKind, Format, Result, WriteOptions};
+use options::GivenOptions;
+use polyhaul::options::{Compression, OnError, PbrtMeshes, RowOptions};
+use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -167,9 +161,9 @@ pub struct Everywhere {
     #[arg(long, global = true, value_name = "OUT.html", value_hint = ValueHint::FilePath,
           value_parser = values::file_named(&["html", "htm"]))]
     pub report: Option<PathBuf>,
-    /// Write a chart of the run's threads and disks as SVG or PNG
+    /// Write a chart of the run's threads and disks as SVG, or as PNG with the feature `png-charts`
     #[arg(long, global = true, value_name = "OUT.svg|OUT.png", value_hint = ValueHint::FilePath,
-          value_parser = values::file_named(crate::picture::ENDINGS))]
+          value_parser = values::chart_file())]
     pub chart: Option<PathBuf>,
     /// Do not show a progress bar; there is one only if standard error is a terminal
     #[arg(long, global = true)]
@@ -187,26 +181,14 @@ pub struct Everywhere {
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
     /// Format of the input [default: from the file extension, else from the content]
-    #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = format::parser())]
+    #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
     pub from: Option<Format>,
-    /// Merge positions with equal coordinates (STL)
-    #[arg(long)]
-    pub weld: bool,
-    /// Read and copy files outside the scene's folder too
-    #[arg(long)]
-    pub allow_outside: bool,
-    /// Do not read the mesh files of a scene (pbrt)
-    #[arg(long)]
-    pub lazy: bool,
+    /// Options of formats.
+    #[command(flatten)]
+    pub options: GivenOptions<ReadOptions>,
     /// Change a limit
-    #[arg(long, value_name = "NAME=N", value_parser = values::limit, help = values::limit_help())]
-    pub limit: Vec<values::Limit>,
-    /// How tables are read.
-    #[command(flatten)]
-    pub table: tables::TableArgs,
-    /// Which image is read.
-    #[command(flatten)]
-    pub image: layers::LayerArgs,
+    #[arg(long, value_name = "NAME=N", value_parser = options::limit, help = options::limit_help())]
+    pub limit: Vec<(String, String)>,
 }
 
 /// How a file is compressed.
@@ -220,27 +202,6 @@ pub enum CodecName {
     Zstd,
     /// lz4, the fastest
     Lz4,
-}
-
-/// How hard pixels of a PNG are packed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum PngLevelName {
-    /// Fast, slightly larger files
-    Fast,
-    /// Balance of speed and size
-    Balanced,
-    /// Slow, small files
-    Best,
-}
-
-impl From<PngLevelName> for PngLevel {
-    fn from(name: PngLevelName) -> PngLevel {
-        match name {
-            PngLevelName::Fast => PngLevel::Fast,
-            PngLevelName::Balanced => PngLevel::Balanced,
-            PngLevelName::Best => PngLevel::Best,
-        }
-    }
 }
 
 /// What the demo makes.
@@ -260,21 +221,6 @@ impl DemoKind {
             DemoKind::Pbrt => "pbrt",
         }
     }
-}
-
-/// How what is converted is compressed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ArgsPacking {
-    /// gzip, the most widely supported
-    #[value(alias = "gz")]
-    Gzip,
-    /// zstd, smaller and faster than gzip
-    #[value(alias = "zst")]
-    Zstd,
-    /// lz4, the fastest
-    Lz4,
-    /// No compression, whatever the file extension
-    None,
 }
 
 impl ConvertArgs {
@@ -299,36 +245,48 @@ impl ConvertArgs {
 }
 
 impl StyleArgs {
-    /// The requested compression in the library's form, which checks the combination.
-    pub fn compression(&self) -> Result<Compression> {
-        let codec = match self.compress {
-            None => return Ok(Compression::ByName(self.level)),
-            Some(ArgsPacking::None) if self.level.is_some() => {
-                let error = Error::new(ErrorKind::Usage, "--level cannot be used with --compress none");
-                return Err(error.with_hint("remove one of the two options"));
-            }
-            Some(ArgsPacking::None) => return Ok(Compression::None),
-            Some(ArgsPacking::Gzip) => Codec::Gzip,
-            Some(ArgsPacking::Zstd) => Codec::Zstd,
-            Some(ArgsPacking::Lz4) => Codec::Lz4,
-        };
-        Ok(Compression::By(codec, self.level))
+    /// The options for writing the output of `input` in the format `to`.
+    ///
+    /// # Errors
+    /// If an option does not apply to the output, or contradicts another one.
+    pub fn write_options(&self, input: &Path, to: Format) -> Result<WriteOptions> {
+        self.write.check(&[Some(to)])?;
+        let mut options = WriteOptions::default();
+        self.write.apply(&mut options)?;
+        options.scene.axes()?;
+        self.check_lazy(input, to, &options)?;
+        Ok(options)
     }
 
-    /// The options for writing each format, if the output of `input` has the format `to`.
-    pub fn formats(&self, input: &Path, to: Format) -> Result<WriteOptions> {
-        let mut options = WriteOptions::default()
-            .with_copy_assets(self.scene.copy_assets)
-            .with_instances(gltf::InstanceUse::option(self.scene.instances))
-            .with_gltf(self.gltf.style(to, self.scene.instances)?)
-            .with_pbrt(self.pbrt.style(to, (self.read.lazy, self.read.from.or_else(|| Format::of_path(input))))?);
-        if let Some(digits) = self.scene.digits {
-            options = options.with_digits(digits.0);
+    /// Meshes that are not read can only be kept in their files.
+    fn check_lazy(&self, input: &Path, to: Format, options: &WriteOptions) -> Result<()> {
+        self.read.options.check(&[self.read.from.or_else(|| Format::of_path(input))])?;
+        if !self.read.options.is_given("load_meshes") {
+            return Ok(());
         }
-        self.obj.apply(&self.scene, &mut options.obj)?;
-        self.bytes.apply(&self.scene, &mut options)?;
-        self.table.apply(&self.scene, &mut options.table)?;
-        Ok(options)
+        if to != Format::Pbrt {
+            let message = format!(
+                "--lazy keeps meshes in their files, which only pbrt can refer to, but the output format is {}",
+                to.name()
+            );
+            let hint = "remove --lazy, or write pbrt: use an output name ending in .pbrt, or --to pbrt";
+            return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
+        }
+        if options.pbrt.meshes == PbrtMeshes::Inline {
+            let error = Error::new(ErrorKind::Usage, "--lazy cannot be used with --meshes inline");
+            return Err(error.with_hint("--lazy does not read meshes; remove one of the two options"));
+        }
+        Ok(())
+    }
+
+    /// The compression that was asked for.
+    ///
+    /// # Errors
+    /// As for [`GivenOptions::apply`].
+    pub fn compression(&self) -> Result<Compression> {
+        let mut options = WriteOptions::default();
+        self.write.apply(&mut options)?;
+        Ok(options.compression)
     }
 }
 
@@ -368,162 +326,18 @@ pub struct ConvertArgs {
 /// How an asset is read and written, whatever it is converted for.
 #[derive(Debug, Args)]
 pub struct StyleArgs {
-    /// Format of the output [default: from the file extension; obj for standard output]
-    #[arg(long, value_name = "FORMAT", value_parser = format::output_parser())]
-    pub to: Option<Format>,
-    /// Compression of the output [default: from the file extension: .gz, .zst, .lz4]
-    #[arg(long, value_name = "CODEC", value_enum)]
-    pub compress: Option<ArgsPacking>,
-    /// Compression level: gzip 1 to 12, zstd 1 to 22 [default: a fast one]
-    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
-    pub level: Option<i32>,
-    /// Sync the file and its folder to disk before returning
-    #[arg(long)]
-    pub durable: bool,
     /// How to read.
     #[command(flatten)]
     pub read: ReadArgs,
     /// Which rows are kept.
     #[command(flatten)]
-    pub rows: rows::RowArgs,
-    /// How any format is written.
+    pub rows: GivenOptions<RowOptions>,
+    /// Format of the output [default: from the file extension; obj for standard output]
+    #[arg(long, value_name = "FORMAT", value_parser = format::output_parser(), help_heading = "Writing")]
+    pub to: Option<Format>,
+    /// How to write.
     #[command(flatten)]
-    pub scene: SceneArgs,
-    /// How OBJ is written.
-    #[command(flatten)]
-    pub obj: ObjArgs,
-    /// How PLY, STL and OFF are written.
-    #[command(flatten)]
-    pub bytes: ByteArgs,
-    /// How tables are written.
-    #[command(flatten)]
-    pub table: tables::TableStyleArgs,
-    /// How glTF is written.
-    #[command(flatten)]
-    pub gltf: gltf::GltfArgs,
-    /// How pbrt is written.
-    #[command(flatten)]
-    pub pbrt: pbrt::PbrtArgs,
-}
-
-/// How scenes are written, whatever the format: the names are Blender's.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Writing")]
-pub struct SceneArgs {
-    /// Forward axis [default: -Z for OBJ, unchanged for other formats]
-    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = values::direction())]
-    pub forward_axis: Option<Direction>,
-    /// Up axis [default: Y for OBJ, unchanged for other formats]
-    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = values::direction())]
-    pub up_axis: Option<Direction>,
-    /// Scale positions by this factor
-    #[arg(long, value_name = "FACTOR", default_value = "1", allow_hyphen_values = true,
-          value_parser = values::scale)]
-    pub global_scale: f32,
-    /// Copy the files that the input refers to (textures, meshes, spectra) into the output's folder
-    ///
-    /// The output refers to the copies. No existing file is replaced: a name that is taken gets a number. Files outside
-    /// the input's folder are copied only with --allow-outside.
-    #[arg(long)]
-    pub copy_assets: bool,
-    /// Do not write uvs
-    #[arg(long)]
-    pub no_uv: bool,
-    /// Do not write normals
-    #[arg(long)]
-    pub no_normals: bool,
-    /// Do not write vertex colors
-    #[arg(long)]
-    pub no_colors: bool,
-    /// Triangulate faces; STL always does
-    #[arg(long)]
-    pub triangulate: bool,
-    /// How to write the instances of a pbrt scene, and objects that share a mesh [default: instances in pbrt and glTF,
-    /// flattened in other formats]
-    #[arg(long, value_name = "HOW", value_enum)]
-    pub instances: Option<gltf::InstanceUse>,
-    /// Decimal places of all numbers: 0 to 12, or `shortest` for the fewest digits that read back exactly [default: 6
-    /// for OBJ positions and uvs, 4 for OBJ normals and colors, shortest for other formats]
-    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
-    pub digits: Option<Places>,
-}
-
-/// How PLY and STL are written.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Writing PLY, STL, OFF, splats and images")]
-pub struct ByteArgs {
-    /// Write text instead of binary data (PLY, STL)
-    #[arg(long)]
-    pub ascii: bool,
-    /// Write big-endian binary data (PLY)
-    #[arg(long, conflicts_with = "ascii")]
-    pub big_endian: bool,
-    /// Write colors as floats instead of bytes (PLY, OFF)
-    #[arg(long)]
-    pub float_colors: bool,
-    /// Use run-length encoding (TGA)
-    #[arg(long)]
-    pub rle: bool,
-    /// Compression level (PNG)
-    #[arg(long, value_name = "LEVEL", value_enum, default_value = "balanced")]
-    pub png_level: PngLevelName,
-    /// JPEG quality, 1 (small) to 100 (nearly lossless)
-    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=100))]
-    pub quality: u8,
-    /// Write 32-bit floats instead of 16-bit floats (EXR)
-    #[arg(long)]
-    pub exr_float: bool,
-    /// Version of SPZ files, 2 to 4
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
-    pub spz_version: u8,
-    /// Compression level of SPZ files, 1 (fast) to 12 (small), or to 22 for version 4
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=22))]
-    pub spz_level: i32,
-    /// Highest degree of spherical harmonics of splats, 0 to 4 [default: as many as the format stores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
-    pub sh_degree: Option<u8>,
-    /// Keep the order of splats (compressed PLY)
-    #[arg(long)]
-    pub keep_order: bool,
-}
-
-/// How OBJ is written: the names are Blender's.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Writing OBJ")]
-pub struct ObjArgs {
-    /// Do not write materials or a material library
-    #[arg(long)]
-    pub no_materials: bool,
-    /// Do not write the PBR extensions of materials
-    #[arg(long)]
-    pub no_pbr_extensions: bool,
-    /// Do not write face groups
-    #[arg(long)]
-    pub no_groups: bool,
-    /// Do not write smoothing groups
-    #[arg(long)]
-    pub no_smooth_groups: bool,
-    /// Do not write free-form curves
-    #[arg(long)]
-    pub no_curves: bool,
-    /// Write `g NAME` instead of `o NAME`
-    #[arg(long)]
-    pub object_groups: bool,
-    /// Write `g OBJECT_MATERIAL` before each `usemtl`
-    #[arg(long)]
-    pub material_groups: bool,
-    /// Decimal places of positions [default: that of --digits]
-    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
-    pub position_digits: Option<Places>,
-    /// Decimal places of uvs [default: that of --digits]
-    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
-    pub uv_digits: Option<Places>,
-    /// Decimal places of normals [default: that of --digits]
-    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
-    pub normal_digits: Option<Places>,
-    /// Decimal places of vertex colors [default: that of --digits]
-    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
-    pub color_digits: Option<Places>,
+    pub write: GivenOptions<WriteOptions>,
 }
 
 /// `polyhaul info`.
@@ -666,101 +480,13 @@ impl Everywhere {
 }
 
 impl ReadArgs {
-    /// How STL is read.
-    pub fn stl(&self) -> StlReadOptions {
-        StlReadOptions::default().with_weld(self.weld)
-    }
-
-    /// The default limits with the changes that were asked for.
-    pub fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
-        self.limit.iter().for_each(|limit| limit.apply(&mut limits));
-        limits
-    }
-}
-
-impl ByteArgs {
-    /// Applies the arguments to the library's options for PLY, STL, glTF, splats and images.
-    fn apply(&self, scene: &SceneArgs, options: &mut WriteOptions) -> Result<()> {
-        let encoding = match (self.ascii, self.big_endian) {
-            (true, _) => PlyEncoding::Ascii,
-            (false, true) => PlyEncoding::BigEndian,
-            (false, false) => PlyEncoding::LittleEndian,
-        };
-        let placement = scene.placement()?;
-        options.ply = PlyWriteOptions::default()
-            .with_placement(placement)
-            .with_encoding(encoding)
-            .with_digits(options.ply.digits)
-            .with_export_uv(!scene.no_uv)
-            .with_export_normals(!scene.no_normals)
-            .with_export_colors(!scene.no_colors)
-            .with_float_colors(self.float_colors);
-        options.stl =
-            StlWriteOptions::default().with_placement(placement).with_ascii(self.ascii).with_digits(options.stl.digits);
-        options.gltf = options.gltf.placed(placement);
-        options.splats = options
-            .splats
-            .with_spz_version(self.spz_version)
-            .with_spz_level(Some(self.spz_level))
-            .with_harmonics_degree(self.sh_degree.unwrap_or(options.splats.harmonics_degree))
-            .with_keep_order(self.keep_order);
-        let (png_level, exr_float) = (self.png_level.into(), self.exr_float);
-        let style = options.image.with_tga_rle(self.rle).with_png_level(png_level).with_exr_float(exr_float);
-        options.image = style.with_jpeg_quality(self.quality);
-        Ok(())
-    }
-}
-
-impl SceneArgs {
-    /// The axes: those not given are OBJ's.
-    fn axes(&self) -> Result<Axes> {
-        let forward = self.forward_axis.unwrap_or(Direction(Axes::OBJ.forward));
-        let up = self.up_axis.unwrap_or(Direction(Axes::OBJ.up));
-        if forward.line() != up.line() {
-            return Ok(Axes { forward: forward.0, up: up.0 });
-        }
-        let message = format!("--forward-axis {forward} and --up-axis {up} are parallel");
-        let hint = format!("with --up-axis {up}, use for example --forward-axis {}", up.another());
-        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
-    }
-
-    /// The transformation of a scene whose coordinates stay unless axes are given.
-    pub fn placement(&self) -> Result<Placement> {
-        let is_given = self.forward_axis.is_some() || self.up_axis.is_some();
-        Ok(Placement::default()
-            .with_axes(if is_given { Some(self.axes()?) } else { None })
-            .with_global_scale(self.global_scale)
-            .with_export_triangulated_mesh(self.triangulate))
-    }
-}
-
-impl ObjArgs {
-    /// Applies the arguments to the library's options, which already have the digits of all numbers.
-    fn apply(&self, scene: &SceneArgs, options: &mut ObjWriteOptions) -> Result<()> {
-        let Axes { forward: forward_axis, up: up_axis } = scene.axes()?;
-        let pick = |own: Option<Places>, shared| own.map_or(shared, |places| places.0);
-        // Scenes out of files have neither vertex groups nor smooth flags.
-        *options = options
-            .clone()
-            .with_position_digits(pick(self.position_digits, options.position_digits))
-            .with_uv_digits(pick(self.uv_digits, options.uv_digits))
-            .with_normal_digits(pick(self.normal_digits, options.normal_digits))
-            .with_color_digits(pick(self.color_digits, options.color_digits))
-            .with_forward_axis(forward_axis)
-            .with_up_axis(up_axis)
-            .with_global_scale(scene.global_scale)
-            .with_export_uv(!scene.no_uv)
-            .with_export_normals(!scene.no_normals)
-            .with_export_colors(!scene.no_colors)
-            .with_export_materials(!self.no_materials)
-            .with_export_pbr_extensions(!self.no_pbr_extensions)
-            .with_export_triangulated_mesh(scene.triangulate)
-            .with_export_object_groups(self.object_groups)
-            .with_export_material_groups(self.material_groups)
-            .with_export_groups(!self.no_groups)
-            .with_export_smooth_groups(!self.no_smooth_groups)
-            .with_export_curves(!self.no_curves);
-        Ok(())
+    /// The library's options, without those that every subcommand takes.
+    ///
+    /// # Errors
+    /// As for [`GivenOptions::apply`].
+    pub fn options(&self) -> Result<ReadOptions> {
+        let mut options = ReadOptions::default().with_format(self.from).with_limits(options::limits(&self.limit));
+        self.options.apply(&mut options)?;
+        Ok(options)
     }
 }

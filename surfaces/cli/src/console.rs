@@ -28,7 +28,7 @@ pub fn result(text: &str) -> bool {
     write_all(anstream::stdout().lock(), shown(text).as_bytes())
 }
 
-/// Writes bytes that are no text for people (scripts, pages) to standard output.
+/// Writes bytes that are not meant for people (scripts, pages) to standard output.
 #[must_use]
 pub fn bytes(bytes: &[u8]) -> bool {
     write_all(std::io::stdout().lock(), bytes)

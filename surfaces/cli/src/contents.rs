@@ -344,11 +344,11 @@ pub fn counts<S: Serializer>(contents: &Contents, to: S) -> Result<S::Ok, S::Err
 }
 
 fn render_counts<S: Serializer>(contents: &RenderContents, to: S) -> Result<S::Ok, S::Error> {
-    let known = |(name, count)| (name, Some(count).filter(|_| is_known(contents, name)));
-    to.collect_map(contents.by_name().map(known))
+    let with_known = |(name, count)| (name, Some(count).filter(|_| is_known(contents, name)));
+    to.collect_map(contents.by_name().map(with_known))
 }
 
-/// Whether a count is the whole truth: that of positions and triangles is not where meshes were not read.
+/// Whether a count is complete: counts of positions and triangles are not if meshes were not read.
 fn is_known(contents: &RenderContents, name: &str) -> bool {
     contents.unread_meshes == 0 || !matches!(name, "positions" | "unique_triangles" | "instanced_triangles")
 }
@@ -404,8 +404,8 @@ fn render_rows(render: &RenderInventory) -> String {
 fn by_count(counts: &[(String, u64)]) -> String {
     let mut sorted: Vec<_> = counts.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let some = sorted.iter().take(NAMES);
-    let words: Vec<_> = some.map(|(name, count)| format!("{} {}", human::count(*count), human::safe(name))).collect();
+    let shown = sorted.iter().take(NAMES);
+    let words: Vec<_> = shown.map(|(name, count)| format!("{} {}", human::count(*count), human::safe(name))).collect();
     let more = counts.len().saturating_sub(NAMES);
     words.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
@@ -437,8 +437,7 @@ fn column_rows(inventory: &Inventory) -> String {
     };
     for (place, column) in columns.iter().enumerate().take(COLUMNS) {
         let name = if column.name.is_empty() { place.to_string() } else { human::safe(&column.name) };
-        let ends =
-            column.range.map_or("no numbers".to_owned(), |[least, most]| format!("{} to {}", end(least), end(most)));
+        let ends = column.range.map_or("no numbers".to_owned(), |[min, max]| format!("{} to {}", end(min), end(max)));
         let missing = match rows.saturating_sub(column.count) {
             0 => String::new(),
             missing => format!(", {} missing", human::count(missing)),
@@ -496,7 +495,8 @@ fn header_rows(declared: &Declared) -> String {
             };
             format!("{kind} {}", human::names(run.iter().map(|property| property.name.as_str()), NAMES))
         });
-        let (name, properties) = (human::safe(&element.name), shown.collect::<Vec<_>>().join("; "));
+        let name = human::safe(&element.name);
+        let properties = shown.collect::<Vec<_>>().join("; ");
         let _ = writeln!(text, "  {name:<10}{:>14}  {properties}", human::count(element.count));
     }
     text
@@ -504,8 +504,8 @@ fn header_rows(declared: &Declared) -> String {
 
 fn sizes(c: &Contents) -> String {
     let sizes = [("triangle", c.triangles), ("quad", c.quads), ("larger", c.polygons)];
-    let some = sizes.into_iter().filter(|(_, count)| *count > 0);
-    let words = some.map(|(word, count)| match word {
+    let present = sizes.into_iter().filter(|(_, count)| *count > 0);
+    let words = present.map(|(word, count)| match word {
         "larger" => format!("{} larger", human::count(count)),
         _ => human::plural(count, word),
     });
@@ -523,8 +523,8 @@ fn bounds_row(bounds: Option<Bounds>) -> String {
 }
 
 fn named(names: &[String]) -> String {
-    let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
-    human::names(known.into_iter(), NAMES)
+    let named: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    human::names(named.into_iter(), NAMES)
 }
 
 #[cfg(test)]
@@ -600,11 +600,11 @@ mod tests {
             assert!(lines.contains(line), "{line}{lines}");
         }
         let value = serde_json::to_value(Listed::new(&inventory(0))).unwrap();
-        let told = &value["render"];
-        assert_eq!((&told["directives"]["Shape"], &told["unique_triangles"]), (&1000.into(), &7.into()));
+        let render = &value["render"];
+        assert_eq!((&render["directives"]["Shape"], &render["unique_triangles"]), (&1000.into(), &7.into()));
         let pbrt = serde_json::json!({"count": 3, "missing": 0, "bytes": 1500, "plain_bytes": 20_000});
-        assert_eq!((&told["files"]["pbrt"], &told["missing_textures"][0]), (&pbrt, &"b.png".into()));
-        assert!(told["files"]["texture"]["plain_bytes"].is_null());
+        assert_eq!((&render["files"]["pbrt"], &render["missing_textures"][0]), (&pbrt, &"b.png".into()));
+        assert!(render["files"]["texture"]["plain_bytes"].is_null());
         // Unknown values are shown as such.
         let lines = table(&inventory(4));
         assert!(

@@ -96,7 +96,8 @@ impl What {
                 format!("{}, {}", human::plural(*shapes, "shape"), human::plural(*instances, "instance"))
             }
             What::Scene { contents, .. } => {
-                let (objects, faces) = (contents.objects, contents.faces);
+                let objects = contents.objects;
+                let faces = contents.faces;
                 format!("{}, {}", human::plural(objects, "object"), human::plural(faces, "face"))
             }
             What::Image { image } => image.words(),
@@ -116,7 +117,8 @@ impl ConvertRows {
     }
 
     fn words(&self) -> String {
-        let (rows, columns) = (human::plural(self.rows as u64, "row"), human::plural(self.columns as u64, "column"));
+        let rows = human::plural(self.rows as u64, "row");
+        let columns = human::plural(self.columns as u64, "column");
         match self.name.as_str() {
             "" => format!("{rows} of {columns}"),
             name => format!("{} with {rows} of {columns}", human::safe(name)),
@@ -161,26 +163,26 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(ConvertDetails, Rep
     // All options are checked before anything is read.
     let input = args.inputs().first().map_or(Path::new(""), |input| input);
     let to = format::of_output(args.output(), args.style.to)?;
-    let (read, write) = (session.convert_options(&args.style)?, write_options(session, &args.style, input, to)?);
+    let read = session.convert_options(&args.style)?;
+    let write = write_options(session, &args.style, input, to)?;
     let mut content = What::Tables { tables: Vec::new() };
-    let done = session.convert([input, args.output()], &read, &write, |found, report| {
+    let conversion = session.convert([input, args.output()], &read, &write, |loaded, report| {
         session.show_warnings(report);
-        content = What::from_content(found);
+        content = What::from_content(loaded);
     })?;
-    session.show_warnings(&done.writing);
-    let report = done.report();
-    let (input, output) = (place::shown(input), place::shown(args.output()));
+    session.show_warnings(&conversion.writing);
+    let report = conversion.report();
+    let input = place::shown(input);
+    let output = place::shown(args.output());
     Ok((ConvertDetails { input, output, codec: json::codec(&report), content }, report))
 }
 
 /// The options for writing the output of `input` in the format `to`.
 pub fn write_options(session: &Session, args: &StyleArgs, input: &Path, to: Format) -> Result<WriteOptions> {
     Ok(args
-        .formats(input, to)?
+        .write_options(input, to)?
         .with_format(Some(to))
         .with_run(session.run_options())
-        .with_compression(args.compression()?)
-        .with_durable(args.durable)
         .with_strict(session.everywhere.strict))
 }
 

@@ -39,7 +39,7 @@ impl DiffEntry {
 /// Compares two files.
 pub fn run(session: &Session, args: &DiffArgs) -> u8 {
     match compare(session, args) {
-        Ok(found) => show(session, args, &found),
+        Ok(comparison) => show(session, args, &comparison),
         // As in other comparison tools, 1 means that two files were read and differ.
         Err(error) => match error.kind() {
             ErrorKind::Cancelled => session.fail("diff", &error, JsonTo::Stdout),
@@ -55,24 +55,24 @@ fn compare(session: &Session, args: &DiffArgs) -> polyhaul::Result<Comparison> {
     polyhaul::diff(input(&args.first), input(&args.second), &options, args.tolerance)
 }
 
-fn show(session: &Session, args: &DiffArgs, found: &Comparison) -> u8 {
-    session.show_warnings(&found.report);
-    let code = if found.is_equal() { DONE } else { FAILED };
+fn show(session: &Session, args: &DiffArgs, comparison: &Comparison) -> u8 {
+    session.show_warnings(&comparison.report);
+    let code = if comparison.is_equal() { DONE } else { FAILED };
     if !session.everywhere.json && !session.everywhere.quiet {
-        let lines = found.differences.iter().map(|difference| format!("{}\n", human::safe(&difference.message)));
-        let text = if found.is_equal() { "equal\n".to_owned() } else { lines.collect() };
+        let lines = comparison.differences.iter().map(|difference| format!("{}\n", human::safe(&difference.message)));
+        let text = if comparison.is_equal() { "equal\n".to_owned() } else { lines.collect() };
         if !console::result(&text) {
             return USAGE;
         }
     }
-    session.show_work(&found.report);
+    session.show_work(&comparison.report);
     let details = DiffDetails {
         first: place::shown(&args.first),
         second: place::shown(&args.second),
-        equal: found.is_equal(),
-        kind: found.kind,
+        equal: comparison.is_equal(),
+        kind: comparison.kind,
         tolerance: args.tolerance,
-        differences: found.differences.iter().map(DiffEntry::new).collect(),
+        differences: comparison.differences.iter().map(DiffEntry::new).collect(),
     };
-    session.finish("diff", Some(details), &found.report, (code, None), JsonTo::Stdout)
+    session.finish("diff", Some(details), &comparison.report, (code, None), JsonTo::Stdout)
 }

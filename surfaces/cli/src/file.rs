@@ -1,4 +1,4 @@
-//! Small files that the command writes itself: whole or not at all, tried before the work begins.
+//! Small files that the command writes itself: whole or not at all, tried before the work starts.
 //!
 //! Assets are written by the library.
 
@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Begins to write a file and undoes that. Anything but a regular file, such as a pipe, is opened only once.
 pub fn try_out(path: &Path) -> Result<()> {
-    if std::fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         return Ok(());
     }
     let sink = Sink::file(path, FileOptions::default());

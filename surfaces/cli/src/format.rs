@@ -32,12 +32,12 @@ pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The output format: `asked` or that of the file extension; OBJ for a stream.
+/// The output format: `requested`, or else by the file extension; OBJ for a stream.
 ///
 /// # Errors
 /// If the format is unknown, or read-only.
-pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
-    match asked.or_else(|| Format::of_path(path)) {
+pub fn of_output(path: &Path, requested: Option<Format>) -> Result<Format> {
+    match requested.or_else(|| Format::of_path(path)) {
         Some(format) if format.is_written() => Ok(format),
         Some(format) => Err(not_written(format)),
         None if is_stream(path) => Ok(Format::Obj),
@@ -87,7 +87,7 @@ mod tests {
         for format in Format::ALL {
             let name = format!("x.{}", format.name());
             assert_eq!(of_output(Path::new(&name), None).is_ok(), format.is_written(), "{name}");
-            assert_eq!(extensions().split(", ").any(|it| it[1..] == *format.name()), format.is_written());
+            assert_eq!(extensions().split(", ").any(|extension| extension[1..] == *format.name()), format.is_written());
         }
         let says = |name: &str| {
             let error = of_output(Path::new(name), None).unwrap_err();

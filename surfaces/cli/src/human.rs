@@ -76,9 +76,9 @@ pub fn safe(name: &str) -> String {
 }
 
 /// The first few names, and how many more there are.
-pub fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize) -> String {
-    let more = all.len().saturating_sub(shown);
-    let mut text = all.take(shown).map(safe).collect::<Vec<_>>().join(", ");
+pub fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>, shown: usize) -> String {
+    let more = names.len().saturating_sub(shown);
+    let mut text = names.take(shown).map(safe).collect::<Vec<_>>().join(", ");
     if more > 0 {
         text.push_str(&format!(" and {} more", count(more as u64)));
     }
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn numbers_have_nine_digits_at_most() {
-        let found = [0.1 + 0.2, -0.0, 1.0 / 3.0, 123_456_789.123, 1e300, 1.5e-7, f64::MAX].map(number);
-        assert_eq!(found, ["0.3", "-0", "0.333333333", "123456789", "1e300", "1.5e-7", "1.79769313e308"]);
+        let texts = [0.1 + 0.2, -0.0, 1.0 / 3.0, 123_456_789.123, 1e300, 1.5e-7, f64::MAX].map(number);
+        assert_eq!(texts, ["0.3", "-0", "0.333333333", "123456789", "1e300", "1.5e-7", "1.79769313e308"]);
         assert_eq!([0.1, 16_777_216.0, 1e30, f32::MIN].map(single), ["0.1", "16777216", "1e30", "-3.4028235e38"]);
         assert_eq!([number(f64::INFINITY), number(f64::NAN)], ["inf", "NaN"]);
     }

@@ -51,39 +51,42 @@ struct InfoFound {
 /// Shows the contents of each input.
 pub fn run(session: &Session, args: &InfoArgs) -> u8 {
     let find = || many::find(&args.inputs, &args.find, args.find.options()?, |_| true);
-    let found = session.read_options(&args.read).and_then(|options| Ok((find()?, options)));
-    let (sources, options) = match found {
-        Ok(found) => found,
+    let prepared = session.read_options(&args.read).and_then(|options| Ok((find()?, options)));
+    let (sources, options) = match prepared {
+        Ok(prepared) => prepared,
         Err(error) => return session.fail("info", &error, JsonTo::Stdout),
     };
     let paths: Vec<_> = sources.iter().map(|source| &*source.path).collect();
-    let (mut all, mut is_open) = (Vec::new(), true);
+    let mut infos = Vec::new();
+    let mut is_open = true;
     let ran = session.each(
         "reading",
         &paths,
         claimed_bytes,
         |number, run| look(session, paths[number], options.clone().with_run(run)),
-        |_, mut found| {
-            is_open = show(session, &mut found);
-            all.push(found);
+        |_, mut info| {
+            is_open = show(session, &mut info);
+            infos.push(info);
             if is_open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     );
     match ran {
         Err(error) if error.kind() != ErrorKind::Cancelled => session.fail("info", &error, JsonTo::Stdout),
-        ran if is_open => finish(session, &all, ran.err()),
+        ran if is_open => finish(session, &infos, ran.err()),
         _ => FAILED,
     }
 }
 
 /// Reads one input and counts its contents.
 fn look(session: &Session, path: &Path, options: ReadOptions) -> InfoFound {
-    let (path, text) = (path.to_owned(), String::new());
+    let path = path.to_owned();
+    let text = String::new();
     match standard::input_of(&path).and_then(|input| inspect::info(input, &options)) {
         Err(error) => InfoFound { path, result: Err(error), report: Report::default(), text },
         Ok((inventory, report)) if session.everywhere.json => InfoFound { path, result: Ok(inventory), report, text },
         Ok((inventory, report)) => {
-            let (name, size) = (human::path(&path), human::input(&report));
+            let name = human::path(&path);
+            let size = human::input(&report);
             let text = format!("{name}  ({size})\n{}", table(&inventory));
             InfoFound { path, result: Ok(inventory), report, text }
         }
@@ -91,28 +94,28 @@ fn look(session: &Session, path: &Path, options: ReadOptions) -> InfoFound {
 }
 
 /// Shows the table and the warnings; `false` if standard output is closed.
-fn show(session: &Session, found: &mut InfoFound) -> bool {
-    session.show_warnings(&found.report);
-    session.show_work(&found.report);
-    if let Err(error) = &found.result {
+fn show(session: &Session, info: &mut InfoFound) -> bool {
+    session.show_warnings(&info.report);
+    session.show_work(&info.report);
+    if let Err(error) = &info.result {
         session.show_error(error);
     }
-    console::result(&std::mem::take(&mut found.text))
+    console::result(&std::mem::take(&mut info.text))
 }
 
 /// Adds up the counts, prints the object, and returns the exit code. The fields of a single input are at the top level
 /// of the object, several inputs are in an array with their sums above it.
-fn finish(session: &Session, all: &[InfoFound], ended: Option<Error>) -> u8 {
-    let error = ended.as_ref().or(all.iter().rev().find_map(|found| found.result.as_ref().err()));
-    let failed = all.iter().filter(|found| found.result.is_err()).count();
-    let code = many::exit_code(session, failed, all.len(), error);
+fn finish(session: &Session, infos: &[InfoFound], ended: Option<Error>) -> u8 {
+    let error = ended.as_ref().or(infos.iter().rev().find_map(|info| info.result.as_ref().err()));
+    let failed = infos.iter().filter(|info| info.result.is_err()).count();
+    let code = many::exit_code(session, failed, infos.len(), error);
     let mut sum = Inventory::default();
     let mut report = Report::default();
-    for found in all {
-        report.extend(found.report.clone());
-        found.result.iter().for_each(|inventory| sum.add(inventory));
+    for info in infos {
+        report.extend(info.report.clone());
+        info.result.iter().for_each(|inventory| sum.add(inventory));
     }
-    let details = match all {
+    let details = match infos {
         [one] => one.result.as_ref().ok().map(|inventory| InfoDetails {
             file: Some(place::shown(&one.path)),
             codec: Some(codec(&one.report)),
@@ -123,7 +126,7 @@ fn finish(session: &Session, all: &[InfoFound], ended: Option<Error>) -> u8 {
             file: None,
             codec: None,
             inventory: Listed::new(&sum),
-            files: all.iter().map(entry).collect(),
+            files: infos.iter().map(entry).collect(),
         }),
     };
     session.show_verdict(&report);
@@ -131,14 +134,14 @@ fn finish(session: &Session, all: &[InfoFound], ended: Option<Error>) -> u8 {
 }
 
 /// One input's place in the array `files`.
-fn entry(found: &InfoFound) -> InfoFile<'_> {
+fn entry(info: &InfoFound) -> InfoFile<'_> {
     InfoFile {
-        file: place::shown(&found.path),
-        inventory: found.result.as_ref().ok().map(Listed::new),
-        codec: codec(&found.report),
-        bytes_in: found.report.bytes_in,
-        plain_bytes_in: found.report.plain_bytes_in,
-        warnings: JsonWarnings::new(&found.report.warnings),
-        error: found.result.as_ref().err().map(JsonFailure::new),
+        file: place::shown(&info.path),
+        inventory: info.result.as_ref().ok().map(Listed::new),
+        codec: codec(&info.report),
+        bytes_in: info.report.bytes_in,
+        plain_bytes_in: info.report.plain_bytes_in,
+        warnings: JsonWarnings::new(&info.report.warnings),
+        error: info.result.as_ref().err().map(JsonFailure::new),
     }
 }

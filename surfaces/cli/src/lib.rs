@@ -43,13 +43,13 @@ use session::Session;
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// All done.
+/// Exit code of success.
 const DONE: u8 = 0;
-/// The work failed.
+/// Exit code if the work failed.
 const FAILED: u8 = 1;
-/// The arguments are invalid.
+/// Exit code for invalid arguments.
 const USAGE: u8 = 2;
-/// Some of many files failed.
+/// Exit code if some of many files failed.
 const PARTLY: u8 = 3;
 
 /// The words of the command line, the first being the program's name.
@@ -134,6 +134,7 @@ fn refuse(error: &clap::Error) -> u8 {
 
 /// The subcommand that the arguments name.
 fn meant() -> Option<String> {
-    let names: Vec<_> = manual::command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    let names: Vec<_> =
+        manual::command().get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();
     words().filter_map(|word| word.to_str()).map(str::to_owned).find(|word| names.contains(word))
 }

@@ -90,7 +90,7 @@ fn settled(force: bool, mut measure: impl FnMut() -> Result<Ceilings>) -> Result
     Ok(best)
 }
 
-/// Why figures are not saved: later jobs would be compared with those of a busy machine.
+/// Why figures are not saved: later jobs would be compared with a busy machine.
 fn refusal(ceilings: &Ceilings, force: bool) -> Option<String> {
     let is_refused = !force && !ceilings.is_quiet();
     is_refused.then(|| "the machine was busy; run again when it is idle, or use --force".to_owned())
@@ -124,7 +124,8 @@ fn age_days(ceilings: &Ceilings) -> u64 {
 /// The table for people.
 fn table(shown: &LimitsShown) -> String {
     let LimitsShown { ceilings, is_new, not_kept } = shown;
-    let (date, age) = (human::day(ceilings.measured_unix_s), age_days(ceilings));
+    let date = human::day(ceilings.measured_unix_s);
+    let age = age_days(ceilings);
     let when = match (is_new, age) {
         (true, _) => "now".to_owned(),
         (false, 0) => "less than a day ago".to_owned(),
@@ -277,7 +278,8 @@ mod tests {
     /// Figures of two cores, with this load by other programs.
     fn beside(other_load: f64) -> Ceilings {
         let mut ceilings = Ceilings::default();
-        (ceilings.cores, ceilings.other_load) = (2, other_load);
+        ceilings.cores = 2;
+        ceilings.other_load = other_load;
         ceilings
     }
 
@@ -316,7 +318,8 @@ mod tests {
     fn old_figures_and_those_that_are_not_kept_are_noted() {
         let shown = |measured_unix_s, not_kept: Option<&str>| {
             let mut ceilings = Ceilings::default();
-            (ceilings.measured_unix_s, ceilings.cached_read) = (measured_unix_s, 8.5e9);
+            ceilings.measured_unix_s = measured_unix_s;
+            ceilings.cached_read = 8.5e9;
             table(&LimitsShown { ceilings, is_new: false, not_kept: not_kept.map(Into::into) })
         };
         let old = shown(86_400, None);

@@ -9,9 +9,6 @@ use clap_mangen::Man;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The date on man pages: that of the last change of the options, so that building twice gives the same pages.
-const DATE: &str = "2026-11-26";
-
 /// Global options that a subcommand does not take, or that have no effect there: they are not shown.
 const NOT_TAKEN: [(&str, &[&str]); 6] = [
     ("batch", &["trace", "report", "chart", RATES[0], RATES[1], RATES[2], RATES[3]]),
@@ -84,11 +81,14 @@ pub fn command() -> Command {
     for subcommand in command.get_subcommands_mut() {
         *subcommand = std::mem::take(subcommand).mut_args(without_files);
         let name = subcommand.get_name().to_owned();
-        let hidden = NOT_TAKEN.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, hidden)| hidden);
+        let hidden = NOT_TAKEN
+            .iter()
+            .find(|(subcommand_name, _)| *subcommand_name == name)
+            .map_or(&[][..], |(_, hidden)| hidden);
         // A subcommand's own option hides the global one of that name.
         let is_hidden = |arg: &&Arg| hidden.contains(&arg.get_id().as_str());
-        let own = globals.iter().filter(is_hidden).map(|arg| arg.clone().hide(true));
-        *subcommand = std::mem::take(subcommand).args(own);
+        let hidden_globals = globals.iter().filter(is_hidden).map(|arg| arg.clone().hide(true));
+        *subcommand = std::mem::take(subcommand).args(hidden_globals);
     }
     command
 }
@@ -117,19 +117,21 @@ pub fn completions(args: &CompletionsArgs) -> u8 {
 /// Prints the man page, or writes one per subcommand to a folder.
 pub fn pages(args: &ManArgs) -> u8 {
     let command = built();
-    let done = match &args.folder {
+    let is_written = match &args.folder {
         Some(folder) => write_all(&command, folder)
             .map_err(|error| console::note(&format!("error: {}: {error}\n", folder.display())))
             .is_ok(),
         None => page(&command).is_ok_and(|page| console::bytes(&page)),
     };
-    if done { DONE } else { FAILED }
+    if is_written { DONE } else { FAILED }
 }
 
 fn write_all(command: &Command, folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("polyhaul.1"), page(command)?)?;
-    for subcommand in command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help") {
+    for subcommand in
+        command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set() && subcommand.get_name() != "help")
+    {
         std::fs::write(folder.join(format!("{}.1", display_name(subcommand))), page(subcommand)?)?;
     }
     Ok(())
@@ -143,15 +145,15 @@ fn display_name(command: &Command) -> &str {
 /// A man page.
 fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     let version = format!("polyhaul {}", env!("CARGO_PKG_VERSION"));
-    let man =
-        Man::new(command.clone()).title(display_name(command)).date(DATE).source(version).manual("polyhaul manual");
+    // Without a date, so that building twice gives the same pages: the version tells how old they are.
+    let man = Man::new(command.clone()).title(display_name(command)).source(version).manual("polyhaul manual");
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
     page.extend(synopsis(command).into_bytes());
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
-    if command.get_subcommands().any(|it| !it.is_hide_set() && it.get_name() != "help") {
+    if command.get_subcommands().any(|subcommand| !subcommand.is_hide_set() && subcommand.get_name() != "help") {
         man.render_subcommands_section(&mut page)?;
     }
     page.extend(after(command).into_bytes());
@@ -231,7 +233,7 @@ mod tests {
         assert_eq!(of("convert"), ".SH SYNOPSIS\npolyhaul convert [OPTIONS] IN... OUT\n");
         assert_eq!(of("limits"), ".SH SYNOPSIS\npolyhaul limits [OPTIONS] [FOLDER]\n");
         let page = String::from_utf8(page(command.find_subcommand("limits").unwrap()).unwrap()).unwrap();
-        assert!(page.contains(DATE) && page.contains(".SH \"EXAMPLES\"\n.nf\n") && !page.contains("EXTRA"), "{page}");
+        assert!(page.contains(".SH \"EXAMPLES\"\n.nf\n") && !page.contains("EXTRA"), "{page}");
     }
 
     #[test]

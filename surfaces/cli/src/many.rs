@@ -9,16 +9,16 @@ use polyhaul::{Error, ErrorKind, Format, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The input files, and those of input folders that `options` include. It is an error if there are none.
+/// The input files, and the files in input folders that `options` include. It is an error if there are none.
 pub fn find(
     inputs: &[PathBuf],
     args: &FindArgs,
     options: FindOptions,
-    wanted: impl Fn(Format) -> bool,
+    is_included: impl Fn(Format) -> bool,
 ) -> Result<Vec<Source>> {
     check_streams(inputs)?;
-    let found = many::find(inputs, &options, wanted)?;
-    if found.is_empty() { Err(none_found(inputs, args)) } else { Ok(found) }
+    let sources = many::find(inputs, &options, is_included)?;
+    if sources.is_empty() { Err(none_found(inputs, args)) } else { Ok(sources) }
 }
 
 /// The error for inputs without a file to be processed.
@@ -47,7 +47,7 @@ pub fn is_no_folder(output: &Path) -> bool {
     format::is_stream(output) || is_file
 }
 
-/// Whether outputs go into a folder, by their names and those of the inputs.
+/// Whether outputs go into a folder, judged by the names of outputs and inputs.
 pub fn is_folder(inputs: &[PathBuf], output: &Path) -> bool {
     let is_folder = place::is_folder(output) && Format::of_path(output).is_none();
     let ends_in_slash = output.to_string_lossy().ends_with(std::path::is_separator);

@@ -1,4 +1,4 @@
-//! The most memory that this process used, ever or for a part of its work.
+//! Peak memory of this process, in total or for a part of its work.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -24,15 +24,15 @@ impl PeakMeter {
         PeakMeter { forget, status: File::open("/proc/self/status").ok() }
     }
 
-    /// Begins a part.
+    /// Starts a part.
     pub fn reset(&mut self) {
         if let Some(forget) = &mut self.forget {
-            // Without it, the peak is that of an earlier part.
+            // Without it, the peak of an earlier part would count.
             let _ = forget.write_all(b"5");
         }
     }
 
-    /// The peak of the part in bytes; that of the process where parts are not told apart.
+    /// The peak of the part in bytes, or of the process if the system does not distinguish parts.
     pub fn bytes(&mut self) -> Option<u64> {
         let Some(status) = &mut self.status else { return usage() };
         let mut text = [0; 4096];
@@ -106,10 +106,10 @@ mod tests {
         assert!(super::usage().unwrap() > 100_000);
     }
 
-    /// The meter sees memory that a part touched, and forgets that of an earlier one.
+    /// The meter sees memory that a part touched, and forgets earlier parts.
     #[test]
     #[cfg(target_os = "linux")]
-    fn parts_have_peaks_of_their_own() {
+    fn each_part_has_its_own_peak() {
         const LARGE: usize = 64 << 20;
         let mut meter = super::PeakMeter::new();
         let before = meter.bytes().unwrap();

@@ -70,8 +70,8 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
     let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
     let [width, height] = options.size;
     let bytes = |path: &Path| files::claimed_bytes(path).saturating_add(PIXEL_BYTES * (width * height) as u64);
-    let work = |number: usize, run: RunOptions| draw(session, &jobs[number], (&read, &options, args.sheet), run);
-    let mut all = Vec::new();
+    let work = |number: usize, run: RunOptions| draw(session, &jobs[number], &read, &options, args.sheet, run);
+    let mut results = Vec::new();
     let sheet = if args.sheet { Sheet::new(jobs.len(), options.size).map(Some) } else { Ok(None) };
     let mut sheet = match sheet {
         Ok(sheet) => sheet,
@@ -83,17 +83,17 @@ pub fn run(session: &Session, args: &PreviewArgs) -> u8 {
             if let Some(sheet) = &mut sheet {
                 put(sheet, number, &jobs[number], &mut result);
             }
-            all.push((&jobs[number], result));
+            results.push((&jobs[number], result));
             ControlFlow::Continue(())
         })
     });
     let ran = ran.and_then(|()| {
         sheet.map_or(Ok(()), |sheet| write(session, &args.output, &sheet.finish(), RunOptions::default()).map(drop))
     });
-    match (ran, &all[..]) {
+    match (ran, &results[..]) {
         (Ok(()), [(_, Err(error))]) if jobs.len() == 1 => session.fail("preview", error, to),
         (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("preview", &error, to),
-        (ran, all) => finish(session, all, ran.err(), to),
+        (ran, results) => finish(session, results, ran.err(), to),
     }
 }
 
@@ -105,9 +105,11 @@ fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
         let error = Error::new(ErrorKind::Usage, "the folder for pictures is an input");
         return Err(error.with_hint("use another output folder"));
     }
-    if let ([source], false) = (&sources[..], args.sheet || many::is_folder(&args.inputs, &args.output)) {
+    if let [source] = &sources[..]
+        && !(args.sheet || many::is_folder(&args.inputs, &args.output))
+    {
         check_format(&args.output)?;
-        if real(&args.output).is_some_and(|it| real(&source.path) == Some(it)) {
+        if real(&args.output).is_some_and(|output| real(&source.path) == Some(output)) {
             let message = format!("{} would be overwritten by its picture", source.path.display());
             return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output file"));
         }
@@ -116,7 +118,7 @@ fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
     if args.sheet {
         check_format(&args.output)?;
         let outputs = sources.iter().map(|source| real(&source.path)).collect::<Vec<_>>();
-        if real(&args.output).is_some_and(|it| outputs.contains(&Some(it))) {
+        if real(&args.output).is_some_and(|output| outputs.contains(&Some(output))) {
             let message = format!("{} is an input and the sheet", args.output.display());
             return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output file"));
         }
@@ -160,7 +162,9 @@ impl PreviewJob {
 fn draw(
     session: &Session,
     job: &PreviewJob,
-    (read, options, for_sheet): (&ReadOptions, &PreviewOptions, bool),
+    read: &ReadOptions,
+    options: &PreviewOptions,
+    for_sheet: bool,
     run: RunOptions,
 ) -> Result<Picture> {
     let input = standard::input_of(&job.input)?;
@@ -204,7 +208,8 @@ fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of
             session.show_warnings(&picture.report);
             if session.talks() {
                 let [input, output] = [&*job.input, &*job.output].map(human::path);
-                let (size, seconds) = (human::input(&picture.report), human::seconds(picture.first_pixel));
+                let size = human::input(&picture.report);
+                let seconds = human::seconds(picture.first_pixel);
                 console::note(&format!("{input} ({size}) -> {output}: drawn in {seconds}\n"));
             }
             session.show_work(&picture.report);
@@ -213,19 +218,19 @@ fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of
 }
 
 /// Adds up the results, prints the object, and returns the exit code. `ended` is why others had no turn.
-fn finish(session: &Session, all: &[(&PreviewJob, Result<Picture>)], ended: Option<Error>, to: JsonTo) -> u8 {
-    let error = ended.as_ref().or(all.iter().rev().find_map(|(_, result)| result.as_ref().err()));
-    let failed = all.iter().filter(|(_, result)| result.is_err()).count();
-    let code = many::exit_code(session, failed, all.len(), error);
+fn finish(session: &Session, results: &[(&PreviewJob, Result<Picture>)], ended: Option<Error>, to: JsonTo) -> u8 {
+    let error = ended.as_ref().or(results.iter().rev().find_map(|(_, result)| result.as_ref().err()));
+    let failed = results.iter().filter(|(_, result)| result.is_err()).count();
+    let code = many::exit_code(session, failed, results.len(), error);
     let mut report = Report::default();
-    all.iter().flat_map(|(_, result)| result).for_each(|picture| report.extend(picture.report.clone()));
+    results.iter().flat_map(|(_, result)| result).for_each(|picture| report.extend(picture.report.clone()));
     session.show_verdict(&report);
-    if all.len() > 1 {
+    if results.len() > 1 {
         // The phases of files processed in parallel cannot be added up.
         report.phases.clear();
     }
-    let files = all.iter().map(|(job, result)| entry(job, result)).collect();
-    let details = PreviewDetails { drawn: all.len() - failed, failed, files };
+    let files = results.iter().map(|(job, result)| entry(job, result)).collect();
+    let details = PreviewDetails { drawn: results.len() - failed, failed, files };
     session.finish("preview", Some(details), &report, (code, error), to)
 }
 

@@ -16,7 +16,7 @@ const QUIET_FOR: Duration = Duration::from_millis(300);
 /// The period over which rates are computed.
 const WINDOW: Duration = Duration::from_secs(3);
 /// The shortest period for a rate.
-const LEAST: Duration = Duration::from_millis(500);
+const MIN_WINDOW: Duration = Duration::from_millis(500);
 /// How often an amount is recorded, and the text updated.
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -47,25 +47,27 @@ struct Lazy {
 }
 
 impl Bar {
-    /// A bar for a job that counts bytes, if one is `wanted` and standard error is a terminal; `later` phases follow
+    /// A bar for a job that counts bytes, if `is_wanted` and standard error is a terminal; `later` phases follow
     /// it.
-    pub fn new(label: String, wanted: bool, later: u32) -> Bar {
-        Bar::counting(label, wanted, Unit::Bytes, later)
+    pub fn new(label: String, is_wanted: bool, later: u32) -> Bar {
+        Bar::counting(label, is_wanted, Unit::Bytes, later)
     }
 
     /// The same for a job whose progress is files.
-    pub fn files(label: String, wanted: bool) -> Bar {
-        Bar::counting(label, wanted, Unit::Files, 0)
+    pub fn files(label: String, is_wanted: bool) -> Bar {
+        Bar::counting(label, is_wanted, Unit::Files, 0)
     }
 
     /// The same for a job whose progress is figures.
-    pub fn figures(label: String, wanted: bool) -> Bar {
-        Bar::counting(label, wanted, Unit::Figures, 0)
+    pub fn figures(label: String, is_wanted: bool) -> Bar {
+        Bar::counting(label, is_wanted, Unit::Figures, 0)
     }
 
-    fn counting(label: String, wanted: bool, unit: Unit, later: u32) -> Bar {
-        let shown = wanted && std::io::stderr().is_terminal();
-        let (start, gauge, bar) = (OnceLock::new(), Mutex::default(), OnceLock::new());
+    fn counting(label: String, is_wanted: bool, unit: Unit, later: u32) -> Bar {
+        let shown = is_wanted && std::io::stderr().is_terminal();
+        let start = OnceLock::new();
+        let gauge = Mutex::default();
+        let bar = OnceLock::new();
         Bar(shown.then(|| Arc::new(Lazy { label, unit, later, start, gauge, bar })))
     }
 
@@ -80,21 +82,21 @@ impl Bar {
     /// The library's callback.
     pub fn callback(&self) -> Option<Progress> {
         let lazy = self.0.clone()?;
-        Some(Progress(Arc::new(move |done, total| lazy.update(done, total))))
+        Some(Progress(Arc::new(move |done_amount, total| lazy.update(done_amount, total))))
     }
 }
 
 impl Lazy {
     /// Called from worker threads, so it must not wait: if another thread is in it, it does nothing.
-    fn update(&self, done: u64, total: Option<u64>) {
+    fn update(&self, done_amount: u64, total: Option<u64>) {
         let elapsed = self.start.get_or_init(Instant::now).elapsed();
         let Ok(mut gauge) = self.gauge.try_lock() else { return };
-        if !gauge.note(elapsed, done) || elapsed < QUIET_FOR {
+        if !gauge.note(elapsed, done_amount) || elapsed < QUIET_FOR {
             return;
         }
         let bar = self.bar.get_or_init(|| bar(&self.label, total));
         bar.set_message(gauge.words(self.unit, total, self.later));
-        bar.set_position(done);
+        bar.set_position(done_amount);
     }
 }
 
@@ -104,11 +106,11 @@ struct Gauge(VecDeque<(Duration, u64)>);
 
 impl Gauge {
     /// Records the amount done at a time since the start; `false` if it is too soon for another record.
-    fn note(&mut self, at: Duration, done: u64) -> bool {
+    fn note(&mut self, at: Duration, done_amount: u64) -> bool {
         if self.0.back().is_some_and(|last| at < last.0 + EVERY) {
             return false;
         }
-        self.0.push_back((at, done));
+        self.0.push_back((at, done_amount));
         while self.0.get(1).is_some_and(|second| second.0 + WINDOW <= at) {
             self.0.pop_front();
         }
@@ -117,25 +119,26 @@ impl Gauge {
 
     /// The amount done per second; `None` while too little time has passed.
     fn rate(&self) -> Option<f64> {
-        let (first, last) = (self.0.front()?, self.0.back()?);
+        let first = self.0.front()?;
+        let last = self.0.back()?;
         let time = last.0.saturating_sub(first.0);
-        (time >= LEAST).then(|| last.1.saturating_sub(first.1) as f64 / time.as_secs_f64())
+        (time >= MIN_WINDOW).then(|| last.1.saturating_sub(first.1) as f64 / time.as_secs_f64())
     }
 
     /// The seconds left in a phase of this size, and in the `later` ones, which take about as long.
     fn seconds_left(&self, total: u64, later: u32) -> Option<f64> {
-        let (at, done) = *self.0.back()?;
-        let left = total.saturating_sub(done) as f64 / self.rate().filter(|rate| *rate > 0.0)?;
+        let (at, done_amount) = *self.0.back()?;
+        let left = total.saturating_sub(done_amount) as f64 / self.rate().filter(|rate| *rate > 0.0)?;
         Some(left + f64::from(later) * (at.as_secs_f64() + left))
     }
 
     /// The text of the bar: `12.0 MB of 340.0 MB, 133 MB/s, 3 s left`.
     fn words(&self, unit: Unit, total: Option<u64>, later: u32) -> String {
-        let done = self.0.back().map_or(0, |last| last.1);
+        let done_amount = self.0.back().map_or(0, |last| last.1);
         let amount = |value| if unit == Unit::Bytes { human::bytes(value) } else { human::count(value) };
         let mut text = match total {
-            Some(total) => format!("{} of {}", amount(done), amount(total)),
-            None => amount(done),
+            Some(total) => format!("{} of {}", amount(done_amount), amount(total)),
+            None => amount(done_amount),
         };
         match unit {
             Unit::Bytes => {
@@ -183,10 +186,10 @@ mod tests {
 
     const MB: u64 = 1_000_000;
 
-    /// A gauge that was told at times in milliseconds how many megabytes are done.
-    fn told(notes: &[(u64, u64)]) -> Gauge {
+    /// A gauge with notes of times in milliseconds and finished megabytes.
+    fn gauge_of(notes: &[(u64, u64)]) -> Gauge {
         let mut gauge = Gauge::default();
-        notes.iter().for_each(|&(ms, done)| _ = gauge.note(Duration::from_millis(ms), done * MB));
+        notes.iter().for_each(|&(ms, megabytes)| _ = gauge.note(Duration::from_millis(ms), megabytes * MB));
         gauge
     }
 
@@ -199,9 +202,9 @@ mod tests {
     #[test]
     fn the_first_figure_is_no_rate() {
         // 40 MB arrived at once: the first block of a file in memory.
-        let first = told(&[(0, 0), (1, 40), (300, 40)]);
+        let first = gauge_of(&[(0, 0), (1, 40), (300, 40)]);
         assert_eq!(first.words(Unit::Bytes, Some(400 * MB), 0), "40.0 MB of 400.0 MB");
-        let later = told(&[(0, 0), (1, 40), (300, 40), (600, 60)]);
+        let later = gauge_of(&[(0, 0), (1, 40), (300, 40), (600, 60)]);
         assert_eq!(later.words(Unit::Bytes, Some(400 * MB), 0), "60.0 MB of 400.0 MB, 100 MB/s, 3 s left");
     }
 
@@ -210,7 +213,7 @@ mod tests {
         // A second at 1 GB/s, then ten at 10 MB/s.
         let mut notes: Vec<_> = (0..=10).map(|step| (step * 100, step * 100)).collect();
         notes.extend((1..=100).map(|step| (1000 + step * 100, 1000 + step)));
-        let gauge = told(&notes);
+        let gauge = gauge_of(&notes);
         assert!((gauge.rate().unwrap() / 1e7 - 1.0).abs() < 0.05, "{:?}", gauge.rate());
         assert_eq!(gauge.words(Unit::Bytes, Some(1200 * MB), 0), "1.1 GB of 1.2 GB, 10 MB/s, 10 s left");
         assert!(gauge.0.len() < 40, "{}", gauge.0.len());
@@ -218,12 +221,12 @@ mod tests {
 
     #[test]
     fn the_time_left_counts_the_phases_that_follow() {
-        let gauge = told(&[(0, 0), (1000, 100), (2000, 200)]);
+        let gauge = gauge_of(&[(0, 0), (1000, 100), (2000, 200)]);
         assert_eq!(gauge.seconds_left(400 * MB, 0), Some(2.0));
         // Writing takes about as long as reading: 4 s.
         assert_eq!(gauge.seconds_left(400 * MB, 1), Some(6.0));
         // Without progress the rest is unknown.
-        assert_eq!(told(&[(0, 100), (4000, 100), (8000, 100)]).seconds_left(400 * MB, 1), None);
+        assert_eq!(gauge_of(&[(0, 100), (4000, 100), (8000, 100)]).seconds_left(400 * MB, 1), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The files that a run leaves about itself: `--trace`, `--report`, `--chart`.
 //!
 //! Their content is the library's, `polyhaul::report`; this decides when they are written, and reports a path that
-//! cannot be written before the work begins. They never change the work.
+//! cannot be written before the work starts. They never change the work.
 
 use crate::args::Everywhere;
 use crate::args::pace::Throttles;
@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_millis(5);
 pub struct Records(Mutex<Option<RecordsOpen>>);
 
 struct RecordsOpen {
-    wanted: Vec<(Document, PathBuf)>,
+    requested: Vec<(Document, PathBuf)>,
     heading: Heading,
     sampler: Sampler,
 }
@@ -30,19 +30,19 @@ impl Records {
     /// A recorder for the run, with the detail that the requested files need.
     pub fn start(everywhere: &Everywhere) -> (Trace, Records) {
         let Everywhere { trace, report, chart, .. } = everywhere;
-        let asked = [(Document::Trace, trace), (Document::Page, report), (Document::Picture, chart)];
-        let wanted: Vec<_> = asked.into_iter().filter_map(|(kind, path)| Some((kind, path.clone()?))).collect();
-        if wanted.is_empty() {
+        let paths = [(Document::Trace, trace), (Document::Page, report), (Document::Picture, chart)];
+        let requested: Vec<_> = paths.into_iter().filter_map(|(kind, path)| Some((kind, path.clone()?))).collect();
+        if requested.is_empty() {
             return (Trace::new(Detail::Totals), Records(Mutex::new(None)));
         }
         let trace = Trace::new(Detail::Spans);
         let sampler = Sampler::start(&trace, EVERY);
-        (trace, Records(Mutex::new(Some(RecordsOpen { wanted, heading: heading(), sampler }))))
+        (trace, Records(Mutex::new(Some(RecordsOpen { requested, heading: heading(), sampler }))))
     }
 
     /// An error if a file cannot be written; then none will be.
     pub fn check(&self) -> Result<()> {
-        let result = self.open().iter().flat_map(|open| &open.wanted).try_for_each(|(_, path)| try_out(path));
+        let result = self.open().iter().flat_map(|open| &open.requested).try_for_each(|(_, path)| try_out(path));
         result.inspect_err(|_| self.forget())
     }
 
@@ -51,17 +51,18 @@ impl Records {
         *self.open() = None;
     }
 
-    /// Writes the files; a second call writes none. `report` is that of the jobs, unless they failed.
+    /// Writes the files; a second call writes none. `report` is about the jobs, unless they failed.
     ///
     /// # Errors
     /// The first error; the other files are written nevertheless.
     pub fn write(&self, trace: &Trace, report: Option<&Report>, throttles: &Throttles) -> Result<()> {
-        let Some(RecordsOpen { wanted, heading, sampler }) = self.open().take() else { return Ok(()) };
+        let Some(RecordsOpen { requested, heading, sampler }) = self.open().take() else { return Ok(()) };
         drop(sampler);
         let recording = trace.recording();
         let ceilings = measure::kept_for(&recording);
         let verdict = report.map(|report| judge::judge(&recording, report, throttles));
-        let (verdict, ceilings) = (verdict.as_ref(), ceilings.as_ref());
+        let verdict = verdict.as_ref();
+        let ceilings = ceilings.as_ref();
         let write = |(document, path): (Document, PathBuf)| match document {
             Document::Picture => picture::write(&report::svg(&recording, &heading, verdict, ceilings), &path),
             _ => {
@@ -69,7 +70,7 @@ impl Records {
                 written.map_err(|error| io("writing", &path, error))
             }
         };
-        wanted.into_iter().map(write).fold(Ok(()), Result::and)
+        requested.into_iter().map(write).fold(Ok(()), Result::and)
     }
 
     fn open(&self) -> MutexGuard<'_, Option<RecordsOpen>> {

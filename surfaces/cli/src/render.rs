@@ -32,17 +32,17 @@ pub fn warnings(warnings: &Warnings, shown: WarningsShown, stop: Option<&Diagnos
     let full = if shown == WarningsShown::All { usize::MAX } else { FULL };
     let mut kinds: BTreeMap<&str, KindShown<'_>> = BTreeMap::new();
     let mut text = String::new();
-    for one in warnings.kept() {
-        let kind = kinds.entry(one.code).or_default();
+    for warning in warnings.kept() {
+        let kind = kinds.entry(warning.code).or_default();
         kind.seen += 1;
         if kind.seen > full {
-            kind.names.extend(one.subject());
+            kind.names.extend(warning.subject());
             continue;
         }
-        kind.covered += one.count;
+        kind.covered += warning.count;
         text.push_str(&match stop {
-            Some(diagnostic) if same(&one.diagnostic, diagnostic) => error(diagnostic),
-            _ => warning(one),
+            Some(diagnostic) if same(&warning.diagnostic, diagnostic) => error(diagnostic),
+            _ => self::warning(warning),
         });
     }
     text + &sums(warnings, &kinds, full)
@@ -69,16 +69,18 @@ fn sums(warnings: &Warnings, kinds: &BTreeMap<&str, KindShown<'_>>, full: usize)
         (more > 0).then(|| format!("{} more {words}{names}", human::count(more)))
     };
     let mut lines: Vec<_> = warnings.counts().iter().filter_map(more).map(Diagnostic::new).collect();
-    if let (Some(last), true) = (lines.last_mut(), kinds.values().any(|kind| kind.seen > full)) {
+    if let Some(last) = lines.last_mut()
+        && kinds.values().any(|kind| kind.seen > full)
+    {
         last.hint = Some("use `--warnings all` to show every warning".to_owned());
     }
     lines.iter().map(|line| diagnose(Level::WARNING, None, line)).collect()
 }
 
 /// The first few of some names, each once: `: mat_14, mat_17, ...`.
-fn names(all: &[&str]) -> String {
+fn names(names: &[&str]) -> String {
     let mut few: Vec<&str> = Vec::new();
-    for name in all {
+    for name in names {
         if few.len() > NAMED {
             break;
         }
@@ -93,8 +95,8 @@ fn names(all: &[&str]) -> String {
 }
 
 /// Whether two diagnostics have the same message and place.
-pub fn same(one: &Diagnostic, other: &Diagnostic) -> bool {
-    one.message == other.message && one.place == other.place
+pub fn same(a: &Diagnostic, b: &Diagnostic) -> bool {
+    a.message == b.message && a.place == b.place
 }
 
 /// The number of warnings of each kind: `3 missing-material, 1 unknown-statement`.
@@ -164,7 +166,8 @@ fn render(group: Group<'_>) -> String {
 fn insert_place(rendered: &str, place: &Place) -> String {
     let (title, rest) = rendered.split_once('\n').unwrap_or((rendered, ""));
     let indent = place.line.map_or(0, |line| line.to_string().len());
-    let (bold_blue, reset) = ("\u{1b}[1m\u{1b}[94m", "\u{1b}[0m");
+    let bold_blue = "\u{1b}[1m\u{1b}[94m";
+    let reset = "\u{1b}[0m";
     let place = human::safe(&place.to_string());
     format!("{title}\n{:indent$}{bold_blue}-->{reset} {place}\n{rest}", "")
 }

@@ -143,9 +143,9 @@ warning: 1 more `odd` warning
  = help: use `--warnings all` to show every warning
 ";
     assert!(text.ends_with(end), "{text}");
-    let all = plain(&warnings(&log, WarningsShown::All, None));
-    assert_eq!((all.matches("is not defined").count(), all.matches("is odd").count()), (63, 4));
-    assert!(!all.contains("more"), "{all}");
+    let text = plain(&warnings(&log, WarningsShown::All, None));
+    assert_eq!((text.matches("is not defined").count(), text.matches("is odd").count()), (63, 4));
+    assert!(!text.contains("more"), "{text}");
     assert_eq!(warnings(&Warnings::default(), WarningsShown::Summary, None), "");
 }
 
@@ -162,8 +162,8 @@ fn more_warnings_than_are_kept_are_counted_right() {
     let log = undefined(polyhaul::warnings::KEPT + 200);
     let summary = plain(&warnings(&log, WarningsShown::Summary, None));
     assert!(summary.contains("warning: 1,197 more undefined materials: mat_3, "), "{summary}");
-    let all = plain(&warnings(&log, WarningsShown::All, None));
-    assert!(all.ends_with("\nwarning: 200 more undefined materials\n"), "{all}");
+    let text = plain(&warnings(&log, WarningsShown::All, None));
+    assert!(text.ends_with("\nwarning: 200 more undefined materials\n"), "{text}");
 }
 
 #[test]

@@ -78,26 +78,19 @@ impl Session {
 
     /// The options for reading.
     pub fn read_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
-        Ok(self.validate_options(args).with_on_error(self.everywhere.policy()?))
+        Ok(self.validate_options(args)?.with_on_error(self.everywhere.policy()?))
     }
 
     /// The options for reading for a conversion.
     pub fn convert_options(&self, args: &StyleArgs) -> Result<ReadOptions> {
-        Ok(self.read_options(&args.read)?.with_rows(args.rows.options()?))
+        let mut options = self.read_options(&args.read)?;
+        args.rows.apply(&mut options.rows)?;
+        Ok(options)
     }
 
     /// The options for validating, where `--on-error` does not matter.
-    pub fn validate_options(&self, args: &ReadArgs) -> ReadOptions {
-        ReadOptions::default()
-            .with_format(args.from)
-            .with_run(self.run_options())
-            .with_strict(self.everywhere.strict)
-            .with_limits(args.limits())
-            .with_allow_outside(args.allow_outside)
-            .with_load_meshes(!args.lazy)
-            .with_stl(args.stl())
-            .with_table(args.table.options())
-            .with_image(args.image.options())
+    pub fn validate_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
+        Ok(args.options()?.with_run(self.run_options()).with_strict(self.everywhere.strict))
     }
 
     /// The options for running anything.
@@ -113,21 +106,21 @@ impl Session {
             .with_write_throttle(self.throttles.write.clone())
     }
 
-    /// Works on each file, by its number, and passes the results on in order, until `done` breaks. `work` receives the
-    /// options to run with; it runs in parallel for files that need little memory, as `bytes` estimates.
+    /// Works on each file, by its number, and passes the results on in order, until `each_result` breaks. `work`
+    /// receives the options to run with; it runs in parallel for files that need little memory, estimated by `bytes`.
     pub fn each<T: Send>(
         &self,
         doing: &str,
         paths: &[&Path],
         bytes: impl Fn(&Path) -> u64 + Sync,
         work: impl Fn(usize, RunOptions) -> T + Sync,
-        mut done: impl FnMut(usize, T) -> ControlFlow<()> + Send,
+        mut each_result: impl FnMut(usize, T) -> ControlFlow<()> + Send,
     ) -> Result<()> {
         if let [one] = paths {
             let bar = self.bar(doing, one, 0);
             let result = work(0, self.run_options().with_progress(bar.callback()));
             drop(bar);
-            let _ = done(0, result);
+            let _ = each_result(0, result);
             return Ok(());
         }
         let bar = self.files_bar(doing);
@@ -135,7 +128,7 @@ impl Session {
         let bytes = |number: usize| bytes(paths[number]);
         many::for_each_file(paths.len(), &run, bytes, work, |number, result| {
             let mut flow = ControlFlow::Continue(());
-            bar.aside(|| flow = done(number, result));
+            bar.aside(|| flow = each_result(number, result));
             flow
         })
     }
@@ -179,14 +172,18 @@ impl Session {
         write: &WriteOptions,
         before: impl FnOnce(Content<'_>, &Report),
     ) -> Result<Converted> {
-        let (input, output) = (standard::input_of(from)?, standard::output_of(to)?);
-        let (reading, writing) = (self.bar("reading", from, 1), self.bar("writing", to, 0));
-        let (mut read, mut write) = (read.clone(), write.clone());
-        (read.run.progress, write.run.progress) = (reading.callback(), writing.callback());
+        let input = standard::input_of(from)?;
+        let output = standard::output_of(to)?;
+        let reading = self.bar("reading", from, 1);
+        let writing = self.bar("writing", to, 0);
+        let mut read = read.clone();
+        let mut write = write.clone();
+        read.run.progress = reading.callback();
+        write.run.progress = writing.callback();
         // What does not fit is moved to disk, which is slower, but not as slow as a system without memory.
         read.run.total_memory = self.everywhere.memory_limit.or_else(|| free_memory_bytes().map(|bytes| bytes / 4 * 3));
         // A file may be written while it is read, and reading it does not hang.
-        let is_file = std::fs::metadata(from).is_ok_and(|found| found.is_file());
+        let is_file = std::fs::metadata(from).is_ok_and(|metadata| metadata.is_file());
         let mut hold = if is_file { self.signals.hold_output(to)? } else { None };
         let writer = Writer::new(output).options(&write);
         let result = Reader::new(input).options(&read).convert_with(writer, |content, report| {
@@ -209,8 +206,8 @@ impl Session {
 
     /// A bar for work on a file, followed by this many phases.
     fn bar(&self, doing: &str, path: &Path, later: u32) -> Bar {
-        let wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
-        Bar::new(format!("{doing} {}", human::path(path)), wanted, later)
+        let is_wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
+        Bar::new(format!("{doing} {}", human::path(path)), is_wanted, later)
     }
 
     /// Shows the first warnings to people.
@@ -322,7 +319,7 @@ impl Session {
         self.finish(command, None::<()>, &Report::default(), (code, Some(error)), to)
     }
 
-    /// Writes the files about the run now; `report` is that of its jobs.
+    /// Writes the files about the run now; `report` is about its jobs.
     pub fn leave(&self, report: &Report) -> Result<()> {
         self.leave_records(Some(report))
     }
@@ -355,7 +352,7 @@ impl Session {
     }
 }
 
-/// Whether any job did something that there can be a verdict on.
+/// Whether any job did work that a verdict is possible for.
 fn moved(report: &Report) -> bool {
     report.bytes_in + report.bytes_out > 0
 }

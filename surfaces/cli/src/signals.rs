@@ -71,7 +71,7 @@ impl Signals {
     /// The same for an output of this path. Anything but a separate file (a pipe, a device, `-`) leaves nothing behind
     /// and needs no hold.
     pub fn hold_output(&self, path: &Path) -> Result<Option<Hold>> {
-        let is_special = || std::fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir());
+        let is_special = || std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
         if format::is_stream(path) || is_special() { Ok(None) } else { self.hold().map(Some) }
     }
 
@@ -153,7 +153,10 @@ impl Other {
         // is its only owner.
         let descriptor = unsafe {
             let descriptor = libc::syscall(libc::SYS_pidfd_open, process, 0);
-            i32::try_from(descriptor).ok().filter(|it| *it >= 0).map(|it| OwnedFd::from_raw_fd(it))
+            i32::try_from(descriptor)
+                .ok()
+                .filter(|descriptor| *descriptor >= 0)
+                .map(|descriptor| OwnedFd::from_raw_fd(descriptor))
         };
         Other { process, descriptor }
     }

@@ -1,6 +1,6 @@
 //! Which of the three standard streams were open when the program started.
 //!
-//! Rust's runtime opens `/dev/null` in place of a closed one before `main` begins, so that no file gets its number.
+//! Rust's runtime opens `/dev/null` in place of a closed one before `main` starts, so that no file gets its number.
 //! That is needed, but it hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So this is
 //! checked earlier, when the program is loaded. Nothing here reads or writes.
 

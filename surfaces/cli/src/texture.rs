@@ -68,9 +68,9 @@ fn import(session: &Session, args: &TextureArgs, sources: &[Source], mut options
     // While textures are open, signals wait: so no temporary file stays.
     let hold = session.signals().hold();
     let observe = |source: &Source, outcome: &Outcome| bar.aside(|| show(session, source, outcome));
-    let done = hold.and_then(|_hold| import_textures(sources, &args.output, &options, args.force, &observe));
+    let imports = hold.and_then(|_hold| import_textures(sources, &args.output, &options, args.force, &observe));
     drop(bar);
-    match done {
+    match imports {
         Ok(imports) => finish(session, sources, &imports),
         Err(error) => session.fail("texture", &error, JsonTo::Stdout),
     }
@@ -147,8 +147,8 @@ fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
 
 /// A line for each image that failed, if there were several.
 fn failures(sources: &[Source], imports: &Imports) -> String {
-    let all = sources.iter().zip(&imports.outcomes);
-    let failed = all.filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
+    let outcomes = sources.iter().zip(&imports.outcomes);
+    let failed = outcomes.filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
     let line = |source: &Source| format!("failed: {}\n", human::path(&source.path));
     failed.map(|(source, _)| line(source)).collect()
 }

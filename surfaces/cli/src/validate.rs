@@ -36,14 +36,14 @@ struct ValidateFile<'a> {
 /// The result for one input.
 struct ValidateChecked {
     path: PathBuf,
-    found: Validation,
+    validation: Validation,
 }
 
 impl ValidateChecked {
     /// Whether it is valid; `None` if an interruption came first.
     fn valid(&self) -> Option<bool> {
-        let is_cancelled = self.found.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
-        (!is_cancelled).then_some(self.found.valid)
+        let is_cancelled = self.validation.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
+        (!is_cancelled).then_some(self.validation.valid)
     }
 }
 
@@ -54,9 +54,13 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
         Ok(sources) => sources,
         Err(error) => return session.fail("validate", &error, JsonTo::Stdout),
     };
-    let options = session.validate_options(&args.read);
+    let options = match session.validate_options(&args.read) {
+        Ok(options) => options,
+        Err(error) => return session.fail("validate", &error, JsonTo::Stdout),
+    };
     let paths: Vec<_> = sources.iter().map(|source| &*source.path).collect();
-    let (mut all, mut is_open) = (Vec::new(), true);
+    let mut results = Vec::new();
+    let mut is_open = true;
     let ran = session.each(
         "reading",
         &paths,
@@ -64,22 +68,22 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
         |number, run| check(paths[number], options.clone().with_run(run)),
         |_, checked| {
             is_open = show(session, &checked);
-            all.push(checked);
+            results.push(checked);
             if is_open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     );
     match ran {
         Err(error) if error.kind() != ErrorKind::Cancelled => session.fail("validate", &error, JsonTo::Stdout),
-        ran if is_open => finish(session, &all, ran.err()),
+        ran if is_open => finish(session, &results, ran.err()),
         _ => FAILED,
     }
 }
 
 /// Checks one input. An input that cannot be read at all is not valid either.
 fn check(path: &Path, options: ReadOptions) -> ValidateChecked {
-    let found = standard::input_of(path).and_then(|input| inspect::validate(input, &options));
+    let validation = standard::input_of(path).and_then(|input| inspect::validate(input, &options));
     let unread = |error| Validation { report: Report::default(), error: Some(error), valid: false };
-    ValidateChecked { path: path.to_owned(), found: found.unwrap_or_else(unread) }
+    ValidateChecked { path: path.to_owned(), validation: validation.unwrap_or_else(unread) }
 }
 
 /// Shows the problems and the result; `false` if standard output is closed.
@@ -87,7 +91,8 @@ fn show(session: &Session, checked: &ValidateChecked) -> bool {
     if session.everywhere.json {
         return true;
     }
-    let (warnings, error) = (&checked.found.report.warnings, checked.found.error.as_ref());
+    let warnings = &checked.validation.report.warnings;
+    let error = checked.validation.error.as_ref();
     if session.talks() {
         let which = session.everywhere.warnings.unwrap_or(WarningsShown::All);
         console::note(&render::warnings(warnings, which, error.map(Error::diagnostic)));
@@ -98,14 +103,14 @@ fn show(session: &Session, checked: &ValidateChecked) -> bool {
             session.show_error(error);
         }
     }
-    session.show_work(&checked.found.report);
+    session.show_work(&checked.validation.report);
     session.everywhere.quiet || console::result(&verdict(checked))
 }
 
 /// The one line on standard output for each input.
 fn verdict(checked: &ValidateChecked) -> String {
     let name = human::path(&checked.path);
-    let warnings = &checked.found.report.warnings;
+    let warnings = &checked.validation.report.warnings;
     let counts = match warnings.total() {
         0 => String::new(),
         total => format!(" with {}: {}", human::plural(total, "warning"), render::counts(warnings)),
@@ -119,22 +124,22 @@ fn verdict(checked: &ValidateChecked) -> String {
 }
 
 /// Adds up the results, prints the object, and gives the exit code.
-fn finish(session: &Session, all: &[ValidateChecked], ended: Option<Error>) -> u8 {
-    let error = ended.as_ref().or(all.iter().rev().find_map(|checked| checked.found.error.as_ref()));
-    let failed = all.iter().filter(|checked| checked.valid() == Some(false)).count();
-    let is_open = ended.is_some() || all.iter().any(|checked| checked.valid().is_none());
+fn finish(session: &Session, results: &[ValidateChecked], ended: Option<Error>) -> u8 {
+    let error = ended.as_ref().or(results.iter().rev().find_map(|checked| checked.validation.error.as_ref()));
+    let failed = results.iter().filter(|checked| checked.valid() == Some(false)).count();
+    let is_open = ended.is_some() || results.iter().any(|checked| checked.valid().is_none());
     let valid = if failed == 0 && is_open { None } else { Some(failed == 0) };
-    let code = many::exit_code(session, failed, all.len(), error);
+    let code = many::exit_code(session, failed, results.len(), error);
     let mut report = Report::default();
-    all.iter().for_each(|checked| report.extend(checked.found.report.clone()));
+    results.iter().for_each(|checked| report.extend(checked.validation.report.clone()));
     session.show_verdict(&report);
-    let details = ValidateDetails { valid, files: all.iter().map(entry).collect() };
+    let details = ValidateDetails { valid, files: results.iter().map(entry).collect() };
     session.finish("validate", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
 /// One input's place in the array `files`.
 fn entry(checked: &ValidateChecked) -> ValidateFile<'_> {
-    let Validation { report, error, .. } = &checked.found;
+    let Validation { report, error, .. } = &checked.validation;
     ValidateFile {
         file: place::shown(&checked.path),
         valid: checked.valid(),
@@ -154,16 +159,16 @@ mod tests {
     fn what_was_interrupted_is_neither_valid_nor_invalid() {
         let of = |error: Option<Error>| {
             let valid = error.is_none();
-            ValidateChecked { path: "a.obj".into(), found: Validation { report: Report::default(), error, valid } }
+            ValidateChecked { path: "a.obj".into(), validation: Validation { report: Report::default(), error, valid } }
         };
         let broken = of(Some(Error::new(ErrorKind::Malformed, "broken")));
-        let all = [of(Some(Error::cancelled())), broken, of(None)];
+        let results = [of(Some(Error::cancelled())), broken, of(None)];
         assert_eq!(
             [None, Some(false), Some(true)].as_slice(),
-            all.iter().map(ValidateChecked::valid).collect::<Vec<_>>()
+            results.iter().map(ValidateChecked::valid).collect::<Vec<_>>()
         );
-        assert_eq!(all.each_ref().map(verdict), ["a.obj: interrupted\n", "a.obj: invalid\n", "a.obj: valid\n"]);
-        let entry = serde_json::to_value(entry(&all[0])).unwrap();
+        assert_eq!(results.each_ref().map(verdict), ["a.obj: interrupted\n", "a.obj: invalid\n", "a.obj: valid\n"]);
+        let entry = serde_json::to_value(entry(&results[0])).unwrap();
         assert!(entry["valid"].is_null() && entry["error"]["kind"] == "cancelled", "{entry}");
     }
 }

@@ -60,7 +60,7 @@ from polyhaul._interop import (
 from polyhaul._io import convert, read, write
 from polyhaul._material import Material, Spectral, TextureMap, Xyz
 from polyhaul._mesh import Curve, Mesh
-from polyhaul._options import ImageOptions, Limits, ObjOptions, TextOptions, WriteOptions
+from polyhaul._option_types import ConvertOptions, Limits, ReadOptions, WriteOptions
 from polyhaul._parts import Part
 from polyhaul._polyhaul import __version__
 from polyhaul._preview import preview
@@ -79,6 +79,7 @@ __all__ = [
     "NONE",
     "CancelledError",
     "ClosedPipeError",
+    "ConvertOptions",
     "Curve",
     "Declared",
     "DeclaredElement",
@@ -90,7 +91,6 @@ __all__ = [
     "FileUse",
     "HostError",
     "Image",
-    "ImageOptions",
     "ImportedTexture",
     "Info",
     "Instances",
@@ -107,7 +107,6 @@ __all__ = [
     "Moved",
     "NotAFolderError",
     "NotFoundError",
-    "ObjOptions",
     "Object",
     "OutOfMemoryError",
     "Parameter",
@@ -115,6 +114,7 @@ __all__ = [
     "PermissionDeniedError",
     "PolyhaulWarning",
     "Profile",
+    "ReadOptions",
     "Render",
     "RenderInfo",
     "Report",
@@ -124,7 +124,6 @@ __all__ = [
     "Spectral",
     "Table",
     "Tables",
-    "TextOptions",
     "TextureMap",
     "UnsupportedError",
     "UsageError",

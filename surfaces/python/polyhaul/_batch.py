@@ -52,6 +52,10 @@ class Manifest:
 
     def to_arrow(self) -> Any:
         """The rows as a ``pyarrow.Table`` (needs pyarrow)."""
+        if self.path.endswith(".jsonl"):
+            import pyarrow.json
+
+            return pyarrow.json.read_json(self.path)
         import pyarrow.parquet
 
         return pyarrow.parquet.read_table(self.path)
@@ -116,7 +120,9 @@ def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     folder = os.fspath(output)
     slash = "" if folder.endswith("/") else "/"
-    return Manifest(rows, f"{folder}{slash}.polyhaul/manifest.parquet", summary or {})
+    state = f"{folder}{slash}.polyhaul/"
+    ending = "jsonl" if os.path.exists(state + "manifest.jsonl") else "parquet"
+    return Manifest(rows, f"{state}manifest.{ending}", summary or {})
 
 
 def _words(options: dict[str, Any]) -> list[str]:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _options, _polyhaul
-from polyhaul._io import OnError, opened_reading, warn_of
-from polyhaul._options import CompressionName, FormatName, ImageOptions, Limits, Rate
+from polyhaul._io import opened_reading, warn_of
+from polyhaul._option_types import FormatName, ReadOptions, WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Source, Target, opened_target
@@ -88,14 +88,8 @@ def read_image(
     source: Source,
     *,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    read_rate: Rate | None = None, read_latency: float | None = None,
-    on_error: OnError = "raise",
-    limits: Limits | None = None,
-    layer: str | None = None,
-    part: str | int | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Image:
     """Reads an image.
 
@@ -109,11 +103,9 @@ def read_image(
     Args:
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
         format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` infers it from the name or the content.
-        threads, memory_limit, read_rate, read_latency, on_error, limits, progress: as for :func:`polyhaul.read`;
-            ``Limits.pixels`` applies to images.
-        layer: read only the channels of this layer or view of an EXR file: ``"diffuse"`` for ``diffuse.R`` and so on.
-        part: read this part of an EXR file, by name, number (from 0) or view. By default the first part with colors is
-            read; a warning in the image's ``report`` lists the other parts.
+        progress: as for :func:`polyhaul.read`.
+        **options: layer, part, limits and more: see :class:`polyhaul.ReadOptions`. ``Limits.pixels`` applies to images.
+            A warning in the image's ``report`` lists the parts of an EXR file that were not read.
 
     Returns:
         The image: 8 or 16 bits if the file stores integers, float32 if it stores floats.
@@ -124,21 +116,11 @@ def read_image(
         polyhaul.UsageError: the format does not store images.
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
     """
-    options = _options.read_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(read_rate, read_latency),
-        limits=limits,
-        allow_outside=False,
-        on_error=on_error,
-        strict=False,
-        image=(layer, None if part is None else str(part)),
-    )
-    with opened_reading(source, options, None, progress, "reading") as reading:
-        image = image_from_plain(_polyhaul.read_image(*reading))
+    native = _options.read_options(options, format)
+    with opened_reading(source, native, None, progress, "reading") as reading:
+        image = image_from_plain(_polyhaul.read_image(reading))
     if image.report is not None:
-        warn_of(image.report, on_error, reading)
+        warn_of(image.report, reading)
     return image
 
 
@@ -164,15 +146,8 @@ def write_image(
     color_space: ColorSpace | None = None,
     premultiplied: bool | None = None,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    write_rate: Rate | None = None, write_latency: float | None = None,
-    strict: bool = False,
-    durable: bool = False,
-    compression: CompressionName | None = None,
-    level: int | None = None,
     progress: Progress | bool | None = None,
-    **written: Unpack[ImageOptions],
+    **options: Unpack[WriteOptions],
 ) -> Report:
     """Writes an image. A file is replaced as a whole or not at all.
 
@@ -191,9 +166,8 @@ def write_image(
             array of floats is linear, one of integers sRGB.
         premultiplied: whether the colors are already multiplied by alpha; ``None`` uses the value of the image.
         format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` infers it from the name.
-        threads, memory_limit, write_rate, write_latency, strict, durable, compression, level, progress: as for
-            :func:`polyhaul.write`.
-        **written: options of the format: see :class:`polyhaul.ImageOptions`.
+        progress: as for :func:`polyhaul.write`.
+        **options: quality, png_level, threads, strict and more: see :class:`polyhaul.WriteOptions`.
 
     Returns:
         The report: measurements and warnings.
@@ -208,24 +182,13 @@ def write_image(
     if space not in get_args(ColorSpace):
         raise ValueError(f"color_space is {space!r}; expected 'srgb' or 'linear'")
     pixels = _pixels(given.pixels)
-    options = _options.write_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(write_rate, write_latency),
-        compression=compression,
-        level=level,
-        durable=durable,
-        strict=strict,
-        written={},
-        image=_options.image_options(written),
-    )
+    native = _options.write_options(options, format)
     multiplied = given.premultiplied if premultiplied is None else bool(premultiplied)
     extra = [(name, *_plane(name, plane, pixels.shape)) for name, plane in given.extra.items()]
     attributes = [(name, kind, bytes(value)) for name, (kind, value) in given.attributes.items()]
     plain_image = (pixels.reshape(-1), pixels.shape, space, multiplied, (extra, list(given.stored), attributes))
-    with opened_target(target, compression) as plain, reporter(progress, "writing") as report_progress:
-        return report_from_plain(_polyhaul.write_image(plain_image, plain, options, report_progress))
+    with opened_target(target, native) as plain, reporter(progress, "writing") as report_progress:
+        return report_from_plain(_polyhaul.write_image(plain_image, plain, native, report_progress))
 
 
 def _image_of(value: npt.ArrayLike) -> Image:

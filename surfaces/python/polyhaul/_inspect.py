@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from polyhaul import _options, _polyhaul
 from polyhaul._errors import Error
 from polyhaul._io import opened_reading
 from polyhaul._material import Vector
-from polyhaul._options import FormatName, Limits, Rate
+from polyhaul._option_types import FormatName, ReadOptions
 from polyhaul._progress import Progress
 from polyhaul._report import Report, Warnings, report_from_plain
 from polyhaul._sources import Resolver, Source
@@ -192,14 +192,9 @@ def info(
     source: Source,
     *,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    read_rate: Rate | None = None, read_latency: float | None = None,
-    limits: Limits | None = None,
-    load_meshes: bool = True,
-    allow_outside: bool = False,
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Info:
     """Returns the contents of a file, without creating arrays for Python.
 
@@ -208,17 +203,9 @@ def info(
 
     The arguments and the exceptions are those of :func:`polyhaul.read`.
     """
-    options = _options.read_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(read_rate, read_latency),
-        limits=limits,
-        load_meshes=load_meshes,
-        allow_outside=allow_outside,
-    )
-    with opened_reading(source, options, resolver, progress, "reading") as reading:
-        found, done = _polyhaul.info(*reading)
+    native = _options.read_options(options, format)
+    with opened_reading(source, native, resolver, progress, "reading") as reading:
+        found, done = _polyhaul.info(reading)
     bounds, declared, render = found.pop("bounds"), found.pop("declared"), found.pop("render")
     lists: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
     return Info(
@@ -255,24 +242,17 @@ def validate(
     source: Source,
     *,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    read_rate: Rate | None = None, read_latency: float | None = None,
-    strict: bool = False,
-    limits: Limits | None = None,
-    allow_outside: bool = False,
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Validation:
     """Reads a file to its end and lists all of its problems.
 
     Besides the problems found while reading, these are ``degenerate-face`` (a face uses a position twice), and, for
     files and with a ``resolver``, ``missing-texture`` and ``outside-texture``. A source with problems is read twice.
 
-    Args:
-        strict: treat a file with problems as invalid, even if it can be read.
-
-    The other arguments are those of :func:`polyhaul.read`.
+    The arguments are those of :func:`polyhaul.read`. With ``strict=True``, a file with problems is invalid, even if it
+    can be read.
 
     Returns:
         The problems; true if the file can be read: ``if polyhaul.validate(path): ...``.
@@ -280,15 +260,7 @@ def validate(
     Raises:
         polyhaul.IoError: the source cannot be opened or read. Problems of its data do not raise exceptions here.
     """
-    options = _options.read_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(read_rate, read_latency),
-        limits=limits,
-        allow_outside=allow_outside,
-        strict=strict,
-    )
-    with opened_reading(source, options, resolver, progress, "validating") as reading:
-        valid, error, done = _polyhaul.validate(*reading)
+    native = _options.read_options(options, format)
+    with opened_reading(source, native, resolver, progress, "validating") as reading:
+        valid, error, done = _polyhaul.validate(reading)
     return Validation(valid, error, report_from_plain(done))

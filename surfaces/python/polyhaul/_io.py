@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy.typing as npt
 
 from polyhaul import _options, _polyhaul
 from polyhaul._mesh import Mesh
-from polyhaul._options import AxisName, CompressionName, FormatName, Limits, Rate, WriteOptions
+from polyhaul._option_types import AxisName, ConvertOptions, FormatName, ReadOptions, WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import PolyhaulWarning, Report, report_from_plain
 from polyhaul._scene import Scene, scene_from_plain
 from polyhaul._sources import Resolver, Source, Target, opened_resolver, opened_source, opened_target
-
-#: What to do with data that breaks its format's rules.
-OnError = Literal["raise", "warn"]
 
 
 class Reading(NamedTuple):
     """A source that is open and how to read it, as native code takes them."""
 
     source: dict[str, Any]
-    options: dict[str, Any]
+    options: _polyhaul.NativeReadOptions
+    #: Called with the names of files that the source refers to.
+    resolver: Callable[[str], Any] | None
     progress: Progress | None
 
 
 @contextmanager
 def opened_reading(
-    source: Source, options: dict[str, Any], resolver: Resolver | None, progress: Progress | bool | None, label: str
+    source: Source,
+    options: _polyhaul.NativeReadOptions,
+    resolver: Resolver | None,
+    progress: Progress | bool | None,
+    label: str,
 ) -> Iterator[Reading]:
     """What calls that read are made with, while all of it is open."""
     with (
@@ -40,28 +43,19 @@ def opened_reading(
         opened_resolver(resolver, source) as answer,
         reporter(progress, label) as report_progress,
     ):
-        yield Reading(plain, options | {"resolver": answer}, report_progress)
+        yield Reading(plain, options, answer, report_progress)
 
 
 def read(
     source: Source,
     *,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    read_rate: Rate | None = None, read_latency: float | None = None,
-    on_error: OnError = "raise",
-    strict: bool = False,
-    limits: Limits | None = None,
-    load_materials: bool = True,
-    load_meshes: bool = True,
     flatten: bool = True,
-    weld: bool = False,
     forward_axis: AxisName | None = None, up_axis: AxisName | None = None, scale: float = 1.0,
     writable: bool = False,
-    allow_outside: bool = False,
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Scene:
     """Reads a scene. Its arrays are read-only views of the memory that the file was parsed into.
 
@@ -73,28 +67,19 @@ def read(
             thread. Compressed data (gzip, zstd, lz4) is detected.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name or the content. Data
             without an array is in ``vertex_columns`` and ``face_columns`` of the mesh, and in ``scene.tables``.
-        threads: worker threads; ``None`` for all cores that the process may use. No result depends on it.
-        memory_limit: memory for work in progress, in addition to the arrays, in bytes or as text such as ``"256MB"`` (64 MiB).
-        read_rate, read_latency: simulate a slower device: bytes per second (a number, or text such as ``"500MB"``) over
-            all files, counting compressed bytes; and additional seconds per call.
-        on_error: ``"raise"`` stops at the first invalid statement; ``"warn"`` skips invalid statements, counts
-            them in ``scene.report.warnings`` and issues one :class:`polyhaul.PolyhaulWarning`.
-        strict: raise for each warning, such as that for a missing material library.
-        limits: caps on what the data may demand.
-        load_materials: whether to read material libraries that the file refers to.
-        load_meshes: whether to read the PLY files that a pbrt scene refers to. Otherwise only their names are kept.
         flatten: whether to convert a pbrt scene to meshes and objects with transforms, one per shape and instance, without
             spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``.
-        weld: merge positions with the same coordinates (STL).
         forward_axis, up_axis, scale: turn the scene so that these axes face forward and up (``"Y"``, ``"Z"`` for Blender;
             ``None`` keeps those of the format), and multiply positions.
         writable: whether arrays of meshes, apart from columns, may be written to, which changes the meshes.
-        allow_outside: whether files that the scene refers to may be outside its folder.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
             (bytes, a path, or a file object in binary mode) is read in place of a file next to the scene. ``None``
             means that the file is looked up next to the scene. ``dict.get`` is a resolver. Names may be hostile.
         progress: called as ``progress(done, total)`` with bytes, ``total`` being ``None`` if unknown, on this
             thread, at most 20 times a second and once at the end; ``True`` shows a bar (with tqdm).
+        **options: threads, memory_limit, on_error, strict, limits and more: see :class:`polyhaul.ReadOptions`. With
+            ``on_error="warn"``, invalid statements are counted in ``scene.report.warnings``, and one
+            :class:`polyhaul.PolyhaulWarning` is issued.
 
     Returns:
         The scene; ``scene.report`` has the measurements and all warnings.
@@ -105,16 +90,12 @@ def read(
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an invalid argument.
     """
-    options = _options.read_options(
-        format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside,
-        on_error=on_error, strict=strict, load_materials=load_materials, load_meshes=load_meshes, weld=weld,
-        pace=(read_rate, read_latency),
-    )
+    native = _options.read_options(options, format)
     turn = _turn(forward_axis, up_axis, scale)
-    with opened_reading(source, options, resolver, progress, "reading") as reading:
-        scene, done = _polyhaul.read(*reading, bool(flatten), turn, bool(writable))
+    with opened_reading(source, native, resolver, progress, "reading") as reading:
+        scene, done = _polyhaul.read(reading, bool(flatten), turn, bool(writable))
     report = report_from_plain(done)
-    warn_of(report, on_error, reading)
+    warn_of(report, reading)
     return scene_from_plain(scene, report)
 
 
@@ -123,15 +104,8 @@ def write(
     target: Target,
     *,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    write_rate: Rate | None = None, write_latency: float | None = None,
-    strict: bool = False,
-    durable: bool = False,
-    compression: CompressionName | None = None,
-    level: int | None = None,
     progress: Progress | bool | None = None,
-    **written: Unpack[WriteOptions],
+    **options: Unpack[WriteOptions],
 ) -> Report:
     """Writes a scene, a single mesh, or the positions and faces of one. A file is replaced as a whole or not at all.
 
@@ -146,18 +120,8 @@ def write(
         target: a path, a URL, or a file object in binary mode. The material library (``.mtl``) is written
             next to a path; otherwise it is only referred to by name.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name.
-        threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
-        memory_limit: memory for work in progress, in bytes or as text such as ``"256MB"`` (64 MiB).
-        write_rate, write_latency: simulate a slower device: see ``read_rate`` of :func:`read`.
-        strict: raise for each warning while writing, such as that for materials that the format cannot store;
-            an existing file stays unchanged.
-        durable: whether the file is on the disk, safe from power failures, when this returns.
-        compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` infers it from the name (``.gz``,
-            ``.zst``, ``.lz4``).
-        level: the level on the codec's own scale (gzip 1 to 12, zstd 1 to 22); a fast one by default.
         progress: as for :func:`read`.
-        **written: options of the format: see :class:`polyhaul.ObjOptions` and, for PLY, STL and pbrt,
-            :class:`polyhaul.WriteOptions`.
+        **options: threads, strict, compression, digits and more: see :class:`polyhaul.WriteOptions`.
 
     Returns:
         The report: measurements and warnings.
@@ -173,22 +137,12 @@ def write(
     if isinstance(scene, tuple):
         scene = Mesh(*scene)
     if isinstance(scene, Mesh):
-        scene = _scene_of(scene, written)
+        scene = _scene_of(scene, options)
     if not isinstance(scene, Scene):
         raise TypeError(f"scene is of type {type(scene).__name__}; expected polyhaul.Scene, polyhaul.Mesh or (positions, faces)")
-    options = _options.write_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(write_rate, write_latency),
-        compression=compression,
-        level=level,
-        durable=durable,
-        written=written,
-        strict=strict,
-    )
-    with opened_target(target, compression) as plain, reporter(progress, "writing") as report_progress:
-        return report_from_plain(_polyhaul.write(scene._to_plain(), plain, options, report_progress))
+    native = _options.write_options(options, format)
+    with opened_target(target, native) as plain, reporter(progress, "writing") as report_progress:
+        return report_from_plain(_polyhaul.write(scene._to_plain(), plain, native, report_progress))
 
 
 def convert(
@@ -197,22 +151,9 @@ def convert(
     *,
     from_format: FormatName | None = None,
     to_format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    read_rate: Rate | None = None, read_latency: float | None = None,
-    write_rate: Rate | None = None, write_latency: float | None = None,
-    on_error: OnError = "raise",
-    strict: bool = False,
-    limits: Limits | None = None,
-    load_meshes: bool = True,
-    weld: bool = False,
-    allow_outside: bool = False,
     resolver: Resolver | None = None,
-    durable: bool = False,
-    compression: CompressionName | None = None,
-    level: int | None = None,
     progress: Progress | bool | None = None,
-    **written: Unpack[WriteOptions],
+    **options: Unpack[ConvertOptions],
 ) -> Report:
     """Reads a scene and writes it, without creating Python objects for it.
 
@@ -223,36 +164,14 @@ def convert(
     Returns:
         The report of both, with the warnings of both.
     """
-    options = _options.read_options(
-        format=from_format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(read_rate, read_latency),
-        limits=limits,
-        load_meshes=load_meshes,
-        weld=weld,
-        allow_outside=allow_outside,
-        on_error=on_error,
-        strict=strict,
-    )
-    writing = _options.write_options(
-        format=to_format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(write_rate, write_latency),
-        compression=compression,
-        level=level,
-        durable=durable,
-        written=written,
-        strict=strict,
-    )
+    native, writing = _options.convert_options(options, from_format, to_format)
     with (
-        opened_reading(source, options, resolver, progress, "converting") as reading,
-        opened_target(target, compression) as plain,
+        opened_reading(source, native, resolver, progress, "converting") as reading,
+        opened_target(target, writing) as plain,
     ):
-        done = _polyhaul.convert(*reading, plain, writing)
+        done = _polyhaul.convert(reading, plain, writing)
     report = report_from_plain(done)
-    warn_of(report, on_error, reading)
+    warn_of(report, reading)
     return report
 
 
@@ -271,15 +190,15 @@ def _turn(
     return (forward, up), scale
 
 
-def _scene_of(mesh: Mesh, written: WriteOptions) -> Scene:
+def _scene_of(mesh: Mesh, options: WriteOptions) -> Scene:
     """A scene of one mesh, with the axes that the file is to have."""
-    scene = Scene(written.get("forward_axis", "NEGATIVE_Z"), written.get("up_axis", "Y"))
+    scene = Scene(options.get("forward_axis") or "NEGATIVE_Z", options.get("up_axis") or "Y")
     scene.add(mesh, name="Mesh")
     return scene
 
 
-def warn_of(report: Report, on_error: OnError, reading: Reading) -> None:
+def warn_of(report: Report, reading: Reading) -> None:
     """Issues one warning for everything that was repaired or skipped."""
-    if on_error == "warn" and report.warnings.total:
+    if report.warnings.total and reading.options.get("on_error") == "warn":
         first = f"; the first: {report.warnings[0]}" if report.warnings else ""
         warnings.warn(f"{reading.source['name']}: {report.warnings}{first}", PolyhaulWarning, stacklevel=3)

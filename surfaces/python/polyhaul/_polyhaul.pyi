@@ -6,14 +6,18 @@ from collections.abc import Callable
 from typing import Any, Literal, Self, final
 
 from polyhaul._errors import Error
+from polyhaul._io import Reading
 
 __all__ = [
     "Array",
     "CAN_OPEN_URLS",
+    "FORMATS",
     "NativeBatches",
     "NativeMesh",
     "NativeProfile",
+    "NativeReadOptions",
     "NativeRender",
+    "NativeWriteOptions",
     "__version__",
     "check_filter",
     "convert",
@@ -27,6 +31,8 @@ __all__ = [
     "mesh_transform",
     "mesh_triangulate",
     "mesh_weld",
+    "option_rows",
+    "parse_size",
     "per_corner",
     "preview",
     "preview_scene",
@@ -54,7 +60,7 @@ class Array:
 
 @final
 class NativeBatches:
-    def __new__(cls, source: dict[str, Any], options: dict[str, Any], bytes: int) -> Self: ...
+    def __new__(cls, source: dict[str, Any], options: NativeReadOptions, bytes: int) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> tuple[str, int, Any]: ...
     def close(self) -> None: ...
@@ -81,6 +87,23 @@ class NativeProfile:
     def write(self, kind: Literal["trace", "report", "chart"], path: str | os.PathLike[str], title: str) -> None: ...
 
 @final
+class NativeReadOptions:
+    def __new__(cls, rate: int | None, latency: float | None) -> Self: ...
+    def set(self, name: str, text: str) -> None: ...
+    def get(self, name: str) -> str | None: ...
+    def set_columns(self, columns: list[str | int]) -> None: ...
+    def set_types(self, types: str | list[str | None]) -> None: ...
+    def set_bounds(self, min: list[float], max: list[float]) -> None: ...
+    def set_transform(self, matrix: list[list[float]]) -> None: ...
+    def add_filter(self, text: str) -> None: ...
+
+@final
+class NativeWriteOptions:
+    def __new__(cls, rate: int | None, latency: float | None) -> Self: ...
+    def set(self, name: str, text: str) -> None: ...
+    def get(self, name: str) -> str | None: ...
+
+@final
 class NativeRender:
     def count(self, kind: str) -> int: ...
     def entity(
@@ -101,23 +124,15 @@ class NativeRender:
     def instance_transforms(self, closes: bool) -> Array: ...
     def instance_transforms32(self, closes: bool) -> Array: ...
 
-def preview(
-    source: dict[str, Any],
-    options: dict[str, Any],
-    progress: Callable[[int, int | None], Any] | None,
-    look: dict[str, Any],
-) -> tuple[Any, ...]: ...
+def preview(reading: Reading, look: dict[str, Any]) -> tuple[Any, ...]: ...
 def preview_scene(scene: dict[str, Any], look: dict[str, Any], threads: int | None) -> tuple[Any, ...]: ...
 def read(
-    source: dict[str, Any],
-    options: dict[str, Any],
-    progress: Callable[[int, int | None], Any] | None,
-    flatten: bool,
-    turn: tuple[tuple[str, str] | None, float],
-    writable: bool,
+    reading: Reading, flatten: bool, turn: tuple[tuple[str, str] | None, float], writable: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]: ...
 #: Whether native code opens URLs of S3, Google, Azure and web servers.
 CAN_OPEN_URLS: bool
+#: The names of all formats.
+FORMATS: list[str]
 
 def run_command(words: list[str]) -> int: ...
 def mesh_section(
@@ -135,62 +150,47 @@ def per_corner(mesh: NativeMesh, name: str, missing: float, threads: int | None)
 def write(
     scene: dict[str, Any],
     target: dict[str, Any],
-    options: dict[str, Any],
+    options: NativeWriteOptions,
     progress: Callable[[int, int | None], Any] | None,
 ) -> dict[str, Any]: ...
-def convert(
-    source: dict[str, Any],
-    options: dict[str, Any],
-    progress: Callable[[int, int | None], Any] | None,
-    target: dict[str, Any],
-    writing: dict[str, Any],
-) -> dict[str, Any]: ...
-def info(
-    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
-) -> tuple[dict[str, Any], dict[str, Any]]: ...
-def validate(
-    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
-) -> tuple[bool, Error | None, dict[str, Any]]: ...
+def convert(reading: Reading, target: dict[str, Any], writing: NativeWriteOptions) -> dict[str, Any]: ...
+def info(reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]: ...
+def validate(reading: Reading) -> tuple[bool, Error | None, dict[str, Any]]: ...
 def write_rows(
     rows: dict[str, Any],
     ends: tuple[bytes, bytes],
     target: dict[str, Any],
-    options: dict[str, Any],
+    options: NativeWriteOptions,
     progress: Callable[[int, int | None], Any] | None,
 ) -> dict[str, Any]: ...
 def format_rows(
-    rows: dict[str, Any], out: Any, run: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+    rows: dict[str, Any], out: Any, options: NativeWriteOptions, progress: Callable[[int, int | None], Any] | None
 ) -> tuple[Array | None, int]: ...
 def read_tables(
-    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+    reading: Reading,
 ) -> tuple[list[tuple[str, int, list[tuple[str, str, Array, Array | None]]]], list[str], list[str], dict[str, Any]]: ...
 def import_texture(
-    source: dict[str, Any],
-    options: dict[str, Any],
-    progress: Callable[[int, int | None], Any] | None,
-    how: dict[str, Any],
-    target: dict[str, Any],
-    writing: dict[str, Any],
+    reading: Reading, how: dict[str, Any], target: dict[str, Any], writing: NativeWriteOptions
 ) -> tuple[int, int, str, int, dict[str, Any]]: ...
 def read_image(
-    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+    reading: Reading,
 ) -> tuple[str, Array, tuple[int, int, int], Literal["srgb", "linear"], bool, tuple[list[Any], list[Any], list[Any]], dict[str, Any]]: ...
 def write_image(
     image: tuple[Any, tuple[int, ...], str, bool, tuple[list[Any], list[Any], list[Any]]],
     target: dict[str, Any],
-    options: dict[str, Any],
+    options: NativeWriteOptions,
     progress: Callable[[int, int | None], Any] | None,
 ) -> dict[str, Any]: ...
-def read_array(
-    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
-) -> tuple[str, Array, tuple[int, int], dict[str, Any]]: ...
+def read_array(reading: Reading) -> tuple[str, Array, tuple[int, int], dict[str, Any]]: ...
 def write_tables(
     tables: list[tuple[str, int, list[tuple[str, Any, Any]]]],
     notes: tuple[list[str], list[str]],
     target: dict[str, Any],
-    options: dict[str, Any],
+    options: NativeWriteOptions,
     progress: Callable[[int, int | None], Any] | None,
 ) -> dict[str, Any]: ...
 def gather(columns: list[tuple[Any, Any]], rows: Any, threads: int | None) -> None: ...
 def check_filter(text: str) -> None: ...
+def option_rows() -> list[dict[str, Any]]: ...
+def parse_size(text: str) -> int: ...
 def table_from_arrow(capsule: Any) -> tuple[str, int, Any]: ...

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, Unpack
 
 import numpy as np
 
 from polyhaul import _options, _polyhaul
 from polyhaul._image import Image, image_from_plain, write_image
-from polyhaul._io import OnError, opened_reading, warn_of
+from polyhaul._io import opened_reading, warn_of
 from polyhaul._mesh import Mesh
-from polyhaul._options import FormatName, Limits
+from polyhaul._option_types import FormatName, ReadOptions
 from polyhaul._progress import Progress
 from polyhaul._scene import Scene
 from polyhaul._sources import Resolver, Source
@@ -36,13 +36,9 @@ def preview(
     ground: bool = False,
     up_axis: str | None = None,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    on_error: OnError = "raise",
-    limits: Limits | None = None,
-    allow_outside: bool = False,
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Image:
     """Makes a picture of a file, or of a scene, a mesh, a table of points or an image in memory.
 
@@ -64,8 +60,7 @@ def preview(
         background: red, green, blue (sRGB), and alpha, from 0 to 255.
         ground: whether there is a shadow on the ground below a scene of meshes.
         up_axis: the axis that points up, such as ``"Z"``; ``None`` for that of the scene.
-        format, threads, memory_limit, on_error, limits, allow_outside, resolver, progress: as for
-            :func:`polyhaul.read`.
+        format, resolver, progress, **options: as for :func:`polyhaul.read`.
 
     Returns:
         The picture; its ``report`` has the time to the first pixel, and the warnings.
@@ -83,19 +78,16 @@ def preview(
         "background": (red, green, blue, *(alpha or [255])),
         "up_axis": None if up_axis is None else _options.axis("up_axis", up_axis),
     }
+    native = _options.read_options(options, format)
     if isinstance(source, Image):
         return _scaled(source, (width, height))
     if isinstance(source, (Scene, Mesh, Table)):
         scene = _scene_of(source)
-        return image_from_plain(_polyhaul.preview_scene(scene._to_plain(), look, threads))
-    options = _options.read_options(
-        format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside,
-        on_error=on_error,
-    )
-    with opened_reading(source, options, resolver, progress, "drawing") as reading:
-        image = image_from_plain(_polyhaul.preview(*reading, look))
+        return image_from_plain(_polyhaul.preview_scene(scene._to_plain(), look, options.get("threads")))
+    with opened_reading(source, native, resolver, progress, "drawing") as reading:
+        image = image_from_plain(_polyhaul.preview(reading, look))
     if image.report is not None:
-        warn_of(image.report, on_error, reading)
+        warn_of(image.report, reading)
     return image
 
 

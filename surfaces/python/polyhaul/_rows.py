@@ -9,13 +9,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _options, _polyhaul
-from polyhaul._options import CompressionName, Rate
+from polyhaul._option_types import WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Target, opened_target
@@ -45,13 +45,8 @@ def savetxt(
     comments: str = "# ",
     encoding: str | None = None,
     *,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    write_rate: Rate | None = None, write_latency: float | None = None,
-    durable: bool = False,
-    compression: CompressionName | None = None,
-    level: int | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[WriteOptions],
 ) -> Report:
     """Writes an array as text: the arguments and the bytes are those of :func:`numpy.savetxt`.
 
@@ -79,13 +74,8 @@ def savetxt(
         comments: see ``header``.
         encoding: the encoding of the file: by default that of the locale for a path, latin1 for a binary file object. Only UTF-8
             allows characters other than ASCII in ``fmt``, ``delimiter``, ``newline`` and in the values.
-        threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
-        memory_limit: memory for work in progress, in bytes or as text such as ``"256MB"`` (64 MiB).
-        durable: whether the file is on the disk, safe from power failures, when this returns.
-        compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` infers it from the name of a path
-            (``.gz``, ``.zst``, ``.lz4``).
-        level: the level on the codec's own scale.
-        write_rate, write_latency, progress: as for :func:`polyhaul.write`.
+        progress: as for :func:`polyhaul.write`.
+        **options: threads, compression, durable and more: see :class:`polyhaul.WriteOptions`.
 
     Returns:
         The report: measurements and warnings.
@@ -100,10 +90,9 @@ def savetxt(
     rows, empty_rows = _rows(np.asarray(X), fmt, delimiter, newline, encoding)
     head = _commented(header, comments, newline) + empty_rows * newline
     ends = (head.encode(encoding), _commented(footer, comments, newline).encode(encoding))
-    run: dict[str, Any] = {"threads": threads, "memory_limit": memory_limit, "pace": (write_rate, write_latency)}
-    options = _options.write_options(format=None, **run, compression=compression, level=level, durable=durable, written={})
-    with _opened(fname, encoding, compression) as target, reporter(progress, "writing") as report_progress:
-        return report_from_plain(_polyhaul.write_rows(rows, ends, target, options, report_progress))
+    native = _options.write_options(options)
+    with _opened(fname, native) as target, reporter(progress, "writing") as report_progress:
+        return report_from_plain(_polyhaul.write_rows(rows, ends, target, native, report_progress))
 
 
 def format_rows(
@@ -151,9 +140,9 @@ def format_rows(
         raise ValueError(f"the columns have different lengths ({lengths})")
     columns = [_typed(f"field {name!r}", column, "utf-8") for name, column in fields.items()]
     rows = {"template": template, "notation": "fields", "columns": columns, "names": list(fields)}
-    run = _options.run_options(None, threads, None)
+    options = _options.write_options({"threads": threads})
     with reporter(progress, "formatting") as report_progress:
-        text, length = _polyhaul.format_rows(rows, out, run, report_progress)
+        text, length = _polyhaul.format_rows(rows, out, options, report_progress)
     memory: Any = out if text is None else text
     view = memoryview(memory)
     return (view.cast("B") if view.nbytes else memoryview(b""))[:length]
@@ -281,13 +270,11 @@ def _encoding(fname: Any, encoding: str | None) -> str:
     return name
 
 
-def _opened(
-    fname: Any, encoding: str, compression: CompressionName | None
-) -> AbstractContextManager[dict[str, Any]]:
+def _opened(fname: Any, options: _polyhaul.NativeWriteOptions) -> AbstractContextManager[dict[str, Any]]:
     """The target as native code takes it. Unlike a path, a file object is not compressed for its name."""
     if not callable(getattr(fname, "write", None)):
         _refuse_other_codecs(fname)
-        return opened_target(fname, compression)
+        return opened_target(fname, options)
     write, name = fname.write, f"file object of type {type(fname).__name__}"
     if isinstance(fname, io.TextIOBase):
         write = _writer_of_text(fname)

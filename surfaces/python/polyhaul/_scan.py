@@ -8,9 +8,9 @@ from typing import Any, Unpack
 
 import numpy.typing as npt
 
-from polyhaul import _arrays, _options, _polyhaul
-from polyhaul._io import OnError, Reading, opened_reading, warn_of
-from polyhaul._options import CompressionName, FormatName, Limits, TextOptions, WriteOptions
+from polyhaul import _options, _polyhaul
+from polyhaul._io import Reading, opened_reading, warn_of
+from polyhaul._option_types import FormatName, ReadOptions, Types, WriteOptions
 from polyhaul._progress import Progress
 from polyhaul._report import Report, report_from_plain
 from polyhaul._scene import Scene, scene_from_plain
@@ -36,16 +36,19 @@ class Scan:
     """
 
     _source: Source
+    _format: FormatName | None
+    _types: Types | None
+    #: As for :func:`polyhaul.read`.
     _options: dict[str, Any]
-    _rows: dict[str, Any]
-    _table: dict[str, Any]
+    #: All of them have to be true.
+    _filters: tuple[str, ...] = ()
 
     def select(self, *columns: str | int) -> Scan:
         """Keeps these columns, in this order: names, or indices from 0. Filters may use others.
 
         A scan with columns is a table: it cannot be written as a mesh.
         """
-        return replace(self, _table=self._table | {"columns": _options.wanted_columns("columns", list(columns))})
+        return self._with(columns=list(columns))
 
     def filter(self, expression: str | None = None, *, box: npt.ArrayLike | None = None) -> Scan:
         """Keeps rows for which a condition is true, and those in a box. With several filters, all have to be true.
@@ -62,15 +65,15 @@ class Scan:
         Raises:
             polyhaul.UsageError: the expression is invalid; the exception has the place.
         """
-        rows = self._rows
+        scan = self
         if expression is not None:
             _polyhaul.check_filter(expression)
-            rows = rows | {"filters": [*rows["filters"], expression]}
+            scan = replace(scan, _filters=(*scan._filters, expression))
         if box is not None:
-            if rows["bounds"] is not None:
+            if "bounds" in self._options:
                 raise ValueError("the scan has a box already")
-            rows = rows | {"bounds": _arrays.box(box)}
-        return replace(self, _rows=rows)
+            scan = scan._with(bounds=box)
+        return scan
 
     def transform(self, matrix: npt.ArrayLike) -> Scan:
         """Moves positions and normals by a matrix, (4, 4) numbers, or (3, 4) or (3, 3), that multiplies from the left.
@@ -78,62 +81,49 @@ class Scan:
         Gaussian splats are turned, mirrored and scaled as a whole. A matrix that would shear them or scale them
         unevenly is an error.
         """
-        if self._rows["transform"] is not None:
+        if "transform" in self._options:
             raise ValueError("the scan has a transform already: multiply the matrices")
-        return replace(self, _rows=self._rows | {"transform": _arrays.matrix(matrix)})
+        return self._with(transform=matrix)
 
     def sample(self, n: int | None = None, *, every: int | None = None) -> Scan:
         """Keeps every n-th row, or ``n`` rows at random in their order, or both: every n-th row first.
 
         The same rows are chosen each time.
         """
-        rows = self._rows
-        if every is not None:
-            if _options.count("every", every) < 1:
-                raise ValueError(f"every is {every!r}; expected 1 or more")
-            rows = rows | {"every": int(every)}
-        if n is not None:
-            rows = rows | {"sample": _options.count("n", n)}
-        return replace(self, _rows=rows)
+        given = {"every": every, "sample": n}
+        return self._with(**{name: number for name, number in given.items() if number is not None})
 
     def sink(
         self,
         target: Target,
         *,
         format: FormatName | None = None,
-        memory_limit: int | str | None = None,
-        compression: CompressionName | None = None,
-        level: int | None = None,
-        durable: bool = False,
         progress: Progress | bool | None = None,
-        **written: Unpack[WriteOptions],
+        **options: Unpack[WriteOptions],
     ) -> Report:
         """Writes what is chosen, in any format; faces whose vertices are all kept are written too.
 
         The arguments are those of :func:`polyhaul.convert`. ``memory_limit`` is the memory of the whole job.
         """
-        options = self._read_options(memory_limit)
-        writing = _options.write_options(
-            format=format, threads=options["run"]["threads"], memory_limit=memory_limit, compression=compression,
-            level=level, durable=durable, written=written, strict=options["strict"],
-        )
+        native, writing = _options.convert_options(self._options | options, self._format, format, self._types)
+        self._add_filters(native)
         with (
-            opened_reading(self._source, options, None, progress, "scanning") as reading,
-            opened_target(target, compression) as plain,
+            opened_reading(self._source, native, None, progress, "scanning") as reading,
+            opened_target(target, writing) as plain,
         ):
-            done = _polyhaul.convert(*reading, plain, writing)
+            done = _polyhaul.convert(reading, plain, writing)
         report = report_from_plain(done)
-        warn_of(report, self._options["on_error"], reading)
+        warn_of(report, reading)
         return report
 
     def read(self) -> Table:
         """Reads what is chosen as a table: of a PLY file the vertices, or the element that was asked for."""
         with opened_reading(self._source, self._read_options(), None, None, "scanning") as reading:
-            plain, comments, infos, done = _polyhaul.read_tables(*reading)
+            plain, comments, infos, done = _polyhaul.read_tables(reading)
         report = report_from_plain(done)
-        warn_of(report, self._options["on_error"], reading)
+        warn_of(report, reading)
         tables = [table_from_plain(table, report) for table in plain]
-        wanted = self._rows["element"] or "vertex"
+        wanted = self._options.get("element") or "vertex"
         table = next((it for it in tables if it.name == wanted), tables[0] if tables else Table())
         table.comments, table.infos = comments, infos
         return table
@@ -141,9 +131,9 @@ class Scan:
     def read_scene(self) -> Scene:
         """Reads what is chosen as a scene: meshes with the faces whose vertices are all kept."""
         with opened_reading(self._source, self._read_options(), None, None, "scanning") as reading:
-            scene, done = _polyhaul.read(*reading, True, (None, 1.0), False)
+            scene, done = _polyhaul.read(reading, True, (None, 1.0), False)
         report = report_from_plain(done)
-        warn_of(report, self._options["on_error"], reading)
+        warn_of(report, reading)
         return scene_from_plain(scene, report)
 
     def batches(self, bytes: int | str = BATCH_BYTES) -> Iterator[dict[str, Any]]:
@@ -155,11 +145,11 @@ class Scan:
         Args:
             bytes: about how many bytes of the file make a batch, as a number or as text such as ``"64MB"``.
         """
-        name, native = self._native(bytes)
-        for plain in native:
+        reading, batches = self._batches(bytes)
+        for plain in batches:
             yield table_from_plain(plain, None).to_dict()
-        if (done := native.report()) is not None:
-            self._warn(report_from_plain(done), name)
+        if (done := batches.report()) is not None:
+            warn_of(report_from_plain(done), reading)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """A stream of Apache Arrow: ``polars.DataFrame(scan)``, ``pyarrow.table(scan)``, ``duckdb.from_arrow(...)``.
@@ -167,21 +157,30 @@ class Scan:
         Columns without a name are ``f0``, ``f1`` and so on. ``requested_schema`` is ignored, and
         warnings are not reported.
         """
-        return self._native(BATCH_BYTES)[1].arrow_stream()
+        return self._batches(BATCH_BYTES)[1].arrow_stream()
 
-    def _warn(self, report: Report, name: str) -> None:
-        warn_of(report, self._options["on_error"], Reading({"name": name}, {}, None))
-
-    def _native(self, size: int | str) -> tuple[str, _polyhaul.NativeBatches]:
-        """The name of the source, and its batches."""
+    def _batches(self, size: int | str) -> tuple[Reading, _polyhaul.NativeBatches]:
+        options = self._read_options()
         with opened_source(self._source) as plain:
             if plain["read"] is not None:
                 plain = plain | {"memory": _whole(plain["read"])}
-            options = self._read_options() | {"resolver": None}
-            return plain["name"], _polyhaul.NativeBatches(plain, options, _options.size("bytes", size))
+            reading = Reading(plain, options, None, None)
+            return reading, _polyhaul.NativeBatches(plain, options, _options.size("bytes", size))
 
-    def _read_options(self, memory_limit: int | str | None = None) -> dict[str, Any]:
-        return _options.read_options(**self._options, memory_limit=memory_limit, table=self._table, rows=self._rows)
+    def _with(self, **options: Any) -> Scan:
+        """The same scan with other options, which are checked."""
+        scan = replace(self, _options=self._options | options)
+        scan._read_options()
+        return scan
+
+    def _read_options(self) -> _polyhaul.NativeReadOptions:
+        native = _options.read_options(self._options, self._format, self._types)
+        self._add_filters(native)
+        return native
+
+    def _add_filters(self, native: _polyhaul.NativeReadOptions) -> None:
+        for text in self._filters:
+            native.add_filter(text)
 
 
 def _whole(read: Any) -> bytes:
@@ -197,15 +196,9 @@ def _whole(read: Any) -> bytes:
 def scan(
     source: Source,
     *,
-    element: str | None = None,
     format: FormatName | None = None,
-    threads: int | None = None,
-    on_error: OnError = "raise",
-    strict: bool = False,
-    limits: Limits | None = None,
-    allow_outside: bool = False,
-    weld: bool = False,
-    **text: Unpack[TextOptions],
+    types: Types | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Scan:
     """Plans to read some rows of a file, or some vertices of a mesh. Nothing is opened yet.
 
@@ -216,19 +209,12 @@ def scan(
 
     Args:
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode.
-        element: the element of a PLY file that rows are chosen from (``"vertex"``).
-        format, threads, on_error, strict, limits, allow_outside, weld: as for :func:`polyhaul.read`.
-        **text: how text is read; see :class:`polyhaul.TextOptions`.
+        format: as for :func:`polyhaul.read`.
+        types: as for :func:`polyhaul.read_table`.
+        **options: element, columns, threads and more: see :class:`polyhaul.ReadOptions`. The element of a PLY file that
+            rows are chosen from is ``"vertex"`` by default.
 
     Returns:
         The plan: see :class:`polyhaul.Scan`.
     """
-    options = {
-        "format": format, "threads": threads, "limits": limits, "allow_outside": allow_outside, "on_error": on_error,
-        "strict": strict, "weld": weld,
-    }
-    rows: dict[str, Any] = {
-        "filters": [], "bounds": None, "every": 1, "sample": None, "transform": None,
-        "element": None if element is None else str(element),
-    }
-    return Scan(source, options, rows, _options.table_options(text))
+    return Scan(source, format, types, _options.canonical(options))._with()

@@ -13,7 +13,7 @@ from polyhaul import _options
 from polyhaul._arrays import Floats
 from polyhaul._material import Material, material_from_plain, material_to_plain
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
-from polyhaul._options import AxisName
+from polyhaul._option_types import AxisName
 from polyhaul._parts import FACES, NOTHING, Cut, Part, made_ahead
 from polyhaul._render import Render
 from polyhaul._report import Report

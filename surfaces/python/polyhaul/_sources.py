@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
-from ._polyhaul import CAN_OPEN_URLS
+from ._polyhaul import CAN_OPEN_URLS, NativeWriteOptions
 
 
 class BinaryReader(Protocol):
@@ -113,9 +113,9 @@ def _path(place: Any) -> str | bytes | None:
 
 
 @contextmanager
-def opened_target(target: Target, compression: str | None = None) -> Iterator[dict[str, Any]]:
+def opened_target(target: Target, options: NativeWriteOptions) -> Iterator[dict[str, Any]]:
     """The target as native code takes it, while it is open."""
-    if compression == "none" and _is_compressed_by_name(target):
+    if _is_compressed_by_name(target) and options.get("compression") == "none":
         raise ValueError(f'compression is "none", but the name {target} implies compression; use a different name')
     if (path := _path(target)) is not None:
         yield _plain_target(path=path, name=_shown(path))

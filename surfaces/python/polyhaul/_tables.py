@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _options, _polyhaul
-from polyhaul._io import OnError, Reading, opened_reading, warn_of
-from polyhaul._options import CompressionName, Digits, FormatName, Limits, Rate, TextOptions
+from polyhaul._io import Reading, opened_reading, warn_of
+from polyhaul._option_types import FormatName, Limits, Rate, ReadOptions, Types, WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
 from polyhaul._scene import Items
@@ -46,14 +46,9 @@ def read_tables(
     source: Source,
     *,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    read_rate: Rate | None = None, read_latency: float | None = None,
-    on_error: OnError = "raise",
-    strict: bool = False,
-    limits: Limits | None = None,
+    types: Types | None = None,
     progress: Progress | bool | None = None,
-    **text: Unpack[TextOptions],
+    **options: Unpack[ReadOptions],
 ) -> Tables:
     """Reads all tables of a file: the elements of a PLY file, each with all its columns.
 
@@ -62,37 +57,21 @@ def read_tables(
     Returns:
         The tables, also by name, with the comments and the report.
     """
-    options = _options.read_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(read_rate, read_latency),
-        limits=limits,
-        allow_outside=False,
-        on_error=on_error,
-        strict=strict,
-        table=_options.table_options(text),
-    )
-    with opened_reading(source, options, None, progress, "reading") as reading:
-        plain, comments, infos, done = _polyhaul.read_tables(*reading)
+    native = _options.read_options(options, format, types)
+    with opened_reading(source, native, None, progress, "reading") as reading:
+        plain, comments, infos, done = _polyhaul.read_tables(reading)
     report = report_from_plain(done)
-    warn_of(report, on_error, reading)
+    warn_of(report, reading)
     return Tables([table_from_plain(table, report) for table in plain], comments, infos, report)
 
 
 def read_table(
     source: Source,
     *,
-    element: str | None = None,
     format: FormatName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    read_rate: Rate | None = None, read_latency: float | None = None,
-    on_error: OnError = "raise",
-    strict: bool = False,
-    limits: Limits | None = None,
+    types: Types | None = None,
     progress: Progress | bool | None = None,
-    **text: Unpack[TextOptions],
+    **options: Unpack[ReadOptions],
 ) -> Table:
     """Reads a table of numbers: csv, tsv, txt, xyz, pts, npy, or an element of a PLY file.
 
@@ -105,10 +84,12 @@ def read_table(
 
     Args:
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
-        element: which element of a PLY file that has several, such as ``"vertex"``.
         format: ``"csv"``, ``"tsv"``, ``"txt"``, ``"xyz"``, ``"pts"``, ``"npy"``, ``"ply"``; ``None`` infers it from the name.
-        threads, memory_limit, read_rate, read_latency, on_error, strict, limits, progress: as for :func:`polyhaul.read`.
-        **text: how text is read: delimiter, header, columns, types and more; see :class:`polyhaul.TextOptions`.
+        types: one numpy type for all columns, a sequence with one for each (``None`` to detect it), or a dict by name
+            together with ``columns``. Without it, columns are int64 where all values are integers, float64 otherwise.
+        progress: as for :func:`polyhaul.read`.
+        **options: delimiter, header, columns, element, threads and more: see :class:`polyhaul.ReadOptions`. A PLY file
+            with several elements needs ``element``, such as ``"vertex"``.
 
     Returns:
         The table, with its comments and with the report as ``table.report``.
@@ -118,19 +99,8 @@ def read_table(
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an argument is invalid, or there are several tables and no ``element``.
     """
-    tables = read_tables(
-        source,
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        read_rate=read_rate,
-        read_latency=read_latency,
-        on_error=on_error,
-        strict=strict,
-        limits=limits,
-        progress=progress,
-        **text,
-    )
+    element = options.pop("element", None)
+    tables = read_tables(source, format=format, types=types, progress=progress, **options)
     table = _chosen(tables, element)
     table.comments, table.infos = tables.comments, tables.infos
     return table
@@ -144,20 +114,9 @@ def write_table(
     format: FormatName | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
-    digits: Digits | Sequence[Digits] | Mapping[str, Digits] = "shortest",
-    nan: str = "nan",
     comment: str = "# ",
-    csv_safe: bool = False,
-    ascii: bool = False,
-    big_endian: bool = False,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    write_rate: Rate | None = None, write_latency: float | None = None,
-    strict: bool = False,
-    durable: bool = False,
-    compression: CompressionName | None = None,
-    level: int | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[WriteOptions],
 ) -> Report:
     """Writes a table of numbers: csv, tsv, txt, xyz, pts, npy, or as the only element of a PLY file.
 
@@ -175,16 +134,10 @@ def write_table(
         target: as for :func:`polyhaul.write`: a path, a URL, a file object in binary mode.
         names: the names of the columns of an array of two dimensions.
         format: as for :func:`polyhaul.read_table`.
-        delimiter: the delimiter of values, one character; ``None`` for that of the format.
-        header: whether the first row holds the column names; ``None`` for the default of the format.
-        digits: decimal places (0 to 12) of floats in text, or ``"shortest"``; for all columns, each, or by name.
-        nan: the text for NaN.
-        comment: the prefix of each line of the table's comments in text; empty to drop them.
-        csv_safe: put a ``'`` before column names that a spreadsheet would run as a formula (``=``, ``+``, ``-``, ``@``).
-        ascii: write PLY as text.
-        big_endian: write big-endian numbers (PLY).
-        threads, memory_limit, write_rate, write_latency, strict, durable, compression, level, progress: as for
-            :func:`polyhaul.write`.
+        delimiter, header, comment: ``out_delimiter``, ``out_header`` and ``out_comment`` of the options.
+        progress: as for :func:`polyhaul.write`.
+        **options: digits, nan, threads, compression and more: see :class:`polyhaul.WriteOptions`. Besides one number
+            for all columns, ``digits`` takes a sequence with one for each, or a dict by name.
 
     Returns:
         The report: measurements and warnings.
@@ -195,17 +148,12 @@ def write_table(
         TypeError, ValueError: an argument is invalid.
     """
     table = _table_of(table, names)
-    options = _options.write_options(
-        format=format, threads=threads, memory_limit=memory_limit, pace=(write_rate, write_latency), durable=durable, strict=strict,
-        compression=compression, level=level, written={"ascii": ascii, "big_endian": big_endian},
-        table=_options.style_options(
-            delimiter=delimiter, header=header, digits=digits, nan=nan, comment=comment, names=table.names, csv_safe=csv_safe
-        ),
-    )
+    written = {"out_delimiter": delimiter, "out_header": header, "out_comment": comment} | _column_digits(options, table)
+    native = _options.write_options(written, format)
     name, count, columns = table._to_plain()
     plain = [(name or "vertex", count, columns)]  # what PLY files call rows that nobody named
-    with opened_target(target, compression) as opened, reporter(progress, "writing") as report_progress:
-        done = _polyhaul.write_tables(plain, (table.comments, table.infos), opened, options, report_progress)
+    with opened_target(target, native) as opened, reporter(progress, "writing") as report_progress:
+        done = _polyhaul.write_tables(plain, (table.comments, table.infos), opened, native, report_progress)
     return report_from_plain(done)
 
 
@@ -216,17 +164,8 @@ def write_tables(
     comments: Iterable[str] | None = None,
     infos: Iterable[str] | None = None,
     format: FormatName | None = None,
-    digits: Digits = "shortest",
-    ascii: bool = False,
-    big_endian: bool = False,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    write_rate: Rate | None = None, write_latency: float | None = None,
-    strict: bool = False,
-    durable: bool = False,
-    compression: CompressionName | None = None,
-    level: int | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[WriteOptions],
 ) -> Report:
     """Writes tables as the elements of a PLY file, the only format that stores several.
 
@@ -250,20 +189,10 @@ def write_tables(
         plain = [_checked(it)._to_plain() for it in tables]
     if format is None and hasattr(target, "write"):
         format = "ply"
-    options = _options.write_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        pace=(write_rate, write_latency),
-        compression=compression,
-        level=level,
-        durable=durable,
-        strict=strict,
-        written={"ascii": ascii, "big_endian": big_endian, "digits": digits},
-    )
+    native = _options.write_options(options, format)
     said = [old if new is None else list(new) for old, new in zip(notes, (comments, infos), strict=True)]
-    with opened_target(target, compression) as opened, reporter(progress, "writing") as report_progress:
-        return report_from_plain(_polyhaul.write_tables(plain, (said[0], said[1]), opened, options, report_progress))
+    with opened_target(target, native) as opened, reporter(progress, "writing") as report_progress:
+        return report_from_plain(_polyhaul.write_tables(plain, (said[0], said[1]), opened, native, report_progress))
 
 
 def loadtxt(
@@ -319,18 +248,21 @@ def loadtxt(
     _refuse_others(converters=converters, like=like, encoding=encoding, quotechar=quotechar, ndmin=ndmin)
     kind = np.dtype(dtype)
     columns = _used_columns(usecols)
-    text: TextOptions = {
+    options = {
+        "threads": threads,
+        "memory_limit": memory_limit,
+        "read_rate": read_rate,
+        "read_latency": read_latency,
+        "limits": limits,
         "delimiter": " " if delimiter is None else delimiter,
         "header": False,
         "columns": columns,
-        "types": kind if kind.names is None else [kind[name] for name in kind.names],
         "comment": _comment(comments),
         "skip_lines": _options.count("skiprows", skiprows),
         "max_rows": max_rows,
     }
-    run: Any = {"threads": threads, "memory_limit": memory_limit, "pace": (read_rate, read_latency), "limits": limits}
-    options = _options.read_options(format="txt", **run, allow_outside=False, table=_options.table_options(text))
-    with opened_reading(_data(fname), options, None, progress, "reading") as reading:
+    native = _options.read_options(options, "txt", kind if kind.names is None else [kind[name] for name in kind.names])
+    with opened_reading(_data(fname), native, None, progress, "reading") as reading:
         array = _array_of(reading, kind)
     if not len(array):
         warnings.warn(f'loadtxt: input contained no data: "{reading.source["name"]}"', UserWarning, stacklevel=2)
@@ -341,17 +273,29 @@ def loadtxt(
 def _array_of(reading: Reading, kind: np.dtype[Any]) -> npt.NDArray[Any]:
     """What is read, as an array of that type."""
     if kind.names is not None:
-        [plain], *_ = _polyhaul.read_tables(*reading)
+        [plain], *_ = _polyhaul.read_tables(reading)
         return _structured(table_from_plain(plain), kind)
-    name, values, shape, _ = _polyhaul.read_array(*reading)
+    name, values, shape, _ = _polyhaul.read_array(reading)
     return memory(values, name).reshape(shape).astype(kind, copy=False)
 
 
 def _used_columns(usecols: Any) -> list[str | int] | None:
-    columns = _options.wanted_columns("usecols", usecols)
+    columns = _options.column_names("usecols", usecols)
     if columns is not None and not columns:
         raise ValueError("usecols is empty; expected at least one column")
     return columns
+
+
+def _column_digits(options: WriteOptions, table: Table) -> dict[str, Any]:
+    """The options, with the digits of each column if they differ."""
+    digits = options.get("digits")
+    if not isinstance(digits, Mapping | list | tuple):
+        return dict(options)
+    if isinstance(digits, Mapping):
+        if unknown := [name for name in digits if name not in table.names]:
+            raise ValueError(f"digits has {unknown[0]!r}, which is not a column")
+        digits = [digits.get(name, "shortest") for name in table.names]
+    return dict(options) | {"digits": None, "column_digits": digits}
 
 
 def _chosen(tables: Tables, element: str | None) -> Table:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 from polyhaul import _options, _polyhaul
 from polyhaul._image import ColorSpace
-from polyhaul._io import OnError, opened_reading, warn_of
-from polyhaul._options import FormatName, Limits, Rate
+from polyhaul._io import opened_reading, warn_of
+from polyhaul._option_types import FormatName, Rate, ReadOptions
 from polyhaul._progress import Progress
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Source, Target, opened_target
@@ -49,14 +49,10 @@ def import_texture(
     zstd_level: int | None = 3,
     from_format: FormatName | None = None,
     format: ContainerName | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    read_rate: Rate | None = None, read_latency: float | None = None,
     write_rate: Rate | None = None, write_latency: float | None = None,
-    on_error: OnError = "raise",
-    limits: Limits | None = None,
     durable: bool = False,
     progress: Progress | bool | None = None,
+    **options: Unpack[ReadOptions],
 ) -> ImportedTexture:
     """Reads an image, generates its mip levels, compresses them, and writes a DDS or KTX 2 texture.
 
@@ -80,8 +76,8 @@ def import_texture(
         zstd_level: the level of zstd in KTX 2, 1 to 22; ``None`` leaves it uncompressed.
         from_format: the format of the image; ``None`` infers it from the name or the content.
         format: ``"dds"`` or ``"ktx2"``; ``None`` infers it from the name.
-        threads, memory_limit, read_rate, read_latency, write_rate, write_latency, on_error, limits, durable, progress: as
-            for :func:`polyhaul.read` and :func:`polyhaul.write`.
+        write_rate, write_latency, durable, progress: as for :func:`polyhaul.write`.
+        **options: threads, limits and more: see :class:`polyhaul.ReadOptions`.
 
     Returns:
         The format, size and levels of the texture, with the report.
@@ -93,18 +89,18 @@ def import_texture(
     """
     how = _how(encoding, quality, mips, alpha_cutoff, normal_map, color_space)
     _known("format", format, (*get_args(ContainerName), None))
-    options = _options.read_options(
-        format=from_format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=False,
-        on_error=on_error, strict=False, pace=(read_rate, read_latency),
-    )
+    native = _options.read_options(options, from_format)
     writing = _options.write_options(
-        format=format, threads=threads, memory_limit=memory_limit, compression="none", level=None, durable=durable,
-        written={}, image=_options.image_options({}, zstd_level), pace=(write_rate, write_latency),
+        {
+            "zstd_level": 0 if zstd_level is None else zstd_level, "compression": "none", "durable": durable,
+            "write_rate": write_rate, "write_latency": write_latency,
+        },
+        format,
     )
-    with opened_reading(source, options, None, progress, "importing") as reading, opened_target(target, "none") as plain:
-        width, height, made, level_count, done = _polyhaul.import_texture(*reading, how, plain, writing)
+    with opened_reading(source, native, None, progress, "importing") as reading, opened_target(target, writing) as plain:
+        width, height, made, level_count, done = _polyhaul.import_texture(reading, how, plain, writing)
     report = report_from_plain(done)
-    warn_of(report, on_error, reading)
+    warn_of(report, reading)
     return ImportedTexture(width, height, made, level_count, report)
 
 

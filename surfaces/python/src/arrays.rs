@@ -38,7 +38,8 @@ impl Array {
     pub(crate) fn new<T: NoUninit + Send + Sync>(values: impl Into<model::Array<T>>) -> Array {
         let values = values.into();
         let bytes: &[u8] = bytemuck::cast_slice(&values);
-        let (start, length) = (NonNull::from(bytes).cast(), bytes.len());
+        let start = NonNull::from(bytes).cast();
+        let length = bytes.len();
         Array { start, length, is_shared: true, _owner: Box::new(values) }
     }
 
@@ -60,7 +61,8 @@ impl Array {
         part: impl for<'a> FnOnce(&'a O) -> &'a [T],
     ) -> Array {
         let bytes: &[u8] = bytemuck::cast_slice(part(&owner));
-        let (start, length) = (NonNull::from(bytes).cast(), bytes.len());
+        let start = NonNull::from(bytes).cast();
+        let length = bytes.len();
         Array { start, length, is_shared: true, _owner: Box::new(owner) }
     }
 
@@ -87,7 +89,8 @@ impl Array {
             return Err(PyBufferError::new_err("the buffer argument is null"));
         }
         let array = slf.get();
-        let (start, length) = (array.start.as_ptr().cast::<c_void>(), array.length as ffi::Py_ssize_t);
+        let start = array.start.as_ptr().cast::<c_void>();
+        let length = array.length as ffi::Py_ssize_t;
         let read_only = c_int::from(array.is_shared);
         // SAFETY: the view keeps a reference to the object, the object is frozen and its owner keeps the memory where
         // it is; shared memory is marked as read-only. No memory is longer than isize::MAX.
@@ -102,7 +105,7 @@ pub(crate) trait Row: Pod + Send + Sync {
     fn consists_of(kind: ElementType) -> bool;
 }
 
-/// Numbers that may only come from buffers of their own type.
+/// Numbers that may only come from buffers of the same type.
 macro_rules! plain_rows {
     ($($number:ty => $kind:ident,)*) => {
         $(impl Row for $number {
@@ -228,7 +231,7 @@ impl<'a, 'py, T: Row> FromPyObject<'a, 'py> for Held<T> {
 impl<T> AsRef<[T]> for Held<T> {
     fn as_ref(&self) -> &[T] {
         // SAFETY: `get` saw to type, alignment and contiguity; the memory stays while the buffer is held. That
-        // nobody writes to it meanwhile is asked of callers in the documentation of `write`.
+        // callers must not write to it meanwhile, as the documentation of `write` says.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }

@@ -185,12 +185,13 @@ impl Growing {
                 (list.value_offsets().iter().map(|&offset| offset.into()).collect(), list.values())
             }
         };
-        let (first, last) = (positions[0], positions[array.len()]);
+        let first = positions[0];
+        let last = positions[array.len()];
         let before = self.column.values.len() as i64;
-        let all = offsets.to_mut().map_err(memory)?;
+        let offsets = offsets.to_mut().map_err(memory)?;
         for &position in &positions[1..] {
             let offset = u32::try_from(before + position - first);
-            all.push(offset.map_err(|_| PyValueError::new_err("lists of more than 4,294,967,295 values"))?);
+            offsets.push(offset.map_err(|_| PyValueError::new_err("lists of more than 4,294,967,295 values"))?);
         }
         let items = items.slice(first as usize, (last - first) as usize);
         check_missing(&items, &self.column.name)?;
@@ -224,10 +225,10 @@ fn scalar(kind: &DataType) -> Option<Scalar> {
 fn append(values: &mut Values, array: &ArrayRef) -> PyResult<()> {
     fn add<T: ArrowPrimitiveType>(values: &mut polyhaul::model::Array<T::Native>, array: &ArrayRef) -> PyResult<()> {
         let memory = |_| PyValueError::new_err("out of memory");
-        let all = values.to_mut().map_err(memory)?;
+        let values = values.to_mut().map_err(memory)?;
         let new = array.as_primitive::<T>().values();
-        all.try_reserve(new.len()).map_err(memory)?;
-        all.extend_from_slice(new);
+        values.try_reserve(new.len()).map_err(memory)?;
+        values.extend_from_slice(new);
         Ok(())
     }
     match values {

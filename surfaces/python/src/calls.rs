@@ -3,10 +3,10 @@
 use crate::arrays::Held;
 use crate::errors;
 use crate::job::{self, Caller, Job};
-use crate::options::{self, Read, Write};
+use crate::options::{self, NativeReadOptions, NativeWriteOptions};
 use crate::report;
 use crate::scene::{SceneIn, scene_to_python};
-use crate::streams::{Callback, HostReader, HostWriter};
+use crate::streams::{Callback, HostWriter, PythonReader};
 use polyhaul::model::Axes;
 use polyhaul::ops::SceneOps;
 use polyhaul::options::Resolve;
@@ -26,6 +26,15 @@ pub(crate) struct Source {
     name: String,
 }
 
+/// What is read and how: `ReadCall` of `_io.py`. The resolver is called with the names of files that a scene refers to.
+#[derive(FromPyObject)]
+pub(crate) struct ReadCall<'py> {
+    source: Source,
+    options: PyRef<'py, NativeReadOptions>,
+    resolver: Option<Py<PyAny>>,
+    progress: Option<Bound<'py, PyAny>>,
+}
+
 /// The output: a path, or functions that take bytes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -39,12 +48,9 @@ pub(crate) struct Target {
 /// Reads a scene: the scene and the report, as dicts. One for a renderer becomes meshes and objects if it should be
 /// flattened. `turn` has other axes, forward and up, and a scale.
 #[pyfunction]
-#[pyo3(signature = (source, options, progress, flatten, turn, writable))]
 pub(crate) fn read<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: ReadCall<'py>,
     flatten: bool,
     turn: (Option<(String, String)>, f32),
     writable: bool,
@@ -54,7 +60,7 @@ pub(crate) fn read<'py>(
         Some((forward, up)) => Some(Axes { forward: options::axis(&forward)?, up: options::axis(&up)? }),
         None => None,
     };
-    let loaded = reading(py, source, options, progress, move |job, input, options| {
+    let loaded = run_reading(py, reading, move |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).scene()?;
         let mut loaded = if flatten { loaded.flattened(&options.limits)? } else { loaded };
         if axes.is_some() || scale != 1.0 {
@@ -73,34 +79,31 @@ pub(crate) fn write<'py>(
     py: Python<'py>,
     scene: SceneIn<'py>,
     target: Target,
-    options: Write,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options()?;
+    let mut options = options.options.clone();
     let scene = scene.scene()?;
-    let done = job::run(py, progress, move |job| {
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let report = polyhaul::Writer::new(target.output(job)?).options(&options).scene(&scene)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Reads a scene and writes it: the report, as a dict.
 #[pyfunction]
-#[pyo3(signature = (source, options, progress, target, writing))]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: ReadCall<'py>,
     target: Target,
-    writing: Write,
+    writing: &NativeWriteOptions,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let total_memory = options.memory_limit();
-    let mut writing = writing.options()?;
-    let done = reading(py, source, options, progress, move |job, input, options| {
+    let total_memory = reading.options.memory_limit;
+    let mut writing = writing.options.clone();
+    let report = run_reading(py, reading, move |job, input, options| {
         job.rule(&mut writing.run);
         let (output, is_file) = target.open(job);
         // While it only reads, it can be abandoned.
@@ -114,58 +117,50 @@ pub(crate) fn convert<'py>(
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Returns the inventory of a source and the report, as dicts.
 #[pyfunction]
-pub(crate) fn info<'py>(
-    py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let (inventory, done) = reading(py, source, options, progress, |job, input, options| {
+pub(crate) fn info<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let (inventory, report) = run_reading(py, reading, |job, input, options| {
         let (inventory, report) = polyhaul::inspect::info(input, options)?;
         job.complete(report.bytes_in);
         Ok((inventory, report))
     })?;
-    Ok((report::inventory(py, &inventory)?, report::report(py, &done)?))
+    Ok((report::inventory(py, &inventory)?, report::report(py, &report)?))
 }
 
 /// Collects every complaint about a source: whether it is valid, the error that stops a read, and the report.
 #[pyfunction]
 pub(crate) fn validate<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: ReadCall<'py>,
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
-    let found =
-        reading(py, source, options, progress, |_, input, options| polyhaul::inspect::validate(input, options))?;
-    let error = found.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
-    Ok((found.valid, error, report::report(py, &found.report)?))
+    let validation = run_reading(py, reading, |_, input, options| polyhaul::inspect::validate(input, options))?;
+    let error = validation.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
+    Ok((validation.valid, error, report::report(py, &validation.report)?))
 }
 
-/// Runs `work` as a job that reads `source`.
-pub(crate) fn reading<T: Send + 'static>(
+/// Runs `work` as a job that reads.
+pub(crate) fn run_reading<T: Send + 'static>(
     py: Python<'_>,
-    source: Source,
-    read: Read,
-    progress: Option<Bound<'_, PyAny>>,
+    reading: ReadCall<'_>,
     work: impl FnOnce(&Job, Input, &ReadOptions) -> polyhaul::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let mut options = read.options()?;
+    let ReadCall { source, options, resolver, progress } = reading;
+    let mut options = options.options.clone();
     job::run(py, progress, move |job| {
         job.rule(&mut options.run);
-        options.resolver = read.resolver.map(|function| resolve(&job.caller, function));
+        options.resolver = resolver.map(|function| resolve(&job.caller, function));
         work(job, source.input(&job.caller), &options)
     })
 }
 
 /// Asks `function(name)` for files: it returns a source, as a dict, or nothing.
 fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
-    let (caller, callback) = (caller.clone(), Callback::new(caller, function));
+    let callback = Callback::new(caller, function);
+    let caller = caller.clone();
     Resolve(Arc::new(move |name| {
         let name = name.to_owned();
         let source = callback.ask(move |function| function.call1((name,))?.extract::<Option<Source>>())?;
@@ -180,7 +175,7 @@ impl Source {
         match (path, memory, read) {
             (Some(path), ..) => Input::Path(path),
             (_, Some(bytes), _) => Input::Shared(Arc::new(bytes), name),
-            (.., Some(read)) => Input::Reader(Box::new(HostReader(Callback::new(caller, read))), name),
+            (.., Some(read)) => Input::Reader(Box::new(PythonReader(Callback::new(caller, read))), name),
             _ => Input::Memory(Vec::new(), name),
         }
     }
@@ -208,7 +203,7 @@ impl Target {
             }
             (path, None) => {
                 let path = path.unwrap_or_default();
-                let is_file = path.metadata().map_or(true, |found| found.is_file());
+                let is_file = path.metadata().map_or(true, |metadata| metadata.is_file());
                 (Output::Path(path), is_file)
             }
         }

@@ -28,7 +28,9 @@ pub(crate) fn host(py: Python<'_>, message: &str) -> PyErr {
 fn system_error(error: &io::Error) -> (Option<i32>, String) {
     let mut number = error.raw_os_error();
     let mut cause = error.source();
-    while let (None, Some(inner)) = (number, cause) {
+    while number.is_none()
+        && let Some(inner) = cause
+    {
         number = inner.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
         cause = inner.source();
     }

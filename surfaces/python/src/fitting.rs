@@ -1,7 +1,7 @@
 //! Meshes of arrays that can be taken as they are: right type, right layout, all values in range.
 //!
 //! It only decides yes or no, examining each array once. Anything else is converted or refused by
-//! `surfaces/python/polyhaul/_given.py`, which also knows everything that is allowed; these are only the usual cases.
+//! `surfaces/python/polyhaul/_given.py`, which also handles all other valid arguments; these are only the usual cases.
 
 use crate::arrays::{Held, Row};
 use crate::mesh::domain_of;
@@ -12,7 +12,7 @@ use pyo3::types::{PyBool, PyBytes, PyTuple};
 /// The user's arguments, by the names of the arguments of `polyhaul.Mesh`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Given<'py> {
+pub(crate) struct FittingInput<'py> {
     positions: Bound<'py, PyAny>,
     corner_positions: Argument<'py>,
     face_offsets: Argument<'py>,
@@ -39,7 +39,7 @@ pub(crate) struct Given<'py> {
 type Argument<'py> = Option<Bound<'py, PyAny>>;
 
 /// The mesh of the arguments, if all of them fit.
-pub(crate) fn fitting(given: &Given<'_>) -> Option<Mesh> {
+pub(crate) fn fitting(given: &FittingInput<'_>) -> Option<Mesh> {
     let is_empty = given.curves.cast::<PyTuple>().is_ok_and(|curves| curves.is_empty());
     let others = [&given.vertex_groups, &given.vertex_columns, &given.face_columns];
     if !is_empty || others.into_iter().any(Option::is_some) {
@@ -62,12 +62,12 @@ pub(crate) fn fitting(given: &Given<'_>) -> Option<Mesh> {
         normal_domain,
         faces: Elements { corner_uvs, corner_normals, ..faces },
         lines,
-        colors: optional(&given.colors, |it| rows(it).filter(|colors| colors.len() == count))?,
-        points: optional(&given.points, |it| indices(it, count))?,
-        position_weights: optional(&given.position_weights, |it| values(it, count))?,
-        face_materials: optional(&given.material_slots, |it| values(it, face_count))?,
-        face_smooth: optional(&given.smooth, |it| flags(it, face_count))?,
-        sharp_edges: optional(&given.sharp_edges, |it| pairs(it, count))?,
+        colors: optional(&given.colors, |colors| rows(colors).filter(|colors| colors.len() == count))?,
+        points: optional(&given.points, |points| indices(points, count))?,
+        position_weights: optional(&given.position_weights, |weights| values(weights, count))?,
+        face_materials: optional(&given.material_slots, |materials| values(materials, face_count))?,
+        face_smooth: optional(&given.smooth, |smooth| flags(smooth, face_count))?,
+        sharp_edges: optional(&given.sharp_edges, |edges| pairs(edges, count))?,
         ..Mesh::default()
     })
 }
@@ -105,15 +105,15 @@ where
         Domain::Indexed => rows.len(),
     };
     let is_right = |index: &u32| *index == NONE || (*index as usize) < rows.len();
-    let stream = optional(stream, |it| held(it).filter(|held| held.as_ref().iter().all(is_right)))?;
+    let stream = optional(stream, |indices| held(indices).filter(|held| held.as_ref().iter().all(is_right)))?;
     let fits = rows.len() == count
         && (domain == Domain::Indexed) != stream.is_empty()
         && (stream.is_empty() || stream.len() == sizes.corners);
     fits.then_some((rows, domain, stream))
 }
 
-/// Faces or lines of at least `least` corners, whose indices are below `count`.
-fn elements(positions: &Argument<'_>, offsets: &Argument<'_>, count: usize, least: u32) -> Option<Elements> {
+/// Faces or lines of at least `min_corners` corners, whose indices are below `count`.
+fn elements(positions: &Argument<'_>, offsets: &Argument<'_>, count: usize, min_corners: u32) -> Option<Elements> {
     let Some(positions) = positions else {
         return offsets.is_none().then(Elements::default);
     };
@@ -124,16 +124,16 @@ fn elements(positions: &Argument<'_>, offsets: &Argument<'_>, count: usize, leas
         _ => return None,
     };
     let corner_positions = below(positions, count)?;
-    let fits = are_offsets(&offsets, corner_positions.len(), least);
+    let fits = are_offsets(&offsets, corner_positions.len(), min_corners);
     fits.then(|| Elements { offsets, corner_positions, ..Elements::default() })
 }
 
-/// Whether these go from 0 to `corners` in steps of at least `least`.
-fn are_offsets(offsets: &[u32], corners: usize, least: u32) -> bool {
+/// Whether these go from 0 to `corners` in steps of at least `min_corners`.
+fn are_offsets(offsets: &[u32], corners: usize, min_corners: u32) -> bool {
     // The same as `all`, but faster: the loop has no exit.
     let are_steps = |starts: &[u32], ends: &[u32]| {
         let pairs = starts.iter().zip(ends);
-        pairs.fold(true, |all, (&start, &end)| all & (end >= least) & (end.wrapping_sub(least) >= start))
+        pairs.fold(true, |fits, (&start, &end)| fits & (end >= min_corners) & (end.wrapping_sub(min_corners) >= start))
     };
     match offsets {
         [0, ends @ ..] => offsets.last().is_some_and(|&last| last as usize == corners) && are_steps(offsets, ends),
@@ -143,7 +143,8 @@ fn are_offsets(offsets: &[u32], corners: usize, least: u32) -> bool {
 
 /// The offsets of elements of `size` corners each, `corners` in all.
 fn even_offsets(corners: usize, size: usize) -> Option<Array<u32>> {
-    let (corners, step) = (u32::try_from(corners).ok()?, u32::try_from(size).ok().filter(|size| *size > 0)?);
+    let corners = u32::try_from(corners).ok()?;
+    let step = u32::try_from(size).ok().filter(|size| *size > 0)?;
     let mut offsets = Vec::new();
     offsets.try_reserve_exact((corners / step) as usize + 1).ok()?;
     offsets.extend((0..=corners).step_by(size));
@@ -183,7 +184,7 @@ fn below(held: Held<u32>, end: usize) -> Option<Array<u32>> {
 
 fn are_below(indices: &[u32], end: usize) -> bool {
     let end = u32::try_from(end).unwrap_or(NONE);
-    indices.iter().fold(true, |all, index| all & (*index < end))
+    indices.iter().fold(true, |fits, index| fits & (*index < end))
 }
 
 /// One flag for each of `count` things, or one for all of them.
@@ -194,7 +195,7 @@ fn flags(value: &Bound<'_, PyAny>, count: usize) -> Option<Array<u8>> {
         flags.resize(count, u8::from(flag.is_true()));
         return (count > 0).then(|| flags.into());
     }
-    values(value, count).filter(|flags: &Array<u8>| flags.iter().fold(true, |all, flag| all & (*flag <= 1)))
+    values(value, count).filter(|flags: &Array<u8>| flags.iter().fold(true, |fits, flag| fits & (*flag <= 1)))
 }
 
 /// An empty array if nothing is given; `None` if it does not fit.

@@ -66,7 +66,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Lane {
             Some(Lane(Box::new((Held::<T>::get(column)?, Room::<T>::get(room)?))))
         }
         let (column, room) = object.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        let (column, room) = (&column, &room);
+        let column = &column;
+        let room = &room;
         lane::<u32>(column, room)
             .or_else(|| lane::<u64>(column, room))
             .or_else(|| lane::<u8>(column, room))
@@ -77,7 +78,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Lane {
 
 /// Fills all rooms, block by block on this many threads; `false` if an index is out of range, or the job was cancelled.
 fn gather_all(columns: &[Lane], rows: &[i64], threads: usize, job: &Job) -> bool {
-    let (next, is_fine) = (AtomicUsize::new(0), AtomicBool::new(true));
+    let next = AtomicUsize::new(0);
+    let is_fine = AtomicBool::new(true);
     let work = || {
         loop {
             let start = next.fetch_add(BLOCK_ROWS, Ordering::Relaxed);

@@ -4,9 +4,9 @@
 //! used in place.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{Source, Target, reading};
+use crate::calls::{ReadCall, Target, run_reading};
 use crate::job;
-use crate::options::{Read, Write};
+use crate::options::NativeWriteOptions;
 use crate::report;
 use polyhaul::Loaded;
 use polyhaul::model::{
@@ -56,13 +56,8 @@ struct SamplesIn(Samples);
 
 /// Reads the image of a source.
 #[pyfunction]
-pub(crate) fn read_image<'py>(
-    py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<ImageOut<'py>> {
-    let loaded = reading(py, source, options, progress, |job, input, options| {
+pub(crate) fn read_image<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<ImageOut<'py>> {
+    let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).image()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
@@ -95,26 +90,26 @@ pub(crate) fn write_image<'py>(
     py: Python<'py>,
     image: ImageIn,
     target: Target,
-    options: Write,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options()?;
+    let mut options = options.options.clone();
     let image = image.image()?;
-    let done = job::run(py, progress, move |job| {
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let report = polyhaul::Writer::new(target.output(job)?).options(&options).image(&image)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 impl ImageIn {
     fn image(self) -> PyResult<Image> {
         let ImageIn(SamplesIn(samples), (height, width, count), space, premultiplied, beside) = self;
         let BesideIn(extra, stored, attributes) = beside;
-        let all = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
-        let channels = all.into_iter().find(|channels| channels.count() == count);
+        let layouts = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
+        let channels = layouts.into_iter().find(|channels| channels.count() == count);
         let channels = channels.ok_or_else(|| PyValueError::new_err(format!("invalid number of channels: {count}")))?;
         let channel = |(name, kind, PlaneIn(samples)): (String, String, PlaneIn)| {
             let samples = match samples {
@@ -124,9 +119,9 @@ impl ImageIn {
             ImageChannel { name, samples }
         };
         let color = |(name, kind): (String, String)| {
-            let known = TYPES.into_iter().find(|known| known.name() == kind);
+            let channel_type = TYPES.into_iter().find(|channel_type| channel_type.name() == kind);
             let unknown = || PyValueError::new_err(format!("unknown channel type {kind:?}"));
-            Ok(ColorChannel { name, kind: known.ok_or_else(unknown)? })
+            Ok(ColorChannel { name, kind: channel_type.ok_or_else(unknown)? })
         };
         let attribute = |(name, kind, value)| ImageAttribute { name, kind, value };
         Ok(Image {
@@ -149,12 +144,12 @@ const TYPES: [ChannelType; 5] =
 const SPACES: [(ColorSpace, &str); 2] = [(ColorSpace::Srgb, "srgb"), (ColorSpace::Linear, "linear")];
 
 fn space_name(space: ColorSpace) -> &'static str {
-    SPACES.iter().find(|(known, _)| *known == space).map_or("", |(_, name)| name)
+    SPACES.iter().find(|(color_space, _)| *color_space == space).map_or("", |(_, name)| name)
 }
 
 pub(crate) fn space_named(name: &str) -> PyResult<ColorSpace> {
-    let known = SPACES.iter().find(|(_, known)| *known == name).map(|(space, _)| *space);
-    known.ok_or_else(|| PyValueError::new_err(format!("unknown color space {name:?}")))
+    let color_space = SPACES.iter().find(|(_, space_name)| *space_name == name).map(|(space, _)| *space);
+    color_space.ok_or_else(|| PyValueError::new_err(format!("unknown color space {name:?}")))
 }
 
 /// The samples, for Python alone, and the name of their type in numpy.

@@ -50,7 +50,7 @@ impl Caller {
     }
 }
 
-/// What work needs to know about its job.
+/// The context of a running job.
 #[derive(Clone)]
 pub(crate) struct Job {
     /// Asks the caller's thread.
@@ -68,10 +68,10 @@ impl Job {
         options.cancel = self.cancel.clone();
         options.trace = self.trace.clone();
         let meter = self.meter.clone();
-        options.progress = Some(Progress(Arc::new(move |done, total| meter.set(done, total))));
+        options.progress = Some(Progress(Arc::new(move |finished, total| meter.set(finished, total))));
     }
 
-    /// Whether a stop was asked for.
+    /// Whether a stop was requested.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
@@ -100,7 +100,9 @@ pub(crate) fn run<T: Send + 'static>(
     work: impl FnOnce(&Job) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, tasks) = mpsc::channel();
-    let (cancel, meter, holds) = (Cancel::default(), Arc::default(), Arc::default());
+    let cancel = Cancel::default();
+    let meter = Arc::default();
+    let holds = Arc::default();
     let job = Job { caller: Caller(sender), cancel, meter, holds, trace: profile::trace(py)? };
     let mut waiting = Waiting {
         tasks,
@@ -185,28 +187,28 @@ impl Waiting<'_> {
 
 /// The progress of the work; updated by its threads.
 struct Meter {
-    done: AtomicU64,
+    finished: AtomicU64,
     /// [`Meter::UNKNOWN`] if it is not known.
     total: AtomicU64,
 }
 
 impl Default for Meter {
     fn default() -> Meter {
-        Meter { done: AtomicU64::new(Meter::UNKNOWN), total: AtomicU64::new(Meter::UNKNOWN) }
+        Meter { finished: AtomicU64::new(Meter::UNKNOWN), total: AtomicU64::new(Meter::UNKNOWN) }
     }
 }
 
 impl Meter {
     const UNKNOWN: u64 = u64::MAX;
 
-    fn set(&self, done: u64, total: Option<u64>) {
+    fn set(&self, finished: u64, total: Option<u64>) {
         self.total.store(total.unwrap_or(Meter::UNKNOWN), Ordering::Relaxed);
-        self.done.store(done, Ordering::Relaxed);
+        self.finished.store(finished, Ordering::Relaxed);
     }
 
     /// The latest values; `None` if there are none.
     fn get(&self) -> Option<(u64, Option<u64>)> {
-        Some((Meter::known(&self.done)?, Meter::known(&self.total)))
+        Some((Meter::known(&self.finished)?, Meter::known(&self.total)))
     }
 
     fn known(value: &AtomicU64) -> Option<u64> {
@@ -214,7 +216,7 @@ impl Meter {
     }
 }
 
-/// The progress that the callback knows of.
+/// The progress last passed to the callback.
 struct Reported<'py> {
     callback: Option<Bound<'py, PyAny>>,
     meter: Arc<Meter>,

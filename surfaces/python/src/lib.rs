@@ -56,6 +56,8 @@ mod _polyhaul {
     #[pymodule_export]
     use super::mesh::NativeMesh;
     #[pymodule_export]
+    use super::options::{NativeReadOptions, NativeWriteOptions, option_rows, parse_size};
+    #[pymodule_export]
     use super::preview::{preview, preview_scene};
     #[pymodule_export]
     use super::profile::NativeProfile;
@@ -77,6 +79,7 @@ mod _polyhaul {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("CAN_OPEN_URLS", cfg!(feature = "cloud"))?;
+        module.add("FORMATS", super::options::format_names())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

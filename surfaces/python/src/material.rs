@@ -70,16 +70,19 @@ pub(crate) type FolderParts = (PathBuf, Option<PathBuf>, bool, bool, bool);
 
 /// A folder as a tuple; `None` if unknown.
 pub(crate) fn folder_to_python(folder: &SourceFolder) -> Option<FolderParts> {
-    let it = folder.place()?;
-    Some((it.scene.clone(), it.library.clone(), it.allow_outside, it.in_archive, it.has_resolver))
+    let place = folder.place()?;
+    Some((place.scene.clone(), place.library.clone(), place.allow_outside, place.in_archive, place.has_resolver))
 }
 
 /// A folder from its tuple.
 pub(crate) fn folder_from_python(parts: Option<FolderParts>) -> SourceFolder {
     let Some((scene, library, allow_outside, in_archive, has_resolver)) = parts else { return SourceFolder::default() };
     let mut place = FolderPlace::default();
-    (place.scene, place.library) = (scene, library);
-    (place.allow_outside, place.in_archive, place.has_resolver) = (allow_outside, in_archive, has_resolver);
+    place.scene = scene;
+    place.library = library;
+    place.allow_outside = allow_outside;
+    place.in_archive = in_archive;
+    place.has_resolver = has_resolver;
     place.into()
 }
 
@@ -113,9 +116,9 @@ fn map_to_python<'py>(py: Python<'py>, map: &TextureMap) -> PyResult<Bound<'py, 
 
 fn map_from_python(fields: &Bound<'_, PyDict>) -> PyResult<TextureMap> {
     let kind: String = get(fields, "kind")?.extract()?;
-    let known = KINDS.iter().find(|(_, name)| *name == kind).map(|(kind, _)| *kind);
+    let map_kind = KINDS.iter().find(|(_, name)| *name == kind).map(|(kind, _)| *kind);
     let unknown = || PyValueError::new_err(format!("unknown kind of texture map {kind:?}"));
-    let mut map = TextureMap { kind: known.ok_or_else(unknown)?, ..TextureMap::default() };
+    let mut map = TextureMap { kind: map_kind.ok_or_else(unknown)?, ..TextureMap::default() };
     macro_rules! as_is { ($($name:ident)*) => { $(map.$name = get(fields, stringify!($name))?.extract()?;)* } }
     map_fields!(as_is, as_is, as_is);
     Ok(map)

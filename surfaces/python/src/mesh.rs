@@ -2,7 +2,7 @@
 //! `surfaces/python/polyhaul/_mesh.py`; `fitting` makes meshes of its arrays without a dict.
 
 use crate::arrays::{Array, Held, Row};
-use crate::fitting::{Given, fitting};
+use crate::fitting::{FittingInput, fitting};
 use crate::tables::{self, ColumnIn, ColumnOut};
 use polyhaul::model::{self, Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -45,7 +45,7 @@ impl NativeMesh {
 
     /// The mesh of a user's arguments, if all of them can be used unchanged.
     #[staticmethod]
-    fn fitting(given: Given<'_>) -> Option<NativeMesh> {
+    fn fitting(given: FittingInput<'_>) -> Option<NativeMesh> {
         fitting(&given).map(NativeMesh::of_python)
     }
 
@@ -69,7 +69,7 @@ impl NativeMesh {
 
     /// A mesh of the library whose arrays Python may change; only columns are read-only still.
     pub(crate) fn writable(mut mesh: Mesh) -> PyResult<NativeMesh> {
-        // Memory of somebody else is copied.
+        // Borrowed memory is copied.
         own(&mut mesh).map_err(|_| PyMemoryError::new_err("out of memory for writable arrays"))?;
         Ok(NativeMesh { is_writable: true, ..NativeMesh::new(mesh) })
     }
@@ -171,7 +171,7 @@ impl MeshOut {
             vertex_groups: mesh
                 .vertex_groups
                 .iter()
-                .map(|it| (it.name.clone(), Array::from_values(&it.weights, is_writable)))
+                .map(|group| (group.name.clone(), Array::from_values(&group.weights, is_writable)))
                 .collect(),
             vertex_columns: tables::columns_to_python(&mesh.vertex_columns),
             face_columns: tables::columns_to_python(&mesh.face_columns),
@@ -180,7 +180,7 @@ impl MeshOut {
 }
 
 fn domain_name(domain: Domain) -> Option<&'static str> {
-    DOMAINS.iter().find(|(known, _)| *known == domain).map(|(_, name)| *name)
+    DOMAINS.iter().find(|(candidate, _)| *candidate == domain).map(|(_, name)| *name)
 }
 
 /// Makes the arrays of a mesh, other than columns, its own.
@@ -201,7 +201,8 @@ impl ElementsOut {
 impl From<&Curve> for CurveOut {
     fn from(curve: &Curve) -> CurveOut {
         let &Curve { degree, rational, range, at, .. } = curve;
-        let (control_points, knots) = (Array::new(curve.control_points.clone()), Array::new(curve.knots.clone()));
+        let control_points = Array::new(curve.control_points.clone());
+        let knots = Array::new(curve.knots.clone());
         CurveOut { degree, rational, range, control_points, knots, at: at.to_array() }
     }
 }
@@ -297,7 +298,7 @@ fn array<T: Row>(held: Option<Held<T>>) -> model::Array<T> {
 
 /// The domain that Python calls by this name.
 pub(crate) fn domain_of(name: &str) -> Option<Domain> {
-    DOMAINS.iter().find(|(_, known)| *known == name).map(|(domain, _)| *domain)
+    DOMAINS.iter().find(|(_, candidate)| *candidate == name).map(|(domain, _)| *domain)
 }
 
 fn domain(name: &str) -> PyResult<Domain> {
@@ -314,7 +315,8 @@ impl From<ElementsIn> for Elements {
 impl CurveIn {
     fn curve(self) -> Curve {
         let CurveIn { degree, rational, range, .. } = self;
-        let (control_points, knots) = (self.control_points.as_ref().to_vec(), self.knots.as_ref().to_vec());
+        let control_points = self.control_points.as_ref().to_vec();
+        let knots = self.knots.as_ref().to_vec();
         Curve { degree, rational, range, control_points, knots, at: Counts::from_array(self.at) }
     }
 }

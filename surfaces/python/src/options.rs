@@ -1,515 +1,215 @@
-//! Options as Python gives them: dicts whose values `surfaces/python/polyhaul/_options.py` has checked.
+//! Options as Python gives them: names and texts of the library's table of options, set one at a time. The checks that
+//! depend on Python's types are in `surfaces/python/polyhaul/_options.py`.
 
-use polyhaul::model::{Bounds, Scalar};
+use polyhaul::model::{Axis, Bounds, Scalar};
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, ColumnTypes, Compression, Delimiter, Dialect, Digits, GltfInstances,
-    GltfWriteOptions, ImageReadOptions, ImageWriteOptions, Instances, Limits, MissingValue, ObjWriteOptions, OnError,
-    PbrtMeshes, PbrtWriteOptions, Placement, PlyEncoding, PlyWriteOptions, PngLevel, RowOptions, RunOptions, Smoothing,
-    SplatWriteOptions, StlReadOptions, StlWriteOptions, TableHeader, TableReadOptions, TableWriteOptions, Throttle,
+    ColumnName, ColumnTypes, OptionGroup, OptionKind, OptionRow, OptionValue, RunOptions, SetError, Throttle,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-/// The options shared by reading and writing.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Run {
-    format: Option<String>,
-    threads: Option<usize>,
-    memory_limit: Option<u64>,
-    /// Bytes per second.
-    rate: Option<u64>,
-    /// Seconds.
-    latency: Option<f64>,
+use crate::errors;
+
+static READ_ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(ReadOptions::rows);
+static WRITE_ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(WriteOptions::rows);
+
+/// A row of the table of options, as a dict: `Row` of `_options.py`.
+#[derive(IntoPyObject)]
+pub(crate) struct RowOut {
+    name: &'static str,
+    group: &'static str,
+    alias: &'static str,
+    /// `flag`, `integer`, `size` (an integer that may have a unit), `positive`, `text`, `choice`, or the name of a
+    /// special kind.
+    kind: &'static str,
+    is_optional: bool,
+    choices: Vec<&'static str>,
+    default: String,
+    docs: &'static str,
+    formats: Vec<&'static str>,
+    reads: bool,
+    writes: bool,
 }
 
-/// How to read.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Read {
-    run: Run,
-    warn: bool,
-    strict: bool,
-    allow_outside: bool,
-    load_materials: bool,
-    load_meshes: bool,
-    limits: [u64; 17],
-    weld: bool,
-    /// The layer and the part of a file of images.
-    image: (Option<String>, Option<String>),
-    /// How the text of a table is read; `None` for the defaults.
-    table: Option<Table>,
-    /// Which rows are kept; `None` for all.
-    rows: Option<Rows>,
-    /// Called with the names of files that the scene refers to, if set.
-    pub(crate) resolver: Option<Py<PyAny>>,
+/// All rows of the table.
+#[pyfunction]
+pub(crate) fn option_rows() -> Vec<RowOut> {
+    let is_among = |rows: &[OptionRow], row: &OptionRow| rows.iter().any(|other| other.is(row.group, row.name));
+    let only_written = WRITE_ROWS.iter().filter(|row| !is_among(&READ_ROWS, row));
+    let rows = READ_ROWS.iter().chain(only_written);
+    rows.map(|row| RowOut::new(row, is_among(&READ_ROWS, row), is_among(&WRITE_ROWS, row))).collect()
 }
 
-/// Which rows are kept.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Rows {
-    /// All of these are true.
-    filters: Vec<String>,
-    /// The smallest and the largest position.
-    bounds: Option<[[f32; 3]; 2]>,
-    every: u64,
-    sample: Option<u64>,
-    transform: Option<[[f64; 4]; 4]>,
-    /// The element of a PLY file that the rows are in.
-    element: Option<String>,
+/// The names of all formats.
+pub(crate) fn format_names() -> Vec<&'static str> {
+    Format::ALL.map(Format::name).into()
 }
 
-/// How to write.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Write {
-    run: Run,
-    compression: Option<String>,
-    level: Option<i32>,
-    durable: bool,
-    strict: bool,
-    copy_assets: bool,
-    obj: Obj,
-    bytes: Bytes,
-    gltf: Gltf,
-    splats: SplatStyle,
-    pbrt: Pbrt,
-    /// How the text of a table is written; `None` for the defaults.
-    table: Option<Style>,
-    /// How an image is written; `None` for the defaults.
-    image: Option<Pixels>,
+/// The bytes that a text such as `64MB` stands for.
+#[pyfunction]
+pub(crate) fn parse_size(text: &str) -> PyResult<u64> {
+    u64::parse(text.trim()).map_err(PyValueError::new_err)
 }
 
-/// How PLY and STL are written, where it is not as OBJ.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Bytes {
-    /// Whether the axes of the file were set: those of OBJ's options.
-    turns: bool,
-    ascii: bool,
-    big_endian: bool,
-    float_colors: bool,
-    /// Whether files follow Blender's habits.
-    is_blenders: bool,
-    digits: Option<u8>,
+impl RowOut {
+    fn new(row: &OptionRow, reads: bool, writes: bool) -> RowOut {
+        let (kind, is_optional) = match row.kind {
+            OptionKind::Optional(kind) => (*kind, true),
+            kind => (kind, false),
+        };
+        let kind_name = match kind {
+            OptionKind::Flag => "flag",
+            OptionKind::Integer(_, max) if max == i128::from(u64::MAX) && !is_optional => "size",
+            OptionKind::Integer(..) => "integer",
+            OptionKind::Positive => "positive",
+            OptionKind::Choice(_) => "choice",
+            OptionKind::Special { name, .. } => name,
+            OptionKind::Text | OptionKind::Optional(_) => "text",
+        };
+        RowOut {
+            name: row.name,
+            group: row.group,
+            alias: row.alias,
+            kind: kind_name,
+            is_optional,
+            choices: kind.choices().iter().map(|choice| choice.name).collect(),
+            default: row.default.clone(),
+            docs: row.docs,
+            formats: row.formats.to_vec(),
+            reads,
+            writes,
+        }
+    }
 }
 
-/// How glTF is written.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Gltf {
-    /// `gpu` or `nodes`; `None` for the default.
-    instances: Option<String>,
-    quantize: bool,
-    meshopt: bool,
+/// Options for reading.
+#[pyclass]
+pub(crate) struct NativeReadOptions {
+    pub(crate) options: ReadOptions,
+    /// The memory limit, if one was given.
+    pub(crate) memory_limit: Option<u64>,
 }
 
-/// How Gaussian splats are written.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct SplatStyle {
-    version: u8,
-    level: i32,
-    degree: u8,
-    keep_order: bool,
+#[pymethods]
+impl NativeReadOptions {
+    /// The defaults, with a throttle of bytes per second and seconds.
+    #[new]
+    fn new(rate: Option<u64>, latency: Option<f64>) -> NativeReadOptions {
+        let run = RunOptions::default().with_read_throttle(throttle(rate, latency));
+        NativeReadOptions { options: ReadOptions::default().with_run(run), memory_limit: None }
+    }
+
+    /// Sets an option from its text. The message of the exception is what was expected.
+    fn set(&mut self, name: &str, text: &str) -> PyResult<()> {
+        set(&mut self.options, &READ_ROWS, name, text)?;
+        if name == "memory_limit" {
+            self.memory_limit = Some(self.options.run.memory_limit);
+        }
+        Ok(())
+    }
+
+    /// The text of an option.
+    fn get(&self, name: &str) -> Option<String> {
+        READ_ROWS.iter().find(|row| row.is_named(name)).and_then(|row| self.options.value(row))
+    }
+
+    /// Keeps these columns. As text, names could not contain commas or be numbers.
+    fn set_columns(&mut self, columns: Vec<ColumnKey>) {
+        let name = |column| match column {
+            ColumnKey::Index(index) => ColumnName::Index(index),
+            ColumnKey::Name(name) => ColumnName::Name(name),
+        };
+        self.options.table.columns = Some(columns.into_iter().map(name).collect());
+    }
+
+    /// Sets the types of columns: one for all, or a list of one for each.
+    fn set_types(&mut self, types: Types) -> PyResult<()> {
+        self.options.table.types = match types {
+            Types::All(name) => ColumnTypes::All(scalar(&name)?),
+            Types::Each(names) => {
+                let each = names.iter().map(|name| name.as_deref().map(scalar).transpose());
+                ColumnTypes::Each(each.collect::<PyResult<_>>()?)
+            }
+        };
+        Ok(())
+    }
+
+    /// Keeps rows in this box, which may be infinite.
+    fn set_bounds(&mut self, min: [f32; 3], max: [f32; 3]) {
+        self.options.rows.bounds = Some(Bounds { min, max });
+    }
+
+    /// Moves rows by a matrix.
+    fn set_transform(&mut self, matrix: [[f64; 4]; 4]) {
+        self.options.rows.transform = Some(matrix);
+    }
+
+    /// Adds a condition that rows have to meet, too.
+    fn add_filter(&mut self, py: Python<'_>, text: &str) -> PyResult<()> {
+        let filter = text.parse().and_then(|filter| self.options.rows.clone().and_filter(filter));
+        self.options.rows = filter.map_err(|error| errors::exception(py, &error))?;
+        Ok(())
+    }
 }
 
-/// How pbrt is written.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Pbrt {
-    compact: bool,
-    /// `inline` or `ply`; `None` for the default.
-    meshes: Option<String>,
-    /// The least vertices of meshes that become PLY files.
-    mesh_vertices: u64,
-    parts: usize,
+/// Options for writing.
+#[pyclass]
+pub(crate) struct NativeWriteOptions {
+    pub(crate) options: WriteOptions,
 }
 
-/// How an image is written.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Pixels {
-    rle: bool,
-    /// `fast`, `balanced` or `best`.
-    png_level: String,
-    quality: u8,
-    exr_float: bool,
-    ktx2_zstd_level: Option<i32>,
-}
+#[pymethods]
+impl NativeWriteOptions {
+    /// The defaults, with a throttle of bytes per second and seconds.
+    #[new]
+    fn new(rate: Option<u64>, latency: Option<f64>) -> NativeWriteOptions {
+        let run = RunOptions::default().with_write_throttle(throttle(rate, latency));
+        NativeWriteOptions { options: WriteOptions::default().with_run(run) }
+    }
 
-/// How the text of a table is read.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Table {
-    delimiter: Option<u8>,
-    comment: Option<String>,
-    header: Option<bool>,
-    skip_lines: u64,
-    max_rows: Option<u64>,
-    columns: Option<Vec<Place>>,
-    /// One type for all columns.
-    every: Option<String>,
-    /// A type for each column.
-    each: Option<Vec<Option<String>>>,
-    missing: Option<f64>,
+    /// Sets an option from its text. The message of the exception is what was expected.
+    fn set(&mut self, name: &str, text: &str) -> PyResult<()> {
+        set(&mut self.options, &WRITE_ROWS, name, text)
+    }
+
+    /// The text of an option.
+    fn get(&self, name: &str) -> Option<String> {
+        WRITE_ROWS.iter().find(|row| row.is_named(name)).and_then(|row| self.options.value(row))
+    }
 }
 
 /// A column of a file.
 #[derive(FromPyObject)]
-enum Place {
+enum ColumnKey {
     Index(usize),
     Name(String),
 }
 
-/// How the text of a table is written.
+/// The names that numpy has for types.
 #[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Style {
-    delimiter: Option<u8>,
-    header: Option<bool>,
-    comment: String,
-    digits: Option<u8>,
-    /// Digits of each column, if they differ.
-    column_digits: Vec<Option<u8>>,
-    nan: String,
-    csv_safe: bool,
+enum Types {
+    All(String),
+    Each(Vec<Option<String>>),
 }
 
-/// How OBJ is written.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Obj {
-    digits: [Option<u8>; 4],
-    forward_axis: String,
-    up_axis: String,
-    global_scale: f32,
-    export_uv: bool,
-    export_normals: bool,
-    export_colors: bool,
-    export_materials: bool,
-    export_pbr_extensions: bool,
-    export_triangulated_mesh: bool,
-    export_object_groups: bool,
-    export_material_groups: bool,
-    export_groups: bool,
-    export_vertex_groups: bool,
-    export_smoothing: bool,
-    export_smooth_groups: bool,
-    smooth_group_bitflags: bool,
-    export_curves: bool,
+/// Sets an option whose row is among these.
+fn set(options: &mut impl OptionGroup, rows: &[OptionRow], name: &str, text: &str) -> PyResult<()> {
+    let row = rows.iter().find(|row| row.is_named(name));
+    let result = row.and_then(|row| options.set_value(row, text)).unwrap_or_else(|| {
+        let error = SetError { name: name.into(), text: text.into(), reason: None };
+        Err(error.to_string())
+    });
+    result.map_err(PyValueError::new_err)
 }
 
-impl Run {
-    /// In the library's form.
-    pub(crate) fn options(&self) -> RunOptions {
-        let mut options = RunOptions::default().with_threads(self.threads);
-        options.memory_limit = self.memory_limit.unwrap_or(options.memory_limit);
-        options
-    }
-
-    /// The throttle for reading or writing.
-    fn throttle(&self) -> Option<Throttle> {
-        let is_asked_for = self.rate.is_some() || self.latency.is_some();
-        let latency = self.latency.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        is_asked_for.then(|| Throttle::new(self.rate, latency.unwrap_or_default()))
-    }
-
-    fn format(&self) -> PyResult<Option<Format>> {
-        let Some(name) = self.format.as_deref() else { return Ok(None) };
-        let format = Format::named(name);
-        format.map(Some).ok_or_else(|| PyValueError::new_err(format!("unknown format {name:?}")))
-    }
-}
-
-impl Read {
-    /// The memory limit, if one was given.
-    pub(crate) fn memory_limit(&self) -> Option<u64> {
-        self.run.memory_limit
-    }
-
-    /// In the library's form, without the resolver, which needs a job.
-    pub(crate) fn options(&self) -> PyResult<ReadOptions> {
-        let [
-            line_bytes,
-            name_bytes,
-            elements,
-            objects,
-            materials,
-            pixels,
-            image_ratio,
-            columns,
-            properties,
-            header_bytes,
-            files,
-            referenced_file_bytes,
-            decompressed_bytes,
-            decompressed_ratio,
-            included_bytes,
-            instanced_elements,
-            instanced_objects,
-        ] = self.limits;
-        Ok(ReadOptions::default()
-            .with_format(self.run.format()?)
-            .with_run(self.run.options().with_read_throttle(self.run.throttle()))
-            .with_on_error(if self.warn { OnError::Warn } else { OnError::Raise })
-            .with_strict(self.strict)
-            .with_limits(
-                Limits::default()
-                    .with_line_bytes(line_bytes)
-                    .with_name_bytes(name_bytes)
-                    .with_elements(elements)
-                    .with_objects(objects)
-                    .with_materials(materials)
-                    .with_pixels(pixels)
-                    .with_image_ratio(image_ratio)
-                    .with_columns(columns)
-                    .with_properties(properties)
-                    .with_header_bytes(header_bytes)
-                    .with_files(files)
-                    .with_referenced_file_bytes(referenced_file_bytes)
-                    .with_decompressed_bytes(decompressed_bytes)
-                    .with_decompressed_ratio(decompressed_ratio)
-                    .with_included_bytes(included_bytes)
-                    .with_instanced_elements(instanced_elements)
-                    .with_instanced_objects(instanced_objects),
-            )
-            .with_allow_outside(self.allow_outside)
-            .with_load_materials(self.load_materials)
-            .with_load_meshes(self.load_meshes)
-            .with_resolver(None)
-            .with_stl(StlReadOptions::default().with_weld(self.weld))
-            .with_image(ImageReadOptions::default().with_layer(self.image.0.clone()).with_part(self.image.1.clone()))
-            .with_table(self.table_options()?)
-            .with_rows(self.rows.as_ref().map_or_else(|| Ok(RowOptions::default()), Rows::options)?))
-    }
-
-    fn table_options(&self) -> PyResult<TableReadOptions> {
-        let options = self.table.as_ref().map_or_else(|| Ok(TableReadOptions::default()), Table::options)?;
-        Ok(options.with_element(self.rows.as_ref().and_then(|rows| rows.element.clone())))
-    }
-}
-
-impl Rows {
-    /// In the library's form. Filters were checked when they were given.
-    fn options(&self) -> PyResult<RowOptions> {
-        let options = RowOptions::default()
-            .with_bounds(self.bounds.map(|[min, max]| Bounds { min, max }))
-            .with_every(self.every)
-            .with_sample(self.sample)
-            .with_transform(self.transform);
-        let mut filters = self.filters.iter();
-        filters
-            .try_fold(options, |options, text| options.and_filter(text.parse()?))
-            .map_err(|error: polyhaul::Error| PyValueError::new_err(error.to_string()))
-    }
-}
-
-impl SplatStyle {
-    fn options(&self) -> SplatWriteOptions {
-        SplatWriteOptions::default()
-            .with_spz_version(self.version)
-            .with_spz_level(Some(self.level))
-            .with_harmonics_degree(self.degree)
-            .with_keep_order(self.keep_order)
-    }
-}
-
-impl Write {
-    /// In the library's form.
-    pub(crate) fn options(&self) -> PyResult<WriteOptions> {
-        Ok(WriteOptions::default()
-            .with_format(self.run.format()?)
-            .with_run(self.run.options().with_write_throttle(self.run.throttle()))
-            .with_compression(self.compression()?)
-            .with_durable(self.durable)
-            .with_strict(self.strict)
-            .with_limits(Limits::default())
-            .with_copy_assets(self.copy_assets)
-            .with_instances(Instances::AsFormat)
-            .with_obj(self.obj.options()?)
-            .with_ply(self.ply()?)
-            .with_stl(self.stl()?)
-            .with_gltf(self.gltf.style()?.placed(self.placement()?))
-            .with_splats(self.splats.options())
-            .with_table(self.table(self.placement()?))
-            .with_pbrt(self.pbrt.style()?)
-            .with_image(self.image.as_ref().map_or_else(|| Ok(ImageWriteOptions::default()), Pixels::style)?))
-    }
-
-    fn compression(&self) -> PyResult<Compression> {
-        Ok(match self.compression.as_deref() {
-            None => Compression::ByName(self.level),
-            Some("none") => Compression::None,
-            Some(name) => Compression::By(codec(name)?, self.level),
-        })
-    }
-
-    fn ply(&self) -> PyResult<PlyWriteOptions> {
-        Ok(PlyWriteOptions::default()
-            .with_placement(self.placement()?)
-            .with_encoding(match (self.bytes.ascii, self.bytes.big_endian) {
-                (true, _) => PlyEncoding::Ascii,
-                (false, true) => PlyEncoding::BigEndian,
-                (false, false) => PlyEncoding::LittleEndian,
-            })
-            .with_digits(digits(self.bytes.digits))
-            .with_export_uv(self.obj.export_uv)
-            .with_export_normals(self.obj.export_normals)
-            .with_export_colors(self.obj.export_colors)
-            .with_float_colors(self.bytes.float_colors))
-    }
-
-    fn table(&self, placement: Placement) -> TableWriteOptions {
-        let style = self.table.as_ref().map_or_else(TableWriteOptions::default, Style::options);
-        style.with_placement(placement)
-    }
-
-    fn stl(&self) -> PyResult<StlWriteOptions> {
-        let Bytes { ascii, digits: places, .. } = self.bytes;
-        Ok(StlWriteOptions::default().with_placement(self.placement()?).with_ascii(ascii).with_digits(digits(places)))
-    }
-
-    /// The transformation of a scene whose coordinates stay unless axes are given.
-    fn placement(&self) -> PyResult<Placement> {
-        let axes = Axes { forward: axis(&self.obj.forward_axis)?, up: axis(&self.obj.up_axis)? };
-        Ok(Placement::default()
-            .with_axes(self.bytes.turns.then_some(axes))
-            .with_global_scale(self.obj.global_scale)
-            .with_export_triangulated_mesh(self.obj.export_triangulated_mesh)
-            .with_dialect(if self.bytes.is_blenders { Dialect::Blender } else { Dialect::Common }))
-    }
-}
-
-impl Gltf {
-    fn style(&self) -> PyResult<GltfWriteOptions> {
-        let instances = match self.instances.as_deref() {
-            None => GltfInstances::Auto,
-            Some("gpu") => GltfInstances::Gpu,
-            Some("nodes") => GltfInstances::Nodes,
-            Some(name) => return Err(PyValueError::new_err(format!("unknown value {name:?} of instances"))),
-        };
-        let options = GltfWriteOptions::default().with_instances(instances);
-        Ok(options.with_quantize(self.quantize).with_meshopt(self.meshopt))
-    }
-}
-
-impl Pbrt {
-    fn style(&self) -> PyResult<PbrtWriteOptions> {
-        let meshes = match self.meshes.as_deref() {
-            None => PbrtMeshes::default(),
-            Some("inline") => PbrtMeshes::Inline,
-            Some("ply") => PbrtMeshes::Ply { vertices: self.mesh_vertices },
-            Some(name) => return Err(PyValueError::new_err(format!("unknown value {name:?} of meshes"))),
-        };
-        Ok(PbrtWriteOptions::default().with_compact(self.compact).with_meshes(meshes).with_parts(self.parts))
-    }
-}
-
-impl Table {
-    fn options(&self) -> PyResult<TableReadOptions> {
-        let place = |place: &Place| match place {
-            Place::Index(index) => ColumnName::Index(*index),
-            Place::Name(name) => ColumnName::Name(name.clone()),
-        };
-        let each = |types: &Vec<Option<String>>| {
-            types
-                .iter()
-                .map(|name| name.as_deref().map(scalar).transpose())
-                .collect::<PyResult<_>>()
-                .map(ColumnTypes::Each)
-        };
-        let every = self.every.as_deref().map(|name| scalar(name).map(ColumnTypes::All));
-        Ok(TableReadOptions::default()
-            .with_delimiter(
-                self.delimiter.map(|byte| if byte == b' ' { Delimiter::Blanks } else { Delimiter::Byte(byte) }),
-            )
-            .with_comment(self.comment.clone())
-            .with_header(match self.header {
-                None => TableHeader::Auto,
-                Some(true) => TableHeader::Present,
-                Some(false) => TableHeader::Absent,
-            })
-            .with_skip_lines(self.skip_lines)
-            .with_max_rows(self.max_rows)
-            .with_element(None)
-            .with_columns(self.columns.as_ref().map(|columns| columns.iter().map(place).collect()))
-            .with_types(every.or_else(|| self.each.as_ref().map(each)).transpose()?.unwrap_or_default())
-            .with_missing(match self.missing {
-                None => MissingValue::Error,
-                Some(value) if value.is_nan() => MissingValue::Nan,
-                Some(value) => MissingValue::Value(value),
-            }))
-    }
-}
-
-impl Style {
-    fn options(&self) -> TableWriteOptions {
-        TableWriteOptions::default()
-            .with_delimiter(self.delimiter)
-            .with_header(self.header)
-            .with_comment(self.comment.clone())
-            .with_digits(digits(self.digits))
-            .with_column_digits(self.column_digits.iter().copied().map(digits).collect())
-            .with_nan(self.nan.clone())
-            .with_csv_safe(self.csv_safe)
-    }
-}
-
-fn digits(places: Option<u8>) -> Digits {
-    places.map_or(Digits::Shortest, Digits::Fixed)
-}
-
-impl Obj {
-    fn options(&self) -> PyResult<ObjWriteOptions> {
-        let [position_digits, uv_digits, normal_digits, color_digits] = self.digits.map(digits);
-        Ok(ObjWriteOptions::default()
-            .with_position_digits(position_digits)
-            .with_uv_digits(uv_digits)
-            .with_normal_digits(normal_digits)
-            .with_color_digits(color_digits)
-            .with_forward_axis(axis(&self.forward_axis)?)
-            .with_up_axis(axis(&self.up_axis)?)
-            .with_global_scale(self.global_scale)
-            .with_export_uv(self.export_uv)
-            .with_export_normals(self.export_normals)
-            .with_export_colors(self.export_colors)
-            .with_export_materials(self.export_materials)
-            .with_export_pbr_extensions(self.export_pbr_extensions)
-            .with_export_triangulated_mesh(self.export_triangulated_mesh)
-            .with_export_object_groups(self.export_object_groups)
-            .with_export_material_groups(self.export_material_groups)
-            .with_export_groups(self.export_groups)
-            .with_export_vertex_groups(self.export_vertex_groups)
-            .with_export_smooth_groups(self.export_smoothing)
-            .with_smoothing(match (self.export_smooth_groups, self.smooth_group_bitflags) {
-                (false, _) => Smoothing::Flags,
-                (true, false) => Smoothing::Groups,
-                (true, true) => Smoothing::BitFlags,
-            })
-            .with_export_curves(self.export_curves))
-    }
-}
-
-impl Pixels {
-    fn style(&self) -> PyResult<ImageWriteOptions> {
-        let png_level = match self.png_level.as_str() {
-            "fast" => PngLevel::Fast,
-            "balanced" => PngLevel::Balanced,
-            "best" => PngLevel::Best,
-            name => return Err(PyValueError::new_err(format!("unknown PNG level {name:?}"))),
-        };
-        let Pixels { rle: tga_rle, quality: jpeg_quality, exr_float, ktx2_zstd_level, .. } = *self;
-        Ok(ImageWriteOptions::default()
-            .with_tga_rle(tga_rle)
-            .with_png_level(png_level)
-            .with_jpeg_quality(jpeg_quality)
-            .with_exr_float(exr_float)
-            .with_ktx2_zstd_level(ktx2_zstd_level))
-    }
+/// The throttle for reading or writing, in bytes per second and seconds.
+fn throttle(rate: Option<u64>, latency: Option<f64>) -> Option<Throttle> {
+    let is_asked_for = rate.is_some() || latency.is_some();
+    let latency = latency.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    is_asked_for.then(|| Throttle::new(rate, latency.unwrap_or_default()))
 }
 
 /// The types of numbers, and their names in numpy.
@@ -528,42 +228,21 @@ const SCALARS: [(Scalar, &str); 10] = [
 
 /// The type that numpy calls by this name.
 fn scalar(name: &str) -> PyResult<Scalar> {
-    let known = SCALARS.iter().find(|(_, known)| *known == name).map(|(scalar, _)| *scalar);
-    known.ok_or_else(|| PyValueError::new_err(format!("unknown type {name:?}")))
+    let row = SCALARS.iter().find(|(_, scalar_name)| *scalar_name == name);
+    row.map(|(scalar, _)| *scalar).ok_or_else(|| PyValueError::new_err(format!("unknown type {name:?}")))
 }
 
 /// The type's name in numpy.
 pub(crate) fn scalar_name(scalar: Scalar) -> &'static str {
-    SCALARS.iter().find(|(known, _)| *known == scalar).map_or("", |(_, name)| name)
+    SCALARS.iter().find(|(other, _)| *other == scalar).map_or("", |(_, name)| name)
 }
 
-/// The codec of this name.
-fn codec(name: &str) -> PyResult<Codec> {
-    match name {
-        "gzip" => Ok(Codec::Gzip),
-        "zstd" => Ok(Codec::Zstd),
-        "lz4" => Ok(Codec::Lz4),
-        _ => Err(PyValueError::new_err(format!("unknown compression {name:?}"))),
-    }
-}
-
-/// The axes, and their names in Blender.
-const AXES: [(Axis, &str); 6] = [
-    (Axis::X, "X"),
-    (Axis::Y, "Y"),
-    (Axis::Z, "Z"),
-    (Axis::NegativeX, "NEGATIVE_X"),
-    (Axis::NegativeY, "NEGATIVE_Y"),
-    (Axis::NegativeZ, "NEGATIVE_Z"),
-];
-
-/// The axis that Blender calls by this name.
+/// The axis of this name.
 pub(crate) fn axis(name: &str) -> PyResult<Axis> {
-    let known = AXES.iter().find(|(_, known)| *known == name).map(|(axis, _)| *axis);
-    known.ok_or_else(|| PyValueError::new_err(format!("unknown axis {name:?}")))
+    Axis::parse(name).map_err(PyValueError::new_err)
 }
 
-/// The axis's name in Blender.
-pub(crate) fn axis_name(axis: Axis) -> Option<&'static str> {
-    AXES.iter().find(|(known, _)| *known == axis).map(|(_, name)| *name)
+/// The axis's name in Blender, such as `NEGATIVE_X`.
+pub(crate) fn axis_name(axis: Axis) -> String {
+    axis.print().replace('-', "NEGATIVE_")
 }

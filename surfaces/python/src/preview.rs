@@ -1,9 +1,9 @@
 //! Pictures of sources and of scenes. The calls that users see are in `surfaces/python/polyhaul/_preview.py`.
 
-use crate::calls::{Source, reading};
+use crate::calls::{ReadCall, run_reading};
 use crate::images::{ImageOut, image_to_python};
 use crate::job;
-use crate::options::{Read, axis};
+use crate::options::axis;
 use crate::scene::SceneIn;
 use polyhaul::model::{Axes, Axis};
 use polyhaul::options::RunOptions;
@@ -62,25 +62,19 @@ impl PreviewIn {
     }
 }
 
-fn named<T: Copy>(all: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
-    let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-    found.ok_or_else(|| {
-        let names: Vec<_> = all.iter().map(|(known, _)| format!("{known:?}")).collect();
+fn named<T: Copy>(items: &[(&str, T)], what: &str, name: &str) -> PyResult<T> {
+    let value = items.iter().find(|(item, _)| *item == name).map(|(_, value)| *value);
+    value.ok_or_else(|| {
+        let names: Vec<_> = items.iter().map(|(item, _)| format!("{item:?}")).collect();
         PyValueError::new_err(format!("unknown {what} {name:?}; expected one of {}", names.join(", ")))
     })
 }
 
 /// Draws a source.
 #[pyfunction]
-pub(crate) fn preview<'py>(
-    py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
-    look: PreviewIn,
-) -> PyResult<ImageOut<'py>> {
+pub(crate) fn preview<'py>(py: Python<'py>, reading: ReadCall<'py>, look: PreviewIn) -> PyResult<ImageOut<'py>> {
     let look = look.options()?;
-    let drawn = reading(py, source, options, progress, move |job, input, options| {
+    let drawn = run_reading(py, reading, move |job, input, options| {
         let drawn = pictures::preview(input, options, &look.with_run(options.run.clone()))?;
         job.complete(drawn.report.bytes_in);
         Ok(drawn)
@@ -96,7 +90,8 @@ pub(crate) fn preview_scene<'py>(
     look: PreviewIn,
     threads: Option<usize>,
 ) -> PyResult<ImageOut<'py>> {
-    let (scene, look) = (scene.scene()?, look.options()?);
+    let scene = scene.scene()?;
+    let look = look.options()?;
     let drawn = job::run(py, None, move |job| {
         let mut run = RunOptions::default().with_threads(threads);
         job.rule(&mut run);

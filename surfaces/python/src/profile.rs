@@ -34,7 +34,7 @@ pub(crate) struct NativeProfile {
 struct Open {
     sampler: Option<Sampler>,
     /// The report of all jobs, without their phases and warnings.
-    done: Report,
+    report: Report,
 }
 
 /// The results.
@@ -81,7 +81,7 @@ impl NativeProfile {
         NativeProfile {
             trace,
             began_unix_s: began.ok().map(|since| since.as_secs()),
-            open: Mutex::new(Some(Open { sampler, done: Report::default() })),
+            open: Mutex::new(Some(Open { sampler, report: Report::default() })),
             ended: OnceLock::new(),
         }
     }
@@ -89,10 +89,10 @@ impl NativeProfile {
     /// Ends the recording; a second call does nothing.
     fn end(&self, py: Python<'_>) {
         py.detach(|| {
-            let Some(Open { sampler, done }) = self.open().take() else { return };
+            let Some(Open { sampler, report }) = self.open().take() else { return };
             drop(sampler);
             // Nobody else has taken the open state.
-            let _ = self.ended.set(Ended::from_recording(self.trace.recording(), &done));
+            let _ = self.ended.set(Ended::from_recording(self.trace.recording(), &report));
         });
     }
 
@@ -113,22 +113,24 @@ impl NativeProfile {
     /// The seconds of each phase that there was, summed over threads, the longest first.
     fn phases(&self) -> PyResult<Vec<(&'static str, f64)>> {
         let totals = self.ended()?.recording.totals();
-        let mut all: Vec<_> = Phase::ALL.into_iter().map(|phase| (phase, totals.total(phase))).collect();
-        all.retain(|(_, ns)| *ns > 0);
-        all.sort_by_key(|(phase, ns)| (Reverse(*ns), *phase));
-        Ok(all.into_iter().map(|(phase, ns)| (phase.name(), seconds(ns))).collect())
+        let mut phases: Vec<_> = Phase::ALL.into_iter().map(|phase| (phase, totals.total(phase))).collect();
+        phases.retain(|(_, ns)| *ns > 0);
+        phases.sort_by_key(|(phase, ns)| (Reverse(*ns), *phase));
+        Ok(phases.into_iter().map(|(phase, ns)| (phase.name(), seconds(ns))).collect())
     }
 
     /// A picture, as SVG.
     fn picture(&self, py: Python<'_>, title: String) -> PyResult<String> {
-        let (ended, heading) = (self.ended()?, self.heading(title));
+        let ended = self.ended()?;
+        let heading = self.heading(title);
         let Ended { recording, verdict, ceilings } = ended;
         Ok(py.detach(|| report::svg(recording, &heading, Some(verdict), ceilings.as_ref())))
     }
 
     /// Writes a `trace`, a `report` or a `chart`.
     fn write(&self, py: Python<'_>, kind: &str, path: PathBuf, title: String) -> PyResult<()> {
-        let (ended, heading) = (self.ended()?, self.heading(title));
+        let ended = self.ended()?;
+        let heading = self.heading(title);
         let document = match kind {
             "trace" => Document::Trace,
             "report" => Document::Page,
@@ -156,7 +158,7 @@ impl NativeProfile {
     }
 }
 
-/// The trace of a job that begins on this thread: that of the innermost profile of the context, unless it has ended.
+/// The trace for a job started on this thread: the innermost profile of the context, unless it has ended.
 pub(crate) fn trace(py: Python<'_>) -> PyResult<Option<Trace>> {
     Ok(current(py)?.filter(|profile| profile.get().open().is_some()).map(|profile| profile.get().trace.clone()))
 }
@@ -166,7 +168,7 @@ pub(crate) fn note(py: Python<'_>, report: &Report) -> PyResult<()> {
     if let Some(profile) = current(py)?
         && let Some(open) = &mut *profile.get().open()
     {
-        open.done.extend(Report { warnings: Warnings::default(), phases: Vec::new(), ..report.clone() });
+        open.report.extend(Report { warnings: Warnings::default(), phases: Vec::new(), ..report.clone() });
     }
     Ok(())
 }
@@ -177,9 +179,9 @@ fn current(py: Python<'_>) -> PyResult<Option<Bound<'_, NativeProfile>>> {
 }
 
 impl Ended {
-    fn from_recording(recording: Recording, done: &Report) -> Ended {
+    fn from_recording(recording: Recording, report: &Report) -> Ended {
         let ceilings = measure::kept_for(&recording);
-        let verdict = Verdict::from_recording(&recording, &done.facts(), ceilings.as_ref());
+        let verdict = Verdict::from_recording(&recording, &report.facts(), ceilings.as_ref());
         Ended { recording, verdict, ceilings }
     }
 }

@@ -1,4 +1,4 @@
-//! Scenes for a renderer in Python: a handle that is asked for one thing at a time. The classes that users see are in
+//! Scenes for a renderer in Python: a handle with one getter per kind of content. The classes that users see are in
 //! `surfaces/python/polyhaul/_render.py`.
 //!
 //! Arrays of parameters stay where they were parsed; transforms are multiplied on request.
@@ -78,16 +78,18 @@ impl NativeRender {
         })
     }
 
-    /// Something that is no shape.
+    /// An entity other than a shape.
     fn entity(&self, kind: &str, index: usize) -> PyResult<EntityOut> {
         let render = self.render();
         let entity = entity(render, kind, index).ok_or_else(missing)?;
         let text = |name: Option<Name>| name.map(|name| render.text(name).to_owned());
         let texture = render.textures.get(index).filter(|_| kind == "textures");
-        let texture =
-            texture.map(|it| (render.text(it.class).to_owned(), if it.is_spectrum { "spectrum" } else { "float" }));
+        let texture = texture.map(|texture| {
+            (render.text(texture.class).to_owned(), if texture.is_spectrum { "spectrum" } else { "float" })
+        });
         let [start, end] = nodes(render, entity.motion);
-        let (color_space, medium) = (text(entity.color_space), text(entity.medium));
+        let color_space = text(entity.color_space);
+        let medium = text(entity.medium);
         let name = render.text(entity.name).to_owned();
         Ok(EntityOut(name, texture, start, end, color_space, medium, entity.attributes))
     }
@@ -104,11 +106,11 @@ impl NativeRender {
 
     /// The parameters of a thing: name, type and values of each.
     fn parameters(&self, kind: &str, index: usize) -> PyResult<Vec<(String, &'static str, ValuesOut)>> {
-        let found = parameters(self.render(), kind, index).ok_or_else(missing)?;
+        let parameters = self::parameters(self.render(), kind, index).ok_or_else(missing)?;
         let out = |(at, parameter): (usize, Parameter<'_>)| {
-            (parameter.name.to_owned(), parameter.kind.name(), self.values(kind, index, (at, parameter.values)))
+            (parameter.name.to_owned(), parameter.kind.name(), self.values(kind, index, at, parameter.values))
         };
-        Ok(found.iter().enumerate().map(out).collect())
+        Ok(parameters.iter().enumerate().map(out).collect())
     }
 
     /// A shape.
@@ -123,8 +125,10 @@ impl NativeRender {
     /// The definitions for instances: name, range of shapes, and whether it is used but not defined.
     fn definitions(&self) -> Vec<(String, usize, usize, bool)> {
         let render = self.render();
-        let all = render.objects.iter();
-        all.map(|it| (render.text(it.name).to_owned(), it.shapes.start, it.shapes.end, it.missing)).collect()
+        let objects = render.objects.iter();
+        objects
+            .map(|object| (render.text(object.name).to_owned(), object.shapes.start, object.shapes.end, object.missing))
+            .collect()
     }
 
     /// The shapes of no definition, from and to.
@@ -136,7 +140,7 @@ impl NativeRender {
     fn options(&self) -> Vec<(String, String, bool)> {
         let render = self.render();
         let text = |name| render.text(name).to_owned();
-        render.options.iter().map(|it| (text(it.name), text(it.value), it.quoted)).collect()
+        render.options.iter().map(|option| (text(option.name), text(option.value), option.quoted)).collect()
     }
 
     /// The times of the shutter's transforms, if the file sets them.
@@ -156,7 +160,9 @@ impl NativeRender {
 
     /// The definition of each instance.
     fn instance_definitions(&self) -> Array {
-        Array::part_of(self.scene.clone(), |scene| scene.render.as_ref().map_or(&[], |it| it.instances.objects()))
+        Array::part_of(self.scene.clone(), |scene| {
+            scene.render.as_ref().map_or(&[], |render| render.instances.objects())
+        })
     }
 
     /// Whether any instance moves.
@@ -229,10 +235,10 @@ impl NativeRender {
     }
 
     /// The values of a parameter, in place.
-    fn values(&self, kind: &str, index: usize, (at, values): (usize, ParameterValues<'_>)) -> ValuesOut {
+    fn values(&self, kind: &str, index: usize, at: usize, values: ParameterValues<'_>) -> ValuesOut {
         fn held<'a>(scene: &'a Scene, kind: &str, index: usize, at: usize) -> Option<ParameterValues<'a>> {
-            let found = parameters(scene.render.as_deref()?, kind, index)?;
-            found.iter().nth(at).map(|parameter| parameter.values)
+            let parameters = parameters(scene.render.as_deref()?, kind, index)?;
+            parameters.iter().nth(at).map(|parameter| parameter.values)
         }
         let scene = self.scene.clone();
         ValuesOut::Numbers(match values {
@@ -257,10 +263,10 @@ impl NativeRender {
 
 /// A value for each instance.
 fn all_of<M>(render: &Render, of: impl Fn(&Instance) -> M) -> Result<Vec<M>> {
-    let mut all = Vec::new();
-    all.try_reserve_exact(render.instances.len())?;
-    all.extend(render.instances().map(|instance| of(&instance)));
-    Ok(all)
+    let mut values = Vec::new();
+    values.try_reserve_exact(render.instances.len())?;
+    values.extend(render.instances().map(|instance| of(&instance)));
+    Ok(values)
 }
 
 /// One of the unique entities of a scene.
@@ -276,13 +282,13 @@ fn setting<'a>(render: &'a Render, kind: &str) -> Option<&'a Option<Entity>> {
     })
 }
 
-/// Something that is no shape.
+/// An entity other than a shape.
 fn entity<'a>(render: &'a Render, kind: &str, index: usize) -> Option<&'a Entity> {
     match kind {
-        "attributes" => render.attributes.get(index).map(|it| &it.entity),
+        "attributes" => render.attributes.get(index).map(|attribute| &attribute.entity),
         "media" => render.media.get(index),
-        "textures" => render.textures.get(index).map(|it| &it.entity),
-        "materials" => render.materials.get(index).map(|it| &it.entity),
+        "textures" => render.textures.get(index).map(|texture| &texture.entity),
+        "materials" => render.materials.get(index).map(|material| &material.entity),
         "lights" => render.lights.get(index),
         "area_lights" => render.area_lights.get(index),
         kind => setting(render, kind)?.as_ref(),
@@ -309,7 +315,8 @@ fn state_out(render: &Render, state: &ShapeState) -> StateOut {
         MaterialUse::Named(name) => (None, text(Some(name))),
     };
     let media = (text(state.inside), text(state.outside));
-    let (light, turned) = (state.area_light, state.reverse_orientation);
+    let light = state.area_light;
+    let turned = state.reverse_orientation;
     StateOut(material, light, media, turned, state.attributes, text(state.color_space))
 }
 

@@ -28,7 +28,8 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     fields.set_item("copied_files", report.copied_files)?;
     fields.set_item("copied_bytes", report.copied_bytes)?;
     for (name, list) in [("reads", &report.reads), ("writes", &report.writes)] {
-        let plain = |it: &Moved| (it.format, it.codec.map(|codec| codec.to_string()), it.bytes, it.plain_bytes);
+        let plain =
+            |moved: &Moved| (moved.format, moved.codec.map(|codec| codec.to_string()), moved.bytes, moved.plain_bytes);
         fields.set_item(name, list.iter().map(plain).collect::<Vec<_>>())?;
     }
     fields.set_item("spilled_bytes", report.spilled_bytes)?;
@@ -53,28 +54,31 @@ pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult
     fields.set_item("material_libraries", &inventory.material_libraries)?;
     fields.set_item("texture_files", &inventory.texture_files)?;
     fields.set_item("declared", inventory.declared.as_ref().map(DeclaredOut::from))?;
-    fields.set_item("render", inventory.render.as_ref().map(|found| render(py, found)).transpose()?)?;
+    fields.set_item(
+        "render",
+        inventory.render.as_ref().map(|render_inventory| render(py, render_inventory)).transpose()?,
+    )?;
     Ok(fields)
 }
 
 /// The contents of a scene for a renderer.
-fn render<'py>(py: Python<'py>, found: &RenderInventory) -> PyResult<Bound<'py, PyDict>> {
+fn render<'py>(py: Python<'py>, inventory: &RenderInventory) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
-    for (name, count) in found.contents.by_name() {
+    for (name, count) in inventory.contents.by_name() {
         fields.set_item(name, count)?;
     }
-    for (name, counts) in [("classes", &found.classes), ("directives", &found.directives)] {
+    for (name, counts) in [("classes", &inventory.classes), ("directives", &inventory.directives)] {
         let by_name = PyDict::new(py);
         for (name, count) in counts {
             by_name.set_item(name, count)?;
         }
         fields.set_item(name, by_name)?;
     }
-    let summary = |it: &FileSummary| (it.kind, it.count, it.missing, it.bytes, it.plain_bytes);
-    fields.set_item("files", found.files.iter().map(summary).collect::<Vec<_>>())?;
-    fields.set_item("texture_files", &found.texture_files)?;
-    fields.set_item("missing_textures", &found.missing_textures)?;
-    fields.set_item("outside_textures", &found.outside_textures)?;
+    let summary = |files: &FileSummary| (files.kind, files.count, files.missing, files.bytes, files.plain_bytes);
+    fields.set_item("files", inventory.files.iter().map(summary).collect::<Vec<_>>())?;
+    fields.set_item("texture_files", &inventory.texture_files)?;
+    fields.set_item("missing_textures", &inventory.missing_textures)?;
+    fields.set_item("outside_textures", &inventory.outside_textures)?;
     Ok(fields)
 }
 
@@ -92,9 +96,13 @@ struct PropertyOut<'a>(&'a str, &'static str, bool);
 
 impl<'a> From<&'a Declared> for DeclaredOut<'a> {
     fn from(declared: &'a Declared) -> DeclaredOut<'a> {
-        let property = |it: &'a DeclaredProperty| PropertyOut(&it.name, scalar_name(it.scalar), it.count.is_some());
-        let element =
-            |it: &'a DeclaredElement| ElementOut(&it.name, it.count, it.properties.iter().map(property).collect());
+        let property = |property: &'a DeclaredProperty| {
+            PropertyOut(&property.name, scalar_name(property.scalar), property.count.is_some())
+        };
+        let element = |element: &'a DeclaredElement| {
+            let properties = element.properties.iter().map(property).collect();
+            ElementOut(&element.name, element.count, properties)
+        };
         let elements = declared.elements.iter().map(element).collect();
         DeclaredOut(declared.format, elements, &declared.comments, &declared.infos)
     }

@@ -5,9 +5,9 @@
 use crate::arrays::Array;
 use crate::calls::Target;
 use crate::job;
-use crate::options::{Run, Write};
+use crate::options::NativeWriteOptions;
 use crate::report;
-use polyhaul::rows::{self, StridedColumn, PrintfDialect, ValueType, RowFormat};
+use polyhaul::rows::{self, PrintfDialect, RowFormat, StridedColumn, ValueType};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -48,18 +48,19 @@ pub(crate) fn write_rows<'py>(
     rows: RowsIn,
     ends: (PyBackedBytes, PyBackedBytes),
     target: Target,
-    options: Write,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options()?;
-    let done = job::run(py, progress, move |job| {
+    let mut options = options.options.clone();
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
-        let (format, columns) = (rows.format()?, rows.columns()?);
+        let format = rows.format()?;
+        let columns = rows.columns()?;
         let report = rows::write_rows(&format, &columns, &ends.0, &ends.1, target.output(job)?, &options)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Rows as text: into `out`, if there is such a buffer, or into a new one; and the number of bytes.
@@ -68,13 +69,14 @@ pub(crate) fn format_rows(
     py: Python<'_>,
     rows: RowsIn,
     out: Option<Out>,
-    run: Run,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(Option<Array>, usize)> {
-    let mut run = run.options();
+    let mut run = options.options.run.clone();
     job::run(py, progress, move |job| {
         job.rule(&mut run);
-        let (format, columns) = (rows.format()?, rows.columns()?);
+        let format = rows.format()?;
+        let columns = rows.columns()?;
         let (text, length) = match out {
             Some(mut out) => (None, rows::format_rows(&format, &columns, out.bytes(), &run)?),
             None => {
@@ -92,7 +94,7 @@ impl RowsIn {
     fn format(&self) -> polyhaul::Result<RowFormat> {
         let kinds = self.columns.iter().map(Values::kind).collect::<polyhaul::Result<Vec<ValueType>>>()?;
         let field = |name: &str| {
-            let column = self.names.iter().position(|known| **known == *name)?;
+            let column = self.names.iter().position(|known_name| **known_name == *name)?;
             Some((column, *kinds.get(column)?))
         };
         match &*self.notation {
@@ -130,8 +132,10 @@ impl Values {
 
     /// The values in place.
     fn column(&self) -> polyhaul::Result<StridedColumn<'_>> {
-        let (buffer, kind) = (&self.0.0, self.kind()?);
-        let ([count], [stride], None) = (buffer.shape(), buffer.strides(), buffer.suboffsets()) else {
+        let buffer = &self.0.0;
+        let kind = self.kind()?;
+        let shape = (buffer.shape(), buffer.strides(), buffer.suboffsets());
+        let ([count], [stride], None) = shape else {
             return Err(unfit());
         };
         let bytes = match *count {
@@ -141,7 +145,7 @@ impl Values {
                 let span = (count - 1).checked_mul(stride).and_then(|span| span.checked_add(kind.bytes()));
                 let start = buffer.buf_ptr().cast::<u8>().cast_const();
                 // SAFETY: the buffer says that its values are there, all of them in one allocation; the memory stays
-                // while the buffer is held. That nobody writes to it meanwhile is asked of callers.
+                // while the buffer is held. Callers must not write to it meanwhile.
                 unsafe { std::slice::from_raw_parts(start, span.ok_or_else(unfit)?) }
             }
         };
@@ -161,7 +165,7 @@ impl Out {
         match self.0.len_bytes() {
             0 => &mut [],
             // SAFETY: `extract` saw to it that the buffer is one piece that may be written; it stays while it is held.
-            // That nobody else uses it meanwhile is asked of callers.
+            // Callers must not use it meanwhile.
             length => unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<u8>(), length) },
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::arrow;
 use crate::errors;
-use crate::options::Read;
+use crate::options::NativeReadOptions;
 use crate::profile;
 use crate::report;
 use crate::tables::{TableOut, tables_to_python};
@@ -92,8 +92,8 @@ pub(crate) struct NativeBatches(Mutex<Option<Batches>>);
 impl NativeBatches {
     /// Begins to read: about `bytes` bytes of the file at a time.
     #[new]
-    fn new(py: Python<'_>, source: ScanSource, options: Read, bytes: usize) -> PyResult<NativeBatches> {
-        let mut options = options.options()?;
+    fn new(py: Python<'_>, source: ScanSource, options: &NativeReadOptions, bytes: usize) -> PyResult<NativeBatches> {
+        let mut options = options.options.clone();
         let cancel = Cancel::default();
         options.run.cancel = cancel.clone();
         options.run.trace = profile::trace(py)?;
@@ -108,9 +108,9 @@ impl NativeBatches {
         let work = move || {
             let reader = polyhaul::Reader::new(input).options(&options);
             let send = |batch| sender.send(Message::Batch(batch)).map_err(|_| Error::cancelled());
-            let done = reader.batches(bytes, send);
+            let result = reader.batches(bytes, send);
             // Nobody listens if the batches were dropped.
-            let _ = sender.send(Message::Done(Box::new(done)));
+            let _ = sender.send(Message::Done(Box::new(result)));
             // Python's memory is given back by whoever may run Python; who waits for a message may be in the way.
             drop(memory);
         };

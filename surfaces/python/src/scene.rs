@@ -70,13 +70,14 @@ pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene, is_writable: boo
     let meshes: Vec<_> = std::mem::take(&mut scene.meshes).into_iter().map(native).collect::<PyResult<_>>()?;
     let render = scene.render.take().map(|render| {
         let meshes = meshes.iter().map(NativeMesh::mesh).collect();
-        let (axes, folder) = (scene.axes, scene.folder.clone());
+        let axes = scene.axes;
+        let folder = scene.folder.clone();
         NativeRender::new(Scene { render: Some(render), meshes, axes, folder, ..Scene::default() })
     });
     fields.set_item("render", render)?;
     fields.set_item("meshes", meshes)?;
     fields.set_item("objects", scene.objects.into_iter().map(ObjectOut::from).collect::<Vec<_>>())?;
-    let materials: PyResult<Vec<_>> = scene.materials.iter().map(|it| material_to_python(py, it)).collect();
+    let materials: PyResult<Vec<_>> = scene.materials.iter().map(|material| material_to_python(py, material)).collect();
     fields.set_item("materials", materials?)?;
     fields.set_item("material_libraries", scene.material_libraries)?;
     fields.set_item("folder", folder_to_python(&scene.folder))?;
@@ -124,8 +125,8 @@ impl ObjectIn {
     /// The library's object, in a scene of these meshes.
     fn object(self, meshes: &[Mesh]) -> PyResult<Object> {
         let ObjectIn(name, mesh_name, kind, mesh, start, end, transform, materials) = self;
-        let known = KINDS.iter().find(|(_, known)| *known == kind).map(|(kind, _)| *kind);
-        let kind = known.ok_or_else(|| PyValueError::new_err(format!("unknown kind of object {kind:?}")))?;
+        let object_kind = KINDS.iter().find(|(_, object_kind)| *object_kind == kind).map(|(kind, _)| *kind);
+        let kind = object_kind.ok_or_else(|| PyValueError::new_err(format!("unknown kind of object {kind:?}")))?;
         let start = start.map_or_else(Counts::default, Counts::from_array);
         let whole = || meshes.get(mesh).map(Mesh::counts).unwrap_or_default();
         let end = end.map_or_else(whole, Counts::from_array);

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 /// Corners of a mesh that is not worth a job: some hundred microseconds of work.
 const SMALL: usize = 1 << 16;
 
-/// The section of a mesh between these counts, as a mesh of its own.
+/// The section of a mesh between these counts, as a separate mesh.
 #[pyfunction]
 pub(crate) fn mesh_section(
     py: Python<'_>,
@@ -22,8 +22,10 @@ pub(crate) fn mesh_section(
     used_only: bool,
 ) -> PyResult<NativeMesh> {
     let which = if used_only { SectionPositions::Used } else { SectionPositions::Own };
-    let (mesh, start, end) = (mesh.as_mesh(), Counts::from_array(start), Counts::from_array(end));
-    // Not a job of its own: there may be a hundred thousand sections, each of a few microseconds.
+    let mesh = mesh.as_mesh();
+    let start = Counts::from_array(start);
+    let end = Counts::from_array(end);
+    // Not a separate job: there may be a hundred thousand sections, each of a few microseconds.
     let section = py.detach(|| mesh.section(start, end, which)).map_err(|error| errors::exception(py, &error))?;
     Ok(NativeMesh::new(section))
 }
@@ -38,7 +40,8 @@ pub(crate) fn flat_sections(
     normals: bool,
     threads: Option<usize>,
 ) -> PyResult<Vec<FlatOut>> {
-    let (mesh, options) = (mesh.mesh(), FlatOptions::default().with_missing_uv(missing_uv).with_normals(normals));
+    let mesh = mesh.mesh();
+    let options = FlatOptions::default().with_missing_uv(missing_uv).with_normals(normals);
     let cuts: Vec<_> = cuts.into_iter().map(|cut| cut.map(Counts::from_array).into()).collect();
     let work = move |job: &Job| mesh.flat_sections_with(&cuts, &options, &run_options(job, threads));
     Ok(job::run(py, None, work)?.into_iter().map(FlatOut::new).collect())
@@ -82,7 +85,7 @@ impl FlatOut {
     }
 }
 
-/// The edges of each mesh, the edge that each corner begins, and whether the faces are clean.
+/// The edges of each mesh, the edge that starts at each corner, and whether the faces are clean.
 #[pyfunction]
 pub(crate) fn topologies(
     py: Python<'_>,
@@ -91,7 +94,9 @@ pub(crate) fn topologies(
 ) -> PyResult<Vec<(Array, Array, bool)>> {
     let meshes: Vec<Mesh> = meshes.iter().map(|mesh| mesh.mesh()).collect();
     let work = move |job: &Job| ops::topologies(&meshes.iter().collect::<Vec<_>>(), &run_options(job, threads));
-    let out = |it: Topology| (Array::new(it.edges.positions), Array::new(it.edges.corner_edges), it.has_clean_faces);
+    let out = |topology: Topology| {
+        (Array::new(topology.edges.positions), Array::new(topology.edges.corner_edges), topology.has_clean_faces)
+    };
     Ok(job::run(py, None, work)?.into_iter().map(out).collect())
 }
 

@@ -37,21 +37,21 @@ impl Callback {
 }
 
 /// Reads with a function `read(count) -> bytes`.
-pub(crate) struct HostReader(pub(crate) Callback);
+pub(crate) struct PythonReader(pub(crate) Callback);
 
-impl Read for HostReader {
+impl Read for PythonReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let asked = out.len();
-        let bytes = self.0.ask(move |read| read_once(read, asked))?;
+        let requested_bytes = out.len();
+        let bytes = self.0.ask(move |read| read_once(read, requested_bytes))?;
         out[..bytes.len()].copy_from_slice(&bytes); // not longer: `read_once` saw to that
         Ok(bytes.len())
     }
 }
 
-/// One call of `read`; at most `asked` bytes.
-fn read_once(read: &Bound<'_, PyAny>, asked: usize) -> PyResult<PyBackedBytes> {
+/// One call of `read`; at most `requested_bytes` bytes.
+fn read_once(read: &Bound<'_, PyAny>, requested_bytes: usize) -> PyResult<PyBackedBytes> {
     let py = read.py();
-    let got = read.call1((asked,))?;
+    let got = read.call1((requested_bytes,))?;
     if got.is_none() {
         return Err(PyBlockingIOError::new_err("read() returned None: the source is in non-blocking mode"));
     }
@@ -66,10 +66,10 @@ fn read_once(read: &Bound<'_, PyAny>, asked: usize) -> PyResult<PyBackedBytes> {
         Ok(bytes) => bytes.clone().into(),
         Err(_) => PyBytes::new(py, &PyBuffer::<u8>::get(&got).map_err(wrong)?.to_vec(py)?).into(),
     };
-    if bytes.len() <= asked {
+    if bytes.len() <= requested_bytes {
         Ok(bytes)
     } else {
-        let message = format!("read() returned {} bytes, more than the {asked} requested", bytes.len());
+        let message = format!("read() returned {} bytes, more than the {requested_bytes} requested", bytes.len());
         Err(errors::host(py, &message))
     }
 }

@@ -4,9 +4,9 @@
 //! Columns of tables that were read belong to Python alone, so they may be changed there.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{Source, Target, reading};
+use crate::calls::{ReadCall, Target, run_reading};
 use crate::job;
-use crate::options::{Read, Write, scalar_name};
+use crate::options::{NativeWriteOptions, scalar_name};
 use crate::report;
 use polyhaul::model::{self, Column, Table, Values};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -60,13 +60,8 @@ macro_rules! with_values {
 
 /// Reads the tables of a source.
 #[pyfunction]
-pub(crate) fn read_tables<'py>(
-    py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<TablesOut<'py>> {
-    let loaded = reading(py, source, options, progress, |job, input, options| {
+pub(crate) fn read_tables<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<TablesOut<'py>> {
+    let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).tables()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
@@ -77,13 +72,8 @@ pub(crate) fn read_tables<'py>(
 
 /// Reads text into one array.
 #[pyfunction]
-pub(crate) fn read_array<'py>(
-    py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<ArrayOut<'py>> {
-    let loaded = reading(py, source, options, progress, |job, input, options| {
+pub(crate) fn read_array<'py>(py: Python<'py>, reading: ReadCall<'py>) -> PyResult<ArrayOut<'py>> {
+    let loaded = run_reading(py, reading, |job, input, options| {
         let loaded = polyhaul::Reader::new(input).options(options).array()?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
@@ -100,19 +90,19 @@ pub(crate) fn write_tables<'py>(
     tables: Vec<TableIn>,
     notes: (Vec<String>, Vec<String>),
     target: Target,
-    options: Write,
+    options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options()?;
+    let mut options = options.options.clone();
     let tables = tables_from_python(tables);
-    let done = job::run(py, progress, move |job| {
+    let report = job::run(py, progress, move |job| {
         job.rule(&mut options.run);
         let report =
             polyhaul::Writer::new(target.output(job)?).options(&options).tables_with(&tables, &notes.0, &notes.1)?;
         job.complete(report.bytes_out);
         Ok(report)
     })?;
-    report::report(py, &done)
+    report::report(py, &report)
 }
 
 /// Tables whose arrays move to Python.

@@ -1,8 +1,8 @@
 //! Images to textures for graphics cards. The public interface is in `surfaces/python/polyhaul/_texture.py`.
 
-use crate::calls::{Source, Target, reading};
+use crate::calls::{ReadCall, Target, run_reading};
 use crate::images::space_named;
-use crate::options::{Read, Write};
+use crate::options::NativeWriteOptions;
 use crate::report;
 use polyhaul::model::{Encoding, Texel};
 use polyhaul::ops::{BlockQuality, MipmapFilter};
@@ -31,16 +31,14 @@ pub(crate) struct Made<'py>(usize, usize, String, usize, Bound<'py, PyDict>);
 #[pyfunction]
 pub(crate) fn import_texture<'py>(
     py: Python<'py>,
-    source: Source,
-    options: Read,
-    progress: Option<Bound<'py, PyAny>>,
+    reading: ReadCall<'py>,
     how: How,
     target: Target,
-    writing: Write,
+    writing: &NativeWriteOptions,
 ) -> PyResult<Made<'py>> {
-    let writing = writing.options()?;
+    let writing = writing.options.clone();
     let how = how.options()?;
-    let made = reading(py, source, options, progress, move |job, input, read| {
+    let made = run_reading(py, reading, move |job, input, read| {
         let options = how
             .with_format(writing.format)
             .with_image(writing.image)
@@ -86,9 +84,9 @@ const ENCODINGS: [(Encoding, &str); 7] = [
 ];
 
 /// The item with this name.
-fn named<T: Copy>(what: &str, name: &str, all: &[(T, &str)]) -> PyResult<T> {
-    let known = all.iter().find(|(_, known)| *known == name).map(|(value, _)| *value);
-    known.ok_or_else(|| PyValueError::new_err(format!("unknown {what} {name:?}")))
+fn named<T: Copy>(what: &str, name: &str, items: &[(T, &str)]) -> PyResult<T> {
+    let value = items.iter().find(|(_, item)| *item == name).map(|(value, _)| *value);
+    value.ok_or_else(|| PyValueError::new_err(format!("unknown {what} {name:?}")))
 }
 
 fn encoding(name: &str) -> PyResult<Encoding> {
@@ -96,8 +94,8 @@ fn encoding(name: &str) -> PyResult<Encoding> {
 }
 
 fn encoding_name(encoding: Encoding) -> String {
-    let known = ENCODINGS.iter().find(|(known, _)| *known == encoding);
-    match (known, encoding) {
+    let entry = ENCODINGS.iter().find(|(entry, _)| *entry == encoding);
+    match (entry, encoding) {
         (Some((_, name)), _) => (*name).to_owned(),
         (None, Encoding::Plain { channels, texel }) => {
             let kind = match texel {

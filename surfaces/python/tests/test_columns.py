@@ -146,7 +146,7 @@ def test_options_of_ply() -> None:
     assert written(mesh, ascii=False).startswith(b"ply\nformat binary_little_endian 1.0\n")
     assert written(mesh, ascii=False, big_endian=True).startswith(b"ply\nformat binary_big_endian 1.0\n")
     assert b"property uchar red" in written(mesh) and b"property float red" in written(mesh, float_colors=True)
-    assert b"red" not in written(mesh, export_colors=False)
+    assert b"red" not in written(mesh, colors=False)
     assert b"\n1.000 0.000 0.000 " in written(mesh, digits=3)
     assert b"\n2 0 0 " in written(mesh, global_scale=2)
     with pytest.raises(ValueError, match="cannot be combined"):

@@ -92,13 +92,13 @@ def test_errors_survive_pickling_and_copying(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"format": "docx"}, ValueError, "format is 'docx'; expected one of 'obj'"),
+        ({"format": "docx"}, ValueError, "format is 'docx'; expected one of obj"),
         ({"threads": 0}, ValueError, "threads is 0; expected 1 to 1024"),
         ({"threads": 2.5}, TypeError, "threads is 2.5 of type float; expected an integer"),
         ({"memory_limit": 2.5}, TypeError, "memory_limit is 2.5 of type float"),
         ({"memory_limit": "64 XB"}, ValueError, "memory_limit is '64 XB'"),
         ({"memory_limit": 0}, ValueError, "memory_limit is 0"),
-        ({"on_error": "ignore"}, ValueError, 'expected "raise" or "warn"'),
+        ({"on_error": "ignore"}, ValueError, "on_error is 'ignore'; expected raise or warn"),
         ({"limits": {"files": 3}}, TypeError, "expected polyhaul.Limits"),
         ({"progress": 3}, TypeError, "progress is of type int"),
         ({"nonsense": 3}, TypeError, "nonsense"),
@@ -112,13 +112,15 @@ def test_options_of_reading_that_make_no_sense(options: Any, error: type[Excepti
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"forward_axis": "W"}, ValueError, 'forward_axis is \'W\'; expected "X"'),
-        ({"forward_axis": "Y", "up_axis": "-Y"}, ValueError, "same axis"),
+        ({"forward_axis": "W"}, ValueError, "forward_axis is 'W'; expected X, Y, Z, -X, -Y or -Z"),
+        ({"forward_axis": "Y", "up_axis": "-Y"}, ValueError, "forward_axis Y and up_axis -Y are parallel"),
         ({"global_scale": 0}, ValueError, "global_scale is 0"),
         ({"global_scale": float("nan")}, ValueError, "global_scale is nan"),
         ({"digits": 13}, ValueError, "digits is 13"),
         ({"digits": {"uv": 3}}, ValueError, "expected 'positions'"),
         ({"export_normal": False}, TypeError, "unknown option 'export_normal'; did you mean 'export_normals'"),
+        ({"uv": True, "export_uv": True}, TypeError, "'uv' is given twice, also as 'export_uv'"),
+        ({"smoothing": "all"}, ValueError, "smoothing is 'all'; expected none, flags, groups or bitflags"),
     ],
 )
 def test_options_of_writing_that_make_no_sense(

@@ -69,7 +69,7 @@ def outcome(make: Any) -> Any:
         is_array = isinstance(value, np.ndarray)
         found[name] = (value.dtype.str, value.shape, value.flags.writeable, value.tobytes()) if is_array else value
     target = io.BytesIO()
-    polyhaul.write(mesh, target, threads=1, export_smooth_groups=True)
+    polyhaul.write(mesh, target, threads=1, smoothing="groups")
     return found, mesh._counts, repr(mesh), target.getvalue()
 
 

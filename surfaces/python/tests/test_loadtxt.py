@@ -148,7 +148,7 @@ def test_an_error_has_its_place() -> None:
         ({"dtype": "f2"}, "float16 is not supported"),
         ({"dtype": bool}, "bool is not supported"),
         ({"comments": ["#", "%"]}, "comments has 2 strings"),
-        ({"delimiter": ", "}, "expected one ASCII character"),
+        ({"delimiter": ", "}, "expected one character"),
         ({"usecols": [-1]}, "usecols is -1"),
         ({"usecols": []}, "usecols is empty"),
         ({"skiprows": -1}, "skiprows is -1"),

@@ -229,9 +229,9 @@ def test_options_of_writing(path: Path) -> None:
     polyhaul.write(scene, out / "pretty.pbrt")
     polyhaul.write(scene, out / "compact.pbrt", compact=True)
     assert len((out / "compact.pbrt").read_bytes()) < len((out / "pretty.pbrt").read_bytes())
-    polyhaul.write(scene, out / "kept.pbrt", meshes="ply", mesh_vertices=5)
+    polyhaul.write(scene, out / "kept.pbrt", meshes="ply:5")
     assert len(list(out.iterdir())) == 3
-    polyhaul.write(scene, out / "moved.pbrt.gz", meshes="ply", mesh_vertices=4)
+    polyhaul.write(scene, out / "moved.pbrt.gz", meshes="ply:4")
     moved = sorted(it.name for it in out.glob("moved*"))
     assert len(moved) == 2 and moved[0].endswith((".ply.gz", ".ply"))
     found = polyhaul.read(out / "moved.pbrt.gz", flatten=False, on_error="warn").render
@@ -246,10 +246,8 @@ def test_options_of_writing(path: Path) -> None:
 
 def test_options_that_make_no_sense(path: Path) -> None:
     scene = polyhaul.read(path, flatten=False, on_error="warn")
-    with pytest.raises(ValueError, match='meshes is "?\'?obj'):
-        polyhaul.write(scene, path, meshes="obj")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match='needs meshes="ply"'):
-        polyhaul.write(scene, path, mesh_vertices=3)
+    with pytest.raises(ValueError, match="meshes is 'obj'; expected keep, inline, ply or ply:N"):
+        polyhaul.write(scene, path, meshes="obj")
     with pytest.raises(ValueError, match="parts is -1"):
         polyhaul.write(scene, path, parts=-1)
     with pytest.raises(ValueError, match="scene for a renderer"):

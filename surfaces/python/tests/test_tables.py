@@ -244,7 +244,7 @@ def test_how_text_is_read() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delimiter": ";;"}, "delimiter is ';;'; expected one ASCII character"),
+        ({"delimiter": ";;"}, "delimiter is ';;'; expected one character"),
         ({"types": "U5"}, "the type <U5 is not supported"),
         ({"types": {"a": "f4"}}, "types has 'a'; expected names that are in columns"),
         ({"columns": [-1]}, "columns is -1; expected 0 or more"),

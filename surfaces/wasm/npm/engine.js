@@ -301,7 +301,7 @@ export class Engine {
       read: this.suspends ? new WebAssembly.Suspending(readWhenReady) : read,
       size: (file) => this.files[file].size,
       power: Math.pow,
-      begin_facets: (count, hasColors) => {
+      start_facets: (count, hasColors) => {
         const array = () => new Float32Array(9 * count);
         this.facets = { position: array(), normal: array(), ...(hasColors && { color: array() }) };
       },

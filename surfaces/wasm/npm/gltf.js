@@ -1,5 +1,5 @@
-// glTF for three.js: its own loader, which our engine would not make faster (docs/guide/browser.md has the figures), with
-// the decoder that files of `polyhaul convert --meshopt` need. Other formats are in three.js.
+// glTF for three.js: its own loader, which our engine would not make faster (docs/guide/browser.md has the figures),
+// with the decoder that files of `polyhaul convert --meshopt` need. Other formats are in three.js.
 //
 //     import { GLTFLoader } from 'polyhaul/gltf';
 

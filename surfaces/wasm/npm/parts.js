@@ -1,5 +1,5 @@
-// One OBJ file by several workers: each reads a range of whole lines, gets the vertices of the others, and draws its own
-// faces. What one worker alone can read is left to one: see `drawInParts`. Nothing here knows how the file is read.
+// One OBJ file by several workers: each reads a range of whole lines, gets the vertices of the others, and draws its
+// own faces. What one worker alone can read is left to one: see `drawInParts`. Nothing here knows how the file is read.
 
 import { PolyhaulError } from './engine.js';
 import { hold, release, work } from './pool.js';
@@ -28,8 +28,8 @@ export async function drawInParts(file, count, message, moved, signal, onProgres
   const ends = await cuts(file, count);
   if (ends.length === 1) return work(message, moved, signal, onProgress);
   const ranges = ends.map((end, at) => [at ? ends[at - 1] : 0, end]);
-  // The first worker has the whole file, in case that the others cannot go on. It may be moved there, so the other parts
-  // are taken before.
+  // The first worker has the whole file, in case that the others cannot go on. It may be moved there, so the other
+  // parts are taken before.
   const files = ranges.map((range, at) => (at ? file.slice(...range) : file));
   const hands = [];
   const told = ranges.map(() => 0);

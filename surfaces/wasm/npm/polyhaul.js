@@ -1,5 +1,5 @@
-// Reading in workers: what `import { read } from 'polyhaul'` gives. three.js' classes are in three.js, the module and its
-// memory in engine.js.
+// Reading in workers: what `import { read } from 'polyhaul'` gives. three.js' classes are in three.js, the module and
+// its memory in engine.js.
 
 import { MODULES, canSuspend, compile } from './engine.js';
 import { drawInParts, workersFor } from './parts.js';

@@ -1,6 +1,6 @@
-// Files behind URLs. A large file is read in ranges, where its server has them and the engine can wait for them: reading
-// begins with the first range, and no more than a few are in memory. Other files are loaded as a whole. What the bytes mean
-// is not known here.
+// Files behind URLs. A large file is read in ranges, where its server has them and the engine can wait for them:
+// reading begins with the first range, and no more than a few are in memory. Other files are loaded as a whole. What
+// the bytes mean is not known here.
 
 const RANGE_BYTES = 16 << 20;
 /** Files of fewer ranges are loaded as a whole: servers often compress them, and then they have no ranges. */

@@ -40,7 +40,8 @@ pub(crate) fn scene(
     totals: [u64; 7],
     more: impl FnOnce(&mut Json),
 ) -> String {
-    let (scene, warnings) = (&loaded.value, &loaded.report.warnings);
+    let scene = &loaded.value;
+    let warnings = &loaded.report.warnings;
     text(|json| {
         json.key("bytes").integer(loaded.report.bytes_in);
         json.key("plainBytes").integer(loaded.report.plain_bytes_in);

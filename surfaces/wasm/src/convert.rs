@@ -2,7 +2,7 @@
 //!
 //! The bytes of the file that is written go to JavaScript one block after another.
 
-use crate::given::{self, Given};
+use crate::given::{self, GivenArray};
 use crate::request::Request;
 use crate::{INSTANCE, Instance, answer, reader};
 use polyhaul::options::Digits;
@@ -12,7 +12,7 @@ use std::io;
 
 thread_local! {
     /// Arrays for the next file to be written.
-    static GIVEN: RefCell<Vec<Given>> = RefCell::default();
+    static GIVEN: RefCell<Vec<GivenArray>> = RefCell::default();
 }
 
 /// Reads the file of the request and writes it as another; returns whether that went well. The answer has the warnings
@@ -24,10 +24,10 @@ pub extern "C" fn polyhaul_convert() -> bool {
 
 /// An array to be written, of zeros, which the caller fills; its number is how many there were before. `kind` is its
 /// type: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64; `width` is how many belong together: 1, or up to 4 of f32.
-/// Null if there is no memory for it.
+/// Null if out of memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_array(kind: u32, width: u32, count: usize) -> *mut u8 {
-    let Some((array, at)) = Given::zeros(kind, width, count) else { return std::ptr::null_mut() };
+    let Some((array, at)) = GivenArray::zeros(kind, width, count) else { return std::ptr::null_mut() };
     GIVEN.with_borrow_mut(|given| given.push(array));
     at
 }

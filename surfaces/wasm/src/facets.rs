@@ -1,15 +1,15 @@
 //! Binary STL as a renderer draws it, while it is read: its triangles share no corners, so no model is made of them.
 //!
-//! Blocks of corners go to JavaScript as they come; `shapes` draws everything else. The colors are those of Materialise
+//! Blocks of corners go to JavaScript as they arrive; `shapes` draws everything else. Colors follow Materialise
 //! Magics, as three.js reads them: `COLOR=` in the header gives the color of triangles that have none, and the lower
 //! 15 bits of an attribute are the color of one.
 
 use crate::host;
 use crate::request::Request;
-use crate::shapes::{Kind, Shape, Use, light};
+use crate::shapes::{Shape, ShapeKind, Use, light};
 use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece};
 use polyhaul::{Format, Reader, Report, Result};
-use polyhaul_mesh::stl;
+use polyhaul_stl as stl;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -40,7 +40,7 @@ impl DrawnFacets {
             .then(|| DrawnFacets::found(&host::File::main().head(), host::File::main().bytes()?))?
     }
 
-    /// Those of a file with this beginning. Only the size tells binary files from text for sure.
+    /// The facets of a file with this head. Only the size distinguishes binary files from text reliably.
     fn found(head: &[u8; HEADER_BYTES], bytes: u64) -> Option<DrawnFacets> {
         let (title, count) = head.split_at(TITLE_BYTES);
         let count = u32::from_le_bytes(count.try_into().ok()?);
@@ -53,7 +53,7 @@ impl DrawnFacets {
 
     /// Hands all triangles to JavaScript; returns the report and their shape.
     pub(crate) fn draw(&self, reader: Reader) -> Result<Option<(Report, Shape)>> {
-        host::begin_facets(self.count, self.color.is_some());
+        host::start_facets(self.count, self.color.is_some());
         Ok(reader.pieces(self)?.map(|report| (report, self.shape())))
     }
 
@@ -62,7 +62,7 @@ impl DrawnFacets {
         let uses = vec![Use { smooth: true, end: corners, ..Use::default() }];
         let alpha = self.color.map(|[.., alpha]| f64::from(alpha) / 255.0);
         let has_colors = self.color.is_some();
-        Shape { kind: Kind::Faces, corners, has_normals: true, has_colors, uses, alpha, ..Shape::default() }
+        Shape { kind: ShapeKind::Faces, corners, has_normals: true, has_colors, uses, alpha, ..Shape::default() }
     }
 }
 
@@ -84,9 +84,9 @@ impl FacetCorners {
         self.normals.clear();
         self.normals.extend(piece.face_normals.iter().map(|&normal| [normal; 3]));
         self.colors.clear();
-        if let Some([own @ .., _]) = color {
-            let own = own.map(|value| light(f32::from(value) / 255.0));
-            let of = |&attribute: &u16| if attribute & 0x8000 == 0 { packed(attribute) } else { own };
+        if let Some([mesh_color @ .., _]) = color {
+            let mesh_color = mesh_color.map(|value| light(f32::from(value) / 255.0));
+            let of = |&attribute: &u16| if attribute & 0x8000 == 0 { packed(attribute) } else { mesh_color };
             self.colors.extend(piece.face_attributes.iter().map(|attribute| [of(attribute); 3]));
         }
     }
@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn files_of_the_size_that_their_header_tells_are_binary() {
-        let found = |bytes| DrawnFacets::found(&head(b"solid", 2), bytes).map(|facets| facets.shape().corners);
-        assert_eq!([183, 184, 185].map(found), [None, Some(6), None]);
+        let corner_count = |bytes| DrawnFacets::found(&head(b"solid", 2), bytes).map(|facets| facets.shape().corners);
+        assert_eq!([183, 184, 185].map(corner_count), [None, Some(6), None]);
         assert!(DrawnFacets::found(&head(b"", 0), 84).is_none());
     }
 

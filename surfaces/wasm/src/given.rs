@@ -5,13 +5,13 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `mesh NAME` | a mesh begins, which the following lines are about |
+//! | `mesh NAME` | starts a mesh, which the following lines describe |
 //! | `positions ARRAY`, `colors ARRAY` | of three and four floats |
 //! | `uvs ARRAY DOMAIN`, `normals ARRAY DOMAIN` | `indexed`, or `vertex`: one for each position |
 //! | `faces OFFSETS POSITIONS UVS NORMALS`, `lines ...` | polygons and polylines; `-` for no indices |
 //! | `points ARRAY` | points |
 //! | `material FACE NAME` | the material from a face on |
-//! | `table ROWS NAME` | a table begins |
+//! | `table ROWS NAME` | starts a table |
 //! | `column VALUES OFFSETS NAME` | a column of the table; `-` for a number in each row |
 
 use polyhaul::model::{Array, Column, Counts, Domain, Elements, Material, Mesh, Object, ObjectKind, Run, Scene};
@@ -19,24 +19,24 @@ use polyhaul::model::{Table, Values};
 use std::collections::HashMap;
 
 /// An array, by how many numbers belong together.
-pub(crate) enum Given {
+pub(crate) enum GivenArray {
     Pairs(Array<[f32; 2]>),
     Triples(Array<[f32; 3]>),
     Quads(Array<[f32; 4]>),
     Numbers(Values),
 }
 
-impl Given {
+impl GivenArray {
     /// An array of zeros, and where it is. `kind` is the number of its type, in the order of [`Values`]. `None` without
     /// memory for it, or such a type.
-    pub(crate) fn zeros(kind: u32, width: u32, count: usize) -> Option<(Given, *mut u8)> {
+    pub(crate) fn zeros(kind: u32, width: u32, count: usize) -> Option<(GivenArray, *mut u8)> {
         macro_rules! numbers {
             ($($number:literal $variant:ident,)+) => {
                 match (kind, width) {
-                    $(($number, 1) => zeros(count).map(|(array, at)| (Given::Numbers(Values::$variant(array)), at)),)+
-                    (8, 2) => zeros(count).map(|(array, at)| (Given::Pairs(array), at)),
-                    (8, 3) => zeros(count).map(|(array, at)| (Given::Triples(array), at)),
-                    (8, 4) => zeros(count).map(|(array, at)| (Given::Quads(array), at)),
+                    $(($number, 1) => zeros(count).map(|(array, at)| (GivenArray::Numbers(Values::$variant(array)), at)),)+
+                    (8, 2) => zeros(count).map(|(array, at)| (GivenArray::Pairs(array), at)),
+                    (8, 3) => zeros(count).map(|(array, at)| (GivenArray::Triples(array), at)),
+                    (8, 4) => zeros(count).map(|(array, at)| (GivenArray::Quads(array), at)),
                     _ => None,
                 }
             };
@@ -54,7 +54,7 @@ fn zeros<T: Clone + Default>(count: usize) -> Option<(Array<T>, *mut u8)> {
 }
 
 /// What lines describe: meshes, tables, or both. An error is a bug of the caller.
-pub(crate) fn scene(lines: &[String], arrays: Vec<Given>) -> Result<Scene, String> {
+pub(crate) fn scene(lines: &[String], arrays: Vec<GivenArray>) -> Result<Scene, String> {
     let mut description = Description { arrays, ..Description::default() };
     for line in lines {
         description.apply(line).ok_or_else(|| format!("the description `{line}` is not valid"))?;
@@ -64,7 +64,7 @@ pub(crate) fn scene(lines: &[String], arrays: Vec<Given>) -> Result<Scene, Strin
 
 #[derive(Default)]
 struct Description {
-    arrays: Vec<Given>,
+    arrays: Vec<GivenArray>,
     scene: Scene,
     /// The number of each material.
     materials: HashMap<String, u32>,
@@ -74,14 +74,15 @@ impl Description {
     fn apply(&mut self, line: &str) -> Option<()> {
         let (key, rest) = line.split_once(' ')?;
         match key {
-            "mesh" => self.begin(rest),
+            "mesh" => self.start_mesh(rest),
             "table" => {
                 let (rows, name) = rest.split_once(' ')?;
                 self.scene.tables.push(Table { name: name.into(), row_count: rows.parse().ok()?, columns: Vec::new() });
             }
             "column" => {
                 let mut words = rest.splitn(3, ' ');
-                let (values, offsets) = (self.numbers(words.next()?)?, self.indices(words.next()?)?);
+                let values = self.numbers(words.next()?)?;
+                let offsets = self.indices(words.next()?)?;
                 let column = Column { name: words.next()?.into(), values, offsets };
                 self.scene.tables.last_mut()?.columns.push(column);
             }
@@ -94,13 +95,13 @@ impl Description {
         Some(())
     }
 
-    fn begin(&mut self, name: &str) {
+    fn start_mesh(&mut self, name: &str) {
         let mesh = self.scene.meshes.len();
         self.scene.objects.push(Object { name: name.into(), mesh, ..Object::default() });
         self.scene.meshes.push(Mesh::default());
     }
 
-    /// Gives the mesh what a line says.
+    /// Fills the array of the mesh that a line names.
     fn fill(&mut self, key: &str, words: &[&str]) -> Option<()> {
         let mut mesh = self.scene.meshes.pop()?;
         match (key, words) {
@@ -108,7 +109,8 @@ impl Description {
             ("colors", [array]) => mesh.colors = self.quads(array)?,
             ("uvs", [array, domain]) => (mesh.uvs, mesh.uv_domain) = (self.pairs(array)?, domain_of(domain)?),
             ("normals", [array, domain]) => {
-                (mesh.normals, mesh.normal_domain) = (self.triples(array)?, domain_of(domain)?);
+                mesh.normals = self.triples(array)?;
+                mesh.normal_domain = domain_of(domain)?;
             }
             ("faces", words) => mesh.faces = self.elements(words)?,
             ("lines", words) => mesh.lines = self.elements(words)?,
@@ -142,24 +144,24 @@ impl Description {
         })
     }
 
-    fn given(&mut self, word: &str) -> Option<&mut Given> {
+    fn given(&mut self, word: &str) -> Option<&mut GivenArray> {
         self.arrays.get_mut(word.parse::<usize>().ok()?)
     }
 
     fn pairs(&mut self, word: &str) -> Option<Array<[f32; 2]>> {
-        if let Given::Pairs(array) = self.given(word)? { Some(std::mem::take(array)) } else { None }
+        if let GivenArray::Pairs(array) = self.given(word)? { Some(std::mem::take(array)) } else { None }
     }
 
     fn triples(&mut self, word: &str) -> Option<Array<[f32; 3]>> {
-        if let Given::Triples(array) = self.given(word)? { Some(std::mem::take(array)) } else { None }
+        if let GivenArray::Triples(array) = self.given(word)? { Some(std::mem::take(array)) } else { None }
     }
 
     fn quads(&mut self, word: &str) -> Option<Array<[f32; 4]>> {
-        if let Given::Quads(array) = self.given(word)? { Some(std::mem::take(array)) } else { None }
+        if let GivenArray::Quads(array) = self.given(word)? { Some(std::mem::take(array)) } else { None }
     }
 
     fn numbers(&mut self, word: &str) -> Option<Values> {
-        if let Given::Numbers(values) = self.given(word)? { Some(std::mem::take(values)) } else { None }
+        if let GivenArray::Numbers(values) = self.given(word)? { Some(std::mem::take(values)) } else { None }
     }
 
     /// Indices, which several lines may share; `None` inside for `-`.
@@ -167,7 +169,7 @@ impl Description {
         if word == "-" {
             return Some(None);
         }
-        let Given::Numbers(Values::U32(array)) = self.given(word)? else { return None };
+        let GivenArray::Numbers(Values::U32(array)) = self.given(word)? else { return None };
         array.share();
         Some(Some(array.clone()))
     }
@@ -201,8 +203,8 @@ mod tests {
     use polyhaul::{HostWrite, Output, Writer};
     use std::sync::{Arc, Mutex};
 
-    fn numbers(values: &[u32]) -> Given {
-        Given::Numbers(Values::U32(values.iter().copied().collect()))
+    fn numbers(values: &[u32]) -> GivenArray {
+        GivenArray::Numbers(Values::U32(values.iter().copied().collect()))
     }
 
     /// The bytes of a file.
@@ -225,11 +227,11 @@ mod tests {
     #[test]
     fn lines_describe_meshes_that_share_indices() {
         let arrays = vec![
-            Given::Triples([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.25]].into()),
-            Given::Pairs([[0.0, 0.0], [0.5, 0.0], [1.0, 0.1]].into()),
+            GivenArray::Triples([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.25]].into()),
+            GivenArray::Pairs([[0.0, 0.0], [0.5, 0.0], [1.0, 0.1]].into()),
             numbers(&[0, 3]),
             numbers(&[0, 1, 2]),
-            Given::Triples([[0.0, 0.0, 5.0]].into()),
+            GivenArray::Triples([[0.0, 0.0, 5.0]].into()),
             numbers(&[0]),
         ];
         let lines = ["mesh a b", "positions 0", "uvs 1 indexed", "faces 2 3 3 -", "material 0 red paint"];
@@ -237,24 +239,24 @@ mod tests {
         let lines: Vec<_> = lines.into_iter().map(String::from).collect();
         let scene = scene(&lines, arrays).unwrap();
         let text = written(&scene, "a.obj");
-        let wanted = "o a b\nv 0 0 0\nv 1 0 0\nv 1 1 0.25\nvt 0 0\nvt 0.5 0\nvt 1 0.1\nusemtl red paint\n\
+        let expected = "o a b\nv 0 0 0\nv 1 0 0\nv 1 1 0.25\nvt 0 0\nvt 0.5 0\nvt 1 0.1\nusemtl red paint\n\
                       f 1/1 2/2 3/3\n";
-        assert!(text.contains(wanted) && text.contains("v 0 0 5\n") && text.contains("p 4\n"), "{text}");
+        assert!(text.contains(expected) && text.contains("v 0 0 5\n") && text.contains("p 4\n"), "{text}");
     }
 
     #[test]
     fn meshes_without_names_are_told_apart() {
         let mesh = |at: usize| ["mesh ".to_owned(), format!("positions {at}")];
-        let arrays = |count| (0..count).map(|_| Given::Triples([[0.0, 0.0, 1.0]].into())).collect();
+        let arrays = |count| (0..count).map(|_| GivenArray::Triples([[0.0, 0.0, 1.0]].into())).collect();
         let several = written(&scene(&[mesh(0), mesh(1)].concat(), arrays(2)).unwrap(), "a.obj");
         assert!(several.contains("o \nv 0 0 1\no \nv 0 0 1\n"), "{several}");
-        let one = written(&scene(&mesh(0), arrays(1)).unwrap(), "a.obj");
-        assert!(one.contains("v 0 0 1\n") && !one.contains("o \n"), "{one}");
+        let single = written(&scene(&mesh(0), arrays(1)).unwrap(), "a.obj");
+        assert!(single.contains("v 0 0 1\n") && !single.contains("o \n"), "{single}");
     }
 
     #[test]
     fn tables_have_columns_of_any_type() {
-        let (given, _) = Given::zeros(1, 1, 2).unwrap();
+        let (given, _) = GivenArray::zeros(1, 1, 2).unwrap();
         let lines = ["table 2 some rows".to_owned(), "column 0 - a name".to_owned()];
         let scene = scene(&lines, vec![given]).unwrap();
         let column = Column { name: "a name".into(), values: Values::U8([0, 0].into()), offsets: None };
@@ -264,10 +266,10 @@ mod tests {
     #[test]
     fn what_is_not_valid_is_named() {
         for line in ["mesh", "positions 0", "curves 1 2", "column 0 - x", "table x y"] {
-            let found = scene(&[line.to_owned()], vec![numbers(&[1])]);
-            assert_eq!(found.err(), Some(format!("the description `{line}` is not valid")));
+            let result = scene(&[line.to_owned()], vec![numbers(&[1])]);
+            assert_eq!(result.err(), Some(format!("the description `{line}` is not valid")));
         }
-        assert!(Given::zeros(1, 2, 1).is_none() && Given::zeros(10, 1, 1).is_none());
-        assert!(Given::zeros(9, 1, usize::MAX / 4).is_none());
+        assert!(GivenArray::zeros(1, 2, 1).is_none() && GivenArray::zeros(10, 1, 1).is_none());
+        assert!(GivenArray::zeros(9, 1, usize::MAX / 4).is_none());
     }
 }

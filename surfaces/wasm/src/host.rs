@@ -57,8 +57,8 @@ impl HostRead for File {
 }
 
 /// So many triangles will come, with colors or without.
-pub(crate) fn begin_facets(count: u32, has_colors: bool) {
-    imported::begin_facets(count, has_colors);
+pub(crate) fn start_facets(count: u32, has_colors: bool) {
+    imported::start_facets(count, has_colors);
 }
 
 /// Triangles from the number `first` on: three positions, normals and, if there are any, colors of each.
@@ -73,7 +73,7 @@ pub(crate) fn power(base: f64, exponent: f64) -> f64 {
 
 #[cfg(target_family = "wasm")]
 mod imported {
-    /// Numbers of bytes are f64s, which hold those of every file exactly: i64s would be BigInts there.
+    /// Byte counts are f64s, which are exact for every file: i64s would be BigInts there.
     mod functions {
         #[link(wasm_import_module = "polyhaul")]
         unsafe extern "C" {
@@ -85,8 +85,8 @@ mod imported {
             pub(super) fn power(base: f64, exponent: f64) -> f64;
             /// Opens the file of a name; returns its number, or -1.
             pub(super) fn find(name: *const u8, bytes: usize) -> i32;
-            /// Tells how many triangles will come, and whether they have colors.
-            pub(super) fn begin_facets(count: u32, has_colors: u32);
+            /// Announces the number of triangles that follow, and whether they have colors.
+            pub(super) fn start_facets(count: u32, has_colors: u32);
             /// Takes triangles from the number `first` on: three positions, normals and colors of each.
             pub(super) fn facets(
                 first: f64,
@@ -120,14 +120,14 @@ mod imported {
         unsafe { functions::find(name.as_ptr(), name.len()) }
     }
 
-    pub(super) fn begin_facets(count: u32, has_colors: bool) {
+    pub(super) fn start_facets(count: u32, has_colors: bool) {
         // SAFETY: it takes numbers.
-        unsafe { functions::begin_facets(count, has_colors.into()) }
+        unsafe { functions::start_facets(count, has_colors.into()) }
     }
 
     pub(super) fn facets(first: u64, positions: &[[f32; 3]], normals: &[[f32; 3]], colors: &[[f32; 3]]) {
         let count = positions.len().min(normals.len()) / 3;
-        // SAFETY: positions and normals have three for each triangle, and so have colors, if JavaScript was told of
+        // SAFETY: positions and normals have three for each triangle, and so have colors, if JavaScript was notified of
         // any. They are read alone.
         unsafe {
             functions::facets(first as f64, count, positions.as_ptr(), normals.as_ptr(), colors.as_ptr());
@@ -153,7 +153,7 @@ mod imported {
         -1
     }
 
-    pub(super) fn begin_facets(_: u32, _: bool) {}
+    pub(super) fn start_facets(_: u32, _: bool) {}
 
     pub(super) fn facets(_: u64, _: &[[f32; 3]], _: &[[f32; 3]], _: &[[f32; 3]]) {}
 }

@@ -1,7 +1,7 @@
 //! polyhaul in WebAssembly: the functions that its JavaScript calls, by numbers and memory alone.
 //!
 //! An instance does one job at a time: a request is text in a buffer of this module, the answer is JSON in another one,
-//! and arrays are read from memory, at the places that the answer names. Nothing here knows the DOM, workers or
+//! and arrays are read from memory, at the addresses in the answer. Nothing here depends on the DOM, workers or
 //! three.js: that is the package's JavaScript (`npm/`). Files are read through `host`; `answer` describes what was
 //! read, and `shapes` makes arrays of corners, as renderers draw them.
 //!
@@ -9,24 +9,24 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `name` | the name of the file, which also tells the format |
-//! | `format` | the format, if the name does not tell |
-//! | `to` | the name of the file to be written, which tells its format |
+//! | `name` | the name of the file, which also selects the format |
+//! | `format` | the format, if the name does not select one |
+//! | `to` | the name of the file to write, which selects its format |
 //! | `given` | a line about what is to be written, as `given` lists them |
 //! | `floatColors` | `1`: colors in PLY are floats, rather than bytes |
 //! | `encoding` | how numbers are written: `ascii`, or `big` for the highest byte first (PLY) |
 //! | `tables` | `1`: the tables of the file, rather than its scene |
 //! | `part` | `1`: the file is a part of an OBJ file, to be joined with others: see `part` |
-//! | `drawn` | `1`: nothing but shapes is wanted; those of binary STL are drawn while it is read |
+//! | `drawn` | `1`: only shapes are needed; shapes of binary STL are drawn while it is read |
 //! | `skip` | `1`: elements that break the format's rules are left out with a warning |
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod answer;
-#[cfg(not(polyhaul_only_reads))]
+#[cfg(feature = "convert")]
 mod convert;
 mod facets;
-#[cfg(not(polyhaul_only_reads))]
+#[cfg(feature = "convert")]
 mod given;
 mod host;
 #[cfg_attr(not(feature = "obj"), expect(dead_code, reason = "no other format is read in parts"))]
@@ -60,7 +60,7 @@ struct Instance {
     places: [usize; 4],
 }
 
-/// Memory for a request of so many bytes, which the caller fills. It stays until the next call of this function.
+/// Memory for a request of this many bytes, which the caller fills. It stays until the next call of this function.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_request(bytes: usize) -> *mut u8 {
     INSTANCE.with_borrow_mut(|instance| {
@@ -93,7 +93,7 @@ pub extern "C" fn polyhaul_answer_bytes() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_draw(shape: usize) -> *const [usize; 4] {
     INSTANCE.with_borrow_mut(|instance| match (&instance.scene, instance.shapes.get(shape)) {
-        (Some(scene), Some(shape)) => instance.drawing.begin(scene, shape),
+        (Some(scene), Some(shape)) => instance.drawing.start(scene, shape),
         _ => std::ptr::null(),
     })
 }
@@ -111,16 +111,17 @@ pub extern "C" fn polyhaul_forget() {
 }
 
 impl Instance {
-    /// Does what a request asks for, and keeps the answer.
+    /// Runs a request, and keeps the answer.
     fn run(&mut self, task: fn(&mut Instance, Request) -> Result<String>) -> bool {
-        (self.scene, self.shapes) = (None, Vec::new());
+        self.scene = None;
+        self.shapes = Vec::new();
         let request = request::parse(&String::from_utf8_lossy(&self.request));
-        let done = match request {
+        let answer = match request {
             Ok(request) => task(self, request).map_err(|error| answer::error(&error)),
             Err(message) => Err(answer::refused(&message)),
         };
-        let is_done = done.is_ok();
-        self.answer = done.unwrap_or_else(|answer| answer);
+        let is_done = answer.is_ok();
+        self.answer = answer.unwrap_or_else(|answer| answer);
         is_done
     }
 
@@ -134,13 +135,15 @@ impl Instance {
             let totals = [3 * triangles, 0, triangles, triangles, 0, 0, 0];
             return Ok(answer::scene(&Loaded { value: Scene::default(), report }, &[shape], totals, |_| ()));
         }
-        let (has_tables, is_part) = (request.tables, request.options.obj.is_part);
+        let has_tables = request.tables;
+        let is_part = request.options.is_obj_part;
         let reader = reader(request);
         let loaded = if has_tables { as_scene(reader.tables()?) } else { reader.scene()? };
         if !is_part {
             self.shapes = shapes::shapes_of(&loaded.value);
         }
-        let (scene, report) = (&loaded.value, &loaded.report);
+        let scene = &loaded.value;
+        let report = &loaded.report;
         let answer = answer::scene(&loaded, &self.shapes, scene.totals(), |json| {
             if cfg!(feature = "obj") && is_part {
                 part::describe(scene, report.lines, json);

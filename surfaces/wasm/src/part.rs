@@ -1,6 +1,6 @@
 //! A part of an OBJ file, which becomes one with the other parts: instances read a part each.
 //!
-//! An instance reads its part, and tells what JavaScript needs to join them: statements, counts, and the largest
+//! An instance reads its part, and returns the data to join them in JavaScript: statements, counts, and the largest
 //! indices. Then it gets the statements of all parts as one list, and the vertices of the others, which its faces may
 //! refer to. All instances divide the mesh into the same shapes, and each draws the corners of its own elements.
 
@@ -12,7 +12,7 @@ use polyhaul::model::{Array, Mesh, NONE, Scene};
 use polyhaul::{Error, ErrorKind, Result};
 use polyhaul_insight::json::Json;
 
-/// What the other parts are, as JavaScript tells it in lines:
+/// The other parts, described by JavaScript in lines:
 ///
 /// | line | what follows |
 /// |---|---|
@@ -51,8 +51,8 @@ impl<'a> JoinedParts<'a> {
 }
 
 fn numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
-    let found: Option<Vec<usize>> = text.split(' ').map(|number| number.parse().ok()).collect();
-    found?.try_into().ok()
+    let numbers: Option<Vec<usize>> = text.split(' ').map(|number| number.parse().ok()).collect();
+    numbers?.try_into().ok()
 }
 
 /// Joins the part of the request before with other parts, which this request describes; returns where the vertices of
@@ -109,8 +109,8 @@ fn largest(indices: &[u32]) -> u32 {
     indices.iter().map(|index| index.wrapping_add(1)).max().unwrap_or(0)
 }
 
-/// Makes room for the vertices of the whole file around those of the part, and divides the whole into shapes. Returns
-/// the addresses of positions, uvs, normals and colors, where those of the other parts belong.
+/// Makes room for the vertices of the whole file around the part's, and divides the whole into shapes. Returns
+/// the addresses of positions, uvs, normals and colors, where the other parts' vertices belong.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if `text` is not a list of what it should be, [`ErrorKind::Memory`].
@@ -118,8 +118,9 @@ fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
     let refused = || Error::new(ErrorKind::Usage, "the parts of a file cannot be joined by what is told of them");
     let mut whole = JoinedParts::parse(text).ok_or_else(refused)?;
     let mesh = scene.meshes.first_mut().ok_or_else(refused)?;
-    let [positions, uvs, normals] = [0, 1, 2].map(|kind| (whole.before[kind], whole.total[kind]));
-    let color_places = if whole.has_colors { positions } else { (0, 0) };
+    let [positions, uvs, normals] =
+        [0, 1, 2].map(|kind| PaddedRange { before: whole.before[kind], total: whole.total[kind] });
+    let color_places = if whole.has_colors { positions } else { PaddedRange::default() };
     let addresses = [
         surround(&mut mesh.positions, positions, [0.0; 3])?,
         surround(&mut mesh.uvs, uvs, [0.0; 2])?,
@@ -131,15 +132,25 @@ fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
     Ok((shapes.into_iter().map(|shape| shape.within(&whole.base, mesh)).collect(), addresses))
 }
 
-/// Moves values to their place among `total` values, the others of which are `empty`; returns their address.
-fn surround<T: Copy>(values: &mut Array<T>, (before, total): (usize, usize), empty: T) -> Result<usize> {
-    let mut all = Vec::new();
-    all.try_reserve_exact(total)?;
-    all.resize(total, empty);
-    if let Some(own) = all.get_mut(before..before + values.len()) {
-        own.copy_from_slice(values);
+/// The position of a part's values among the values of the whole.
+#[derive(Clone, Copy, Default)]
+struct PaddedRange {
+    /// The number of values of the parts before it.
+    before: usize,
+    /// The number of values of all parts.
+    total: usize,
+}
+
+/// Pads an array with `empty` to all values of the whole; returns the address of the result.
+fn surround<T: Copy>(values: &mut Array<T>, range: PaddedRange, empty: T) -> Result<usize> {
+    let PaddedRange { before, total } = range;
+    let mut padded = Vec::new();
+    padded.try_reserve_exact(total)?;
+    padded.resize(total, empty);
+    if let Some(slots) = padded.get_mut(before..before + values.len()) {
+        slots.copy_from_slice(values);
     }
-    *values = all.into();
+    *values = padded.into();
     Ok(values.as_ptr() as usize)
 }
 
@@ -153,22 +164,23 @@ fn joined(shapes: &mut [Shape], mesh: &Mesh) -> String {
 mod tests {
     use super::*;
     use crate::shapes::{Drawing, shapes_of};
-    use polyhaul::options::ObjReadOptions;
     use polyhaul::{Input, ReadOptions, Reader};
 
     fn read(text: &str, is_part: bool) -> Result<Scene> {
-        let options = ReadOptions::default().with_obj(ObjReadOptions::default().with_is_part(is_part));
+        let options = ReadOptions::default().with_obj_part(is_part);
         Ok(Reader::new(Input::Memory(text.into(), "a.obj".into())).options(&options).scene()?.value)
     }
 
     /// Positions, normals and uvs of a shape's own corners.
     fn drawn(scene: &Scene, shape: &Shape) -> [Vec<f32>; 3] {
-        let (mut drawing, mut all) = (Drawing::default(), <[Vec<f32>; 3]>::default());
-        drawing.begin(scene, shape);
+        let mut drawing = Drawing::default();
+        let mut drawn_values = <[Vec<f32>; 3]>::default();
+        drawing.start(scene, shape);
         while drawing.next(scene) > 0 {
-            all.iter_mut().zip(drawing.values(shape)).for_each(|(all, values)| all.extend(values));
+            let values = drawing.values(shape);
+            drawn_values.iter_mut().zip(values).for_each(|(drawn, values)| drawn.extend(values));
         }
-        all
+        drawn_values
     }
 
     /// Reads the parts, and joins them as JavaScript does: the corners of each shape, and what it is.
@@ -198,11 +210,11 @@ mod tests {
                 text += &format!("statement {}\n", Placed { place, before, statement }.to_text());
             }
         }
-        let mut all: Vec<(Shape, [Vec<f32>; 3])> = Vec::new();
+        let mut joined_shapes: Vec<(Shape, [Vec<f32>; 3])> = Vec::new();
         for (at, scene) in scenes.iter().enumerate() {
-            let own = format!("{text}base {}\nbefore {}\n", line(&ends, at), line(&vertices, at));
+            let request = format!("{text}base {}\nbefore {}\n", line(&ends, at), line(&vertices, at));
             let mut scene = scene.clone();
-            let (mut shapes, _) = join(&mut scene, &own).unwrap();
+            let (mut shapes, _) = join(&mut scene, &request).unwrap();
             for (other, mesh) in meshes.iter().enumerate().filter(|(other, _)| *other != at) {
                 let [p, u, n] = sum(&vertices, other, [0; 3]);
                 let target = &mut scene.meshes[0];
@@ -213,17 +225,19 @@ mod tests {
             super::joined(&mut shapes, &scene.meshes[0]);
             for (number, shape) in shapes.into_iter().enumerate() {
                 let corners = drawn(&scene, &shape);
-                match all.get_mut(number) {
-                    Some((_, found)) => found.iter_mut().zip(corners).for_each(|(all, own)| all.extend(own)),
-                    None => all.push((shape, corners)),
+                match joined_shapes.get_mut(number) {
+                    Some((_, values)) => {
+                        values.iter_mut().zip(corners).for_each(|(values, corners)| values.extend(corners))
+                    }
+                    None => joined_shapes.push((shape, corners)),
                 }
             }
         }
-        all
+        joined_shapes
     }
 
-    fn sum<const N: usize>(counts: &[[usize; N]], end: usize, own: [usize; N]) -> [usize; N] {
-        counts[..end].iter().fold(own, |sum, counts| std::array::from_fn(|at| sum[at] + counts[at]))
+    fn sum<const N: usize>(counts: &[[usize; N]], end: usize, start: [usize; N]) -> [usize; N] {
+        counts[..end].iter().fold(start, |sum, counts| std::array::from_fn(|at| sum[at] + counts[at]))
     }
 
     fn line<const N: usize>(counts: &[[usize; N]], end: usize) -> String {
@@ -239,15 +253,19 @@ mod tests {
                       s off\ng c\nl 2 3\nl 4 5 1\np 3\nusemtl green\no d\nf 4/1/1 5/1/1 1/1/1\nv 7 7 7\no e\n";
         for text in [format!("{CORNERS}{shapes}"), format!("{shapes}{CORNERS}")] {
             let whole = read(&text, false).unwrap();
-            let wanted: Vec<_> = shapes_of(&whole).into_iter().map(|shape| (drawn(&whole, &shape), shape)).collect();
+            let expected: Vec<_> = shapes_of(&whole).into_iter().map(|shape| (drawn(&whole, &shape), shape)).collect();
             let cuts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
             for (number, &cut) in cuts.iter().enumerate() {
                 let later = cuts[(number + cuts.len()) / 2];
-                let found = joined(&[&text[..cut], &text[cut..later], &text[later..]]);
-                assert_eq!(found.len(), wanted.len());
-                for ((shape, corners), (wanted_corners, wanted)) in found.iter().zip(&wanted) {
-                    assert_eq!((&shape.name, shape.kind, shape.corners), (&wanted.name, wanted.kind, wanted.corners));
-                    assert_eq!((&shape.uses, corners), (&wanted.uses, wanted_corners), "{} at {cut}", wanted.name);
+                let joined_shapes = joined(&[&text[..cut], &text[cut..later], &text[later..]]);
+                assert_eq!(joined_shapes.len(), expected.len());
+                for ((shape, corners), (expected_corners, expected)) in joined_shapes.iter().zip(&expected) {
+                    assert_eq!(
+                        (&shape.name, shape.kind, shape.corners),
+                        (&expected.name, expected.kind, expected.corners)
+                    );
+                    let name = &expected.name;
+                    assert_eq!((&shape.uses, corners), (&expected.uses, expected_corners), "{name} at {cut}");
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! Requests: lines of a key, a space and a value, as the head of the crate lists them.
 
-use polyhaul::options::{ObjReadOptions, OnError, PlyEncoding};
+use polyhaul::options::OnError;
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use std::path::Path;
 
-/// What is asked for.
+/// A parsed request.
 #[derive(Clone, Default)]
 pub(crate) struct Request {
     /// The name of the file.
@@ -37,15 +37,12 @@ pub(crate) fn parse(text: &str) -> Result<Request, String> {
                 options = options.with_format(Some(format));
             }
             ("given", line) => given.push(line.to_owned()),
-            ("encoding", "ascii") => {
-                write_options.ply.encoding = PlyEncoding::Ascii;
-                write_options.stl.ascii = true;
-            }
-            ("encoding", "big") => write_options.ply.encoding = PlyEncoding::BigEndian,
-            ("floatColors", "1") => write_options.ply.float_colors = true,
+            ("encoding", "ascii") => write_options.scene.ascii = true,
+            ("encoding", "big") => write_options.ply.big_endian = true,
+            ("floatColors", "1") => write_options.scene.float_colors = true,
             ("tables", "1") => tables = true,
             ("drawn", "1") => drawn = true,
-            ("part", "1") => options = options.with_obj(ObjReadOptions::default().with_is_part(true)),
+            ("part", "1") => options = options.with_obj_part(true),
             ("skip", "1") => options = options.with_on_error(OnError::Warn),
             (key, value) => return Err(format!("unknown option `{key}` with the value `{value}`")),
         }
@@ -65,7 +62,7 @@ mod tests {
         assert_eq!(parse("").unwrap().options.on_error, OnError::Raise);
         let Request { given, write_options, .. } = parse("given mesh a b\nencoding ascii\ngiven points 0").unwrap();
         assert_eq!(given, ["mesh a b", "points 0"]);
-        assert_eq!((write_options.ply.encoding, write_options.stl.ascii), (PlyEncoding::Ascii, true));
+        assert!(write_options.scene.ascii);
         assert!(parse("encoding utf8").is_err());
         assert_eq!(parse("format x").err().as_deref(), Some("unknown format `x`"));
         let untold = "cannot tell the format of `a.b` from its name";

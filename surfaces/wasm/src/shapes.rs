@@ -1,10 +1,10 @@
 //! What a renderer draws of a scene: shapes, and blocks of their corners without indices.
 //!
 //! A shape is what lies between two `o` or `g` statements of an OBJ file, as three.js divides it: the first one also
-//! has what precedes the first of these statements, and a shape begins with the material of the one before. Other
-//! formats have a shape for each object. Faces, lines and points of one are shapes of their own. Polygons become fans
-//! of triangles around their first corner, polylines pairs of corners. Corners without a normal get that of their
-//! triangle.
+//! has the elements before the first of these statements, and a shape starts with the material of the previous one.
+//! Other formats have a shape for each object. Faces, lines and points of one object are separate shapes. Polygons
+//! become fans of triangles around their first corner, polylines pairs of corners. Corners without a normal get that of
+//! their triangle.
 
 use crate::host;
 use crate::statements::{Before, Placed, Statement, statements};
@@ -19,7 +19,7 @@ const BLOCK_CORNERS: usize = 3 * BLOCK_TRIANGLES;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ShapeKind,
     pub(crate) mesh: usize,
     pub(crate) elements: Range<usize>,
     /// The corners that are drawn.
@@ -36,7 +36,7 @@ pub(crate) struct Shape {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ShapeKind {
     #[default]
     Faces,
     Lines,
@@ -52,7 +52,7 @@ pub(crate) struct Use {
     pub(crate) end: usize,
 }
 
-/// What lies between two statements that begin a shape, of every kind.
+/// The elements of every kind between two statements that start a shape.
 #[derive(Default)]
 struct Section {
     name: String,
@@ -64,7 +64,7 @@ struct Section {
     is_declared: bool,
 }
 
-/// A material of a section: where it begins and ends, in corners by kind.
+/// A material of a section: its start and end, in corners by kind.
 #[derive(Clone, Copy, Default)]
 struct SectionUse {
     material: Option<u32>,
@@ -77,16 +77,17 @@ struct SectionUse {
 pub(crate) fn shapes_of(scene: &Scene) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for (number, mesh) in scene.meshes.iter().enumerate() {
-        let mut own = divided(statements(scene, number), &Before::of(mesh, mesh.counts()));
-        own.iter_mut().for_each(|shape| shape.describe(number, mesh));
-        shapes.append(&mut own);
+        let mut shapes_of_mesh = divided(statements(scene, number), &Before::of(mesh, mesh.counts()));
+        shapes_of_mesh.iter_mut().for_each(|shape| shape.describe(number, mesh));
+        shapes.append(&mut shapes_of_mesh);
     }
     shapes
 }
 
 /// The shapes between statements, of a mesh that ends at `end`.
 pub(crate) fn divided(statements: Vec<Placed<'_>>, end: &Before) -> Vec<Shape> {
-    let (mut section, mut last) = (Section { is_smooth: true, ..Section::default() }, Before::default());
+    let mut section = Section { is_smooth: true, ..Section::default() };
+    let mut last = Before::default();
     let mut shapes = Vec::new();
     for Placed { before, statement, .. } in statements {
         section.extend(&last, &before);
@@ -112,10 +113,11 @@ impl Section {
         }
     }
 
-    /// The next section begins: this one is done, unless it has no name of its own yet.
+    /// Starts the next section: the current one is finished, unless it has no name yet.
     fn declare(&mut self, name: &str, shapes: &mut Vec<Shape>) {
         if !self.is_declared {
-            (self.name, self.is_declared) = (name.to_owned(), true);
+            self.name = name.to_owned();
+            self.is_declared = true;
             return;
         }
         let inherited = self.uses.last().map(|&last| SectionUse { start: [0; 3], end: [0; 3], ..last });
@@ -153,31 +155,33 @@ impl Section {
             Some(last) => last.end = self.corners,
             None => self.uses.push(SectionUse { smooth: self.is_smooth, end: self.corners, ..SectionUse::default() }),
         }
-        for (at, kind) in [Kind::Faces, Kind::Lines, Kind::Points].into_iter().enumerate() {
+        for (at, kind) in [ShapeKind::Faces, ShapeKind::Lines, ShapeKind::Points].into_iter().enumerate() {
             let corners = self.corners[at];
             if corners == 0 {
                 continue;
             }
-            let uses = self.uses.iter().filter(|one| one.start[at] < one.end[at]);
-            let uses = uses.map(|one| Use {
-                material: one.material,
-                smooth: one.smooth,
-                start: one.start[at],
-                end: one.end[at],
+            let uses = self.uses.iter().filter(|section| section.start[at] < section.end[at]);
+            let uses = uses.map(|section| Use {
+                material: section.material,
+                smooth: section.smooth,
+                start: section.start[at],
+                end: section.end[at],
             });
-            let (name, elements, uses) = (self.name.clone(), self.elements[at].clone(), uses.collect());
+            let name = self.name.clone();
+            let elements = self.elements[at].clone();
+            let uses = uses.collect();
             shapes.push(Shape { name, kind, elements, corners, own_corners: corners, uses, ..Shape::default() });
         }
     }
 }
 
-impl Kind {
+impl ShapeKind {
     /// The name of what three.js draws it as.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Faces => "mesh",
-            Kind::Lines => "lines",
-            Kind::Points => "points",
+            ShapeKind::Faces => "mesh",
+            ShapeKind::Lines => "lines",
+            ShapeKind::Points => "points",
         }
     }
 }
@@ -187,8 +191,8 @@ impl Shape {
     /// mesh has of it.
     pub(crate) fn within(mut self, base: &Before, mesh: &Mesh) -> Shape {
         let kind = self.kind as usize;
-        let own = Before::of(mesh, mesh.counts());
-        let local = |element: usize| element.saturating_sub(base.elements[kind]).min(own.elements[kind]);
+        let counts = Before::of(mesh, mesh.counts());
+        let local = |element: usize| element.saturating_sub(base.elements[kind]).min(counts.elements[kind]);
         self.elements = local(self.elements.start)..local(self.elements.end);
         let at = |element: usize| Before::at(mesh, kind, element);
         self.own_corners = at(self.elements.start).drawn_until(&at(self.elements.end))[kind];
@@ -202,18 +206,20 @@ impl Shape {
             let offset = |element: usize| elements.offsets.get(element).map_or(0, |&offset| offset as usize);
             offset(self.elements.start)..offset(self.elements.end)
         };
-        let (indices, own) = match self.kind {
-            Kind::Faces => (&mesh.faces.corner_positions, of_elements(&mesh.faces)),
-            Kind::Lines => (&mesh.lines.corner_positions, of_elements(&mesh.lines)),
-            Kind::Points => (&mesh.points, self.elements.clone()),
+        let (indices, corners_of_shape) = match self.kind {
+            ShapeKind::Faces => (&mesh.faces.corner_positions, of_elements(&mesh.faces)),
+            ShapeKind::Lines => (&mesh.lines.corner_positions, of_elements(&mesh.lines)),
+            ShapeKind::Points => (&mesh.points, self.elements.clone()),
         };
         let has_color = |&vertex: &u32| mesh.colors.get(vertex as usize).is_some_and(|[red, ..]| !red.is_nan());
-        self.has_colors = !mesh.colors.is_empty() && indices[own.clone()].iter().any(has_color);
-        self.has_normals = self.kind == Kind::Faces;
-        self.has_uvs = self.kind == Kind::Faces
+        self.has_colors = !mesh.colors.is_empty() && indices[corners_of_shape.clone()].iter().any(has_color);
+        self.has_normals = self.kind == ShapeKind::Faces;
+        self.has_uvs = self.kind == ShapeKind::Faces
             && !mesh.uvs.is_empty()
             && match mesh.uv_domain {
-                Domain::Indexed => mesh.faces.corner_uvs.get(own).is_some_and(|uvs| uvs.iter().any(|&uv| uv != NONE)),
+                Domain::Indexed => {
+                    mesh.faces.corner_uvs.get(corners_of_shape).is_some_and(|uvs| uvs.iter().any(|&uv| uv != NONE))
+                }
                 _ => true,
             };
     }
@@ -223,7 +229,7 @@ impl Shape {
 #[derive(Default)]
 pub(crate) struct Drawing {
     mesh: usize,
-    kind: Kind,
+    kind: ShapeKind,
     /// Those that are not drawn as a whole.
     elements: Range<usize>,
     /// Triangles or segments of the first of these that were drawn.
@@ -248,15 +254,18 @@ struct Block {
 }
 
 impl Drawing {
-    /// Begins with a shape; returns the addresses of the block.
-    pub(crate) fn begin(&mut self, scene: &Scene, shape: &Shape) -> *const [usize; 4] {
+    /// Starts drawing a shape; returns the addresses of the block.
+    pub(crate) fn start(&mut self, scene: &Scene, shape: &Shape) -> *const [usize; 4] {
         if self.block.positions.is_empty() {
             self.block.make_room();
         }
         if self.mesh != shape.mesh {
             self.colors.clear();
         }
-        (self.mesh, self.kind, self.elements, self.parts) = (shape.mesh, shape.kind, shape.elements.clone(), 0);
+        self.mesh = shape.mesh;
+        self.kind = shape.kind;
+        self.elements = shape.elements.clone();
+        self.parts = 0;
         let colors = &scene.meshes[self.mesh].colors;
         if self.colors.len() != colors.len() {
             self.colors = colors.iter().map(|&[r, g, b, _]| [r, g, b].map(light)).collect();
@@ -271,7 +280,7 @@ impl Drawing {
     #[cfg(test)]
     pub(crate) fn values(&self, shape: &Shape) -> [&[f32]; 3] {
         let Block { filled, positions, normals, uvs, .. } = &self.block;
-        let of_faces = if shape.kind == Kind::Faces { *filled } else { 0 };
+        let of_faces = if shape.kind == ShapeKind::Faces { *filled } else { 0 };
         [positions[..*filled].as_flattened(), normals[..of_faces].as_flattened(), uvs[..of_faces].as_flattened()]
     }
 
@@ -280,9 +289,9 @@ impl Drawing {
         let mesh = &scene.meshes[self.mesh];
         self.block.filled = 0;
         match self.kind {
-            Kind::Faces => self.draw_faces(mesh),
-            Kind::Lines => self.draw_lines(mesh),
-            Kind::Points => self.draw_points(mesh),
+            ShapeKind::Faces => self.draw_faces(mesh),
+            ShapeKind::Lines => self.draw_lines(mesh),
+            ShapeKind::Points => self.draw_points(mesh),
         }
         self.block.filled
     }
@@ -317,7 +326,8 @@ impl Drawing {
                 }
                 self.parts += 1;
             }
-            (self.elements.start, self.parts) = (self.elements.start + 1, 0);
+            self.elements.start += 1;
+            self.parts = 0;
         }
     }
 
@@ -364,14 +374,14 @@ impl Block {
             *slot = value(&mesh.positions, vertices(corner));
         }
         let triangles = normals.as_chunks_mut::<3>().0.iter_mut().zip(positions.as_chunks::<3>().0);
-        for (triangle, (slots, found)) in triangles.enumerate().take(faces.len()) {
-            let own = [0, 1, 2].map(|at| {
+        for (triangle, (slots, triangle_corners)) in triangles.enumerate().take(faces.len()) {
+            let corner_normals = [0, 1, 2].map(|at| {
                 let at = 3 * triangle + at;
                 mesh.normals.get(index(&mesh.faces.corner_normals, mesh.normal_domain, at, &corners[at]) as usize)
             });
-            *slots = match own {
+            *slots = match corner_normals {
                 [Some(&a), Some(&b), Some(&c)] => [a, b, c],
-                _ => [normal(*found); 3],
+                _ => [normal(*triangle_corners); 3],
             };
         }
         if !mesh.uvs.is_empty() {
@@ -396,14 +406,15 @@ fn value<T: Copy + Default>(values: &[T], index: u32) -> T {
 /// The normal of a triangle, of length 1.
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|axis| f64::from(a[axis]) - f64::from(b[axis]));
-    let (u, v) = (minus(c, b), minus(a, b));
+    let u = minus(c, b);
+    let v = minus(a, b);
     let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     let length = cross.iter().map(|value| value * value).sum::<f64>().sqrt();
     // A triangle without an area has a normal of zeros.
     cross.map(|value| (value / if length > 0.0 { length } else { 1.0 }) as f32)
 }
 
-/// The light of an sRGB value (IEC 61966-2-1). White where there is no color.
+/// The light of an sRGB value (IEC 61966-2-1). White without a color.
 pub(crate) fn light(value: f32) -> f32 {
     match f64::from(value) {
         value if value.is_nan() => 1.0,
@@ -423,13 +434,14 @@ mod tests {
 
     /// The corners of a shape, block by block.
     fn drawn(scene: &Scene, shape: &Shape) -> Vec<[f32; 3]> {
-        let (mut drawing, mut all) = (Drawing::default(), Vec::new());
-        drawing.begin(scene, shape);
+        let mut drawing = Drawing::default();
+        let mut positions = Vec::new();
+        drawing.start(scene, shape);
         loop {
             let count = drawing.next(scene);
-            all.extend_from_slice(&drawing.block.positions[..count]);
+            positions.extend_from_slice(&drawing.block.positions[..count]);
             if count == 0 {
-                return all;
+                return positions;
             }
         }
     }
@@ -437,15 +449,20 @@ mod tests {
     const CORNERS: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n";
 
     #[test]
-    fn shapes_begin_at_objects_and_groups_and_inherit_materials() {
+    fn shapes_start_at_objects_and_groups_and_inherit_materials() {
         let first = "usemtl red\nf 1 2 3\no first\nf 1 2 3\nusemtl blue\ns 1\nf 1 2 3 4\n";
         let scene = read(&format!("{CORNERS}{first}g second\nf 1 2 3\nusemtl red\ng third\nl 1 2 3\n"));
         let shapes = shapes_of(&scene);
-        let found: Vec<_> =
+        let summaries: Vec<_> =
             shapes.iter().map(|shape| (shape.name.as_str(), shape.kind.name(), shape.corners)).collect();
-        assert_eq!(found, [("first", "mesh", 12), ("second", "mesh", 3), ("third", "lines", 4)]);
-        let uses =
-            |shape: usize| -> Vec<_> { shapes[shape].uses.iter().map(|it| (it.material, it.start, it.end)).collect() };
+        assert_eq!(summaries, [("first", "mesh", 12), ("second", "mesh", 3), ("third", "lines", 4)]);
+        let uses = |shape: usize| -> Vec<_> {
+            shapes[shape]
+                .uses
+                .iter()
+                .map(|material_use| (material_use.material, material_use.start, material_use.end))
+                .collect()
+        };
         assert_eq!(uses(0), [(Some(0), 0, 6), (Some(1), 6, 12)]);
         assert_eq!(uses(1), [(Some(1), 0, 3)]);
         assert_eq!(uses(2), [(Some(0), 0, 4)]);
@@ -454,12 +471,12 @@ mod tests {
 
     /// The first group also has what precedes it, whether positions follow it or not.
     #[test]
-    fn a_group_that_positions_follow_begins_one_shape() {
+    fn a_group_followed_by_positions_starts_one_shape() {
         for between in ["", "v 5 5 5\n"] {
             let scene = read(&format!("{CORNERS}f 1 2 3\ng first\n{between}f 1 2 3\ng second\n{between}f 2 3 4\n"));
             let shapes = shapes_of(&scene);
-            let found: Vec<_> = shapes.iter().map(|shape| (shape.name.as_str(), shape.corners)).collect();
-            assert_eq!(found, [("first", 6), ("second", 3)], "{between}");
+            let summaries: Vec<_> = shapes.iter().map(|shape| (shape.name.as_str(), shape.corners)).collect();
+            assert_eq!(summaries, [("first", 6), ("second", 3)], "{between}");
         }
     }
 
@@ -467,8 +484,8 @@ mod tests {
     #[test]
     fn objects_without_names_are_shapes_too() {
         let shapes = shapes_of(&read(&format!("{CORNERS}o a\nf 1 2 3\no \nf 1 2 3\no\nf 2 3 4\n")));
-        let found: Vec<_> = shapes.iter().map(|shape| (shape.name.as_str(), shape.corners)).collect();
-        assert_eq!(found, [("a", 3), ("", 3), ("", 3)]);
+        let summaries: Vec<_> = shapes.iter().map(|shape| (shape.name.as_str(), shape.corners)).collect();
+        assert_eq!(summaries, [("a", 3), ("", 3), ("", 3)]);
     }
 
     #[test]
@@ -481,8 +498,8 @@ mod tests {
         let scene = read(&(text + "\n"));
         let shapes = shapes_of(&scene);
         let corners: Vec<f32> = drawn(&scene, &shapes[0]).into_iter().map(|[x, _, _]| x).collect();
-        let wanted: Vec<f32> = (1..count - 1).flat_map(|at| [0.0, at as f32, (at + 1) as f32]).collect();
-        assert!(corners == wanted && corners.len() == shapes[0].corners);
+        let expected: Vec<f32> = (1..count - 1).flat_map(|at| [0.0, at as f32, (at + 1) as f32]).collect();
+        assert!(corners == expected && corners.len() == shapes[0].corners);
     }
 
     #[test]
@@ -491,7 +508,7 @@ mod tests {
         let shapes = shapes_of(&scene);
         assert!(shapes[0].has_normals && shapes[0].has_colors && shapes[0].has_uvs);
         let mut drawing = Drawing::default();
-        drawing.begin(&scene, &shapes[0]);
+        drawing.start(&scene, &shapes[0]);
         assert_eq!(drawing.next(&scene), 3);
         assert_eq!(drawing.block.normals[..3], [[0.0, 0.0, 1.0]; 3]);
         assert_eq!(drawing.block.uvs[..3], [[0.25, 0.5], [0.25, 0.5], [0.0, 0.0]]);

@@ -1,6 +1,6 @@
 //! What stands between the elements of a mesh: names of objects and groups, materials, smoothing.
 //!
-//! Each statement knows what precedes it, in elements and in corners, so `shapes` needs nothing else to divide a mesh,
+//! Each statement has the counts of elements and corners before it, so `shapes` needs nothing else to divide a mesh,
 //! and statements of the parts of a file make one list (`part`).
 
 use polyhaul::model::{Counts, Elements, Mesh, NONE, Object, ObjectKind, Scene};
@@ -35,22 +35,22 @@ pub(crate) struct Placed<'a> {
 
 /// The statements of a mesh in the order of the file.
 pub(crate) fn statements(scene: &Scene, mesh: usize) -> Vec<Placed<'_>> {
-    let own = &scene.meshes[mesh];
-    let placed = |at: Counts, statement| Placed { place: sum(at), before: Before::of(own, at), statement };
-    // An object that a group became is one statement, that of the group.
+    let mesh_data = &scene.meshes[mesh];
+    let placed = |at: Counts, statement| Placed { place: sum(at), before: Before::of(mesh_data, at), statement };
+    // An object made from a group is one statement: the group.
     let is_stated = |object: &&Object| object.mesh == mesh && object.kind == ObjectKind::Object;
     let objects = scene.objects.iter().filter(is_stated);
     let objects = objects.map(|object| placed(object.start, Statement::Object(Cow::Borrowed(&object.name))));
-    let groups = own.group_runs.iter().map(|run| {
-        let name = own.groups.get(run.value as usize).map_or("", String::as_str);
+    let groups = mesh_data.group_runs.iter().map(|run| {
+        let name = mesh_data.groups.get(run.value as usize).map_or("", String::as_str);
         placed(run.at, Statement::Group(Cow::Borrowed(name)))
     });
     let material = |value| if value == NONE { None } else { Some(value) };
-    let materials = own.material_runs.iter().map(|run| placed(run.at, Statement::Material(material(run.value))));
-    let smoothing = own.smoothing_runs.iter().map(|run| placed(run.at, Statement::Smoothing(run.value != 0)));
-    let mut all: Vec<_> = objects.chain(groups).chain(materials).chain(smoothing).collect();
-    sort(&mut all);
-    all
+    let materials = mesh_data.material_runs.iter().map(|run| placed(run.at, Statement::Material(material(run.value))));
+    let smoothing = mesh_data.smoothing_runs.iter().map(|run| placed(run.at, Statement::Smoothing(run.value != 0)));
+    let mut statements: Vec<_> = objects.chain(groups).chain(materials).chain(smoothing).collect();
+    sort(&mut statements);
+    statements
 }
 
 /// Sorts statements by their places.
@@ -70,7 +70,7 @@ impl Before {
 
     /// What precedes an element, of its kind alone.
     pub(crate) fn at(mesh: &Mesh, kind: usize, element: usize) -> Before {
-        Before::with(mesh, std::array::from_fn(|own| if own == kind { element } else { 0 }))
+        Before::with(mesh, std::array::from_fn(|other_kind| if other_kind == kind { element } else { 0 }))
     }
 
     fn with(mesh: &Mesh, elements: [usize; 3]) -> Before {
@@ -87,7 +87,8 @@ impl Before {
     }
 
     pub(crate) fn to_array(self) -> [usize; 5] {
-        let ([faces, lines, points], [of_faces, of_lines]) = (self.elements, self.corners);
+        let [faces, lines, points] = self.elements;
+        let [of_faces, of_lines] = self.corners;
         [faces, lines, points, of_faces, of_lines]
     }
 
@@ -142,7 +143,9 @@ impl<'a> Placed<'a> {
     #[cfg(test)]
     pub(crate) fn to_text(&self) -> String {
         let [faces, lines, points, of_faces, of_lines] = self.before.to_array();
-        let (kind, place, value) = (self.statement.kind(), self.place, self.statement.value());
+        let kind = self.statement.kind();
+        let place = self.place;
+        let value = self.statement.value();
         format!("{kind} {place} {faces} {lines} {points} {of_faces} {of_lines} {value}")
     }
 
@@ -150,7 +153,8 @@ impl<'a> Placed<'a> {
     pub(crate) fn parse(text: &'a str) -> Option<Placed<'a>> {
         let mut fields = text.splitn(8, ' ');
         let mut number = || fields.next()?.parse().ok();
-        let (kind, place) = (number()?, number()?);
+        let kind = number()?;
+        let place = number()?;
         let mut before = [0; 5];
         for count in &mut before {
             *count = number()?;
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn statements_are_read_as_they_are_written() {
-        let all = [
+        let statements = [
             Statement::Object("a b  c".into()),
             Statement::Group("".into()),
             Statement::Material(Some(7)),
@@ -174,7 +178,7 @@ mod tests {
             Statement::Smoothing(true),
             Statement::Smoothing(false),
         ];
-        for statement in all {
+        for statement in statements {
             let before = Before { elements: [1, 2, 3], corners: [9, 4] };
             let placed = Placed { place: 10, before, statement };
             assert_eq!(Placed::parse(&placed.to_text()), Some(placed));

@@ -3,7 +3,7 @@
     python tools/bench/python/kernels.py [--mca llvm-mca-19] [--case "v, 3 floats" ...] [--part index|rows|numbers|format ...]
     python tools/bench/python/kernels.py --x86 [...]
 
-Counts the instructions of the benchmarks `parse` and `format` of polyhaul-text with QEMU (qemu-aarch64 with plugins). Some thousand of them,
+Counts the instructions of the benchmarks `parse` and `format` with QEMU (qemu-aarch64 with plugins). Some thousand of them,
 as they were executed, are given to llvm-mca, which estimates their cycles for other CPUs, with branches that are all foreseen and
 data in the nearest cache. With `--x86`, counts those of x86-64 with callgrind instead, per level. Needs the target aarch64-unknown-linux-gnu, its C compiler and objdump.
 """
@@ -18,7 +18,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+BENCHES = Path(__file__).parents[1]
 TARGET = "aarch64-unknown-linux-gnu"
 QEMU = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 CALLGRIND = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
@@ -76,7 +76,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         plugin = Path(folder) / "count.so"
         if not given.x86:
-            subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", plugin, ROOT / "tools/bench/qemu_count.c"], check=True)
+            subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", plugin, BENCHES / "qemu_count.c"], check=True)
         for part in given.part or PARTS:
             program = built("format" if part == "format" else "parse", given.x86)
             code = {} if given.x86 else disassembled(program)
@@ -104,9 +104,9 @@ def names(part: str, case: str, levels: tuple[str, ...]) -> list[tuple[str, str]
 
 def built(bench: str, is_x86: bool) -> Path:
     target = [] if is_x86 else ["--target", TARGET]
-    command = ["cargo", "bench", "-p", "polyhaul-text", "--bench", bench, "--no-run", *target]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | LINKER, check=True, capture_output=True, text=True)
-    return ROOT / re.findall(r"\((target/\S+)\)", done.stderr)[-1]
+    command = ["cargo", "bench", "--no-default-features", "--bench", bench, "--no-run", *target]
+    done = subprocess.run(command, cwd=BENCHES, env=os.environ | LINKER, check=True, capture_output=True, text=True)
+    return BENCHES / re.findall(r"\((target/\S+)\)", done.stderr)[-1]
 
 
 def disassembled(program: Path) -> dict[int, str]:

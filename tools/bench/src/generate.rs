@@ -4,7 +4,7 @@
 //! 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as positions, which some readers require;
 //! `objects` is many, with separate materials, smoothing and arrays. [`styles`] makes OBJ files with the habits of
 //! other programs; [`ply`], [`stl`] and [`table`] (numbers as text) use the same floats. Scenes for pbrt ([`pbrt`]) are
-//! those of the tests. The content of a file is printed and stored next to it, as `.counts`.
+//! the tests' scenes. The content of a file is printed and stored next to it, as `.counts`.
 
 mod pbrt;
 mod ply;
@@ -73,8 +73,8 @@ fn files(megabytes: u64, folder: &Path) -> Result<String, Failure> {
         let grid = Grid { rows: 5, columns: 4, seed: index as u32, seam: 0, origin: [0.0; 3], size: 1.0 };
         text.bytes(format!("o Part_{index}\n").as_bytes());
         grid.write(&mut text, 0, true)?;
-        let found = text.finish()?;
-        counts.iter_mut().zip(found).for_each(|(sum, count)| *sum += count);
+        let part_counts = text.finish()?;
+        counts.iter_mut().zip(part_counts).for_each(|(sum, count)| *sum += count);
     }
     Ok(format!("megabytes={megabytes} bytes={} positions={} faces={}\n", counts[3], counts[0], counts[2]))
 }
@@ -223,7 +223,8 @@ impl Grid {
             part * part * (3.0 - 2.0 * part)
         };
         let mix = |a: f32, b: f32, part: f32| a + (b - a) * part;
-        let (u, v) = (ease(column), ease(row));
+        let u = ease(column);
+        let v = ease(row);
         mix(mix(corner(0, 0), corner(0, 1), u), mix(corner(1, 0), corner(1, 1), u), v)
     }
 }
@@ -312,10 +313,10 @@ impl Text {
     }
 
     /// At least `least` digits.
-    fn digits(&mut self, mut value: u64, least: usize) {
+    fn digits(&mut self, mut value: u64, min_digits: usize) {
         let mut buffer = [b'0'; 20];
         let mut start = buffer.len();
-        while value > 0 || buffer.len() - start < least {
+        while value > 0 || buffer.len() - start < min_digits {
             start -= 1;
             buffer[start] = b'0' + (value % 10) as u8;
             value /= 10;

@@ -100,18 +100,19 @@ pub fn cat(path: &Path) -> Result<(), Failure> {
 fn blocks(file: &Path, block_bytes: usize, look: impl Fn(&[u8]) -> u64) -> Result<(u64, u64), Failure> {
     let mut file = File::open(file)?;
     let mut block = vec![0; block_bytes];
-    let (mut bytes, mut found) = (0, 0);
+    let mut bytes = 0;
+    let mut total = 0;
     loop {
         let count = file.read(&mut block)?;
         if count == 0 {
-            return Ok((bytes, found));
+            return Ok((bytes, total));
         }
         bytes += count as u64;
-        found += look(black_box(&block[..count]));
+        total += look(black_box(&block[..count]));
     }
 }
 
-/// Inflates the compressed `file`, or those of a folder one after the other, with polyhaul's own code, and keeps
+/// Inflates the compressed `file`, or sequentially all files of a folder, with polyhaul's own code, and keeps
 /// nothing. Plain files are read.
 pub fn inflate(path: &Path, threads: usize) -> Result<(), Failure> {
     let files = files(path)?;

@@ -14,12 +14,12 @@ pub struct Timing {
 
 /// Runs `work` and measures it.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Timing) {
-    let own = || cpu_seconds(&usage(libc::RUSAGE_SELF));
-    let cpu = own();
+    let own_cpu_seconds = || cpu_seconds(&usage(libc::RUSAGE_SELF));
+    let cpu = own_cpu_seconds();
     let start = Instant::now();
     let result = work();
     let seconds = start.elapsed().as_secs_f64();
-    (result, Timing { seconds, cpu_seconds: own() - cpu })
+    (result, Timing { seconds, cpu_seconds: own_cpu_seconds() - cpu })
 }
 
 /// Prints the line of a measurement.
@@ -33,7 +33,7 @@ pub fn print(timing: Timing, fields: &[(&str, u64)]) {
     println!("{line}");
 }
 
-/// The most memory that this process held at once, since its start or the last [`reset_peak_memory`].
+/// Peak memory of this process since its start or the last [`reset_peak_memory`].
 pub fn peak_memory_bytes() -> u64 {
     high_water_bytes().unwrap_or_else(|| max_rss_bytes(&usage(libc::RUSAGE_SELF)))
 }
@@ -58,7 +58,7 @@ fn high_water_bytes() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// Runs a program without measurements of its own, as a whole process, and prints its time and memory.
+/// Runs a program that does not measure itself, as a whole process, and prints its time and memory.
 pub fn whole(program: &str, args: &[&str]) -> Result<(), Failure> {
     let start = Instant::now();
     let status = Command::new(program).args(args).stdout(Stdio::null()).status()?;
@@ -67,7 +67,8 @@ pub fn whole(program: &str, args: &[&str]) -> Result<(), Failure> {
         return Err(format!("{program}: {status}").into());
     }
     let usage = usage(libc::RUSAGE_CHILDREN);
-    let (cpu_seconds, peak) = (cpu_seconds(&usage), max_rss_bytes(&usage));
+    let cpu_seconds = cpu_seconds(&usage);
+    let peak = max_rss_bytes(&usage);
     println!("bench seconds={seconds:.6} cpu_seconds={cpu_seconds:.6} peak_rss_bytes={peak}");
     Ok(())
 }

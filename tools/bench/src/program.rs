@@ -1,4 +1,4 @@
-//! The shared part of both programs: their arguments and their exit codes. Their work is in `main.rs` and `jobs.rs`.
+//! The program's arguments, its exit code and the instructions that it may use. Its work is in `main.rs`.
 
 use polyhaul_text::cpu::Level;
 use std::process::ExitCode;
@@ -21,9 +21,9 @@ pub fn main(name: &str, run: impl FnOnce(&[&str]) -> Result<(), Failure>) -> Exi
 
 /// Limits polyhaul to the instruction set that the environment names, to show on one machine how fast others are.
 fn cap_level() -> Result<(), Failure> {
-    let Ok(wanted) = std::env::var("POLYHAUL_BENCH_LEVEL") else { return Ok(()) };
-    let level = Level::all().find(|level| format!("{level:?}").eq_ignore_ascii_case(&wanted));
-    level.ok_or_else(|| format!("this CPU has no level {wanted}"))?.cap();
+    let Ok(level_name) = std::env::var("POLYHAUL_BENCH_LEVEL") else { return Ok(()) };
+    let level = Level::all().find(|level| format!("{level:?}").eq_ignore_ascii_case(&level_name));
+    level.ok_or_else(|| format!("this CPU has no level {level_name}"))?.cap();
     Ok(())
 }
 

@@ -1,5 +1,5 @@
 //! Readers of OBJ and STL files, each with the options that keep the file's own structure: polygons, and separate
-//! indices of positions, uvs and normals. Those of PLY files only are in [`ply`], those of pbrt scenes in [`pbrt`].
+//! indices of positions, uvs and normals. Readers of PLY files only are in [`ply`], readers of pbrt scenes in [`pbrt`].
 //! Text of numbers is read here too.
 
 mod pbrt;
@@ -15,7 +15,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 /// The counts of a reader, which reveal a wrong one. The model itself stays alive until the peak of memory is read.
-struct Found {
+struct ModelCounts {
     positions: u64,
     faces: u64,
     /// The bytes of the model's arrays, if the reader reports them.
@@ -43,21 +43,21 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
     }
 }
 
-/// Reads all files of a folder, one after another, ordered by name; all models stay alive.
+/// Reads all files of a folder sequentially, ordered by name; all models stay alive.
 fn each<M>(
     folder: &Path,
     read: impl Fn(&Path) -> Result<M, Failure>,
-    found: impl Fn(&M) -> Found,
+    counts_of: impl Fn(&M) -> ModelCounts,
 ) -> Result<(), Failure> {
     let paths = limits::files(folder)?;
     report(
         || paths.iter().map(|path| read(path)).collect::<Result<Vec<M>, Failure>>(),
         |models| {
-            let none = Found { positions: 0, faces: 0, model_bytes: Some(0) };
-            models.iter().map(&found).fold(none, |sum, found| Found {
-                positions: sum.positions + found.positions,
-                faces: sum.faces + found.faces,
-                model_bytes: sum.model_bytes.zip(found.model_bytes).map(|(a, b)| a + b),
+            let none = ModelCounts { positions: 0, faces: 0, model_bytes: Some(0) };
+            models.iter().map(&counts_of).fold(none, |sum, counts| ModelCounts {
+                positions: sum.positions + counts.positions,
+                faces: sum.faces + counts.faces,
+                model_bytes: sum.model_bytes.zip(counts.model_bytes).map(|(a, b)| a + b),
             })
         },
     )
@@ -71,16 +71,20 @@ fn array(file: &Path, scalar: Scalar, threads: usize) -> Result<Loaded<TableArra
     Ok(polyhaul::Reader::new(input(file)).options(&options).array()?)
 }
 
-fn array_found(array: &Loaded<TableArray>) -> Found {
-    Found { positions: array.value.row_count as u64, faces: 0, model_bytes: Some(array.value.values.heap_bytes()) }
+fn array_found(array: &Loaded<TableArray>) -> ModelCounts {
+    ModelCounts {
+        positions: array.value.row_count as u64,
+        faces: 0,
+        model_bytes: Some(array.value.values.heap_bytes()),
+    }
 }
 
-fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) -> Found) -> Result<(), Failure> {
+fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) -> ModelCounts) -> Result<(), Failure> {
     let (model, timing) = measure::timed(read);
     let model = model?;
-    let found = find(&model);
-    let mut fields = vec![("positions", found.positions), ("faces", found.faces)];
-    fields.extend(found.model_bytes.map(|bytes| ("base_bytes", bytes)));
+    let counts = find(&model);
+    let mut fields = vec![("positions", counts.positions), ("faces", counts.faces)];
+    fields.extend(counts.model_bytes.map(|bytes| ("base_bytes", bytes)));
     measure::print(timing, &fields);
     // Freeing millions of small vectors would only delay the next measurement.
     std::mem::forget(model);
@@ -106,9 +110,9 @@ pub fn model_bytes(scene: &Scene) -> u64 {
     scene.meshes.iter().map(|mesh| mesh.heap_bytes()).sum()
 }
 
-fn found(scene: &Scene) -> Found {
+fn found(scene: &Scene) -> ModelCounts {
     let [positions, _, _, faces, ..] = scene.totals();
-    Found { positions, faces, model_bytes: Some(model_bytes(scene)) }
+    ModelCounts { positions, faces, model_bytes: Some(model_bytes(scene)) }
 }
 
 /// One row per triangle, as in the file: its other reader looks for equal positions.
@@ -117,9 +121,9 @@ pub fn stl_io(file: &Path) -> Result<Vec<stl_io::Triangle>, Failure> {
     Ok(stl_io::create_stl_reader(&mut reader)?.collect::<Result<_, _>>()?)
 }
 
-fn stl_io_found(triangles: &Vec<stl_io::Triangle>) -> Found {
+fn stl_io_found(triangles: &Vec<stl_io::Triangle>) -> ModelCounts {
     let faces = triangles.len() as u64;
-    Found { positions: 3 * faces, faces, model_bytes: None }
+    ModelCounts { positions: 3 * faces, faces, model_bytes: None }
 }
 
 type TobjModel = (Vec<tobj::Model>, Result<Vec<tobj::Material>, tobj::LoadError>);
@@ -128,30 +132,30 @@ fn tobj(file: &Path) -> Result<TobjModel, Failure> {
     Ok(tobj::load_obj(file, &tobj::LoadOptions::default())?)
 }
 
-fn tobj_found((models, _): &TobjModel) -> Found {
+fn tobj_found((models, _): &TobjModel) -> ModelCounts {
     let faces = |mesh: &tobj::Mesh| match mesh.face_arities.len() {
         // tobj omits the arities if all faces are triangles.
         0 => mesh.indices.len() / 3,
         count => count,
     };
-    Found {
+    ModelCounts {
         positions: models.iter().map(|model| model.mesh.positions.len() as u64 / 3).sum(),
         faces: models.iter().map(|model| faces(&model.mesh) as u64).sum(),
         model_bytes: None,
     }
 }
 
-fn obj_found(obj: &obj::Obj) -> Found {
+fn obj_found(obj: &obj::Obj) -> ModelCounts {
     let groups = obj.data.objects.iter().flat_map(|object| &object.groups);
-    Found {
+    ModelCounts {
         positions: obj.data.position.len() as u64,
         faces: groups.map(|group| group.polys.len() as u64).sum(),
         model_bytes: None,
     }
 }
 
-fn obj_rs_found(obj: &obj_rs::raw::RawObj) -> Found {
-    Found { positions: obj.positions.len() as u64, faces: obj.polygons.len() as u64, model_bytes: None }
+fn obj_rs_found(obj: &obj_rs::raw::RawObj) -> ModelCounts {
+    ModelCounts { positions: obj.positions.len() as u64, faces: obj.polygons.len() as u64, model_bytes: None }
 }
 
 fn ufbx(file: &Path) -> Result<ufbx::SceneRoot, Failure> {
@@ -159,7 +163,7 @@ fn ufbx(file: &Path) -> Result<ufbx::SceneRoot, Failure> {
     ufbx::load_file(name, ufbx::LoadOpts::default()).map_err(|error| error.description.to_string().into())
 }
 
-fn ufbx_found(scene: &ufbx::Scene) -> Found {
+fn ufbx_found(scene: &ufbx::Scene) -> ModelCounts {
     let sum = |count: fn(&ufbx::Mesh) -> usize| (&scene.meshes).into_iter().map(|mesh| count(mesh) as u64).sum();
-    Found { positions: sum(|mesh| mesh.num_vertices), faces: sum(|mesh| mesh.num_faces), model_bytes: None }
+    ModelCounts { positions: sum(|mesh| mesh.num_vertices), faces: sum(|mesh| mesh.num_faces), model_bytes: None }
 }

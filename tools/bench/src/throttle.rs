@@ -55,8 +55,10 @@ fn read(file: &Path, rate: u64, bytes: u64, threads: usize) -> Result<Duration, 
     };
     let start = Instant::now();
     std::thread::scope(|scope| {
-        let all: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
-        all.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })?;
     Ok(start.elapsed())
 }
@@ -75,6 +77,7 @@ fn write(output: &Path, rate: u64, bytes: u64) -> Result<Duration, Failure> {
 
 fn print(rate: u64, name: &str, mut times: Vec<f64>) {
     times.sort_by(f64::total_cmp);
-    let (least, median) = (times[0], times[times.len() / 2]);
-    println!("numbers group=throttle:_{rate}_MB/s name={name} ns={least:.3} median_ns={median:.3} agrees=yes");
+    let min = times[0];
+    let median = times[times.len() / 2];
+    println!("numbers group=throttle:_{rate}_MB/s name={name} ns={min:.3} median_ns={median:.3} agrees=yes");
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// The number of small files.
 const FILES: usize = 1_000;
-/// The interval of sampling the process: that of the command.
+/// The interval of sampling the process, as in the command.
 const EVERY: Duration = Duration::from_millis(5);
 
 /// How much is recorded.
@@ -72,16 +72,21 @@ fn compare(
 ) -> Result<(), Failure> {
     let sizes = files.iter().map(|path| Ok(std::fs::metadata(path)?.len()));
     let kilobytes = sizes.sum::<std::io::Result<u64>>()? as f64 / 1e3;
-    let wanted = work(&RunOptions::default().with_threads(Some(threads)))?;
+    let expected = work(&RunOptions::default().with_threads(Some(threads)))?;
     let mut times = WAYS.map(|_| Vec::with_capacity(rounds));
-    let (mut agrees, mut asks, mut asking) = (true, 0, Vec::with_capacity(rounds));
+    let mut agrees = true;
+    let mut asks = 0;
+    let mut asking = Vec::with_capacity(rounds);
     for _ in 0..rounds.max(1) {
         for ((_, detail), times) in WAYS.iter().zip(&mut times) {
             let start = Instant::now();
             let trace = detail.map(Trace::new);
-            let sampler = trace.as_ref().filter(|it| it.detail() == Detail::Spans).map(|it| Sampler::start(it, EVERY));
+            let sampler = trace
+                .as_ref()
+                .filter(|trace| trace.detail() == Detail::Spans)
+                .map(|trace| Sampler::start(trace, EVERY));
             let run = RunOptions::default().with_threads(Some(threads)).with_trace(trace);
-            agrees &= work(&run)? == wanted;
+            agrees &= work(&run)? == expected;
             drop(sampler);
             times.push(start.elapsed().as_secs_f64() * 1e9 / kilobytes);
             asks = run.trace.map_or(0, |trace| asks_of(&trace.recording()));
@@ -91,9 +96,10 @@ fn compare(
     let names = WAYS.iter().map(|way| way.0).chain(["asking"]);
     for (name, times) in names.zip(times.iter_mut().chain([&mut asking])) {
         times.sort_by(f64::total_cmp);
-        let (least, median) = (times[0], times[times.len() / 2]);
+        let min = times[0];
+        let median = times[times.len() / 2];
         let agrees = if agrees { "yes" } else { "no" };
-        println!("numbers group={group} name={name} ns={least:.3} median_ns={median:.3} agrees={agrees}");
+        println!("numbers group={group} name={name} ns={min:.3} median_ns={median:.3} agrees={agrees}");
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use crate::{Failure, measure, readers};
 use polyhaul::WriteOptions;
-use polyhaul::options::{Digits, StlWriteOptions};
+use polyhaul::options::{Digits, SceneWriteOptions};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -29,8 +29,8 @@ pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<()
 
 /// STL as text, with six digits.
 fn as_text() -> WriteOptions {
-    let stl = StlWriteOptions::default().with_ascii(true).with_digits(Digits::Fixed(6));
-    WriteOptions::default().with_stl(stl)
+    WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Fixed(6))))
 }
 
 fn polyhaul(
@@ -87,9 +87,11 @@ fn same_text(file: &Path, output: &Path) -> Result<bool, Failure> {
 }
 
 fn same_bodies(left: impl Read, right: impl Read) -> Result<bool, Failure> {
-    let (mut left, mut right) = (body(left)?, body(right)?);
+    let mut left = body(left)?;
+    let mut right = body(right)?;
     loop {
-        let (a, b) = (left.fill_buf()?, right.fill_buf()?);
+        let a = left.fill_buf()?;
+        let b = right.fill_buf()?;
         let count = a.len().min(b.len());
         if a[..count] != b[..count] || count == 0 {
             return Ok(a.len() == b.len());

@@ -23,7 +23,7 @@ static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
 static PEAK_BYTES: AtomicI64 = AtomicI64::new(0);
 static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
 static COUNT: AtomicU64 = AtomicU64::new(0);
-static MOST_BYTES: AtomicI64 = AtomicI64::new(i64::MAX);
+static MAX_BYTES: AtomicI64 = AtomicI64::new(i64::MAX);
 
 /// The system's allocator, with counters.
 ///
@@ -38,13 +38,14 @@ pub struct Use {
     pub count: u64,
     /// Bytes allocated in all.
     pub total_bytes: u64,
-    /// The most bytes held at one time, apart from those held before.
+    /// Peak of allocated bytes, without the bytes held before.
     pub peak_bytes: u64,
 }
 
 /// Runs `work` and returns its allocations; zeros if [`Counting`] is not installed.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
-    let (count, total) = (COUNT.load(Relaxed), TOTAL_BYTES.load(Relaxed));
+    let count = COUNT.load(Relaxed);
+    let total = TOTAL_BYTES.load(Relaxed);
     let live = LIVE_BYTES.load(Relaxed);
     PEAK_BYTES.store(live, Relaxed);
     let result = work();
@@ -64,14 +65,14 @@ pub fn live_bytes() -> i64 {
 /// From now on the process gets no more than this: a bug that eats all memory becomes a failure of one test, and does
 /// not take down the machine.
 pub fn cap(bytes: u64) {
-    MOST_BYTES.store(bytes as i64, Relaxed);
+    MAX_BYTES.store(bytes as i64, Relaxed);
 }
 
 /// Counts; `false` if the cap does not allow it.
 fn note(bytes: i64) -> bool {
     let live = LIVE_BYTES.fetch_add(bytes, Relaxed) + bytes;
     if bytes > 0 {
-        if live > MOST_BYTES.load(Relaxed) {
+        if live > MAX_BYTES.load(Relaxed) {
             LIVE_BYTES.fetch_sub(bytes, Relaxed);
             return false;
         }
@@ -82,8 +83,8 @@ fn note(bytes: i64) -> bool {
     true
 }
 
-// SAFETY: every call goes to the system's allocator with its arguments unchanged, or returns null, which means that
-// there is no memory. Counting does not allocate.
+// SAFETY: every call goes to the system's allocator with its arguments unchanged, or returns null, which means
+// out of memory. Counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !note(layout.size() as i64) {
@@ -120,7 +121,7 @@ unsafe impl GlobalAlloc for Counting {
 pub struct Failing;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
-static LEAST_BYTES: AtomicUsize = AtomicUsize::new(0);
+static MIN_BYTES: AtomicUsize = AtomicUsize::new(0);
 static LEFT: AtomicI64 = AtomicI64::new(0);
 static TELLS: AtomicBool = AtomicBool::new(false);
 
@@ -130,7 +131,7 @@ static TELLS: AtomicBool = AtomicBool::new(false);
 /// Needs [`Failing`] as the allocator. Allocations of all threads count.
 pub fn fail_at<T>(number: u64, least_bytes: usize, work: impl FnOnce() -> T) -> (T, bool) {
     LEFT.store(number as i64, Relaxed);
-    LEAST_BYTES.store(least_bytes, Relaxed);
+    MIN_BYTES.store(least_bytes, Relaxed);
     ARMED.store(true, Relaxed);
     let result = work();
     ARMED.store(false, Relaxed);
@@ -145,7 +146,7 @@ pub fn tell() {
 
 /// Whether an allocation of `size` bytes is the one that should fail.
 fn fails(size: usize) -> bool {
-    let fails = ARMED.load(Relaxed) && size >= LEAST_BYTES.load(Relaxed) && LEFT.fetch_sub(1, Relaxed) == 0;
+    let fails = ARMED.load(Relaxed) && size >= MIN_BYTES.load(Relaxed) && LEFT.fetch_sub(1, Relaxed) == 0;
     if fails && TELLS.load(Relaxed) {
         // The trace allocates too, which counts no more: the allocation to fail is this one.
         let trace = Backtrace::force_capture().to_string();

@@ -30,22 +30,22 @@ pub fn root() -> PathBuf {
 
 /// All files below `testdata/FOLDER` whose names end in `.EXTENSION`, by name.
 pub fn samples(folder: &str, extension: &str) -> Vec<Sample> {
-    let mut found = Vec::new();
-    collect(&root(), folder, extension, &mut found);
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found
+    let mut samples = Vec::new();
+    collect(&root(), folder, extension, &mut samples);
+    samples.sort_by(|a, b| a.name.cmp(&b.name));
+    samples
 }
 
-fn collect(root: &Path, folder: &str, extension: &str, found: &mut Vec<Sample>) {
+fn collect(root: &Path, folder: &str, extension: &str, samples: &mut Vec<Sample>) {
     let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
     for entry in entries.flatten() {
         let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
         let path = entry.path();
         match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => collect(root, &name, extension, found),
+            Ok(metadata) if metadata.is_dir() => collect(root, &name, extension, samples),
             Ok(metadata) if path.extension().is_some_and(|e| e == extension) => {
                 let size = metadata.len();
-                found.push(Sample { name, path, size });
+                samples.push(Sample { name, path, size });
             }
             _ => {}
         }

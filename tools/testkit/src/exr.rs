@@ -75,7 +75,7 @@ impl ExrPart {
             (Some(_), true) => "deeptile",
         };
         let window: Vec<u8> = self.window.into_iter().flat_map(i32::to_le_bytes).collect();
-        let mut all = vec![
+        let mut attributes = vec![
             ("channels", "chlist", channels),
             ("compression", "compression", vec![0]),
             ("dataWindow", "box2i", window.clone()),
@@ -85,18 +85,19 @@ impl ExrPart {
             ("screenWindowWidth", "float", 1_f32.to_le_bytes().to_vec()),
         ];
         if !self.attributes.iter().any(|(name, ..)| name == "displayWindow") {
-            all.push(("displayWindow", "box2i", window));
+            attributes.push(("displayWindow", "box2i", window));
         }
         if is_multipart || self.is_deep {
-            all.push(("type", "string", kind.into()));
-            all.push(("chunkCount", "int", (self.blocks().len() as i32).to_le_bytes().to_vec()));
+            attributes.push(("type", "string", kind.into()));
+            attributes.push(("chunkCount", "int", (self.blocks().len() as i32).to_le_bytes().to_vec()));
         }
         if let Some([width, height, mode]) = self.tiles {
             let size = [width, height].into_iter().flat_map(u32::to_le_bytes);
-            all.push(("tiles", "tiledesc", size.chain([mode as u8]).collect()));
+            attributes.push(("tiles", "tiledesc", size.chain([mode as u8]).collect()));
         }
-        let own = self.attributes.iter().map(|(name, kind, value)| (name.as_str(), kind.as_str(), value.clone()));
-        for (name, kind, value) in all.into_iter().chain(own) {
+        let own_attributes =
+            self.attributes.iter().map(|(name, kind, value)| (name.as_str(), kind.as_str(), value.clone()));
+        for (name, kind, value) in attributes.into_iter().chain(own_attributes) {
             out.extend([name.as_bytes(), &[0], kind.as_bytes(), &[0]].concat());
             out.extend((value.len() as i32).to_le_bytes());
             out.extend(value);
@@ -106,7 +107,8 @@ impl ExrPart {
 
     /// The header and the samples of each block.
     fn blocks(&self) -> Vec<Vec<u8>> {
-        let ([left, top, right, bottom], mut blocks) = (self.window, Vec::new());
+        let [left, top, right, bottom] = self.window;
+        let mut blocks = Vec::new();
         let Some([width, height, _]) = self.tiles else {
             for row in top..=bottom {
                 blocks.push(self.block(&[row], [left, right], [row, row]));
@@ -117,8 +119,8 @@ impl ExrPart {
             for y in 0..(size[1] as u32).div_ceil(height) as i32 {
                 for x in 0..(size[0] as u32).div_ceil(width) as i32 {
                     let part = |at: i32, side: u32, end: i32, first: i32| {
-                        let begin = at * side as i32;
-                        [first + begin, first + end.min(begin + side as i32) - 1]
+                        let start = at * side as i32;
+                        [first + start, first + end.min(start + side as i32) - 1]
                     };
                     let columns = part(x, width, size[0], left);
                     let rows = part(y, height, size[1], top);
@@ -162,7 +164,7 @@ pub fn exr(parts: &[ExrPart]) -> Vec<u8> {
     out.extend(is_multipart.then_some(0));
     let blocks = parts.iter().enumerate().flat_map(|(number, part)| {
         let number = is_multipart.then_some((number as i32).to_le_bytes());
-        part.blocks().into_iter().map(move |block| [number.as_ref().map_or(&[][..], |it| it), &block].concat())
+        part.blocks().into_iter().map(move |block| [number.as_ref().map_or(&[][..], |number| number), &block].concat())
     });
     let blocks: Vec<Vec<u8>> = blocks.collect();
     let mut place = out.len() + 8 * blocks.len();

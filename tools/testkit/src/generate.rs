@@ -10,7 +10,9 @@ const COLUMNS: u64 = 500;
 /// Writes one mesh of at least `bytes` bytes, row by row: positions, uvs and normals with 6 digits,
 /// and quads that use all three. Returns how many positions and faces there are.
 pub fn grid(bytes: u64, out: &mut dyn Write) -> io::Result<(u64, u64)> {
-    let (mut text, mut written, mut rows) = (String::new(), 0, 0);
+    let mut text = String::new();
+    let mut written = 0;
+    let mut rows = 0;
     out.write_all(b"o grid\n")?;
     while written < bytes {
         text.clear();
@@ -26,18 +28,21 @@ fn grid_row(row: u64, text: &mut String) {
     use std::fmt::Write;
     for column in 0..=COLUMNS {
         let wave = (row * 7919 + column * 104_729) % 1_000_000;
-        let (x, y) = (column % 100, row % 1000);
+        let x = column % 100;
+        let y = row % 1000;
         let _ = writeln!(text, "v {x}.{wave:06} -{y}.{:06} 0.{wave:06}", 999_999 - wave);
         let _ = writeln!(text, "vt 0.{wave:06} 0.{:06}\nvn 0.{wave:06} 0.000000 -1.000000", 999_999 - wave);
     }
     for column in (0..COLUMNS).filter(|_| row > 0) {
-        let (a, b) = ((row - 1) * (COLUMNS + 1) + column + 1, row * (COLUMNS + 1) + column + 1);
-        let (c, d) = (b + 1, a + 1);
+        let a = (row - 1) * (COLUMNS + 1) + column + 1;
+        let b = row * (COLUMNS + 1) + column + 1;
+        let c = b + 1;
+        let d = a + 1;
         let _ = writeln!(text, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c} {d}/{d}/{d}");
     }
 }
 
-/// Writes `count` objects of one quad, each with a material of its own and smoothing.
+/// Writes `count` objects of one quad, each with its own material and smoothing.
 pub fn objects(count: u64, out: &mut dyn Write) -> io::Result<()> {
     for index in 0..count {
         writeln!(out, "o object_{index}")?;
@@ -241,7 +246,8 @@ pub fn runs(random: &mut Random, runs: usize) -> Vec<u8> {
 impl Text<'_> {
     fn rows(&mut self, stream: usize, lines: usize) {
         let counts: &[usize] = [&[3, 3, 4, 6, 7][..], &[2, 3], &[3]][stream];
-        let (count, notation) = (*self.random.pick(counts), self.random.below(5));
+        let count = *self.random.pick(counts);
+        let notation = self.random.below(5);
         let newline = *self.random.pick(&["\n", "\r\n"]);
         for _ in 0..lines {
             self.put(["v", "vt", "vn"][stream]);
@@ -388,10 +394,10 @@ impl Text<'_> {
         self.counts[stream] += 1;
     }
 
-    fn element(&mut self, keyword: &str, least: usize) {
+    fn element(&mut self, keyword: &str, min_corners: usize) {
         self.keyword(keyword);
         let long = self.random.once_in(15);
-        let corners = least + self.random.below(if long { 90 } else { 3 });
+        let corners = min_corners + self.random.below(if long { 90 } else { 3 });
         let mixed = self.random.once_in(12);
         let mut form = self.random.below(4);
         for corner in 0..corners {
@@ -470,7 +476,8 @@ impl Text<'_> {
 /// A number in one of the notations that files have.
 pub fn number(random: &mut Random) -> String {
     let sign = *random.pick(&["", "", "", "-", "-", "+"]);
-    let (whole, part) = (random.below(1000), random.below(1_000_000));
+    let whole = random.below(1000);
+    let part = random.below(1_000_000);
     let digits = random.bits();
     sign.to_owned()
         + &match random.below(16) {
@@ -499,7 +506,8 @@ mod tests {
         let (positions, faces) = grid(300_000, &mut text).unwrap();
         assert!((300_000..400_000).contains(&text.len()));
         let naive = naive::read(&text).unwrap();
-        let (positions, faces) = (positions as usize, faces as usize);
+        let positions = positions as usize;
+        let faces = faces as usize;
         assert_eq!(naive.totals(), [positions, positions, positions, faces, 0, 0]);
         text.clear();
         objects(10, &mut text).unwrap();

@@ -22,22 +22,22 @@ fn processor_time() -> Option<Duration> {
     None
 }
 
-/// The least time of a few rounds of work on this thread, and its allocations.
+/// The shortest time of a few rounds of work on this thread, and its allocations.
 fn cost<T>(input: &T, work: &impl Fn(&T)) -> (Duration, Use) {
-    let mut least = Duration::MAX;
+    let mut shortest = Duration::MAX;
     let mut used = None;
     for round in 0..4 {
         let start = (Instant::now(), processor_time());
         let ((), measured) = measure(|| work(input));
         let took = processor_time().zip(start.1).map(|(end, start)| end - start);
-        least = least.min(took.unwrap_or_else(|| start.0.elapsed()));
+        shortest = shortest.min(took.unwrap_or_else(|| start.0.elapsed()));
         used = Some(measured);
         // A slow case is plain after one round.
-        if round == 0 && least > LONG {
+        if round == 0 && shortest > LONG {
             break;
         }
     }
-    (least, used.unwrap_or(Use { count: 0, total_bytes: 0, peak_bytes: 0 }))
+    (shortest, used.unwrap_or(Use { count: 0, total_bytes: 0, peak_bytes: 0 }))
 }
 
 fn once<T>(inputs: &[T; 2], work: &impl Fn(&T)) -> Option<String> {

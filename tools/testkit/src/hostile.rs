@@ -137,16 +137,16 @@ impl Read for Hostile {
         if self.before_fault() == 0 {
             return self.fail(out.len());
         }
-        let most = out.len().min(self.bytes.len() - self.at);
-        let wanted = match &mut self.sizes {
-            Sizes::All => most,
-            Sizes::One => most.min(1),
+        let available = out.len().min(self.bytes.len() - self.at);
+        let size = match &mut self.sizes {
+            Sizes::All => available,
+            Sizes::One => available.min(1),
             Sizes::Random(random) => {
                 let scale = 1usize << random.below(17);
-                most.min(1 + random.below(scale))
+                available.min(1 + random.below(scale))
             }
         };
-        let count = wanted.min(self.before_fault());
+        let count = size.min(self.before_fault());
         out[..count].copy_from_slice(&self.bytes[self.at..self.at + count]);
         self.at += count;
         self.over |= count == 0;
@@ -264,7 +264,8 @@ impl HostWrite for Taker {
         let taken = self.taken.clone();
         let mut taken = taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         taken.calls_too_late += usize::from(taken.is_over);
-        (taken.closes, taken.is_over) = (taken.closes + 1, true);
+        taken.closes += 1;
+        taken.is_over = true;
         if self.taking == Taking::FailsToClose { self.fail(&mut taken) } else { Ok(()) }
     }
 }

@@ -1,4 +1,4 @@
-//! Image files: those of the test data, and small ones generated for everything those leave out.
+//! Image files: the test data, and small generated files for everything missing there.
 //!
 //! A format with a folder in the test data is included automatically. Its other entries are one row each: whether its
 //! decoder is our own in [`is_own`], files in [`made`], claims in [`claims`], and shapes of any size in [`SHAPES`].
@@ -39,7 +39,7 @@ pub fn is_own(format: Format) -> bool {
 
 /// All files of the test data, and the generated ones.
 pub fn pictures() -> Vec<Picture> {
-    let mut found = Vec::new();
+    let mut images = Vec::new();
     for format in formats() {
         let name = format.name();
         for folder in ["good", "bad", "regression"] {
@@ -50,11 +50,11 @@ pub fn pictures() -> Vec<Picture> {
                 format,
                 is_good: folder == "good",
             };
-            found.extend(files.into_iter().map(picture));
+            images.extend(files.into_iter().map(picture));
         }
     }
-    found.extend(made());
-    found
+    images.extend(made());
+    images
 }
 
 /// Those that must be readable.

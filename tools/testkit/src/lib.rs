@@ -26,6 +26,7 @@ pub mod losses;
 pub mod mutate;
 pub mod naive;
 pub mod off;
+pub mod options;
 pub mod output;
 pub mod packed;
 pub mod pbrt;

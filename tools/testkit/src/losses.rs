@@ -218,13 +218,14 @@ pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report)
     for difference in differences {
         let what = difference.what;
         // Colors as bytes, if that changes nothing that was a byte before.
-        let is_rounding = matches!(what, "colors" | "alpha") && difference.largest.is_some_and(|it| it < 2.5e-4);
+        let is_rounding =
+            matches!(what, "colors" | "alpha") && difference.largest.is_some_and(|largest| largest < 2.5e-4);
         let is_one_sided = !difference.message.contains("only in the first") && difference.largest.is_none();
         let is_added = added(from, to).contains(&what) && is_one_sided;
         if is_rounding || is_added {
             continue;
         }
-        if !lost.split(", ").any(|it| it == what) {
+        if !lost.split(", ").any(|loss| loss == what) {
             faults.push(format!("{} is not expected to differ: {}", what, difference.message));
         } else if !warnings(what).iter().any(|code| counts.contains_key(code)) {
             faults.push(format!("{} differs without a warning: {} ({counts:?})", what, difference.message));
@@ -275,23 +276,24 @@ pub fn image_noise(image: &Image, to: &str) -> f64 {
 
 /// The brightest pixel, which is above 1 if a premultiplied color exceeds alpha.
 fn brightest(pixel: &[u8], premultiplied: bool) -> f64 {
-    let (alpha, color) = (pixel.last().copied().unwrap_or(0), pixel.iter().copied().max().unwrap_or(0));
+    let alpha = pixel.last().copied().unwrap_or(0);
+    let color = pixel.iter().copied().max().unwrap_or(0);
     let [alpha, color] = [alpha, color].map(|sample| f64::from(sample) / 255.0);
     if premultiplied && alpha > 0.0 { ((color / alpha + 0.055) / 1.055).powf(2.4) * alpha } else { 1.0 }
 }
 
 /// Like [`faults`], for an image, whose pixels may differ by `noise`.
-pub fn image_faults((from, to): (&str, &str), noise: f64, differences: &[Difference], report: &Report) -> Vec<String> {
+pub fn image_faults(from: &str, to: &str, noise: f64, differences: &[Difference], report: &Report) -> Vec<String> {
     let counts = report.warnings.counts();
     let mut faults = Vec::new();
     for Difference { what, message, largest, .. } in differences {
-        let is_noise = *what == "pixels" && largest.is_some_and(|it| it < noise);
+        let is_noise = *what == "pixels" && largest.is_some_and(|largest| largest < noise);
         // EXR stores premultiplied colors and PNG does not, whatever they were before.
         let is_stored_so = *what == "premultiplied" && ["exr", "png"].contains(&to);
         if is_noise || is_stored_so {
             continue;
         }
-        if !lost_of_image(from, to).split(", ").any(|it| it == *what) {
+        if !lost_of_image(from, to).split(", ").any(|loss| loss == *what) {
             faults.push(format!("{what} is not expected to differ: {message}"));
         } else if !image_warnings(what).iter().any(|code| counts.contains_key(code)) {
             faults.push(format!("{what} differs without a warning: {message} ({counts:?})"));

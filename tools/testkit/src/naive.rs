@@ -66,7 +66,9 @@ pub struct Section {
 /// The logical lines of a text: lines joined by a backslash are one, with a blank in between.
 pub fn logical_lines(text: &[u8]) -> Vec<Vec<u8>> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    let (mut lines, mut line, mut at) = (Vec::new(), Vec::new(), 0);
+    let mut lines = Vec::new();
+    let mut line = Vec::new();
+    let mut at = 0;
     while at < text.len() {
         let newline = match &text[at..] {
             [b'\r', b'\n', ..] => 2,
@@ -251,11 +253,11 @@ impl Naive {
         Some(())
     }
 
-    fn element(&mut self, kind: usize, least: usize, line: &[u8]) -> Option<()> {
+    fn element(&mut self, kind: usize, min_corners: usize, line: &[u8]) -> Option<()> {
         let totals = self.totals();
         let corners = values(line).into_iter().map(|word| corner(word, totals));
         let corners = corners.collect::<Option<Vec<_>>>()?;
-        if corners.len() < least {
+        if corners.len() < min_corners {
             return None;
         }
         let attributes = self.now.clone();
@@ -326,14 +328,14 @@ fn flat(values: &[f32]) -> String {
 
 fn optional(values: &[Option<f32>], missing: f32) -> String {
     let any = values.iter().any(Option::is_some);
-    let all = values.iter().map(|value| [value.unwrap_or(missing)]);
-    bits(&all.filter(|_| any).collect::<Vec<_>>())
+    let padded = values.iter().map(|value| [value.unwrap_or(missing)]);
+    bits(&padded.filter(|_| any).collect::<Vec<_>>())
 }
 
 fn optional_rows(values: &[Option<[f32; 4]>]) -> String {
     let any = values.iter().any(Option::is_some);
-    let all = values.iter().map(|value| value.unwrap_or([f32::NAN; 4]));
-    bits(&all.filter(|_| any).collect::<Vec<_>>())
+    let padded = values.iter().map(|value| value.unwrap_or([f32::NAN; 4]));
+    bits(&padded.filter(|_| any).collect::<Vec<_>>())
 }
 
 fn elements_differ(naive: &Naive, mesh: &Mesh, scene: &Scene) -> Option<String> {
@@ -343,19 +345,19 @@ fn elements_differ(naive: &Naive, mesh: &Mesh, scene: &Scene) -> Option<String> 
         ..Elements::default()
     };
     let kinds = [("face", &mesh.faces, 3), ("line", &mesh.lines, 4), ("point", &points, 5)];
-    for ((what, found, kind), expected) in kinds.into_iter().zip(&naive.elements) {
-        if found.len() != expected.len() {
-            return Some(format!("{} {what}s, not {}", found.len(), expected.len()));
+    for ((what, elements, kind), expected) in kinds.into_iter().zip(&naive.elements) {
+        if elements.len() != expected.len() {
+            return Some(format!("{} {what}s, not {}", elements.len(), expected.len()));
         }
         for (index, element) in expected.iter().enumerate() {
             let streams = if kind == 5 { 1 } else { 3 };
-            let corners = corners_of(found, index);
-            let wanted: Vec<_> =
+            let corners = corners_of(elements, index);
+            let expected: Vec<_> =
                 element.corners.iter().map(|c| std::array::from_fn(|s| c[s].filter(|_| s < streams))).collect();
             let attributes = attributes_of(mesh, scene, kind, index);
-            if wanted != corners || attributes != element.attributes {
+            if expected != corners || attributes != element.attributes {
                 return Some(format!(
-                    "{what} {index}: {corners:?} {attributes:?}, not {wanted:?} {:?}",
+                    "{what} {index}: {corners:?} {attributes:?}, not {expected:?} {:?}",
                     element.attributes
                 ));
             }

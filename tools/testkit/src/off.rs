@@ -7,12 +7,13 @@ use crate::random::Random;
 ///
 /// Reading it succeeds, possibly with warnings about faces without corners, and about colors of faces. The same
 /// generator yields the same bytes everywhere.
-pub fn random(random: &mut Random, most: usize) -> Vec<u8> {
+pub fn random(random: &mut Random, max_bytes: usize) -> Vec<u8> {
     let end: &str = random.pick::<&str>(&["\n", "\n", "\r\n", "\r"]);
     let mut text = OffText { out: String::new(), end, random };
     let keyword =
         *text.random.pick(&["OFF", "OFF", "COFF", "NOFF", "CNOFF", "STOFF", "STCNOFF", "NCOFF", "NCSTOFF", ""]);
-    let (vertices, faces) = (text.random.below(most + 1), text.random.below(most + 1));
+    let vertices = text.random.below(max_bytes + 1);
+    let faces = text.random.below(max_bytes + 1);
     text.header(keyword, vertices, faces);
     let has_bytes = text.random.once_in(2);
     for _ in 0..vertices {
@@ -54,7 +55,8 @@ impl OffText<'_> {
 
     fn vertex(&mut self, keyword: &str, has_bytes: bool) {
         let mut words = self.numbers(3);
-        let (color, normal) = (keyword.find('C'), keyword.find('N'));
+        let color = keyword.find('C');
+        let normal = keyword.find('N');
         let color_words = if color.is_some() { self.color(has_bytes) } else { Vec::new() };
         let normal_words = if normal.is_some() { self.numbers(3) } else { Vec::new() };
         // Geomview writes the normal first and its letter last; MeshLab the opposite.
@@ -70,8 +72,8 @@ impl OffText<'_> {
     }
 
     fn face(&mut self, vertices: usize) {
-        let most = if vertices == 0 { 1 } else { 7 };
-        let count = if self.random.once_in(3) { self.random.below(most) } else { 3.min(most - 1) };
+        let max_corners = if vertices == 0 { 1 } else { 7 };
+        let count = if self.random.once_in(3) { self.random.below(max_corners) } else { 3.min(max_corners - 1) };
         let mut words = vec![count.to_string()];
         words.extend((0..count).map(|_| self.random.below(vertices).to_string()));
         if self.random.once_in(6) {

@@ -5,7 +5,7 @@ use polyhaul::{Output, Result, WriteOptions, Writer};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A writer into memory that somebody else can look at: its clones share the bytes.
+/// A writer into shared memory: its clones share the bytes.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -61,25 +61,27 @@ pub fn text(scene: &Scene, options: &WriteOptions) -> String {
     without_comments(&String::from_utf8(bytes(scene, options)).unwrap())
 }
 
-/// The lines that are no comments.
+/// The lines except comments.
 pub fn without_comments(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect()
 }
 
-/// The lines that begin with a keyword.
+/// The lines that start with a keyword.
 pub fn lines<'a>(text: &'a str, keyword: &str) -> Vec<&'a str> {
     text.lines().filter(|line| line.split_ascii_whitespace().next() == Some(keyword)).collect()
 }
 
 /// The first line that differs, with its surroundings.
-pub fn difference(found: &str, expected: &str) -> String {
-    let same = found.lines().zip(expected.lines()).take_while(|(a, b)| a == b).count();
+pub fn difference(actual: &str, expected: &str) -> String {
+    let same = actual.lines().zip(expected.lines()).take_while(|(a, b)| a == b).count();
     let around = |text: &str| {
         let lines: Vec<_> = text.lines().skip(same.saturating_sub(6)).take(12).collect();
         lines.join("\n")
     };
-    let (number, found, expected) = (same + 1, around(found), around(expected));
-    format!("line {number}\n--- found\n{found}\n--- expected\n{expected}")
+    let number = same + 1;
+    let actual = around(actual);
+    let expected = around(expected);
+    format!("line {number}\n--- found\n{actual}\n--- expected\n{expected}")
 }
 
 #[cfg(test)]

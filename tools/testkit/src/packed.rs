@@ -8,7 +8,8 @@ pub const CODECS: [(Codec, &str); 3] = [(Codec::Gzip, "gz"), (Codec::Zstd, "zst"
 
 /// Members of `member_bytes` plain bytes each, the last one shorter; empty for empty input.
 pub fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
-    let (mut packed, mut encoder) = (Vec::new(), Encoder::new(codec, None).unwrap());
+    let mut packed = Vec::new();
+    let mut encoder = Encoder::new(codec, None).unwrap();
     plain.chunks(member_bytes).for_each(|member| encoder.encode(member, &mut packed).unwrap());
     packed
 }
@@ -19,7 +20,8 @@ pub fn unpack(source: Source<'_>, limits: &DecompressLimits, block_bytes: usize)
         Ok(source) => source,
         Err(error) => return (Vec::new(), Some(error.to_string())),
     };
-    let (mut plain, mut block) = (Vec::new(), vec![0; block_bytes]);
+    let mut plain = Vec::new();
+    let mut block = vec![0; block_bytes];
     loop {
         match source.read_part(&mut block) {
             Ok(0) => return (plain, None),

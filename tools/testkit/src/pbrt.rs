@@ -8,7 +8,7 @@
 //! those are in [`hostile`]. Where to look next: `part` (the content of a part), `shape` (meshes and curves), `text`
 //! (writing bytes to a file).
 //!
-//! The grammar is that of `src/pbrt/parser.cpp` and `scene.cpp` of <https://github.com/mmp/pbrt-v4>: materials,
+//! The grammar follows `src/pbrt/parser.cpp` and `scene.cpp` of <https://github.com/mmp/pbrt-v4>: materials,
 //! textures and objects have one name space over all files, an Import keeps its graphics state to itself, and paths
 //! are relative to the main file's folder, in which all text lies.
 
@@ -22,7 +22,7 @@ mod tests;
 mod text;
 
 use crate::packed::CODECS;
-use part::Part;
+use part::PbrtPart;
 use polyhaul::options::Codec;
 use std::collections::BTreeMap;
 use std::fs;
@@ -79,7 +79,7 @@ impl Spec {
 
     /// `stem` with the extension of text.
     fn text_name(&self, stem: &str, codec: Option<Codec>) -> String {
-        let packed = CODECS.iter().find(|(known, _)| Some(*known) == codec);
+        let packed = CODECS.iter().find(|(candidate, _)| Some(*candidate) == codec);
         let extension = packed.map(|(_, extension)| format!(".{extension}")).unwrap_or_default();
         format!("{stem}.pbrt{extension}")
     }
@@ -121,13 +121,13 @@ pub struct MadeFile {
 pub struct Counts {
     /// The number of each directive in the text.
     pub directives: BTreeMap<&'static str, u64>,
-    /// The number of shapes of each type, those of objects once.
+    /// The number of shapes of each type; shapes of objects count once.
     pub shapes: BTreeMap<&'static str, u64>,
     /// Positions of all meshes, inline and in PLY files.
     pub positions: u64,
     /// Triangles of all meshes, each once.
     pub unique_triangles: u64,
-    /// Triangles that a renderer sees: those of an object once per instance, those outside of objects once.
+    /// Triangles that a renderer sees: triangles of an object once per instance, others once.
     pub instanced_triangles: u64,
     /// Control points of all curves.
     pub curve_points: u64,
@@ -211,7 +211,7 @@ pub fn write(spec: &Spec, folder: &Path) -> io::Result<Made> {
     Ok(Made { main: folder.join(main), files: written.files, counts: written.counts })
 }
 
-fn one_file(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<(String, Written)> {
+fn one_file(spec: &Spec, folder: &Path, parts: &[PbrtPart]) -> io::Result<(String, Written)> {
     let name = spec.text_name("scene", spec.codec);
     let mut text = Text::create(&folder.join(&name), spec.codec)?;
     let mut written = Written::default();
@@ -229,7 +229,7 @@ fn one_file(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<(String, W
     Ok((name, written))
 }
 
-fn imports(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<(String, Written)> {
+fn imports(spec: &Spec, folder: &Path, parts: &[PbrtPart]) -> io::Result<(String, Written)> {
     let [main, shared] = [spec.text_name("scene", None), spec.text_name("materials", spec.codec)];
     let mut written = Written::default();
     let mut text = Text::create(&folder.join(&main), None)?;
@@ -251,16 +251,16 @@ fn imports(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<(String, Wr
 }
 
 /// Writes each part to a separate file.
-fn side_by_side(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<Written> {
+fn side_by_side(spec: &Spec, folder: &Path, parts: &[PbrtPart]) -> io::Result<Written> {
     let next = AtomicUsize::new(0);
-    let all = Mutex::new(Written::default());
+    let total = Mutex::new(Written::default());
     let work = || -> io::Result<()> {
         while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
             let name = spec.text_name(part.name(), spec.codec);
             let mut text = Text::create(&folder.join(&name), spec.codec)?;
             let mut written = part.write(&mut text, folder)?;
             written.close(&name, text)?;
-            all.lock().map_err(|_| io::ErrorKind::Other)?.add(written);
+            total.lock().map_err(|_| io::ErrorKind::Other)?.add(written);
         }
         Ok(())
     };
@@ -269,7 +269,7 @@ fn side_by_side(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<Writte
         work()?;
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(io::ErrorKind::Other.into())))
     })?;
-    all.into_inner().map_err(|_| io::ErrorKind::Other.into())
+    total.into_inner().map_err(|_| io::ErrorKind::Other.into())
 }
 
 /// Everything before the world, and its lights.

@@ -21,7 +21,8 @@ pub fn grid(columns: u32, rows: u32) -> Scene {
     let part = |index: u32, count: u32| index as f32 / count.max(1) as f32;
     let height = |u: f32, v: f32| u * (1.0 - u) * v * (1.0 - v);
     let place = |(c, r)| {
-        let (u, v) = (part(c, columns), part(r, rows));
+        let u = part(c, columns);
+        let v = part(r, rows);
         [u * 10.0 - 5.0, height(u, v), v * 10.0 - 5.0]
     };
     let mut mesh = Mesh {
@@ -55,7 +56,8 @@ pub fn boxes(count: u32) -> Scene {
         let mesh = &mut scene.meshes[0];
         let start = mesh.counts();
         push_box(mesh, [(index % 100) as f32 * 3.0, 0.0, (index / 100) as f32 * 3.0]);
-        let (name, end) = (format!("box_{index}"), mesh.counts());
+        let name = format!("box_{index}");
+        let end = mesh.counts();
         scene.objects.push(Object { name, start, end, ..Object::default() });
     }
     scene
@@ -221,8 +223,8 @@ fn broken_mesh(mesh: &Mesh, materials: usize) -> Option<String> {
     if !mesh.uv_depths.is_empty() && mesh.uv_depths.len() != mesh.uvs.len() {
         return broken("uv depths are not one per uv");
     }
-    for (what, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
-        if let Some(problem) = broken_elements(mesh, elements, least) {
+    for (what, elements, min_corners) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
+        if let Some(problem) = broken_elements(mesh, elements, min_corners) {
             return Some(format!("{what}s: {problem}"));
         }
     }
@@ -244,7 +246,7 @@ fn broken_mesh(mesh: &Mesh, materials: usize) -> Option<String> {
 }
 
 /// The rules of faces and lines: offsets rise from 0 to the number of corners, by `least` or more.
-fn broken_elements(mesh: &Mesh, elements: &Elements, least: u32) -> Option<&'static str> {
+fn broken_elements(mesh: &Mesh, elements: &Elements, min_corners: u32) -> Option<&'static str> {
     let corners = elements.corner_positions.len();
     if elements.offsets.is_empty() {
         return (corners > 0).then_some("there are corners without offsets");
@@ -252,7 +254,7 @@ fn broken_elements(mesh: &Mesh, elements: &Elements, least: u32) -> Option<&'sta
     if elements.offsets[0] != 0 || elements.offsets.last() != Some(&(corners as u32)) {
         return Some("offsets do not span the corners");
     }
-    if elements.offsets.windows(2).any(|pair| pair[1] < pair[0] || pair[1] - pair[0] < least) {
+    if elements.offsets.windows(2).any(|pair| pair[1] < pair[0] || pair[1] - pair[0] < min_corners) {
         return Some("an element has too few corners");
     }
     if elements.corner_positions.iter().any(|&index| index as usize >= mesh.positions.len()) {
@@ -282,9 +284,9 @@ fn broken_runs(mesh: &Mesh, runs: &[Run], values: usize) -> Option<&'static str>
     (!before(last.at, mesh.counts())).then_some("the last begins behind the mesh")
 }
 
-/// Whether no count of `one` is above that of `other`.
-fn before(one: Counts, other: Counts) -> bool {
-    one.to_array().iter().zip(other.to_array()).all(|(a, b)| *a <= b)
+/// Whether no count of `one` exceeds the count of `other`.
+fn before(first: Counts, second: Counts) -> bool {
+    first.to_array().iter().zip(second.to_array()).all(|(a, b)| *a <= b)
 }
 
 #[cfg(test)]

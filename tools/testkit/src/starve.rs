@@ -20,14 +20,14 @@ use std::path::Path;
 use std::process::Command;
 
 /// Smaller blocks are always given.
-const LEAST_BYTES: usize = 1024;
+const MIN_BYTES: usize = 1024;
 /// A fault that eats all memory must not take the machine with it.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// After this many dead children the test gives up.
-const MOST_DEATHS: usize = 60;
+const MAX_DEATHS: usize = 60;
 
 /// How much memory may differ between runs: caches of threads, but no block of data for each run.
-const MOST_LEAKED_BYTES: i64 = 64 << 10;
+const MAX_LEAKED_BYTES: i64 = 64 << 10;
 
 const CHILD: &str = "POLYHAUL_TEST_STARVED_IN";
 const FIRST: &str = "POLYHAUL_TEST_STARVED_FIRST";
@@ -91,8 +91,11 @@ where
     every_allocation(plan, |folder| {
         let save = start();
         // Memory for the output is reserved in advance.
-        let (shared, out) = (Shared::with_room(32 << 20), file.map(|name| folder.join(name)));
-        let (written, path, place) = (shared.clone(), out.clone(), folder.to_path_buf());
+        let shared = Shared::with_room(32 << 20);
+        let out = file.map(|name| folder.join(name));
+        let written = shared.clone();
+        let path = out.clone();
+        let place = folder.to_path_buf();
         let write = move || {
             shared.lock().clear();
             save(match &out {
@@ -104,7 +107,8 @@ where
         let to_file = path.is_some();
         let written = move || path.as_ref().map_or_else(|| written.lock().clone(), |path| std::fs::read(path).unwrap());
         let count = move || std::fs::read_dir(&place).unwrap().count();
-        let (expected, files) = (written(), count());
+        let expected = written();
+        let files = count();
         let check = move |is_well: bool| {
             assert!(!is_well && !to_file || written() == expected, "other bytes");
             assert_eq!(count(), files, "files left behind");
@@ -119,17 +123,18 @@ where
     W: FnMut() -> Result<()>,
     C: FnMut(bool),
 {
-    alloc::cap(MOST_BYTES);
+    alloc::cap(MAX_BYTES);
     if std::env::var_os(TELL).is_some() {
         tell();
     }
     let (mut work, mut check) = start();
     let mut number = std::env::var(FIRST).ok().and_then(|first| first.parse().ok()).unwrap_or(0);
     // Those before the first belong to earlier children.
-    let (mut errors, mut least_live) = (number, i64::MAX);
+    let mut errors = number;
+    let mut least_live = i64::MAX;
     loop {
         say(&format!("allocation {number}"));
-        let (result, was_hit) = fail_at(number, LEAST_BYTES, &mut work);
+        let (result, was_hit) = fail_at(number, MIN_BYTES, &mut work);
         check(result.is_ok());
         match result {
             Ok(()) if !was_hit => break,
@@ -141,7 +146,7 @@ where
         let live = alloc::live_bytes();
         least_live = least_live.min(live);
         assert!(
-            live < least_live + MOST_LEAKED_BYTES + plan.kept_bytes,
+            live < least_live + MAX_LEAKED_BYTES + plan.kept_bytes,
             "{} bytes were not given back",
             live - least_live
         );
@@ -158,9 +163,10 @@ fn say(line: &str) {
 /// Starts children until one comes to the end.
 fn parent(test: &str) {
     let folder = Folder::new("starved").unwrap();
-    let (mut first, mut count) = (0, 0);
+    let mut first = 0;
+    let mut count = 0;
     let mut deaths = BTreeMap::new();
-    while count < MOST_DEATHS {
+    while count < MAX_DEATHS {
         let (is_well, said) = run(test, folder.path(), first, false);
         let (number, words) = last(&said);
         if is_well {

@@ -73,15 +73,22 @@ impl Member {
 
 /// An archive of these members, with a comment.
 pub fn archive(members: &[Member], comment: &[u8]) -> Vec<u8> {
-    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    let mut bytes = Vec::new();
+    let mut directory = Vec::new();
     for member in members {
         let offset = member.told_offset.unwrap_or(bytes.len() as u64);
         local(member, &mut bytes);
         record(member, offset, &mut directory);
     }
-    let begin = bytes.len() as u64;
+    let directory_start = bytes.len() as u64;
     bytes.extend_from_slice(&directory);
-    end(members.len() as u64, begin, directory.len() as u64, members.iter().any(|member| member.is_wide), &mut bytes);
+    end(
+        members.len() as u64,
+        directory_start,
+        directory.len() as u64,
+        members.iter().any(|member| member.is_wide),
+        &mut bytes,
+    );
     let at = bytes.len() - 2;
     bytes[at..].copy_from_slice(&(comment.len() as u16).to_le_bytes());
     bytes.extend_from_slice(comment);
@@ -108,10 +115,10 @@ fn common(member: &Member, crc: u32, out: &mut Vec<u8>) {
 
 fn local(member: &Member, out: &mut Vec<u8>) {
     let is_behind = member.flags & 8 != 0;
-    let told = |number: u64| if is_behind { 0 } else { number.min(0xffff_ffff) };
+    let field = |number: u64| if is_behind { 0 } else { number.min(0xffff_ffff) };
     out.extend_from_slice(b"PK\x03\x04");
-    common(member, told(u64::from(member.crc)) as u32, out);
-    put(out, &[(told(member.packed_bytes), 4), (told(member.plain_bytes), 4), (member.name.len() as u64, 2), (4, 2)]);
+    common(member, field(u64::from(member.crc)) as u32, out);
+    put(out, &[(field(member.packed_bytes), 4), (field(member.plain_bytes), 4), (member.name.len() as u64, 2), (4, 2)]);
     out.extend_from_slice(&member.name);
     // An unknown field that the directory does not have.
     out.extend_from_slice(&[0xfe, 0xca, 0, 0]);
@@ -126,27 +133,27 @@ fn record(member: &Member, offset: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"PK\x01\x02\x2d\x03");
     common(member, member.crc, out);
     let wide = if member.is_wide { 28 } else { 0 };
-    let told = |number: u64| if member.is_wide { 0xffff_ffff } else { number };
-    put(out, &[(told(member.packed_bytes), 4), (told(member.plain_bytes), 4), (member.name.len() as u64, 2)]);
-    put(out, &[(wide, 2), (0, 2), (0, 2), (0, 2), (u64::from(member.attributes), 4), (told(offset), 4)]);
+    let field = |number: u64| if member.is_wide { 0xffff_ffff } else { number };
+    put(out, &[(field(member.packed_bytes), 4), (field(member.plain_bytes), 4), (member.name.len() as u64, 2)]);
+    put(out, &[(wide, 2), (0, 2), (0, 2), (0, 2), (u64::from(member.attributes), 4), (field(offset), 4)]);
     out.extend_from_slice(&member.name);
     if member.is_wide {
         put(out, &[(1, 2), (24, 2), (member.plain_bytes, 8), (member.packed_bytes, 8), (offset, 8)]);
     }
 }
 
-fn end(count: u64, begin: u64, len: u64, is_wide: bool, out: &mut Vec<u8>) {
+fn end(count: u64, directory_start: u64, len: u64, is_wide: bool, out: &mut Vec<u8>) {
     let at = out.len() as u64;
     if is_wide {
         out.extend_from_slice(b"PK\x06\x06");
-        put(out, &[(44, 8), (45, 2), (45, 2), (0, 4), (0, 4), (count, 8), (count, 8), (len, 8), (begin, 8)]);
+        put(out, &[(44, 8), (45, 2), (45, 2), (0, 4), (0, 4), (count, 8), (count, 8), (len, 8), (directory_start, 8)]);
         out.extend_from_slice(b"PK\x06\x07");
         put(out, &[(0, 4), (at, 8), (1, 4)]);
     }
-    let told = |number: u64, most: u64| if is_wide { most } else { number };
+    let field = |number: u64, max: u64| if is_wide { max } else { number };
     out.extend_from_slice(b"PK\x05\x06");
-    put(out, &[(0, 2), (0, 2), (told(count, 0xffff), 2), (told(count, 0xffff), 2)]);
-    put(out, &[(told(len, 0xffff_ffff), 4), (told(begin, 0xffff_ffff), 4), (0, 2)]);
+    put(out, &[(0, 2), (0, 2), (field(count, 0xffff), 2), (field(count, 0xffff), 2)]);
+    put(out, &[(field(len, 0xffff_ffff), 4), (field(directory_start, 0xffff_ffff), 4), (0, 2)]);
 }
 
 #[cfg(test)]

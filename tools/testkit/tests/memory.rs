@@ -77,9 +77,9 @@ fn peak_while_reading_a_large_file() {
             };
             let (result, used) = read_measured(input, &options(threads));
             let model = heap_bytes(&result.unwrap());
-            let most = model + BUDGET + SLACK;
+            let max_bytes = model + BUDGET + SLACK;
             let way = format!("{threads} threads, streamed {streamed}");
-            assert!(used.peak_bytes <= most, "{way}: {}, model {}", mib(used.peak_bytes), mib(model));
+            assert!(used.peak_bytes <= max_bytes, "{way}: {}, model {}", mib(used.peak_bytes), mib(model));
         }
     }
 }
@@ -107,9 +107,9 @@ fn peak_while_reading_compressed_files() {
             let (result, used) = read_measured(Input::Path(packed.clone()), &options(threads));
             result.unwrap();
             // Two members for each thread and a few to spare are in memory where threads decode them.
-            let most = (plain.peak_bytes + 8 * MIB + 3 * threads as u64 * MIB).min(model + BUDGET + SLACK);
+            let max_bytes = (plain.peak_bytes + 8 * MIB + 3 * threads as u64 * MIB).min(model + BUDGET + SLACK);
             let way = format!("{}, {threads} threads", packed.display());
-            assert!(used.peak_bytes <= most, "{way}: {}, at most {}", mib(used.peak_bytes), mib(most));
+            assert!(used.peak_bytes <= max_bytes, "{way}: {}, at most {}", mib(used.peak_bytes), mib(max_bytes));
         }
     }
 }
@@ -123,8 +123,8 @@ fn peak_of_bad_compressed_files() {
             for on_error in [OnError::Raise, OnError::Warn] {
                 let options = options(4).with_on_error(on_error).with_format(Some(polyhaul::Format::Obj));
                 let (_, used) = read_measured(Input::Path(file.path.clone()), &options);
-                let most = BUDGET + 4 * file.size;
-                assert!(used.peak_bytes <= most, "{}: {}", file.name, mib(used.peak_bytes));
+                let max_bytes = BUDGET + 4 * file.size;
+                assert!(used.peak_bytes <= max_bytes, "{}: {}", file.name, mib(used.peak_bytes));
             }
         }
     }
@@ -155,8 +155,8 @@ fn peak_of_bad_files() {
         for on_error in [OnError::Raise, OnError::Warn] {
             let options = options(4).with_on_error(on_error);
             let (_, used) = read_measured(Input::Path(file.path.clone()), &options);
-            let most = BUDGET + 4 * file.size;
-            assert!(used.peak_bytes <= most, "{}: {}", file.name, mib(used.peak_bytes));
+            let max_bytes = BUDGET + 4 * file.size;
+            assert!(used.peak_bytes <= max_bytes, "{}: {}", file.name, mib(used.peak_bytes));
         }
     }
 }
@@ -176,8 +176,8 @@ fn peak_of_hostile_shapes() {
         let input = Input::Memory(text, "x.obj".into());
         let (result, used) = read_measured(input, &options(16));
         let model = result.map(|loaded| heap_bytes(&loaded)).unwrap_or(0);
-        let most = model + BUDGET + SLACK + 4 * BYTES as u64;
-        if used.peak_bytes > most {
+        let max_bytes = model + BUDGET + SLACK + 4 * BYTES as u64;
+        if used.peak_bytes > max_bytes {
             wrong.push(format!("{shape:?}: {}, model {}", mib(used.peak_bytes), mib(model)));
         }
     }
@@ -192,8 +192,8 @@ fn peak_of_a_long_line() {
     let text = Shape::LongFace.text(BYTES);
     let (result, used) = read_measured(Input::Memory(text, "x.obj".into()), &options(1));
     let model = heap_bytes(&result.unwrap());
-    let most = model + BUDGET + 4 * BYTES as u64;
-    assert!(used.peak_bytes <= most, "{}, model {}", mib(used.peak_bytes), mib(model));
+    let max_bytes = model + BUDGET + 4 * BYTES as u64;
+    assert!(used.peak_bytes <= max_bytes, "{}, model {}", mib(used.peak_bytes), mib(model));
 }
 
 /// A library named under many spellings is in memory once.
@@ -265,7 +265,7 @@ fn work_is_linear_in_the_number_of_chunks() {
     linear(&shapes, OnError::Raise, small);
 }
 
-/// The kernel's own figure for the most memory that the process had: `None` where there is none.
+/// The kernel's figure for the peak memory of the process; `None` if unavailable.
 fn peak_resident_bytes() -> Option<u64> {
     let mut text = String::new();
     File::open(Path::new("/proc/self/status")).ok()?.read_to_string(&mut text).ok()?;
@@ -285,8 +285,8 @@ fn a_small_budget_is_kept() {
         let before = peak_resident_bytes().unwrap_or(0);
         let loaded = Reader::new(Input::Path(path.into())).options(&options).scene().unwrap();
         let used = peak_resident_bytes().unwrap_or(0) - before;
-        let most = heap_bytes(&loaded) + 4 * MIB + SLACK;
-        assert!(used <= most, "{}, at most {}", mib(used), mib(most));
+        let max_bytes = heap_bytes(&loaded) + 4 * MIB + SLACK;
+        assert!(used <= max_bytes, "{}, at most {}", mib(used), mib(max_bytes));
         return;
     }
     let _alone = alone();

@@ -76,7 +76,8 @@ fn a_process_that_ends_is_found() {
 
 /// A file of all kinds of columns and lists, comments long and short, and flaws.
 fn ply(form: &str) -> Vec<u8> {
-    let (rows, long) = (3000u32, "n".repeat(3000));
+    let rows = 3000u32;
+    let long = "n".repeat(3000);
     let mut header = format!("ply\nformat {form} 1.0\ncomment {long}\nobj_info {long}\n");
     let _ = write!(header, "element vertex {rows}\nproperty float x\nproperty float y\nproperty float z\n");
     (0..200).for_each(|n| _ = writeln!(header, "comment {n}\nproperty uchar u{n}"));
@@ -110,7 +111,7 @@ fn ply(form: &str) -> Vec<u8> {
         (0..2).for_each(|_| number(&mut file, &[7], "7".into()));
         number(&mut file, &[1], "1".into());
         number(&mut file, &1.5f64.to_le_bytes(), "1.5".into());
-        // From the hundredth on, lines are no rows.
+        // From the hundredth line on, lines are not rows.
         if file.len() % 3 == 0 {
             end(&mut file);
         }

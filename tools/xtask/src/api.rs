@@ -1,61 +1,92 @@
-//! The public interface of the crates that users import, kept as text: a change shows in its review.
+//! The public interface of each library crate, kept as text in its `public-api.txt`: a change shows in its review.
 //!
-//! It needs a nightly toolchain and cargo-public-api, and says so if they are missing. The meaning of the items is in
-//! their documentation.
+//! This needs a nightly toolchain and cargo-public-api, which is installed below `target` if possible. The meaning of
+//! the items is in their documentation.
 
-use crate::test::Outcome;
+use crate::steps::{Outcome, Tally};
 use crate::{root, term};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The crates, and their interfaces. Items that come from other crates of ours are there by their names alone.
-const CRATES: [(&str, &str); 2] =
-    [("polyhaul", "crates/polyhaul/public-api.txt"), ("polyhaul-model", "crates/core/model/public-api.txt")];
+/// The file of an interface, in the folder of its crate. Items of our other crates appear by name only.
+const FILE: &str = "public-api.txt";
 
-/// Writes the interfaces as they are.
+/// A library crate.
+struct Library {
+    name: String,
+    folder: PathBuf,
+}
+
+/// Writes the interfaces.
 pub(crate) fn main() -> ExitCode {
-    for (name, file) in CRATES {
-        let Some(found) = interface(name) else {
-            term::err("this needs `rustup toolchain install nightly` and `cargo install --locked cargo-public-api`\n");
-            return ExitCode::FAILURE;
-        };
-        if let Err(error) = std::fs::write(root::root().join(file), found) {
-            term::err(format!("{file}: {error}\n"));
+    let Some(program) = program() else {
+        term::err("this needs `rustup toolchain install nightly` and `cargo install --locked cargo-public-api`\n");
+        return ExitCode::FAILURE;
+    };
+    for library in libraries() {
+        let path = library.folder.join(FILE);
+        let Some(interface) = interface(&program, &library) else { return ExitCode::FAILURE };
+        if let Err(error) = std::fs::write(&path, interface) {
+            term::err(format!("{}: {error}\n", path.display()));
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
 }
 
-/// Whether the interfaces equal the stored ones.
-pub(crate) fn step() -> Outcome {
-    if !root::succeeds(nightly().args(["public-api", "--version"])) {
-        return Outcome::Skipped(
-            "not installed (cargo install --locked cargo-public-api, and a nightly toolchain)".into(),
-        );
-    }
-    let mut is_same = true;
-    for (name, file) in CRATES {
-        let kept = std::fs::read_to_string(root::root().join(file)).unwrap_or_default();
-        let Some(found) = interface(name) else { return Outcome::Failed };
-        let only = |a: &str, b: &str| a.lines().filter(|&line| !b.lines().any(|other| other == line)).count();
-        if kept != found {
-            is_same = false;
-            let (gone, new) = (only(&kept, &found), only(&found, &kept));
-            term::out(format!(
-                "{file}: {gone} lines are gone and {new} are new; if that is right, `cargo xtask api`\n"
-            ));
+/// Whether the interfaces equal the stored ones. Each is counted as a test.
+pub(crate) fn step(tally: &mut Tally) -> Outcome {
+    let Some(program) = program() else {
+        return Outcome::Skipped("a nightly toolchain or cargo-public-api is not installed".into());
+    };
+    let mut is_ok = true;
+    for library in libraries() {
+        let stored = std::fs::read_to_string(library.folder.join(FILE)).unwrap_or_default();
+        let current = interface(&program, &library);
+        if current.as_ref() == Some(&stored) {
+            tally.totals.passed += 1;
+            continue;
+        }
+        is_ok = false;
+        tally.totals.failed += 1;
+        tally.failures.push(format!("public interface of {}", library.name));
+        if let Some(current) = current {
+            let count_only = |a: &str, b: &str| a.lines().filter(|line| !b.lines().any(|other| other == *line)).count();
+            let (removed, added) = (count_only(&stored, &current), count_only(&current, &stored));
+            let name = &library.name;
+            term::out(format!("{name}: {removed} lines removed, {added} added; if intended, run `cargo xtask api`\n"));
         }
     }
-    Outcome::of(is_same)
+    Outcome::of(is_ok)
 }
 
-fn interface(name: &str) -> Option<String> {
-    root::output(nightly().args(["public-api", "-p", name, "-sss"]))
+/// The crates with a library in `crates`, sorted.
+fn libraries() -> Vec<Library> {
+    let manifests =
+        root::output(Command::new("git").current_dir(root::root()).args(["ls-files", "crates/**/Cargo.toml"]));
+    let library = |manifest: &str| {
+        let folder = root::root().join(Path::new(manifest).parent()?);
+        let text = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+        let name = text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'))?.to_owned();
+        folder.join("src/lib.rs").is_file().then_some(Library { name, folder })
+    };
+    manifests.unwrap_or_default().lines().filter_map(library).collect()
 }
 
-fn nightly() -> Command {
+/// cargo-public-api, if there is a nightly toolchain for it.
+fn program() -> Option<PathBuf> {
+    let has_nightly = root::succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"]));
+    has_nightly.then(|| root::cargo_tool("public-api")).flatten()
+}
+
+fn interface(program: &Path, library: &Library) -> Option<String> {
     let mut command = Command::new("rustup");
-    // Else the toolchain of this chore would be asked for.
-    command.args(["run", "nightly", "cargo"]).env_remove("CARGO").current_dir(root::root());
-    command
+    // The variable names the toolchain of this program.
+    command.env_remove("CARGO").current_dir(root::root()).args(["run", "nightly"]).arg(program);
+    let output = command.args(["public-api", "-p", &library.name, "-sss"]).output().ok()?;
+    if !output.status.success() {
+        term::err(format!("{}: {}\n", library.name, String::from_utf8_lossy(&output.stderr)));
+        return None;
+    }
+    String::from_utf8(output.stdout).ok()
 }

@@ -1,10 +1,10 @@
 //! `cargo xtask bench`: polyhaul next to other readers and writers, and next to the limits of the machine.
 //!
 //! Every contestant is a separate process, so that its peak memory is its own; the contestants alternate, round after
-//! round, so that a slow moment of the machine hits all of them alike. The measured programs are in `bench/`, a
+//! round, so that a slow moment of the machine hits all of them alike. The measured programs are in `tools/bench`, a
 //! separate workspace; the measurements are listed in `tools/bench/plan.toml`, which [`plan`] reads. Here: building
-//! ([`build`], [`python`]), the rounds ([`runs`]), whether verdicts are right ([`verdicts`]), sweeps ([`sweeps`]), and
-//! the record ([`record`]) with its machine ([`machine`]). The exit code is 0 unless something could not run.
+//! ([`build`], [`python`]), the rounds ([`runs`]), sweeps ([`sweeps`]), and the record ([`record`]) with its machine
+//! ([`machine`]). The exit code is 0 unless something could not run.
 
 mod build;
 mod images;
@@ -14,7 +14,6 @@ mod python;
 mod record;
 mod runs;
 mod sweeps;
-mod verdicts;
 
 use crate::{root, term, usage_error};
 use plan::{PLAN, Part, Place};
@@ -142,12 +141,13 @@ fn measure(options: &Options) -> Result<bool, String> {
         tools.prefix.splice(0..0, ["env".into(), format!("POLYHAUL_BENCH_LEVEL={level}").into()]);
     }
     let place = Place { tools: &tools, data: &data, megabytes: options.megabytes, before: options.before.as_deref() };
-    let (mut outcomes, mut kernels, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut judged, mut sweeps) = (Vec::new(), Vec::new());
+    let mut outcomes = Vec::new();
+    let mut kernels = Vec::new();
+    let mut pictures = Vec::new();
+    let mut sweeps = Vec::new();
     for part in &options.parts {
         match part.name.as_str() {
             "images" => pictures = images::run(part, &place, options.rounds)?,
-            "verdicts" => judged = verdicts::run(&tools, &data, options.megabytes)?,
             "sweeps" => sweeps = sweeps::run(&place)?,
             _ => kernels.extend(runs::kernels(part, &place, options.rounds)?),
         }
@@ -163,7 +163,6 @@ fn measure(options: &Options) -> Result<bool, String> {
         outcomes,
         kernels,
         pictures,
-        judged,
         sweeps,
     };
     keep(&record, options)?;

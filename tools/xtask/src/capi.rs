@@ -21,6 +21,8 @@ const PRIVATE: &str = if cfg!(target_os = "linux") {
 } else {
     ""
 };
+/// That of C++, which it also needs with the feature `meshopt`.
+const CPP_RUNTIME: &str = if cfg!(target_os = "macos") { "-lc++" } else { "-lstdc++" };
 
 /// Writes the header.
 pub(crate) fn header() -> ExitCode {
@@ -35,52 +37,79 @@ struct Place {
     prefix: PathBuf,
     /// Where it is put instead, for packages.
     destdir: Option<PathBuf>,
-    /// Build without optimising.
-    debug: bool,
+    /// What to copy.
+    library: Library,
+}
+
+/// The library that is installed.
+#[derive(Debug, PartialEq, Eq)]
+enum Library {
+    Optimized,
+    Unoptimized,
+    /// That of `cargo xtask test`, which is built together with the command and has its features.
+    Tested,
 }
 
 /// Builds the library and installs it; `None` if the arguments are invalid.
 pub(crate) fn install(args: &[&str]) -> Option<ExitCode> {
     let place = parse(args)?;
-    let result = built(place.debug).and_then(|folder| copy(&folder, &place));
-    Some(match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            term::err(format!("install-c: {error}\n"));
-            ExitCode::FAILURE
-        }
-    })
+    Some(if place.install() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Builds the library without optimization and installs it; returns whether that succeeded.
+pub(crate) fn install_unoptimized(prefix: PathBuf) -> bool {
+    Place { prefix, destdir: None, library: Library::Unoptimized }.install()
+}
+
+/// Installs the library that was built together with the tests; returns whether that succeeded.
+pub(crate) fn install_tested(prefix: PathBuf) -> bool {
+    Place { prefix, destdir: None, library: Library::Tested }.install()
 }
 
 fn parse(args: &[&str]) -> Option<Place> {
-    let mut place = Place { prefix: "/usr/local".into(), destdir: None, debug: false };
+    let mut place = Place { prefix: "/usr/local".into(), destdir: None, library: Library::Optimized };
     let mut args = args.iter();
     while let Some(&arg) = args.next() {
         match arg {
             "--prefix" => place.prefix = args.next()?.into(),
             "--destdir" => place.destdir = Some(args.next()?.into()),
-            "--debug" => place.debug = true,
+            "--debug" => place.library = Library::Unoptimized,
             _ => return None,
         }
     }
     place.prefix.is_absolute().then_some(place)
 }
 
-/// Builds the library; returns its folder.
-fn built(debug: bool) -> io::Result<PathBuf> {
-    let mut command = if debug { unoptimized("polyhaul-capi") } else { root::cargo() };
-    if !debug {
-        command.args(["build", "--package", "polyhaul-capi", "--lib", "--profile", "dist"]);
+impl Place {
+    fn install(&self) -> bool {
+        let result = self.library.folder().and_then(|folder| copy(&folder, self));
+        if let Err(error) = &result {
+            term::err(format!("install-c: {error}\n"));
+        }
+        result.is_ok()
     }
-    command.args(["--message-format", "json-render-diagnostics"]);
-    let output = command.stderr(Stdio::inherit()).output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let folder = folder_of(&text, static_name()).filter(|_| output.status.success());
-    folder.ok_or_else(|| io::Error::other("the library could not be built"))
 }
 
-/// Builds a package like a new project's dependencies: our own profiles optimize even tests. For the C library that is
-/// faster, too, since `cargo test` enables features of its dependencies that it does not have.
+impl Library {
+    /// Builds the library if needed; returns its folder.
+    fn folder(&self) -> io::Result<PathBuf> {
+        let mut command = match self {
+            Library::Tested => return Ok(root::target().join("debug")),
+            Library::Unoptimized => unoptimized("polyhaul-capi"),
+            Library::Optimized => root::cargo(),
+        };
+        if *self == Library::Optimized {
+            command.args(["build", "--package", "polyhaul-capi", "--lib", "--profile", "dist"]);
+        }
+        command.args(["--message-format", "json-render-diagnostics"]);
+        let output = command.stderr(Stdio::inherit()).output()?;
+        let messages = String::from_utf8_lossy(&output.stdout);
+        let folder = folder_of(&messages, static_name()).filter(|_| output.status.success());
+        folder.ok_or_else(|| io::Error::other("the library could not be built"))
+    }
+}
+
+/// Builds a package as a new project builds its dependencies: our own profiles optimize even tests.
 pub(crate) fn unoptimized(package: &str) -> Command {
     let mut command = root::cargo();
     command.args(["build", "--package", package, "--target-dir", "target/unoptimized"]);
@@ -120,7 +149,8 @@ fn copy(built: &Path, place: &Place) -> io::Result<()> {
         install_file(&built.join(static_name()), &lib.join(static_name()))?;
         shared(built, &lib)?;
     }
-    fs::write(lib.join("pkgconfig/polyhaul.pc"), package(&place.prefix))?;
+    let cpp_runtime = if place.library == Library::Tested { CPP_RUNTIME } else { "" };
+    fs::write(lib.join("pkgconfig/polyhaul.pc"), package(&place.prefix, cpp_runtime))?;
     term::out(format!("installed polyhaul {VERSION} in {}\n", target.display()));
     Ok(())
 }
@@ -164,11 +194,11 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// The file for pkg-config.
-fn package(prefix: &Path) -> String {
+fn package(prefix: &Path, cpp_runtime: &str) -> String {
     format!(
         "prefix={}\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\nName: polyhaul\n\
          Description: Moves 3D assets between disk and memory\nVersion: {VERSION}\n\
-         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -lpolyhaul\nLibs.private: {PRIVATE}\n",
+         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -lpolyhaul\nLibs.private: {cpp_runtime} {PRIVATE}\n",
         prefix.display()
     )
 }
@@ -180,7 +210,8 @@ mod tests {
     #[test]
     fn arguments_are_understood_or_refused() {
         let place = parse(&["--prefix", "/opt/p", "--destdir", "/tmp/d", "--debug"]).unwrap();
-        assert_eq!((place.prefix, place.destdir, place.debug), ("/opt/p".into(), Some("/tmp/d".into()), true));
+        assert_eq!((place.prefix, place.destdir), ("/opt/p".into(), Some("/tmp/d".into())));
+        assert_eq!(place.library, Library::Unoptimized);
         assert_eq!(parse(&[]).unwrap().prefix, Path::new("/usr/local"));
         for wrong in [&["--prefix"][..], &["--prefix", "relative"], &["--other"]] {
             assert!(parse(wrong).is_none(), "{wrong:?}");

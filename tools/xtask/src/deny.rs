@@ -1,10 +1,11 @@
-//! `cargo xtask deny`: the licences, origins and advisories of all dependencies, against `deny.toml`.
+//! The part `deny` of `cargo xtask nightly`: the licenses, origins and advisories of all dependencies, against
+//! `deny.toml`.
 //!
-//! cargo-deny does it if it is installed; its database of advisories has to be fetched, and if that fails the
-//! advisories are skipped. Without cargo-deny the licenses are checked here, from the output of `cargo tree`, against
-//! the same list. Dependencies are never changed.
+//! cargo-deny does this, and is installed below `target` if possible. If its database of advisories cannot be fetched,
+//! these are skipped. Without cargo-deny, the licenses are checked here from the output of `cargo tree`, against the
+//! same list. Dependencies are never changed.
 
-use crate::test::Outcome;
+use crate::steps::Outcome;
 use crate::{root, term};
 use spdx::{Expression, ParseMode};
 use std::collections::BTreeMap;
@@ -12,18 +13,19 @@ use std::process::Command;
 
 /// Checks whatever can be checked here.
 pub(crate) fn step() -> Outcome {
-    if !root::succeeds(root::cargo().args(["deny", "--version"])) {
+    let Some(program) = root::cargo_tool("deny") else {
         return without_cargo_deny();
-    }
-    if !root::runs(root::cargo().args(["deny", "check", "licenses", "bans", "sources"])) {
+    };
+    let deny = |args: &[&str]| root::runs(Command::new(&program).current_dir(root::root()).arg("deny").args(args));
+    if !deny(&["check", "licenses", "bans", "sources"]) {
         return Outcome::Failed;
     }
-    if !root::succeeds(root::cargo().args(["deny", "fetch", "db"])) {
+    if !deny(&["fetch", "db"]) {
         return Outcome::Skipped(
-            "advisories: the database cannot be fetched; licences, bans and sources are ok".into(),
+            "advisories: the database cannot be fetched; licenses, bans and sources are ok".into(),
         );
     }
-    Outcome::of(root::runs(root::cargo().args(["deny", "check", "advisories"])))
+    Outcome::of(deny(&["check", "advisories"]))
 }
 
 /// Checks the licenses of the crates in builds on this machine; those of tests are not distributed.
@@ -45,7 +47,7 @@ fn without_cargo_deny() -> Outcome {
         term::out(format!("{package}: the licence `{licence}` is not allowed by deny.toml\n"));
     }
     if refused.is_empty() {
-        return Outcome::Skipped("cargo-deny is not installed; all licences are ok".into());
+        return Outcome::Skipped("cargo-deny is not installed; all licenses are ok".into());
     }
     Outcome::Failed
 }

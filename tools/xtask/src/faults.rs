@@ -1,10 +1,11 @@
-//! `cargo xtask faults`: plants faults, one at a time, and holds that the tests find each.
+//! The part `faults` of `cargo xtask nightly`: plants faults one at a time, and checks that the tests detect each.
 //!
 //! The places call `error::planted` of the library, which is `false` unless it was built with `--cfg polyhaul_faults`.
-//! Building takes some minutes, so this is no part of `cargo xtask test`: run it when tests of formats change.
 
-use crate::{root, term};
-use std::process::{Command, ExitCode, Stdio};
+use crate::root;
+use crate::steps::{Outcome, Tally};
+use crate::term;
+use std::process::{Command, Stdio};
 
 /// Each fault, and the tests that must find it.
 const FAULTS: &[(&str, &str)] = &[
@@ -25,23 +26,29 @@ const FAULTS: &[(&str, &str)] = &[
 ];
 
 /// Runs the tests once without a fault, and once with each.
-pub(crate) fn main() -> ExitCode {
-    let mut failed = 0;
+pub(crate) fn step(tally: &mut Tally) -> Outcome {
     let mut tests: Vec<&str> = FAULTS.iter().map(|(_, test)| *test).collect();
     tests.dedup();
+    let mut is_ok = true;
     for test in tests {
-        failed += told(&format!("{test} without a fault"), passes(test, None));
+        is_ok &= count(&format!("{test} passes without a fault"), passes(test, None), tally);
     }
     for (fault, test) in FAULTS {
-        failed += told(&format!("{fault} is found by {test}"), !passes(test, Some(fault)));
+        is_ok &= count(&format!("{test} detects {fault}"), !passes(test, Some(fault)), tally);
     }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Outcome::of(is_ok)
 }
 
-/// Shows a line; 1 if it is bad.
-fn told(what: &str, is_good: bool) -> usize {
-    term::out(format!("{what}: {}\n", if is_good { "yes" } else { "NO" }));
-    usize::from(!is_good)
+/// Prints and counts a result.
+fn count(check: &str, is_ok: bool, tally: &mut Tally) -> bool {
+    term::out(format!("{check}: {}\n", if is_ok { "yes" } else { "NO" }));
+    if is_ok {
+        tally.totals.passed += 1;
+    } else {
+        tally.totals.failed += 1;
+        tally.failures.push(check.into());
+    }
+    is_ok
 }
 
 fn passes(test: &str, fault: Option<&str>) -> bool {
@@ -64,17 +71,18 @@ mod tests {
 
     #[test]
     fn every_fault_is_planted_once() {
-        let mesh = ["ply/scene.rs", "ply/text.rs", "ply/writer.rs", "stl/ascii.rs", "stl/binary.rs", "vertices.rs"];
-        let pbrt = ["resolve/mod.rs", "resolve/entities.rs", "writer/pages.rs"];
-        let crates: [(&str, &[&str]); 4] = [
-            ("crates/mesh", &mesh),
-            ("crates/formats/pbrt", &pbrt),
-            ("crates/core/pipeline", &["chunk.rs"]),
-            ("crates/formats/image", &["raster.rs", "tga/writer.rs"]),
-        ];
-        let crates = crates.into_iter().map(|(name, files)| (root::root().join(name).join("src"), files));
-        let files = crates.flat_map(|(folder, files)| files.iter().map(move |file| folder.join(file)));
-        let text: String = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        let mut folders = vec![root::root().join("crates")];
+        let mut text = String::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    text += &std::fs::read_to_string(path).unwrap();
+                }
+            }
+        }
         for (fault, _) in FAULTS {
             assert_eq!(text.matches(&format!("planted(\"{fault}\")")).count(), 1, "{fault}");
         }

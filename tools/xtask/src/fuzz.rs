@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz [TARGET] [--seconds N]` and `cargo xtask fuzz --all --hours N`: runs cargo-fuzz over the targets
-//! of `fuzz/`, seeded with the test data.
+//! of `tools/fuzz/`, seeded with the test data.
 //!
-//! A long run gives turns to the target with the fewest executions so far, keeps the corpus in `tools/fuzz/corpus`, and
+//! A long run gives turns to the target with the fewest executions so far, keeps the corpus in tools/fuzz/corpus, and
 //! adds each turn to the table of `tools/fuzz/RECORD.md` (see `tools/xtask/src/fuzz/record.rs`). It needs a nightly
 //! toolchain and cargo-fuzz, and says so if they are missing. The bodies of the targets are in the test kit, and run
 //! there over the same files as normal tests: the smoke run needs neither.

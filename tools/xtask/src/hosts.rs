@@ -1,17 +1,18 @@
-//! The steps `blender`, `neighbors` and `ray` of `cargo xtask test`: what runs inside other programs, tested in these.
+//! The parts `blender`, `neighbors` and `ray` of `cargo xtask nightly`: what runs inside other programs, tested in
+//! these.
 //!
-//! All take the wheel that the step `python` built. What they need is large: where it cannot be installed, they are
-//! skipped.
+//! All use the wheel that `cargo xtask test` tests, and build it if needed. They are skipped if the other programs,
+//! which are large, cannot be installed.
 
 use crate::python::{self, Place};
-use crate::root;
-use crate::test::{Outcome, Tally};
+use crate::steps::{Outcome, Tally};
+use crate::{root, term};
 
 /// Tests the extension in `blender/` inside Blender's module for Python.
 pub(crate) fn blender(tally: &mut Tally) -> Outcome {
     let folder = root::root().join("surfaces/blender");
     let place = Place {
-        folder: python::target().join("blender"),
+        folder: root::target().join("blender"),
         source: folder.join("tests"),
         requirements: folder.join("requirements-test.txt"),
     };
@@ -23,14 +24,13 @@ pub(crate) fn blender(tally: &mut Tally) -> Outcome {
 pub(crate) fn neighbors(tally: &mut Tally) -> Outcome {
     let source = root::root().join("surfaces/python");
     let place = Place {
-        folder: python::target().join("neighbors"),
+        folder: root::target().join("neighbors"),
         requirements: source.join("requirements-neighbors.txt"),
         source: source.clone(),
     };
     let version = "import sys; sys.exit(sys.version_info < (3, 11))";
     let install = |place: &Place| {
-        let wheel = python::wheel();
-        wheel.is_some_and(|wheel| place.install_only(&wheel)) && place.install_only(&source.join("pyvista"))
+        python::wheel().is_some_and(|wheel| place.install_only(wheel)) && place.install_only(&source.join("pyvista"))
     };
     step(&place, version, "PyVista, trimesh or meshio", install, tally, &["neighbors"])
 }
@@ -39,13 +39,13 @@ pub(crate) fn neighbors(tally: &mut Tally) -> Outcome {
 pub(crate) fn ray(tally: &mut Tally) -> Outcome {
     let source = root::root().join("surfaces/python");
     let place = Place {
-        folder: python::target().join("ray"),
+        folder: root::target().join("ray"),
         requirements: source.join("requirements-ray.txt"),
         // Ray's workers import from this folder: the package's sources must not lie in it.
         source: source.join("cluster"),
     };
     let version = "import sys; sys.exit(sys.version_info < (3, 11))";
-    let install = |place: &Place| python::wheel().is_some_and(|wheel| place.install_only(&wheel));
+    let install = |place: &Place| python::wheel().is_some_and(|wheel| place.install_only(wheel));
     step(&place, version, "Ray", install, tally, &[])
 }
 
@@ -57,12 +57,13 @@ fn step(
     tally: &mut Tally,
     paths: &[&str],
 ) -> Outcome {
-    if python::wheel().is_none() {
-        return Outcome::Skipped("there is no wheel; `cargo xtask python` builds it".into());
-    }
     let Some(program) = python::program(version) else {
         return Outcome::Skipped(format!("{needed} cannot be installed: there is no suitable Python"));
     };
+    if python::wheel().is_none() {
+        term::out("the wheel cannot be built\n");
+        return Outcome::Failed;
+    }
     if !place.environment(program) {
         return Outcome::Skipped(format!("{needed} cannot be installed"));
     }

@@ -1,9 +1,8 @@
-//! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask blender`,
-//! `cargo xtask neighbors`, `cargo xtask ray`, `cargo xtask web`, `cargo xtask browser`, `cargo xtask header`,
-//! `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask deny`, `cargo xtask faults`, `cargo xtask bench`.
+//! The development tasks of the project, `cargo xtask TASK`.
 //!
-//! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`). Nothing
-//! here is part of the library, and only `header` changes a source file.
+//! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`, the parts
+//! of `nightly` in several). Nothing here is part of the library, and only `header`, `option-types` and `api` change
+//! files in git.
 
 mod api;
 mod bench;
@@ -12,8 +11,10 @@ mod deny;
 mod faults;
 mod fuzz;
 mod hosts;
+mod nightly;
 mod python;
 mod root;
+mod steps;
 mod term;
 mod test;
 mod tidy;
@@ -24,35 +25,37 @@ use std::process::ExitCode;
 
 /// The usage message.
 const USAGE: &str = "\
-usage: cargo xtask CHORE
+usage: cargo xtask TASK
 
-  tidy                       check the rules of the code base; findings are printed as path:line: rule: message
-  test [--quick]             run all checks: tidy, format, lints, tests, docs, cross checks
-                             --quick: only tidy, format and tests
+  test [--quick]             run the checks that every change must pass: tidy, formatting, lints, tests in Rust and
+                             Python, one WebAssembly module; the last line is the sum of all tests
+                             --quick: without lints and WebAssembly
+  nightly [PART...] [--all] [--list]
+                             run all other checks, or some parts of them; parts that passed with the same inputs are
+                             skipped
+                             --all: run them anyway; --list: print the parts
+  tidy [--list]              check the rules of the code base; prints findings as path:line: message
+                             --list: print every place of a limited or known finding instead
   python                     build, install and test the Python package (a step of test)
-  blender                    test the extension inside Blender's module for Python (a step of test; after python)
-  neighbors                  test conversions for PyVista, trimesh and meshio (a step of test; after python)
-  ray                        test batches on a Ray cluster and on others' object stores (a step of test; after python)
   web                        build the package for the browser, in target/npm
-  browser                    test that package in Node, beside three.js' loaders (a step of test)
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
-  api                        write the public interface of the Rust crates to public-api.txt (compared by test)
+  api                        write the public interfaces of the Rust crates to their public-api.txt
   header                     generate surfaces/capi/include/polyhaul.h from the sources
+  option-page                generate docs/guide/options.md from the table of options
+  option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
   install-c [--prefix DIR] [--destdir DIR] [--debug]
                              build the C library and install it: headers, static and shared library, pkg-config
                              (default prefix: /usr/local; --destdir: install below DIR, for packages;
-                             --debug: without optimizations)
+                             --debug: without optimization)
   fuzz [TARGET] [--seconds N]
-                             fuzz one target, or each target once (60 seconds each by default)
+                             fuzz one target, or each target once (default: 60 seconds each)
   fuzz --all --hours N       fuzz all targets in turn, those with the fewest executions first, and add the totals to
                              tools/fuzz/RECORD.md
-  deny                       check licenses, origins and advisories of dependencies (deny.toml; a step of test)
-  faults                     plant faults one at a time, and check that the tests find each
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
         [--programs DIR] [--before BENCH-OBJ] [--level LEVEL]
                              run all benchmarks against other programs, or some: obj python blender gzip ply stl pbrt tables
-                             images numbers records trace watch verdicts sweeps; the record goes to tools/bench/record, that of a
-                             smaller trial to DIR/record
+                             images numbers records trace watch sweeps; the record goes to tools/bench/record, that of a smaller
+                             trial to DIR/record
                              --programs: also measure ready programs in DIR (fast_obj, rapidobj, miniply, minipbrt),
                              each as a whole process that gets a file
                              --before: also measure an earlier build of bench-obj (tools/bench/target/release), in turn
@@ -67,20 +70,18 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["tidy"] => tidy::main(),
+        ["tidy", "--list"] => tidy::list(),
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
+        ["nightly", rest @ ..] => nightly::main(rest),
         ["python"] => test::python(),
-        ["blender"] => test::host("blender", hosts::blender),
-        ["neighbors"] => test::host("neighbors", hosts::neighbors),
-        ["ray"] => test::host("ray", hosts::ray),
         ["web"] => web::main(),
-        ["browser"] => test::host("browser", web::step),
         ["wheels", targets @ ..] => wheels::main(targets),
         ["header"] => capi::header(),
+        ["option-page"] => test::option_page(),
+        ["option-types"] => python::option_types(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
         ["api"] => api::main(),
-        ["deny"] => test::deny(),
-        ["faults"] => faults::main(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["bench", rest @ ..] => bench::main(rest),
         ["help" | "-h" | "--help"] => {

@@ -1,15 +1,17 @@
-//! The step `python` of `cargo xtask test`: builds the wheel of `python/`, installs it into a separate environment, and
-//! runs its tests and type checks there.
+//! The step `python` of `cargo xtask test`: builds the wheel of `surfaces/python`, installs it into an environment of
+//! its own, and runs its tests and type checks there.
 //!
 //! Everything is under `target/python` and reused by the next run. The required packages are listed, with versions, in
-//! `surfaces/python/requirements-test.txt`.
+//! `surfaces/python/requirements-test.txt`. The wheel has the profile and features of the tests in Rust, whose
+//! dependencies it shares.
 
-use crate::test::{Outcome, Tally, Totals, each_line};
+use crate::steps::{Outcome, Stream, Tally, Totals, each_line};
 use crate::{root, term};
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{env, fs};
+use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
 
 /// Possible names of Python, the best first.
 const PROGRAMS: &[&str] = &["python3", "python3.11", "python3.12", "python3.13", "python3.14", "python"];
@@ -32,32 +34,33 @@ pub(crate) fn program(test: &str) -> Option<&'static str> {
     PROGRAMS.iter().copied().find(|program| root::succeeds(Command::new(program).args(["-c", test])))
 }
 
-/// Where Cargo puts what it builds.
-pub(crate) fn target() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root::root().join("target"), PathBuf::from)
-}
-
-/// The wheel that the step built.
-pub(crate) fn wheel() -> Option<PathBuf> {
-    let found = fs::read_dir(target().join("python").join("wheels")).into_iter().flatten().flatten();
-    found.map(|entry| entry.path()).find(|path| path.extension() == Some(OsStr::new("whl")))
-}
-
-/// Builds, installs and tests the package; `quick` leaves out its lints.
-pub(crate) fn step(quick: bool, tally: &mut Tally) -> Outcome {
-    let Some(python) = program(IS_NEW_ENOUGH) else {
-        return Outcome::Skipped("Python 3.11 or later is not installed".into());
-    };
+/// The place of the package and its tests.
+fn package() -> Place {
     let source = root::root().join("surfaces/python");
     let requirements = source.join("requirements-test.txt");
-    let place = Place { folder: target().join("python"), source, requirements };
-    let steps: &[&dyn Fn() -> bool] =
-        &[&|| place.format(), &|| quick || place.clippy(), &|| place.environment(python), &|| place.install(), &|| {
-            place.types()
-        }];
-    let built = steps.iter().all(|step| step());
-    // A package that did not build counts as one failure, as a test binary that did not.
-    let sum = match built.then(|| place.tests(&mut tally.failures, &[])) {
+    Place { folder: root::target().join("python"), source, requirements }
+}
+
+/// Creates the environment of the package; returns whether that succeeded, or `None` without Python.
+pub(crate) fn prepare() -> Option<bool> {
+    program(IS_NEW_ENOUGH).map(|program| package().environment(program))
+}
+
+/// The wheel, built from the sources once; `None` if that fails, or without Python.
+pub(crate) fn wheel() -> Option<&'static Path> {
+    static WHEEL: OnceLock<Option<PathBuf>> = OnceLock::new();
+    WHEEL.get_or_init(|| prepare()?.then(|| package().build()).flatten()).as_deref()
+}
+
+/// Builds, installs and tests the package.
+pub(crate) fn step(tally: &mut Tally) -> Outcome {
+    if program(IS_NEW_ENOUGH).is_none() {
+        return Outcome::Skipped("Python 3.11 or later is not installed".into());
+    }
+    let place = package();
+    let is_installed = wheel().is_some_and(|wheel| place.install_only(wheel)) && place.types();
+    // A package that was not built counts as one failure, like a test binary that was not.
+    let sum = match is_installed.then(|| place.tests(&mut tally.failures, &[])) {
         Some(sum) => sum,
         None => Totals { failed: 1, ..Totals::default() },
     };
@@ -65,25 +68,15 @@ pub(crate) fn step(quick: bool, tally: &mut Tally) -> Outcome {
     Outcome::of(sum.failed == 0 && sum.passed > 0)
 }
 
+/// Writes the types of Python's options anew, from the table in the package that this builds.
+pub(crate) fn option_types() -> ExitCode {
+    let place = package();
+    let is_done = wheel()
+        .is_some_and(|wheel| place.install_only(wheel) && root::runs(place.python().arg("tests/option_types.py")));
+    if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 impl Place {
-    /// Every file of the bindings is as rustfmt would write it.
-    fn format(&self) -> bool {
-        if !root::succeeds(root::cargo().args(["fmt", "--version"])) {
-            return true;
-        }
-        root::runs(root::cargo().current_dir(&self.source).args(["fmt", "--check"]))
-    }
-
-    /// No lint speaks up in the bindings.
-    fn clippy(&self) -> bool {
-        if !root::succeeds(root::cargo().args(["clippy", "--version"])) {
-            return true;
-        }
-        let mut command = root::cargo();
-        command.current_dir(&self.source).env("CARGO_TARGET_DIR", target()).args(["clippy", "--quiet"]);
-        root::runs(command.args(["--", "-D", "warnings"]))
-    }
-
     /// An environment with everything required. One that already has it is kept.
     pub(crate) fn environment(&self, python: &str) -> bool {
         let required = &self.requirements;
@@ -102,19 +95,17 @@ impl Place {
         made
     }
 
-    /// Builds the wheel and installs it, replacing the previous one.
-    fn install(&self) -> bool {
-        let wheels = self.folder.join("wheels");
-        // An old wheel would also be installed.
-        let _ = fs::remove_dir_all(&wheels);
+    /// Builds the wheel, in place of the previous one.
+    fn build(&self) -> Option<PathBuf> {
+        let folder = self.folder.join("wheels");
+        _ = fs::remove_dir_all(&folder);
         let mut build = self.module("maturin");
-        build.args(["build", "--quiet", "--compatibility", "linux", "--out"]).arg(&wheels);
-        // The workspace's folder, settings and versions: its dependencies are there already.
-        build.env("CARGO_TARGET_DIR", target());
-        if !root::runs(&mut build) {
-            return false;
+        build.args(["build", "--quiet", "--compatibility", "linux", "--features", "full", "--out"]).arg(&folder);
+        if !root::runs(build.env("CARGO_TARGET_DIR", root::target())) {
+            return None;
         }
-        wheel().is_some_and(|wheel| self.install_only(&wheel))
+        let wheels = fs::read_dir(&folder).ok()?.flatten().map(|entry| entry.path());
+        wheels.into_iter().find(|path| path.extension() == Some(OsStr::new("whl")))
     }
 
     /// Installs a package without what it needs.
@@ -139,7 +130,7 @@ impl Place {
         command.args(["-r", "fEs", "--color", "no"]).args(paths);
         command.envs(wheel().map(|wheel| ("POLYHAUL_WHEEL", wheel)));
         let mut sum = Totals::default();
-        let passed = each_line(&mut command, |line| {
+        let passed = each_line(Stream::Output, &mut command, |line| {
             sum = parse_summary(line).unwrap_or(sum);
             failures.extend(parse_failure(line));
         });
@@ -162,6 +153,7 @@ impl Place {
         // The installed package is meant, not the sources that lie in the folder.
         command.current_dir(&self.source).env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1");
         command.env("MYPY_CACHE_DIR", self.folder.join("mypy")).env("VIRTUAL_ENV", self.venv());
+        root::without_package(&mut command);
         command
     }
 

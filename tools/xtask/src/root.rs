@@ -1,5 +1,6 @@
 //! Where the repository is, and which cargo to call.
 
+use crate::term;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +13,30 @@ pub(crate) fn root() -> PathBuf {
     manifest.ancestors().nth(2).unwrap_or(manifest).to_path_buf()
 }
 
+/// The folder for what is built.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
+}
+
 /// A call of the cargo that runs this chore, in the root folder.
 pub(crate) fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
-    command.current_dir(root());
+    without_package(command.current_dir(root()));
+    command
+}
+
+/// Removes the variables with which Cargo describes this program to it. Build scripts (that of `ring`) depend on them:
+/// a call of Cargo by hand would compile their crates again, and so would the next one from here.
+pub(crate) fn without_package(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        let is_of_package = name.to_str().is_some_and(|name| {
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_BIN_")
+        });
+        if is_of_package {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
@@ -34,4 +54,20 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok()
+}
+
+/// The program of a subcommand of Cargo, such as `cargo-deny`: installed already, or installed below `target` now.
+pub(crate) fn cargo_tool(name: &str) -> Option<PathBuf> {
+    let program = format!("cargo-{name}");
+    let works = |program: &Path| succeeds(Command::new(program).args([name, "--version"]));
+    if works(Path::new(&program)) {
+        return Some(program.into());
+    }
+    let folder = target().join("tools");
+    let installed = folder.join("bin").join(&program);
+    if !installed.is_file() {
+        term::out(format!("installing {program}\n"));
+        runs(cargo().args(["install", "--quiet", "--locked", &program, "--root"]).arg(&folder));
+    }
+    works(&installed).then_some(installed)
 }

@@ -1,113 +1,168 @@
-//! `cargo xtask tidy`: the rules that neither the compiler nor clippy holds.
+//! `cargo xtask tidy`: the rules that neither the compiler nor clippy checks. CONTRIBUTING.md lists them.
 //!
-//! Files come from git, and rules read lines, not tokens: a rule that errs lets something pass. To add one, write the
-//! function, put it into [`RULES`], and plant a fault in the test.
+//! Files come from git. Rules read lines, tokens ([`tokens`]), paths in code ([`paths`]) and manifests ([`packages`]),
+//! never types: a rule that errs lets something pass. To add one, write the function, put it into [`RULES`], and plant
+//! a fault in the test. What the tree does not fulfill yet is in a table of the rule, `KNOWN`, which may only shrink.
 
+mod circles;
 mod docs;
+mod formats;
+mod layers;
+mod lengths;
 mod lines;
+mod links;
+mod modules;
+mod packages;
+mod paths;
+mod style;
+mod system;
+mod tokens;
+mod types;
 mod words;
 
 use crate::{root, term};
+use packages::Package;
+use paths::Paths;
 use std::fmt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use tokens::{Code, Token};
 
 type Rule = fn(&Tree, &mut Vec<Finding>);
 
 /// Everything that is checked.
 const RULES: &[Rule] = &[
+    circles::circles,
+    style::habits,
     docs::module_docs,
     docs::coverage,
     docs::standing_pages,
     docs::test_data,
+    links::pages,
+    links::references,
     lines::clean,
     lines::leftovers,
-    lines::lengths,
-    lines::python_functions,
-    lines::threads_and_system,
+    lengths::files_and_comments,
+    lengths::functions,
+    layers::layers,
+    formats::formats,
+    types::types,
+    system::threads_and_system,
     words::phrases,
 ];
 
 /// The endings of text that people write here. Everything else (data, pictures, lock files) is known by its path alone.
-const TEXT: &[&str] = &["rs", "py", "pyi", "toml", "md", "sh", "yml", "yaml", "h", "c", "cpp", "hpp", "dict"];
+const TEXT: &[&str] =
+    &["rs", "py", "pyi", "js", "mjs", "ts", "toml", "md", "sh", "yml", "yaml", "h", "c", "cpp", "hpp", "dict"];
 
 /// A file that people write.
-struct File {
+struct File<'a> {
     /// Relative to the root, with forward slashes.
-    path: String,
-    text: String,
+    path: &'a str,
+    text: &'a str,
+    /// Empty unless the file is Rust.
+    tokens: Vec<Token>,
+    /// Empty unless the file is Rust.
+    paths: Paths<'a>,
 }
 
-impl File {
+impl<'a> File<'a> {
+    fn new(path: &'a str, text: &'a str) -> File<'a> {
+        let is_rust = path.ends_with(".rs");
+        let tokens = if is_rust { tokens::scan(text) } else { Vec::new() };
+        let paths = paths::collect(Code::new(text, &tokens));
+        File { path, text, tokens, paths }
+    }
+
+    fn code(&self) -> Code<'a, '_> {
+        Code::new(self.text, &self.tokens)
+    }
+
     /// Lines with their numbers, from 1.
-    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    fn lines(&self) -> impl Iterator<Item = (usize, &'a str)> {
         (1..).zip(self.text.split('\n'))
     }
 
     fn is(&self, extension: &str) -> bool {
-        self.path.rsplit_once('.').is_some_and(|(_, it)| it == extension)
+        self.path.rsplit_once('.').is_some_and(|(_, ending)| ending == extension)
+    }
+
+    /// Whether the whole file is for tests or benchmarks.
+    fn is_test(&self) -> bool {
+        let folders = ["/tests/", "/benches/", "/examples/", "testkit"];
+        self.path.ends_with("tests.rs") || folders.iter().any(|folder| self.path.contains(folder))
     }
 
     /// The part before the tests that end many files; empty for a file of tests.
-    fn product(&self) -> &str {
-        let is_test = self.path.contains("/tests/") || self.path.ends_with("tests.rs") || self.path.contains("testkit");
-        if is_test { "" } else { self.text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default() }
+    fn product(&self) -> &'a str {
+        if self.is_test() { "" } else { self.text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default() }
     }
 }
 
 /// The repository as the rules see it.
-#[derive(Default)]
-struct Tree {
-    files: Vec<File>,
+struct Tree<'a> {
+    files: Vec<File<'a>>,
     /// Every file, texts included.
-    paths: Vec<String>,
+    paths: Vec<&'a str>,
+    packages: Vec<Package<'a>>,
 }
 
-impl Tree {
+/// The texts that a [`Tree`] borrows.
+struct Texts {
+    /// Every file.
+    paths: Vec<String>,
+    /// The files that people write: paths and contents.
+    files: Vec<(String, String)>,
+}
+
+impl Texts {
     /// The files in git, and new ones that are not ignored.
-    fn load(root: &Path) -> Option<Tree> {
-        let listed =
-            Command::new("git").current_dir(root).args(["ls-files", "-co", "--exclude-standard"]).output().ok()?;
-        let listed = String::from_utf8(listed.stdout).ok().filter(|_| listed.status.success())?;
-        let paths = listed.lines().filter(|path| root.join(path).is_file()).map(String::from).collect();
-        let mut tree = Tree { files: Vec::new(), paths };
-        for path in tree.paths.iter().filter(|path| is_text(path)) {
+    fn load(root: &Path) -> Option<Texts> {
+        let output = Command::new("git").current_dir(root).args(["ls-files", "-co", "--exclude-standard"]).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        let listing = String::from_utf8(output.stdout).ok()?;
+        let paths: Vec<String> = listing.lines().filter(|path| root.join(path).is_file()).map(String::from).collect();
+        let mut files = Vec::new();
+        for path in paths.iter().filter(|path| is_text(path)) {
             if let Ok(text) = std::fs::read_to_string(root.join(path)) {
-                tree.files.push(File { path: path.clone(), text });
+                files.push((path.clone(), text));
             }
         }
-        Some(tree)
+        Some(Texts { paths, files })
+    }
+}
+
+impl<'a> Tree<'a> {
+    fn new(texts: &'a Texts) -> Tree<'a> {
+        let files: Vec<File<'a>> = texts.files.iter().map(|(path, text)| File::new(path, text)).collect();
+        let packages = files.iter().filter_map(|file| Package::load(file.path, file.text)).collect();
+        Tree { files, paths: texts.paths.iter().map(String::as_str).collect(), packages }
     }
 
-    fn file(&self, path: &str) -> Option<&File> {
+    fn file(&self, path: &str) -> Option<&File<'a>> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    fn rust(&self) -> impl Iterator<Item = &File> {
+    fn rust(&self) -> impl Iterator<Item = &File<'a>> {
         self.files.iter().filter(|file| file.is("rs"))
     }
 
     /// Whether a file or folder is at `path`.
     fn exists(&self, path: &str) -> bool {
-        let is_there = |it: &String| it.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.paths.iter().any(is_there)
-    }
-
-    /// The folders of packages, such as `crates/core/text`.
-    fn crates(&self) -> impl Iterator<Item = &str> {
-        let manifests = self.files.iter().filter(|file| file.text.contains("[package]\n"));
-        manifests.filter_map(|file| file.path.strip_suffix("/Cargo.toml"))
+        self.paths
+            .iter()
+            .any(|file| file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
 }
 
 /// Whether people write the file. Data from others is left unchanged.
 fn is_text(path: &str) -> bool {
     let is_data = path.starts_with("testdata/") && !path.ends_with("README.md");
-    !is_data && (path.starts_with(".ci/") || path.rsplit_once('.').is_some_and(|(_, it)| TEXT.contains(&it)))
+    !is_data && (path.starts_with(".ci/") || path.rsplit_once('.').is_some_and(|(_, ending)| TEXT.contains(&ending)))
 }
 
 /// One broken rule at one place.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     path: String,
     /// Counted from 1.
@@ -129,10 +184,8 @@ impl fmt::Display for Finding {
 
 /// Checks the repository and prints its findings; the exit code is 1 if there are any.
 pub(crate) fn main() -> ExitCode {
-    let Some(tree) = Tree::load(&root::root()) else {
-        term::err("tidy: git cannot list the files of the repository\n");
-        return ExitCode::FAILURE;
-    };
+    let Some(texts) = Texts::load(&root::root()) else { return unlisted() };
+    let tree = Tree::new(&texts);
     let mut findings = Vec::new();
     RULES.iter().for_each(|rule| rule(&tree, &mut findings));
     findings.sort();
@@ -140,22 +193,47 @@ pub(crate) fn main() -> ExitCode {
         term::out(format!("{finding}\n"));
     }
     term::out(format!("{}\n", docs::summary(&tree)));
+    term::out(format!("{}\n", style::summary(&tree)));
     term::out(format!("tidy: {} files, {} findings\n", tree.files.len(), findings.len()));
     if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints the places that the rules count or know: habits, and arrows of circles.
+pub(crate) fn list() -> ExitCode {
+    let Some(texts) = Texts::load(&root::root()) else { return unlisted() };
+    let tree = Tree::new(&texts);
+    let mut places = [style::list(&tree), circles::list(&tree)].concat();
+    places.sort();
+    for place in &places {
+        term::out(format!("{place}\n"));
+    }
+    ExitCode::SUCCESS
+}
+
+/// Says that there is nothing to read.
+fn unlisted() -> ExitCode {
+    term::err("tidy: git cannot list the files of the repository\n");
+    ExitCode::FAILURE
 }
 
 /// What `rule` finds in made-up files, as lines.
 #[cfg(test)]
 fn findings_of(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
-    let mut tree = Tree::default();
-    for (path, text) in files {
-        tree.paths.push((*path).into());
-        if is_text(path) {
-            tree.files.push(File { path: (*path).into(), text: (*text).into() });
-        }
-    }
-    let mut findings = Vec::new();
-    rule(&tree, &mut findings);
-    findings.sort();
-    findings.iter().map(Finding::to_string).collect()
+    with_tree(files, |tree| {
+        let mut findings = Vec::new();
+        rule(tree, &mut findings);
+        findings.sort();
+        findings.iter().map(Finding::to_string).collect()
+    })
+}
+
+/// Calls `body` with a repository of made-up files.
+#[cfg(test)]
+fn with_tree<T>(files: &[(&str, &str)], body: impl FnOnce(&Tree<'_>) -> T) -> T {
+    let is_written = |file: &&(&str, &str)| is_text(file.0);
+    let texts = Texts {
+        paths: files.iter().map(|(path, _)| (*path).into()).collect(),
+        files: files.iter().filter(is_written).map(|(path, text)| ((*path).into(), (*text).into())).collect(),
+    };
+    body(&Tree::new(&texts))
 }

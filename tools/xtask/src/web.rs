@@ -1,40 +1,38 @@
-//! `cargo xtask web`: the package for the browser, in `target/npm`, and the steps of `cargo xtask test` that test it
-//! and its kernels in Node.
+//! `cargo xtask web`: the package for the browser, in `target/npm`, and the steps of `cargo xtask test` and
+//! `cargo xtask nightly` that test it and its kernels in Node.
 //!
-//! The modules are built by Cargo alone; the package's JavaScript is copied as it is. The step is skipped where the
-//! standard library for WebAssembly, Node or its packages cannot be had.
+//! The modules are built by Cargo alone, with the flags in `.cargo/config.toml`; the package's JavaScript is copied as
+//! it is. Steps are skipped where the standard library for WebAssembly, Node or its packages are missing.
 
-use crate::test::{Outcome, Tally, Totals, counted, each_line, missing_target};
+use crate::nightly::missing_target;
+use crate::steps::{Outcome, Stream, Tally, Totals, counted, each_line};
 use crate::{root, term};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const TARGET: &str = "wasm32-wasip1";
-/// What browsers have had since 2023.
-const FEATURES: &str = "-C target-feature=+simd128";
-/// Names of functions are a good part of a module. Cargo forgets the `strip` of a profile that has options for
-/// packages.
-const STRIPPED: &str = " -C strip=symbols";
-/// A module of the package: its name, flags of the compiler, and its formats if it has not all of them.
-type Module = (&'static str, &'static str, Option<&'static str>);
-const ONLY_READS: &str = " --cfg polyhaul_only_reads";
-/// One that reads, for most pages, and one that does everything.
-const MODULES: [Module; 2] = [("polyhaul.wasm", ONLY_READS, None), ("polyhaul-convert.wasm", "", None)];
-/// Those that read one format alone.
-const SMALL_MODULES: [Module; 3] = [
-    ("polyhaul-obj.wasm", ONLY_READS, Some("obj")),
-    ("polyhaul-ply.wasm", ONLY_READS, Some("ply")),
-    ("polyhaul-stl.wasm", ONLY_READS, Some("stl")),
-];
+
+/// A module of the package: its file, and the features of `polyhaul-wasm`.
+type Module = (&'static str, &'static str);
+
+/// Reads everything, for most pages.
+const READER: Module = ("polyhaul.wasm", "obj,ply,stl,off,table");
+/// Also converts and writes.
+const CONVERTER: Module = ("polyhaul-convert.wasm", "obj,ply,stl,off,table,convert");
+/// Read a single format.
+const SMALL_MODULES: [Module; 3] =
+    [("polyhaul-obj.wasm", "obj"), ("polyhaul-ply.wasm", "ply"), ("polyhaul-stl.wasm", "stl")];
+
 /// What the page draws with, and tests compare with.
 const THREE: &str = "three@0.187";
 /// What opens the page in a browser that is installed.
 const DRIVER: &str = "playwright-core@1";
+/// Tests that need no other package.
+const TESTS_OF_ONE: [&str; 3] = ["parts.test.mjs", "read.test.mjs", "remote.test.mjs"];
 
 /// Builds the package as it is published, and the page, which any server of files can serve.
 pub(crate) fn main() -> ExitCode {
-    let modules = [&MODULES[..], &SMALL_MODULES].concat();
-    let Some(package) = package("web", "npm", &modules) else { return ExitCode::FAILURE };
+    let Some(package) = package("web", "npm", &all_modules()) else { return ExitCode::FAILURE };
     term::out(format!("{}: the package\n", package.display()));
     match install(&[THREE]).then(|| page(&package)).flatten() {
         Some(folder) => {
@@ -50,7 +48,7 @@ pub(crate) fn main() -> ExitCode {
 
 /// Puts the page together: its files, the package, and the parts of three.js that it uses.
 fn page(package: &Path) -> Option<PathBuf> {
-    let (folder, three) = (root::root().join("target/web"), place().join("node_modules/three"));
+    let (folder, three) = (root::target().join("web"), place().join("node_modules/three"));
     let addons = ["loaders/OBJLoader.js", "loaders/PLYLoader.js", "loaders/STLLoader.js", "controls/OrbitControls.js"];
     let parts = addons.map(|name| (format!("examples/jsm/{name}"), format!("addons/{name}")));
     let builds = ["three.module.js", "three.core.js"].map(|name| (format!("build/{name}"), name.to_owned()));
@@ -60,9 +58,13 @@ fn page(package: &Path) -> Option<PathBuf> {
     copied.then_some(folder)
 }
 
+fn all_modules() -> Vec<Module> {
+    [&[READER, CONVERTER][..], &SMALL_MODULES].concat()
+}
+
 /// Where packages for Node are installed.
 fn place() -> PathBuf {
-    root::root().join("target/npm-tests")
+    root::target().join("npm-tests")
 }
 
 /// Installs packages for Node.
@@ -75,19 +77,41 @@ fn install(packages: &[&str]) -> bool {
         && root::succeeds(npm.current_dir(place))
 }
 
-/// What is not installed of what every step here needs.
+/// Names the tool that is not installed, if any.
 fn missing() -> Option<String> {
+    missing_target(TARGET).or_else(missing_node)
+}
+
+fn missing_node() -> Option<String> {
     let is_recent = ["-e", "process.exit(Number(parseInt(process.versions.node) < 20))"];
-    let node = || (!root::succeeds(Command::new("node").args(is_recent))).then(|| "there is no Node.js 20".into());
-    missing_target(TARGET).or_else(node)
+    (!root::succeeds(Command::new("node").args(is_recent))).then(|| "Node.js 20 is not installed".into())
+}
+
+/// The module with all features compiles, and passes the tests of the package that need no other package.
+pub(crate) fn one_module(tally: &mut Tally) -> Outcome {
+    if let Some(missing) = missing_target(TARGET) {
+        return Outcome::Skipped(missing);
+    }
+    let place = root::target().join("npm-test");
+    let Some(package) = package("dev", "npm-test/node_modules/polyhaul", &[CONVERTER]) else { return Outcome::Failed };
+    if let Some(missing) = missing_node() {
+        return Outcome::Skipped(format!("the module compiles, but {missing}"));
+    }
+    let module = package.join(CONVERTER.0);
+    let copied = all_modules().iter().all(|(name, _)| *name == CONVERTER.0 || copy_file(&module, &package.join(name)));
+    let tests = root::root().join("surfaces/wasm/npm/tests");
+    if !copied || !TESTS_OF_ONE.iter().all(|name| copy_file(&tests.join(name), &place.join("tests").join(name))) {
+        return Outcome::Failed;
+    }
+    tested(&place, None, tally)
 }
 
 /// Tests the package in Node, beside three.js' own loaders.
-pub(crate) fn step(tally: &mut Tally) -> Outcome {
+pub(crate) fn browser(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);
     }
-    let Some(package) = tested_package() else { return Outcome::Failed };
+    let Some(package) = package("release", "npm-tests/package", &all_modules()) else { return Outcome::Failed };
     let place = place();
     if !install(&[THREE, DRIVER]) {
         return Outcome::Skipped(format!("{THREE} and {DRIVER} cannot be installed"));
@@ -98,7 +122,7 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
     if !copied {
         return Outcome::Failed;
     }
-    tested(&place, &page, tally)
+    tested(&place, Some(&page), tally)
 }
 
 /// The kernels for WebAssembly give the results of the portable ones, in Node.
@@ -109,19 +133,19 @@ pub(crate) fn kernels(tally: &mut Tally) -> Outcome {
     let mut command = root::cargo();
     command.args(["test", "-p", "polyhaul-text", "--no-fail-fast", "--tests", "--target", TARGET]);
     let runner = format!("node --no-warnings {}", root::root().join("tools/xtask/src/wasi.mjs").display());
-    command.env("RUSTFLAGS", FEATURES).env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner);
-    counted(&mut command, tally)
+    counted(command.env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner), tally)
 }
 
 /// Runs the tests in `place` and counts them by the last lines that Node prints.
-fn tested(place: &Path, page: &Path, tally: &mut Tally) -> Outcome {
+fn tested(place: &Path, page: Option<&Path>, tally: &mut Tally) -> Outcome {
     let mut sum = Totals::default();
     let mut command = Command::new("node");
     let files = std::fs::read_dir(place.join("tests")).into_iter().flatten().flatten();
     let files = files.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(".test.mjs"));
     command.args(["--test", "--test-reporter=tap"]).args(files).current_dir(place);
-    command.env("POLYHAUL_TESTDATA", root::root().join("testdata")).env("POLYHAUL_PAGE", page);
-    let ok = each_line(&mut command, |line| {
+    command.env("POLYHAUL_TESTDATA", root::root().join("testdata"));
+    command.envs(page.map(|page| ("POLYHAUL_PAGE", page)));
+    let is_ok = each_line(Stream::Output, &mut command, |line| {
         let count = |name: &str| line.strip_prefix(name).and_then(|count| count.parse().ok()).unwrap_or(0);
         sum.passed += count("# pass ");
         sum.failed += count("# fail ");
@@ -129,33 +153,22 @@ fn tested(place: &Path, page: &Path, tally: &mut Tally) -> Outcome {
         tally.failures.extend(line.trim_start().strip_prefix("not ok ").map(String::from));
     });
     tally.totals.add(sum);
-    Outcome::of(ok && sum.failed == 0 && sum.passed > 0)
-}
-
-/// The package for tests. Of the modules for one format it has that of OBJ, since each takes a minute; in place of the
-/// others is the one that reads everything.
-fn tested_package() -> Option<PathBuf> {
-    let [obj, others @ ..] = SMALL_MODULES;
-    let package = package("release", "npm-tests/package", &[&MODULES[..], &[obj]].concat())?;
-    let all = package.join(MODULES[0].0);
-    others.iter().all(|(name, ..)| copy_file(&all, &package.join(name))).then_some(package)
+    Outcome::of(is_ok && sum.failed == 0 && sum.passed > 0)
 }
 
 /// Builds modules and puts the package together in a folder of `target`; returns it.
 fn package(profile: &str, folder: &str, modules: &[Module]) -> Option<PathBuf> {
-    let folder = root::root().join("target").join(folder);
+    let folder = root::target().join(folder);
     _ = std::fs::remove_dir_all(&folder);
-    let built = root::root().join("target").join(TARGET).join(profile).join("polyhaul_wasm.wasm");
-    let module = |&(name, flags, formats): &Module| {
+    let profile_folder = if profile == "dev" { "debug" } else { profile };
+    let built = root::target().join(TARGET).join(profile_folder).join("polyhaul_wasm.wasm");
+    let build = |&(name, features): &Module| {
         let mut command = root::cargo();
         command.args(["build", "-p", "polyhaul-wasm", "--target", TARGET, "--profile", profile]);
-        if let Some(formats) = formats {
-            command.args(["--no-default-features", "--features", formats]);
-        }
-        root::runs(command.env("RUSTFLAGS", [FEATURES, STRIPPED, flags].concat()))
-            && copy_file(&built, &folder.join(name))
+        command.args(["--no-default-features", "--features", features]);
+        root::runs(&mut command) && copy_file(&built, &folder.join(name))
     };
-    (copy(&root::root().join("surfaces/wasm/npm"), &folder) && modules.iter().all(module)).then_some(folder)
+    (copy(&root::root().join("surfaces/wasm/npm"), &folder) && modules.iter().all(build)).then_some(folder)
 }
 
 /// Copies the files of a folder, and leaves folders in it out.

@@ -26,7 +26,7 @@ const MOST_BYTES: u64 = 8_000_000;
 pub(crate) fn main(targets: &[&str]) -> ExitCode {
     let source = root::root().join("surfaces/python");
     let requirements = source.join("requirements-wheels.txt");
-    let place = Place { folder: python::target().join("wheels"), source, requirements };
+    let place = Place { folder: root::target().join("wheels"), source, requirements };
     if !python::program(python::IS_NEW_ENOUGH).is_some_and(|program| place.environment(program)) {
         term::err("cannot create the environment that builds wheels\n");
         return ExitCode::FAILURE;
@@ -51,7 +51,7 @@ fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
     }
     let mut command = place.module("maturin");
     command
-        .args(["build", "--release", "--zig", "--quiet", "--target", target, "--compatibility", tag, "--out"])
+        .args(["build", "--profile", "dist", "--zig", "--quiet", "--target", target, "--compatibility", tag, "--out"])
         .arg(out);
     command.env("CARGO_TARGET_DIR", place.folder.join("build"));
     // zig is a package of the environment, which maturin looks for among programs.

@@ -46,6 +46,7 @@ mod compress;
 #[cfg(unix)]
 mod descriptor;
 mod error;
+pub mod hash;
 mod host;
 mod layer;
 mod memory;

@@ -12,6 +12,7 @@ mod temporary;
 pub use temporary::remove_temporaries;
 
 use crate::error::retry;
+use crate::hash::Xxh3;
 use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
 use crate::memory::reserve;
@@ -28,7 +29,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use twox_hash::xxhash3_128::Hasher as OutputHash;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub struct Sink<'a> {
     kind: SinkKind<'a>,
     counters: Arc<Counters>,
     failed: bool,
-    hash: Option<Box<OutputHash>>,
+    hash: Option<Box<Xxh3>>,
 }
 
 enum SinkKind<'a> {
@@ -159,7 +159,7 @@ impl<'a> Sink<'a> {
     }
 
     fn hashed(mut self, options: FileOptions) -> Self {
-        self.hash = options.hash.then(|| Box::new(OutputHash::new()));
+        self.hash = options.hash.then(|| Box::new(Xxh3::new()));
         self
     }
 
@@ -233,7 +233,7 @@ impl<'a> Sink<'a> {
         };
         self.failed = result.is_err();
         if let Some(hash) = &mut self.hash {
-            hash.write(bytes);
+            hash.update(bytes);
         }
         result
     }
@@ -291,7 +291,7 @@ impl<'a> Sink<'a> {
                 CompleteKind::Upload(upload)
             }
         };
-        let hash = self.hash.map(|hash| hash.finish_128());
+        let hash = self.hash.map(|hash| hash.digest());
         Ok(Complete { kind, counters: self.counters, hash })
     }
 }

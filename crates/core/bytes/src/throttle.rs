@@ -3,7 +3,7 @@
 //!
 //! The times are computed from the starts of calls ([`Schedule`], which has no clock), and a call that finished earlier
 //! waits: its own duration is included, and late wake-ups are compensated. Neither the bytes read and written nor the
-//! calls change. `source.rs` and `sink.rs` decide what is throttled; `counters.rs` waits.
+//! calls change. `source.rs` and `sink.rs` decide what is throttled; `trace/counters.rs` waits.
 
 mod fetched;
 

@@ -16,7 +16,7 @@ mod material;
 mod mesh;
 pub mod names;
 mod objects;
-mod options;
+pub mod options;
 pub mod printable;
 pub mod render;
 mod scene;

@@ -6,7 +6,7 @@ use super::{Array, Bounds, Column};
 ///
 /// Positions, uvs and normals keep the order and count of the source. Each corner refers to its position by index, and
 /// to its uv and normal according to their [`Domain`]. No values are duplicated to build a single index;
-/// `polyhaul_mesh::weld` does that on request.
+/// `polyhaul_geometry::weld` does that on request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// x, y, z in the source's units.

@@ -60,6 +60,15 @@ impl Axis {
             Axis::NegativeZ => [0.0, 0.0, -1.0],
         }
     }
+
+    /// The same number for the two directions of an axis: 0 for x, 1 for y, 2 for z.
+    pub fn line(self) -> usize {
+        match self {
+            Axis::X | Axis::NegativeX => 0,
+            Axis::Y | Axis::NegativeY => 1,
+            Axis::Z | Axis::NegativeZ => 2,
+        }
+    }
 }
 
 /// Which axes of a scene face forward and point up.

@@ -50,8 +50,8 @@ impl<T> Deref for SharedSlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `from_raw_parts` requires `count` values that live, unchanged, as long as `owner`, which `self` holds.
-        // A vector in an `Arc` fulfills that, and a dangling pointer is valid for zero values.
+        // SAFETY: `from_raw_parts` requires `count` values that live, unchanged, as long as `owner`, which `self`
+        // holds. A vector in an `Arc` fulfills that, and a dangling pointer is valid for zero values.
         unsafe { slice::from_raw_parts(self.values.as_ptr(), self.count) }
     }
 }

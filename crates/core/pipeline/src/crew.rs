@@ -1,8 +1,8 @@
 //! The workers: own threads, or the caller's pool.
 //!
-//! This is the only module that starts threads, which live as long as one piece of work. [`super::run`] and
-//! [`super::parallel`] use it. Their workers must not wait for a worker that has not started, because a pool may run
-//! its tasks sequentially.
+//! This is the only module of the crate that starts threads, which live as long as one piece of work. [`super::run`]
+//! and [`super::parallel`] use it. None of their workers may wait for one that has not started, since a pool may run
+//! its tasks one after another.
 
 use crate::options::{RunOptions, ThreadPool};
 use polyhaul_trace::{self as trace, Phase};

@@ -1,4 +1,5 @@
-//! The scheduler: chunks, slots, order. The only place in the library with threads.
+//! The scheduler: chunks, slots, order. All jobs run on its threads; the manifests of the crates that start others say
+//! why (`threads` in `[package.metadata.polyhaul]`).
 //!
 //! [`run`] moves numbered chunks through workers and commits them in order; `queue` holds the chunks in flight.
 //! [`chunk`] cuts text into chunks at line boundaries; [`blocks`] cuts bytes at fixed offsets. [`mod@column`] is an
@@ -7,11 +8,12 @@
 //! read in parallel. [`reader`] adapts a source for third-party decoders. [`mod@write`] writes pages to a sink,
 //! compressed or not; [`packed`] handles compressed blocks inside formats. [`parallel`] is a plain loop for unordered
 //! work. [`prefetch`] fetches cold files while they are parsed. [`crew`] supplies the threads: own ones, or the
-//! caller's pool.
+//! caller's pool. [`attempt`] is the result of a fast path that may decline.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 pub mod arrays;
+pub mod attempt;
 pub mod blocks;
 pub mod bytes;
 pub mod chunk;
@@ -25,6 +27,7 @@ pub mod options;
 pub mod out;
 pub mod packed;
 pub mod parallel;
+pub mod place;
 pub mod prefetch;
 mod queue;
 pub mod read;

@@ -37,14 +37,14 @@ polyhaul_model::options! {
     /// Options for running a job, shared by reading and writing.
     #[derive(Clone, Debug)]
     pub struct RunOptions {
-        /// Worker threads; if `None`, all cores that the process may use. Unless it is 1, one
-        /// more thread fetches a large file that is not in the page cache, on Linux.
-        pub threads: Option<usize> = None, with_threads;
-        /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays are not included. A
-        /// compressed input that needs a larger window is refused.
-        pub memory_limit: u64 = 64 << 20, with_memory_limit;
-        /// Memory of a whole conversion, in bytes: arrays that do not fit are moved to temporary files next to the
-        /// output. By default, nothing is moved. It takes effect on Linux, in programs whose global allocator is
+        /// Worker threads; if `None`, all cores that the process may use. Unless it is 1, a large file that is not in
+        /// the system's memory is fetched by one more, on Linux.
+        pub threads: Option<usize> = None, with_threads => [] in 1..=1024;
+        /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
+        /// that needs a window of more than this is refused.
+        pub memory_limit: u64 = 64 << 20, with_memory_limit => [] in 1..=(u64::MAX as i128);
+        /// Memory of a whole conversion, in bytes: what does not fit is moved to temporary files beside the output. By
+        /// default, nothing is moved. It takes effect on Linux, in programs whose global allocator is
         /// `polyhaul_spill::SpillAllocator`, as in the command and the Python package. For a conversion, set it in the
         /// options for reading.
         pub total_memory: Option<u64> = None, with_total_memory;

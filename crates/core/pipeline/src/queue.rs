@@ -18,8 +18,8 @@ pub(crate) struct OrderedStage {
     pub(crate) arrived: u64,
     /// The position whose turn it is.
     pub(crate) next: u64,
-    /// Waiting chunks: the one at `position` has index `position % slots`. All chunks from `next` to the last one hold a
-    /// slot, so there are at most `slots` of them, and no two share an index.
+    /// Waiting chunks: the one at `position` has index `position % slots`. All chunks from `next` to the last one hold
+    /// a slot, so there are at most `slots` of them, and no two share an index.
     pub(crate) waiting: Vec<Option<WaitingChunk>>,
 }
 

@@ -1,13 +1,13 @@
-//! Typed values in buffers: what an accessor says, checked.
+//! Validated accessors: typed values in buffers.
 //!
 //! Every offset, stride and count is checked against the buffer, and every value charged to the budget, before a byte
-//! is read or a value allocated. The values are read in `fills`. What they mean is not known here.
+//! is read or a value allocated. `fills` reads the values.
 
 use crate::budget::Budget;
 use crate::buffers::{Buffers, Home};
 use crate::document::{Accessor, Document, component};
-use crate::fills::{Fill, FillJob};
-use crate::log::{Log, malformed, over_limit};
+use crate::fills::{AccessorFill, FillJob};
+use crate::log::{GltfLog, malformed, over_limit};
 use crate::meshopt::MeshoptView;
 use polyhaul_model::error::{Result, try_copy, try_push};
 use polyhaul_model::limits::Limits;
@@ -55,26 +55,26 @@ impl Component {
     }
 }
 
-/// Elements in a buffer, all of which it has.
+/// Elements in a buffer, checked to lie within it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub(crate) struct ByteSpan {
     pub(crate) home: Home,
     pub(crate) start: u64,
     pub(crate) stride: usize,
     pub(crate) count: usize,
 }
 
-/// Elements that replace others.
+/// The elements of a sparse accessor that replace others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SparseSpan {
-    pub(crate) indices: Span,
+    pub(crate) indices: ByteSpan,
     pub(crate) index: Component,
-    pub(crate) values: Span,
+    pub(crate) values: ByteSpan,
 }
 
-/// An accessor that was checked.
+/// A validated accessor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct AccessorLayout {
     pub(crate) accessor: usize,
     pub(crate) count: usize,
     pub(crate) component: Component,
@@ -82,36 +82,36 @@ pub(crate) struct Layout {
     pub(crate) width: usize,
     pub(crate) normalized: bool,
     /// `None` for zeros.
-    pub(crate) span: Option<Span>,
+    pub(crate) span: Option<ByteSpan>,
     pub(crate) sparse: Option<SparseSpan>,
 }
 
-impl Layout {
+impl AccessorLayout {
     pub(crate) fn element_bytes(&self) -> usize {
         self.width * self.component.bytes()
     }
 
     /// The same, with integers normalized.
-    pub(crate) fn as_normalized(self) -> Layout {
-        Layout { normalized: true, ..self }
+    pub(crate) fn as_normalized(self) -> AccessorLayout {
+        AccessorLayout { normalized: true, ..self }
     }
 
-    /// One component of each element, of those that there are.
-    pub(crate) fn component(self, number: usize) -> Layout {
+    /// One component of each element, by its number below `width`.
+    pub(crate) fn component(self, number: usize) -> AccessorLayout {
         let shift = (number * self.component.bytes()) as u64;
-        let shifted = |span: Span| Span { start: span.start + shift, ..span };
+        let shifted = |span: ByteSpan| ByteSpan { start: span.start + shift, ..span };
         let sparse = self.sparse.map(|sparse| SparseSpan { values: shifted(sparse.values), ..sparse });
-        Layout { width: 1, span: self.span.map(shifted), sparse, ..self }
+        AccessorLayout { width: 1, span: self.span.map(shifted), sparse, ..self }
     }
 
-    /// Whether its values are in no buffer.
+    /// Whether it has no buffer view, so that its values are zeros.
     pub(crate) fn is_zero(&self) -> bool {
         self.span.is_none()
     }
 }
 
 /// The values of a file's accessors.
-pub(crate) struct Values<'a, 'f> {
+pub(crate) struct AccessorValues<'a, 'f> {
     pub(crate) document: &'a Document,
     pub(crate) budget: Budget,
     pub(crate) limits: Limits,
@@ -119,31 +119,59 @@ pub(crate) struct Values<'a, 'f> {
     pub(crate) run: &'a RunOptions,
     /// The size of the file, for progress.
     size: Option<u64>,
-    /// How many bytes were read.
-    done: AtomicU64,
-    /// The compressed views that are needed, and are not decoded yet.
+    /// Bytes read so far.
+    bytes_read: AtomicU64,
+    /// Compressed views that have to be decoded.
     compressed: BTreeMap<usize, MeshoptView>,
-    /// The most threads that worked.
+    /// Maximum number of threads used.
     pub(crate) threads: usize,
 }
 
-/// Which components are allowed, for [`Values::layout`].
+/// Elements in a view, to be checked.
+#[derive(Clone, Copy)]
+struct ViewElements<'p> {
+    /// The JSON path, for messages.
+    path: &'p str,
+    view: usize,
+    /// The offset in the view.
+    offset: u64,
+    count: usize,
+    element_bytes: usize,
+    component: Component,
+}
+
+/// Any number of components, for [`AccessorValues::layout`].
 pub(crate) const ANY: &[usize] = &[1, 2, 3, 4];
 
-impl<'a, 'f> Values<'a, 'f> {
+impl<'a, 'f> AccessorValues<'a, 'f> {
     pub(crate) fn new(document: &'a Document, buffers: Buffers<'a, 'f>, limits: Limits, run: &'a RunOptions) -> Self {
-        let (budget, done) = (Budget::new(&limits), AtomicU64::new(0));
-        Values { document, budget, limits, buffers, run, size: None, done, compressed: BTreeMap::new(), threads: 1 }
+        AccessorValues {
+            document,
+            budget: Budget::new(&limits),
+            limits,
+            buffers,
+            run,
+            size: None,
+            bytes_read: AtomicU64::new(0),
+            compressed: BTreeMap::new(),
+            threads: 1,
+        }
     }
 
     /// The same, for a file of this size.
     pub(crate) fn sized(self, size: Option<u64>) -> Self {
-        Values { size, ..self }
+        AccessorValues { size, ..self }
     }
 
-    /// Checks an accessor that `user` refers to, whose elements have one of `widths` components, and charges its
-    /// values, which can be read once.
-    pub(crate) fn layout(&mut self, index: usize, user: &str, widths: &[usize], log: &mut Log) -> Result<Layout> {
+    /// Checks an accessor that `user` refers to, whose elements must have one of `widths` components, and charges its
+    /// values for one read.
+    pub(crate) fn layout(
+        &mut self,
+        index: usize,
+        user: &str,
+        widths: &[usize],
+        log: &mut GltfLog,
+    ) -> Result<AccessorLayout> {
         let document = self.document;
         let accessor = document.accessors.get(index);
         let accessor = accessor.ok_or_else(|| malformed(format!("{user}: accessors[{index}] does not exist")))?;
@@ -154,7 +182,7 @@ impl<'a, 'f> Values<'a, 'f> {
             malformed(format!("{user}: accessors[{index}] has the wrong type `{}`", shown_kind(accessor)))
         })?;
         let count = self.count(accessor.count, index)?;
-        let mut layout = Layout {
+        let mut layout = AccessorLayout {
             accessor: index,
             count,
             component,
@@ -165,11 +193,18 @@ impl<'a, 'f> Values<'a, 'f> {
         };
         if let Some(view) = accessor.buffer_view {
             let path = format!("accessors[{index}]");
-            let at = (&*path, view, accessor.byte_offset);
-            layout.span = Some(self.span(at, count, layout.element_bytes(), component, log)?);
+            let elements = ViewElements {
+                path: &path,
+                view,
+                offset: accessor.byte_offset,
+                count,
+                element_bytes: layout.element_bytes(),
+                component,
+            };
+            layout.span = Some(self.span(&elements, log)?);
             self.budget.charge_each(count, layout.element_bytes())?;
         } else {
-            // Nothing else bounds their number, and room may be made for all values of a mesh at once.
+            // Without a view, the count has no other bound, and all values of a mesh may be allocated at once.
             self.budget.charge_each(count, width * size_of::<f32>())?;
         }
         layout.sparse = self.sparse(&layout, accessor, log)?;
@@ -183,25 +218,19 @@ impl<'a, 'f> Values<'a, 'f> {
         within.ok_or_else(|| over_limit(&format!("accessors[{index}]: {count} elements"), limit, "elements"))
     }
 
-    /// Checks the place of `count` elements in a view.
-    fn span(
-        &mut self,
-        (path, index, offset): (&str, usize, u64),
-        count: usize,
-        element: usize,
-        component: Component,
-        log: &mut Log,
-    ) -> Result<Span> {
+    /// Checks that elements lie in their view.
+    fn span(&mut self, elements: &ViewElements<'_>, log: &mut GltfLog) -> Result<ByteSpan> {
+        let ViewElements { path, view: index, offset, count, element_bytes, component } = *elements;
         let view = self.document.buffer_views.get(index);
         let view = view.ok_or_else(|| malformed(format!("{path}: bufferViews[{index}] does not exist")))?;
-        let stride = view.byte_stride.unwrap_or(element as u64);
-        if view.byte_stride.is_some() && !(4..=252).contains(&stride) || stride < element as u64 {
+        let stride = view.byte_stride.unwrap_or(element_bytes as u64);
+        if view.byte_stride.is_some() && !(4..=252).contains(&stride) || stride < element_bytes as u64 {
             let message =
-                format!("bufferViews[{index}]: byteStride {stride} is invalid for elements of {element} bytes");
+                format!("bufferViews[{index}]: byteStride {stride} is invalid for elements of {element_bytes} bytes");
             return Err(malformed(message));
         }
         let size = match count.checked_sub(1) {
-            Some(last) => u128::from(stride) * last as u128 + element as u128,
+            Some(last) => u128::from(stride) * last as u128 + element_bytes as u128,
             None => 0,
         };
         let end = u128::from(offset) + size;
@@ -209,23 +238,23 @@ impl<'a, 'f> Values<'a, 'f> {
             let excess = format!("{end} of {} bytes", view.byte_length);
             return Err(malformed(format!("{path}: byteOffset + byteLength exceeds bufferViews[{index}] ({excess})")));
         }
-        let (home, begin) = self.open_view(index)?;
-        let start = begin + offset;
+        let (home, view_start) = self.open_view(index)?;
+        let start = view_start + offset;
         let alignment = component.bytes() as u64;
         if !start.is_multiple_of(alignment) || !stride.is_multiple_of(alignment) {
             log.note("misaligned-accessor", format!("{path} is not aligned to {alignment} bytes"))?;
         }
-        Ok(Span { home, start, stride: stride as usize, count })
+        Ok(ByteSpan { home, start, stride: stride as usize, count })
     }
 
-    /// Opens the buffer of a view that lies in it; returns where its content begins.
+    /// Opens the buffer of a view, checked to lie within it; returns the home and the offset of the view's content.
     fn open_view(&mut self, index: usize) -> Result<(Home, u64)> {
         let view = &self.document.buffer_views[index];
-        if let Some(own) = MeshoptView::from_view(view, index)? {
+        if let Some(compressed) = MeshoptView::from_view(view, index)? {
             if !self.compressed.contains_key(&index) {
-                self.open_range(index, Some(own.buffer), own.offset, own.len)?;
-                self.budget.charge_decoded(own.content_bytes() as u64)?;
-                self.compressed.insert(index, own);
+                self.open_range(index, Some(compressed.buffer), compressed.offset, compressed.len)?;
+                self.budget.charge_decoded(compressed.content_bytes() as u64)?;
+                self.compressed.insert(index, compressed);
             }
             return Ok((Home::View(index), 0));
         }
@@ -233,17 +262,17 @@ impl<'a, 'f> Values<'a, 'f> {
         Ok((Home::Buffer(buffer), view.byte_offset))
     }
 
-    /// The first bytes of a view that exists, at most so many.
-    pub(crate) fn head(&mut self, index: usize, most: usize) -> Result<Vec<u8>> {
+    /// The first bytes of an existing view, at most `max_bytes`.
+    pub(crate) fn head(&mut self, index: usize, max_bytes: usize) -> Result<Vec<u8>> {
         let view = &self.document.buffer_views[index];
         let buffer = self.open_range(index, view.buffer, view.byte_offset, view.byte_length)?;
-        let count = usize::try_from(view.byte_length).map_or(most, |len| len.min(most));
+        let count = usize::try_from(view.byte_length).map_or(max_bytes, |len| len.min(max_bytes));
         let mut scratch = Vec::new();
-        let found = self.buffers.opened.read(Home::Buffer(buffer), view.byte_offset, count, &mut scratch)?;
-        try_copy(found, "a part of a file")
+        let head = self.buffers.opened.read(Home::Buffer(buffer), view.byte_offset, count, &mut scratch)?;
+        try_copy(head, "a part of a file")
     }
 
-    /// Opens a buffer that has these bytes of a view.
+    /// Opens a buffer, checked to contain these bytes of a view.
     fn open_range(&mut self, index: usize, buffer: Option<usize>, offset: u64, len: u64) -> Result<usize> {
         let number = buffer.unwrap_or(usize::MAX);
         let Some(owner) = self.document.buffers.get(number) else {
@@ -263,36 +292,52 @@ impl<'a, 'f> Values<'a, 'f> {
         Ok(number)
     }
 
-    fn sparse(&mut self, layout: &Layout, accessor: &Accessor, log: &mut Log) -> Result<Option<SparseSpan>> {
+    fn sparse(
+        &mut self,
+        layout: &AccessorLayout,
+        accessor: &Accessor,
+        log: &mut GltfLog,
+    ) -> Result<Option<SparseSpan>> {
         let Some(sparse) = &accessor.sparse else { return Ok(None) };
         let path = format!("accessors[{}].sparse", layout.accessor);
         let count = self.count(sparse.count, layout.accessor)?;
         if count > layout.count {
             return Err(malformed(format!("{path}: {count} of {} elements", layout.count)));
         }
-        let (indices, values) = (&sparse.indices, &sparse.values);
-        let index = Component::from_number(indices.component_type).filter(|index| index.is_index());
+        let index = Component::from_number(sparse.indices.component_type).filter(|index| index.is_index());
         let index = index.ok_or_else(|| malformed(format!("{path}.indices: invalid componentType")))?;
         let missing = || malformed(format!("{path} has no bufferView"));
-        let view = indices.buffer_view.ok_or_else(missing)?;
-        let at = (&*path, view, indices.byte_offset);
-        let indices = self.span(at, count, index.bytes(), index, log)?;
-        let view = values.buffer_view.ok_or_else(missing)?;
-        let at = (&*path, view, values.byte_offset);
-        let values = self.span(at, count, layout.element_bytes(), layout.component, log)?;
+        let elements = ViewElements {
+            path: &path,
+            view: sparse.indices.buffer_view.ok_or_else(missing)?,
+            offset: sparse.indices.byte_offset,
+            count,
+            element_bytes: index.bytes(),
+            component: index,
+        };
+        let indices = self.span(&elements, log)?;
+        let elements = ViewElements {
+            view: sparse.values.buffer_view.ok_or_else(missing)?,
+            offset: sparse.values.byte_offset,
+            element_bytes: layout.element_bytes(),
+            component: layout.component,
+            ..elements
+        };
+        let values = self.span(&elements, log)?;
         self.budget.charge_each(count, index.bytes() + layout.element_bytes())?;
         Ok(Some(SparseSpan { indices, index, values }))
     }
 
-    /// Reads the values of many accessors into their places, with the threads of the job.
-    pub(crate) fn fill(&mut self, fills: &mut [Fill<'_>]) -> Result<()> {
+    /// Reads the values of many accessors into their destinations, in parallel.
+    pub(crate) fn fill(&mut self, fills: &mut [AccessorFill<'_>]) -> Result<()> {
         self.decode()?;
-        let job = FillJob { buffers: &self.buffers.opened, run: self.run, size: self.size, done: &self.done };
+        let job =
+            FillJob { buffers: &self.buffers.opened, run: self.run, size: self.size, bytes_read: &self.bytes_read };
         self.threads = self.threads.max(job.fill(fills)?);
         Ok(())
     }
 
-    /// Decodes the compressed views that are needed.
+    /// Decodes the compressed views in use, in parallel.
     fn decode(&mut self) -> Result<()> {
         let mut views = Vec::new();
         for (index, view) in std::mem::take(&mut self.compressed) {
@@ -304,10 +349,11 @@ impl<'a, 'f> Values<'a, 'f> {
         }
         let mut fills = Vec::new();
         for (_, view, bytes) in &mut views {
-            let span = Span { home: Home::Buffer(view.buffer), start: view.offset, stride: 1, count: bytes.len() };
-            try_push(&mut fills, Fill::bytes(span, bytes), "views")?;
+            let span = ByteSpan { home: Home::Buffer(view.buffer), start: view.offset, stride: 1, count: bytes.len() };
+            try_push(&mut fills, AccessorFill::bytes(span, bytes), "views")?;
         }
-        let job = FillJob { buffers: &self.buffers.opened, run: self.run, size: self.size, done: &self.done };
+        let job =
+            FillJob { buffers: &self.buffers.opened, run: self.run, size: self.size, bytes_read: &self.bytes_read };
         job.fill(&mut fills)?;
         drop(fills);
         let threads = self.run.worker_threads().min(views.len()).max(1);
@@ -327,7 +373,7 @@ impl<'a, 'f> Values<'a, 'f> {
     }
 }
 
-/// The number of components of a type that is no matrix.
+/// The number of components of a type; `None` for matrices.
 pub(crate) fn width(kind: &str) -> Option<usize> {
     Some(match kind {
         "SCALAR" => 1,
@@ -338,7 +384,7 @@ pub(crate) fn width(kind: &str) -> Option<usize> {
     })
 }
 
-/// The type as messages show it.
+/// The type of an accessor, for messages.
 fn shown_kind(accessor: &Accessor) -> String {
     polyhaul_model::names::shown(&accessor.kind).into_owned()
 }

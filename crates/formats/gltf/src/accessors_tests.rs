@@ -1,4 +1,4 @@
-//! Tests of accessors: all types, strides, sparse values, and what breaks them.
+//! Tests of accessors: all types, strides, sparse values, and invalid ones.
 
 use super::*;
 use crate::buffers::Binary;
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Calls `test` with accessors over some bytes.
-fn with<T>(json: &Value, bytes: &[u8], test: impl FnOnce(&mut Values<'_, '_>, &mut Log) -> T) -> T {
+fn with<T>(json: &Value, bytes: &[u8], test: impl FnOnce(&mut AccessorValues<'_, '_>, &mut GltfLog) -> T) -> T {
     let document: Document = serde_json::from_value(json.clone()).unwrap();
     let mut none = |_: &str, _: u64| Err(malformed("no file"));
     let binary = Binary::Whole(Arc::new(bytes.to_vec()));
     let buffers = Buffers::new(&document.buffers, binary, &mut none).unwrap();
     let run = RunOptions::default();
     let limits = Limits::default().with_included_bytes(1 << 20);
-    let mut values = Values::new(&document, buffers, limits, &run);
-    test(&mut values, &mut Log::new("test", FaultPolicy::default()))
+    let mut values = AccessorValues::new(&document, buffers, limits, &run);
+    test(&mut values, &mut GltfLog::new("test", FaultPolicy::default()))
 }
 
 /// One accessor over one view of all bytes, with changes.
@@ -31,7 +31,7 @@ fn floats<const N: usize>(json: &Value, bytes: &[u8]) -> Result<Vec<[f32; N]>> {
     with(json, bytes, |values, log| {
         let layout = values.layout(0, "test", &[N], log)?;
         let mut out = vec![[0.0; N]; layout.count];
-        values.fill(&mut [Fill::floats(&layout, out.as_flattened_mut(), (N, Finish::Keep), None)])?;
+        values.fill(&mut [AccessorFill::floats(&layout, out.as_flattened_mut(), N, Finish::Keep, None)])?;
         Ok(out)
     })
 }
@@ -39,8 +39,9 @@ fn floats<const N: usize>(json: &Value, bytes: &[u8]) -> Result<Vec<[f32; N]>> {
 fn indices(json: &Value, bytes: &[u8], base: u32) -> Result<(Vec<u32>, u64)> {
     with(json, bytes, |values, log| {
         let layout = values.layout(0, "test", ANY, log)?;
-        let (mut out, end) = (vec![0; layout.count], AtomicU64::new(0));
-        values.fill(&mut [Fill::indices(&layout, &mut out, base, Some(&end))])?;
+        let mut out = vec![0; layout.count];
+        let end = AtomicU64::new(0);
+        values.fill(&mut [AccessorFill::indices(&layout, &mut out, base, Some(&end))])?;
         Ok((out, end.into_inner()))
     })
 }
@@ -184,9 +185,9 @@ fn misaligned_values_are_read_with_a_warning() {
     let warnings = with(&json, &bytes, |values, log| {
         let layout = values.layout(0, "test", &[1], log).unwrap();
         let mut out = [0.0];
-        values.fill(&mut [Fill::floats(&layout, &mut out, (1, Finish::Keep), None)]).unwrap();
+        values.fill(&mut [AccessorFill::floats(&layout, &mut out, 1, Finish::Keep, None)]).unwrap();
         assert_eq!(out, [1.0]);
-        std::mem::replace(log, Log::new("", FaultPolicy::default())).finish().unwrap()
+        std::mem::replace(log, GltfLog::new("", FaultPolicy::default())).finish().unwrap()
     });
     assert_eq!(warnings.counts()["misaligned-accessor"], 1);
 }

@@ -1,21 +1,22 @@
-//! A bound on what a file makes of its bytes: a few bytes of JSON can ask for the same values again and again.
+//! Bounds the values made from a file: a few bytes of JSON can refer to the same values repeatedly.
 //!
-//! Every value that is read is charged. Each byte of the buffers is free once; beyond this, twice the buffers or
-//! [`Limits::included_bytes`] may be read again, or be made of nothing. Compressed views may become 16 times the
-//! buffers, or that limit. So time and memory grow with the file alone.
+//! Every value read is charged. Each byte of the buffers is free once; beyond this, twice the buffers or
+//! [`Limits::included_bytes`] may be read repeatedly or consist of zeros. Compressed views may decode to 16 times the
+//! buffers, or to that limit. So time and memory are proportional to the size of the file.
 
 use crate::log::over_limit;
 use polyhaul_model::error::Result;
 use polyhaul_model::limits::Limits;
 
-/// Compressed triangles take a byte in place of 12, typical attributes a half to a fifth of their size.
+/// Maximum decoded bytes per byte of the buffers. A compressed triangle takes one byte instead of 12, typical
+/// attributes a half to a fifth of their size.
 const DECODED_PER_BYTE: u64 = 16;
 
-/// How much may still be read.
+/// The bytes that may be read, and the bytes charged.
 pub(crate) struct Budget {
-    /// The bytes of distinct buffers.
+    /// Bytes of distinct buffers.
     owned: u64,
-    /// The bytes that compressed views become.
+    /// Decoded bytes of compressed views.
     decoded: u64,
     used: u64,
     extra: u64,
@@ -26,12 +27,12 @@ impl Budget {
         Budget { owned: 0, decoded: 0, used: 0, extra: limits.included_bytes }
     }
 
-    /// Adds the size of a buffer that was not there before.
+    /// Adds the size of a newly opened buffer.
     pub(crate) fn add(&mut self, bytes: u64) {
         self.owned = self.owned.saturating_add(bytes);
     }
 
-    /// Takes so many bytes that compressed data claims to become. Each is free once, too.
+    /// Charges the decoded size that compressed data claims. These bytes, too, are free once.
     pub(crate) fn charge_decoded(&mut self, bytes: u64) -> Result<()> {
         self.decoded = self.decoded.saturating_add(bytes);
         let limit = self.extra.max(self.owned.saturating_mul(DECODED_PER_BYTE));
@@ -41,7 +42,7 @@ impl Budget {
         Err(over_limit("compressed views become too many bytes", limit, "included_bytes"))
     }
 
-    /// Takes so many bytes.
+    /// Charges `bytes`.
     pub(crate) fn charge(&mut self, bytes: u64) -> Result<()> {
         self.used = self.used.saturating_add(bytes);
         let extra = self.extra.max(self.owned.saturating_mul(2));
@@ -51,7 +52,7 @@ impl Budget {
         Err(over_limit("too many bytes are repeated or not in a buffer", extra, "included_bytes"))
     }
 
-    /// Takes `count` times so many bytes.
+    /// Charges `bytes` for each of `count` elements.
     pub(crate) fn charge_each(&mut self, count: usize, bytes: usize) -> Result<()> {
         self.charge((count as u64).saturating_mul(bytes as u64))
     }

@@ -1,28 +1,27 @@
-//! Where the bytes of a file's buffers come from: the second chunk of a `.glb`, `data:` URIs, or other files.
+//! The buffers of a file: the second chunk of a `.glb`, `data:` URIs, or other files.
 //!
-//! A buffer is opened when it is first used. The chunk of a file that can be read at any place is read where it is
-//! needed, so it is never in memory as a whole; other buffers are. What was opened can be read by many threads. Nothing
-//! here knows what the bytes mean, and which files may be opened is up to the caller.
+//! A buffer is opened when it is first used. The chunk of a seekable file is read on demand and is never in memory as a
+//! whole; other buffers are. Open buffers can be read by many threads. The caller decides which files may be opened.
 
 use crate::document::Buffer;
 use crate::log::{malformed, unsupported};
-use crate::uri::{Target, target};
+use crate::uri::{UriTarget, target};
 use polyhaul_model::error::{Diagnostic, Error, Result};
 use polyhaul_pipeline::bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Reads the first bytes of a file that a scene names: its name, and the maximum number of bytes needed. A file that
-/// has two names should be the same memory each time.
-pub type OpenFile<'f> = dyn FnMut(&str, u64) -> Result<Arc<Vec<u8>>> + 'f;
+/// Reads the first bytes of a file that a scene names: its name, and the maximum number of bytes needed. A file
+/// with two names should return the same memory each time.
+pub type OpenBufferFile<'f> = dyn FnMut(&str, u64) -> Result<Arc<Vec<u8>>> + 'f;
 
 /// The second chunk of a `.glb`.
 pub(crate) enum Binary<'a> {
-    /// There is none.
+    /// The file has none.
     Missing,
-    /// All of it.
+    /// All of it, in memory.
     Whole(Arc<Vec<u8>>),
-    /// Where it is in a file that has it.
+    /// Its position in a seekable file.
     Placed { bytes: &'a Bytes<'a>, offset: u64, len: u64 },
 }
 
@@ -32,24 +31,24 @@ pub(crate) struct Buffers<'a, 'f> {
     pub(crate) opened: OpenBuffers<'a>,
     /// The files that were read, by name.
     files: HashMap<String, Arc<Vec<u8>>>,
-    open_file: &'f mut OpenFile<'f>,
+    open_file: &'f mut OpenBufferFile<'f>,
     /// The size of the largest buffer.
     longest: u64,
 }
 
-/// The buffers that are open, for many threads.
+/// Open buffers, shared by many threads.
 pub(crate) struct OpenBuffers<'a> {
     binary: Binary<'a>,
     /// By buffer.
-    list: Vec<Opened>,
-    /// By view: the content of those that are compressed.
+    list: Vec<OpenedBuffer>,
+    /// The decoded content of compressed views, by view.
     pub(crate) views: HashMap<usize, Vec<u8>>,
 }
 
-/// Where bytes are.
+/// The location of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Home {
-    /// In no buffer; has no bytes.
+    /// Without a buffer, and without bytes.
     Nowhere,
     Buffer(usize),
     /// A compressed view.
@@ -70,7 +69,7 @@ impl OpenBuffers<'_> {
             Home::Nowhere => return Ok(&[]),
             Home::View(index) => self.views.get(&index).ok_or_else(too_short)?,
             Home::Buffer(index) => match (self.list.get(index), &self.binary) {
-                (Some(Opened::Chunk), Binary::Placed { bytes, offset: begin, .. }) => {
+                (Some(OpenedBuffer::Chunk), Binary::Placed { bytes, offset: chunk_start, .. }) => {
                     if scratch.len() < len {
                         scratch
                             .try_reserve_exact(len - scratch.len())
@@ -78,12 +77,12 @@ impl OpenBuffers<'_> {
                         scratch.resize(len, 0);
                     }
                     let out = &mut scratch[..len];
-                    if bytes.read(begin.saturating_add(offset), out)? < len {
+                    if bytes.read(chunk_start.saturating_add(offset), out)? < len {
                         return Err(malformed("unexpected end of the file in its binary chunk"));
                     }
                     return Ok(out);
                 }
-                (Some(Opened::Chunk), Binary::Whole(bytes)) | (Some(Opened::Whole(bytes)), _) => bytes,
+                (Some(OpenedBuffer::Chunk), Binary::Whole(bytes)) | (Some(OpenedBuffer::Whole(bytes)), _) => bytes,
                 _ => return Err(malformed(format!("{home} is not open"))),
             },
         };
@@ -102,9 +101,9 @@ impl std::fmt::Display for Home {
     }
 }
 
-/// A buffer that may be open.
+/// Whether and how a buffer is open.
 #[derive(Clone, Default)]
-enum Opened {
+enum OpenedBuffer {
     #[default]
     Not,
     /// The second chunk.
@@ -113,19 +112,19 @@ enum Opened {
 }
 
 impl<'a, 'f> Buffers<'a, 'f> {
-    pub(crate) fn new(list: &'a [Buffer], binary: Binary<'a>, open_file: &'f mut OpenFile<'f>) -> Result<Self> {
+    pub(crate) fn new(list: &'a [Buffer], binary: Binary<'a>, open_file: &'f mut OpenBufferFile<'f>) -> Result<Self> {
         let mut opened = OpenBuffers { binary, list: Vec::new(), views: HashMap::new() };
         opened.list.try_reserve_exact(list.len())?;
-        opened.list.resize(list.len(), Opened::Not);
+        opened.list.resize(list.len(), OpenedBuffer::Not);
         let longest = list.iter().map(|buffer| buffer.byte_length).max().unwrap_or(0);
         Ok(Buffers { list, opened, files: HashMap::new(), open_file, longest })
     }
 
-    /// Opens a buffer; returns how many bytes it adds to those that are open.
+    /// Opens a buffer; returns the number of bytes that this adds.
     pub(crate) fn open(&mut self, index: usize) -> Result<u64> {
         let list = self.list;
         let buffer = list.get(index).ok_or_else(|| malformed(format!("buffers[{index}] does not exist")))?;
-        if !matches!(self.opened.list[index], Opened::Not) {
+        if !matches!(self.opened.list[index], OpenedBuffer::Not) {
             return Ok(0);
         }
         let (opened, len, is_new) = match &buffer.uri {
@@ -141,7 +140,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
     }
 
     /// A buffer without a URI: the second chunk.
-    fn chunk(&self, index: usize, buffer: &Buffer) -> Result<(Opened, u64, bool)> {
+    fn chunk(&self, index: usize, buffer: &Buffer) -> Result<(OpenedBuffer, u64, bool)> {
         let len = match &self.opened.binary {
             Binary::Whole(bytes) if index == 0 => bytes.len() as u64,
             Binary::Placed { len, .. } if index == 0 => *len,
@@ -153,32 +152,32 @@ impl<'a, 'f> Buffers<'a, 'f> {
                 });
             }
         };
-        Ok((Opened::Chunk, len, true))
+        Ok((OpenedBuffer::Chunk, len, true))
     }
 
-    fn of_uri(&mut self, uri: &str) -> Result<(Opened, u64, bool)> {
+    fn of_uri(&mut self, uri: &str) -> Result<(OpenedBuffer, u64, bool)> {
         let name = match target(uri)? {
-            Target::Data(data) => {
+            UriTarget::Data(data) => {
                 let bytes = data.decode()?;
                 let len = bytes.len() as u64;
-                return Ok((Opened::Whole(Arc::new(bytes)), len, true));
+                return Ok((OpenedBuffer::Whole(Arc::new(bytes)), len, true));
             }
-            Target::File(name) => name,
+            UriTarget::File(name) => name,
         };
         if let Some(bytes) = self.files.get(&name) {
-            return Ok((Opened::Whole(bytes.clone()), bytes.len() as u64, false));
+            return Ok((OpenedBuffer::Whole(bytes.clone()), bytes.len() as u64, false));
         }
-        // Buffers may be beginnings of the same file, which is read once.
+        // Buffers may be prefixes of the same file, which is read once.
         let bytes = (self.open_file)(&name, self.longest)?;
-        let is_new = !self.files.values().any(|known| Arc::ptr_eq(known, &bytes));
+        let is_new = !self.files.values().any(|other| Arc::ptr_eq(other, &bytes));
         let len = bytes.len() as u64;
         self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
         self.files.insert(name, bytes.clone());
-        Ok((Opened::Whole(bytes), len, is_new))
+        Ok((OpenedBuffer::Whole(bytes), len, is_new))
     }
 }
 
-/// The same error, which also names the buffer.
+/// Adds the buffer to the message of an error that does not name a file.
 fn about(index: usize, error: Error) -> Error {
     if error.io_error().is_some() || !error.place().file.is_empty() {
         return error;
@@ -193,7 +192,7 @@ mod tests {
     use polyhaul_bytes::Source;
 
     #[test]
-    fn a_chunk_is_read_where_it_is_needed() {
+    fn a_chunk_is_read_on_demand() {
         let source = Source::memory(Vec::from_iter(0..100));
         let bytes = Bytes::new(&source, None);
         let list: Vec<Buffer> = serde_json::from_str(r#"[{"byteLength":80}]"#).unwrap();

@@ -1,10 +1,10 @@
-//! The parts of a file: the JSON, and where the binary chunk of a `.glb` is.
+//! The parts of a file: the JSON, and the location of the binary chunk of a `.glb`.
 //!
-//! Nothing here parses JSON. A binary chunk is read now only if it cannot be read at any place later.
+//! A binary chunk is read here only if the source is not seekable later.
 
 use crate::buffers::Binary;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
-use crate::json::Whole;
+use crate::json::JsonLocation;
 use crate::log::{malformed, over_limit, unsupported};
 use polyhaul_model::error::{Result, fault};
 use polyhaul_model::limits::Limits;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The parts of a file.
 pub(crate) struct Chunks<'a> {
     pub(crate) json: Vec<u8>,
-    pub(crate) whole: Whole,
+    pub(crate) location: JsonLocation,
     pub(crate) binary: Binary<'a>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     let count = bytes.read(0, &mut head)?;
     if !head[..count].starts_with(MAGIC) {
         let json = whole_json(bytes, &head[..count], limits)?;
-        return Ok(Chunks { json, whole: Whole::File, binary: Binary::Missing });
+        return Ok(Chunks { json, location: JsonLocation::File, binary: Binary::Missing });
     }
     let file: Arc<str> = bytes.name().into();
     if count < HEADER_BYTES {
@@ -38,17 +38,19 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     reader.read()
 }
 
-/// All bytes of a `.gltf`, of which `head` were read.
+/// Reads all bytes of a `.gltf`; `head` was read before.
 fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let limit = limits.line_bytes;
-    let most = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(1);
-    let begin = if bytes.in_order() { head.len() } else { 0 };
-    let most = bytes.len().and_then(|len| usize::try_from(len).ok()).map_or(most, |len| most.min(len.max(1)));
+    // One byte more than the limit shows that a file exceeds it.
+    let max_bytes = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(1);
+    let start = if bytes.in_order() { head.len() } else { 0 };
+    let max_bytes =
+        bytes.len().and_then(|len| usize::try_from(len).ok()).map_or(max_bytes, |len| max_bytes.min(len.max(1)));
     let mut json = Vec::new();
     if head.len() == HEADER_BYTES {
-        bytes.read_as_claimed(begin as u64, most, &mut json)?;
+        bytes.read_as_claimed(start as u64, max_bytes, &mut json)?;
     }
-    if begin > 0 || json.is_empty() {
+    if start > 0 || json.is_empty() {
         json.try_reserve(head.len())?;
         json.splice(0..0, head.iter().copied());
     }
@@ -76,12 +78,12 @@ impl<'a> ChunkReader<'a, '_> {
         if len > self.limits.line_bytes {
             return Err(over_limit("the JSON is too long", self.limits.line_bytes, "line_bytes"));
         }
-        let begin = offset + CHUNK_HEADER_BYTES as u64;
-        let mut json = self.read_range(begin, len)?;
+        let start = offset + CHUNK_HEADER_BYTES as u64;
+        let mut json = self.read_range(start, len)?;
         // Some writers pad with zeros in place of spaces.
         json.truncate(json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
-        let binary = self.binary(begin + len.next_multiple_of(4), begin + len)?;
-        Ok(Chunks { json, whole: Whole::Chunk(begin), binary })
+        let binary = self.binary(start + len.next_multiple_of(4), start + len)?;
+        Ok(Chunks { json, location: JsonLocation::Chunk(start), binary })
     }
 
     /// The chunk at `offset`, if it is the binary one.
@@ -99,14 +101,14 @@ impl<'a> ChunkReader<'a, '_> {
         if kind != *BINARY {
             return Ok(Binary::Missing);
         }
-        let begin = offset + CHUNK_HEADER_BYTES as u64;
+        let start = offset + CHUNK_HEADER_BYTES as u64;
         if self.bytes.in_order() || !self.bytes.is_backed() {
-            return self.read_range(begin, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
+            return self.read_range(start, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
         }
-        if let Some(size) = self.bytes.len().filter(|&size| begin + len > size) {
-            return Err(self.cut(begin, len, size));
+        if let Some(size) = self.bytes.len().filter(|&size| start + len > size) {
+            return Err(self.cut(start, len, size));
         }
-        Ok(Binary::Placed { bytes: self.bytes, offset: begin, len })
+        Ok(Binary::Placed { bytes: self.bytes, offset: start, len })
     }
 
     /// The type and the size of the chunk at `offset`; `None` at the end.
@@ -130,18 +132,18 @@ impl<'a> ChunkReader<'a, '_> {
     }
 
     /// Reads the content of a chunk.
-    fn read_range(&self, begin: u64, len: u64) -> Result<Vec<u8>> {
+    fn read_range(&self, start: u64, len: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let count = usize::try_from(len).map_err(|_| malformed("a chunk is too large"))?;
-        self.bytes.read_as_claimed(begin, count, &mut bytes)?;
+        self.bytes.read_as_claimed(start, count, &mut bytes)?;
         if bytes.len() < count {
-            return Err(self.cut(begin, len, begin + bytes.len() as u64));
+            return Err(self.cut(start, len, start + bytes.len() as u64));
         }
         Ok(bytes)
     }
 
-    fn cut(&self, begin: u64, len: u64, size: u64) -> polyhaul_model::error::Error {
-        let message = format!("unexpected end of the file in a chunk of {len} bytes that begins at byte {begin}");
+    fn cut(&self, start: u64, len: u64, size: u64) -> polyhaul_model::error::Error {
+        let message = format!("unexpected end of the file in a chunk of {len} bytes that starts at byte {start}");
         fault(&self.file, size, message)
     }
 }

@@ -1,24 +1,25 @@
-//! Colors of vertices: linear in glTF, and as on a screen (sRGB) in the model, like those of OBJ and PLY files.
+//! Colors of vertices: linear in glTF, and sRGB in the model, as in OBJ and PLY files.
 //!
-//! The curves are those of images.
+//! The transfer functions are shared with images.
 
 use polyhaul_image::samples::{srgb_code, srgb_light};
 use std::sync::LazyLock;
 
-/// The linear values of bytes, of which most colors are made.
-static OF_BYTES: LazyLock<[f32; 256]> = LazyLock::new(|| std::array::from_fn(|byte| exact_linear(byte as f32 / 255.0)));
+/// The linear value of each sRGB byte. Most colors were bytes once, and a look-up avoids their power function.
+static LINEAR_OF_BYTE: LazyLock<[f32; 256]> =
+    LazyLock::new(|| std::array::from_fn(|byte| exact_linear(byte as f32 / 255.0)));
 
 /// The linear value of an sRGB value; both from 0 to 1.
 pub(crate) fn linear(value: f32) -> f32 {
     let byte = (value.clamp(0.0, 1.0) * 255.0).round();
-    if byte / 255.0 == value { OF_BYTES[byte as usize] } else { exact_linear(value.clamp(0.0, 1.0)) }
+    if byte / 255.0 == value { LINEAR_OF_BYTE[byte as usize] } else { exact_linear(value.clamp(0.0, 1.0)) }
 }
 
 fn exact_linear(value: f32) -> f32 {
     srgb_light(f64::from(value)) as f32
 }
 
-/// The sRGB value of a linear value; both from 0 to 1. A value that a byte became is that of the byte again.
+/// The sRGB value of a linear value; both from 0 to 1. A value made from a byte becomes exactly that byte again.
 pub(crate) fn screen(value: f32) -> f32 {
     let value = f64::from(value.clamp(0.0, 1.0));
     let exact = srgb_code(value);
@@ -26,7 +27,7 @@ pub(crate) fn screen(value: f32) -> f32 {
     if linear(byte) == value as f32 { byte } else { exact as f32 }
 }
 
-/// Whether a color is stored as it is: each value is there, and from 0 to 1.
+/// Whether a color is stored unchanged: no value is missing (NaN), and all are from 0 to 1.
 pub(crate) fn is_in_range(color: &[f32; 4]) -> bool {
     color.iter().all(|value| (0.0..=1.0).contains(value))
 }
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_survive_the_way_there_and_back() {
+    fn bytes_survive_a_round_trip() {
         for byte in 0..=255_u8 {
             let value = f32::from(byte) / 255.0;
             assert_eq!(screen(linear(value)), value);

@@ -1,18 +1,18 @@
-//! `EXT_meshopt_compression`: the bytes of views, compressed in parallel. How they lie in the file is in
-//! [`crate::views`].
+//! `EXT_meshopt_compression`: compresses the bytes of views in parallel. [`crate::views`] determines their layout in
+//! the file.
 
 use crate::pages::GltfData;
-use crate::views::View;
+use crate::views::GltfView;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Compresses every view: by the view, and not by the thread, so that the bytes are the same for any number of them.
-pub(crate) fn compress(data: &GltfData<'_>, views: &[View], run: &RunOptions) -> Result<Vec<Vec<u8>>> {
+/// Compresses every view as a whole, so that the bytes do not depend on the number of threads.
+pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions) -> Result<Vec<Vec<u8>>> {
     let mut compressed = Vec::new();
     compressed.try_reserve_exact(views.len())?;
     compressed.resize_with(views.len(), Vec::new);
-    let work = |raw: &mut Vec<u8>, (view, bytes): (&View, &mut Vec<u8>)| {
+    let work = |raw: &mut Vec<u8>, (view, bytes): (&GltfView, &mut Vec<u8>)| {
         raw.clear();
         raw.try_reserve_exact(usize::try_from(view.bytes).map_err(|_| Error::memory("values"))?)?;
         view.spans.iter().for_each(|span| data.emit(span, 0..span.count, raw));
@@ -26,23 +26,23 @@ pub(crate) fn compress(data: &GltfData<'_>, views: &[View], run: &RunOptions) ->
 
 #[cfg(feature = "meshopt")]
 mod codec {
-    //! Vertices in version 0 of the codec and indices in version 1, as the extension wants.
+    //! Vertices in version 0 of the codec and indices in version 1, as the extension requires.
 
-    use crate::views::{Mode, ViewKind};
+    use crate::views::{ViewKind, ViewMode};
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
-    /// That of the extension.
+    /// The version that the extension specifies.
     const VERTEX_VERSION: Option<i32> = Some(0);
-    /// Of no effect in version 0.
+    /// The level, which has no effect in version 0.
     const VERTEX_LEVEL: i32 = 2;
 
     /// The compressed values of a view.
     pub(super) fn encode(kind: ViewKind, raw: &[u8]) -> Result<Vec<u8>> {
         match (kind.mode(), kind.stride()) {
-            (Mode::Attributes, 4) => vertices::<4>(raw),
-            (Mode::Attributes, 8) => vertices::<8>(raw),
-            (Mode::Attributes, 12) => vertices::<12>(raw),
-            (Mode::Attributes, _) => vertices::<16>(raw),
+            (ViewMode::Attributes, 4) => vertices::<4>(raw),
+            (ViewMode::Attributes, 8) => vertices::<8>(raw),
+            (ViewMode::Attributes, 12) => vertices::<12>(raw),
+            (ViewMode::Attributes, _) => vertices::<16>(raw),
             (mode, stride) => indices(mode, stride == 4, raw),
         }
         .map_err(|error| Error::new(ErrorKind::Internal, format!("meshopt: {error}")))
@@ -52,7 +52,7 @@ mod codec {
         meshopt::encode_vertex_buffer_level(raw.as_chunks::<STRIDE>().0, VERTEX_LEVEL, VERTEX_VERSION)
     }
 
-    fn indices(mode: Mode, are_wide: bool, raw: &[u8]) -> meshopt::Result<Vec<u8>> {
+    fn indices(mode: ViewMode, are_wide: bool, raw: &[u8]) -> meshopt::Result<Vec<u8>> {
         let indices: Vec<u32> = if are_wide {
             raw.as_chunks().0.iter().map(|&index| u32::from_le_bytes(index)).collect()
         } else {
@@ -60,7 +60,7 @@ mod codec {
         };
         let vertices = indices.iter().max().map_or(0, |&index| index as usize + 1);
         match mode {
-            Mode::Triangles => meshopt::encode_index_buffer(&indices, vertices),
+            ViewMode::Triangles => meshopt::encode_index_buffer(&indices, vertices),
             _ => meshopt::encode_index_sequence(&indices, vertices),
         }
     }

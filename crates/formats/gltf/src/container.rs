@@ -2,7 +2,7 @@
 //!
 //! Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#binary-gltf-layout>.
 
-/// The first bytes of a file.
+/// The first bytes of a `.glb` file.
 pub(crate) const MAGIC: &[u8; 4] = b"glTF";
 /// The version of the container.
 pub(crate) const VERSION: u32 = 2;
@@ -15,7 +15,7 @@ pub(crate) const JSON: &[u8; 4] = b"JSON";
 /// The type of the second chunk.
 pub(crate) const BINARY: &[u8; 4] = b"BIN\0";
 
-/// Returns whether bytes are the beginning of a `.glb` file.
+/// Returns whether `head` starts like a `.glb` file.
 ///
 /// ```
 /// assert!(polyhaul_gltf::looks_like_glb(b"glTF\x02\0\0\0\x14\0\0\0"));

@@ -1,7 +1,6 @@
-//! Bytes of accessors to floats and indices: components of all types, tight or with a stride.
+//! Converts bytes of accessors to floats and indices: components of all types, packed or strided.
 //!
-//! Tight values are one loop over components, which compilers make vectors of. Nothing here reads or checks anything:
-//! values without bytes stay as they are.
+//! Packed values are one loop over components, which compilers vectorize. Values without bytes keep their content.
 
 use crate::accessors::Component;
 use crate::color::screen;
@@ -10,13 +9,13 @@ use polyhaul_model::splats::logit_of;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What is done to values that were read.
+/// How values are changed after reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finish {
     Keep,
     /// v of uvs becomes 1 - v.
     FlipV,
-    /// Linear colors with alpha become those of a screen.
+    /// Linear colors with alpha become sRGB.
     Screen,
     /// Normals get the length 1, which integers cannot have exactly.
     Unit,
@@ -40,7 +39,7 @@ impl Finish {
                 to_screen(colors);
             }
             Finish::Logarithm => cut_to(values, 0.0..=f32::MAX, cut, |size| {
-                // The smallest size has a logarithm, too.
+                // Zero becomes the smallest normal number, whose logarithm is finite.
                 f64::from(size.max(f32::MIN_POSITIVE)).ln() as f32
             }),
             Finish::Logit => cut_to(values, 0.0..=1.0, cut, logit_of),
@@ -48,21 +47,21 @@ impl Finish {
     }
 }
 
-/// Replaces numbers, which are cut to a range first.
+/// Cuts numbers to a range, then replaces them.
 fn cut_to(values: &mut [f32], range: RangeInclusive<f32>, cut: &AtomicU64, change: impl Fn(f32) -> f32) {
     let mut count = 0;
     for value in values {
         count += u64::from(!range.contains(value));
-        // What is no number becomes the least.
+        // NaN becomes the start of the range, since `max` returns the other number.
         *value = change(value.max(*range.start()).min(*range.end()));
     }
     cut.fetch_add(count, Relaxed);
 }
 
-/// Scales a normal to unit length, until doing so once more changes nothing: writers that do the same keep its bits.
+/// Scales a normal to unit length, until another round changes nothing: writers that do the same keep its bits.
 fn to_unit(normal: &mut [f32; 3]) {
-    const MOST_ROUNDS: usize = 4;
-    for _ in 0..MOST_ROUNDS {
+    const MAX_ROUNDS: usize = 4;
+    for _ in 0..MAX_ROUNDS {
         let [x, y, z] = *normal;
         let length = (x * x + y * y + z * z).sqrt();
         let unit = normal.map(|entry| entry / length);
@@ -73,22 +72,24 @@ fn to_unit(normal: &mut [f32; 3]) {
     }
 }
 
-/// Linear colors to those on a screen; neighbors often have the same.
+/// Converts linear colors to sRGB. Neighbors often share a color, so the last result is reused.
 fn to_screen(colors: &mut [[f32; 4]]) {
-    let (mut last, mut shown) = ([0.0; 3], [0.0; 3]);
+    let mut last = [0.0; 3];
+    let mut shown = [0.0; 3];
     for color in colors {
         let [r, g, b, alpha] = *color;
         if [r, g, b] != last {
-            (last, shown) = ([r, g, b], [r, g, b].map(screen));
+            last = [r, g, b];
+            shown = last.map(screen);
         }
         *color = [shown[0], shown[1], shown[2], alpha];
     }
 }
 
-/// Elements as `width` floats each; components that the file does not have are 1. Source: the table of normalized
+/// Converts elements to `width` floats each; components missing in the file become 1. Source: the table of normalized
 /// integers in section 3.6.2.2.
 pub(crate) fn floats(form: Form, bytes: &[u8], stride: usize, values: &mut [f32], width: usize) {
-    let shape = Shape { stride, widths: (form.width, width) };
+    let shape = ElementShape { stride, from: form.width, to: width };
     let i8 = |[byte]: [u8; 1]| f32::from(byte as i8);
     let u8 = |[byte]: [u8; 1]| f32::from(byte);
     let i16 = |bytes| f32::from(i16::from_le_bytes(bytes));
@@ -107,54 +108,56 @@ pub(crate) fn floats(form: Form, bytes: &[u8], stride: usize, values: &mut [f32]
     }
 }
 
-/// Unsigned integers as indices, each `base` more than in the file; returns the largest in the file.
+/// Converts unsigned integers to indices, each `base` more than in the file; returns the maximum in the file.
 pub(crate) fn indices(form: Component, bytes: &[u8], stride: usize, values: &mut [u32], base: u32) -> Option<u32> {
-    let shape = Shape { stride, widths: (1, 1) };
+    let shape = ElementShape { stride, from: 1, to: 1 };
     match form.bytes() {
         1 => spread(shape, bytes, values, 0, |[byte]: [u8; 1]| u32::from(byte)),
         2 => spread(shape, bytes, values, 0, |bytes| u32::from(u16::from_le_bytes(bytes))),
         _ => spread(shape, bytes, values, 0, u32::from_le_bytes),
     }
-    let most = values.iter().copied().max();
+    let max_index = values.iter().copied().max();
     if base > 0 {
         values.iter_mut().for_each(|value| *value = value.wrapping_add(base));
     }
-    most
+    max_index
 }
 
-/// How elements lie in bytes and in values.
+/// The layout of elements in bytes and in values.
 #[derive(Clone, Copy)]
-struct Shape {
+struct ElementShape {
     stride: usize,
-    /// The number of components of an element: in the file, and in the values.
-    widths: (usize, usize),
+    /// Components of an element in the file.
+    from: usize,
+    /// Components of an element in the values.
+    to: usize,
 }
 
-/// Makes a value of each component, which has `B` bytes.
+/// Converts components of `B` bytes each.
 #[inline(always)]
 fn spread<const B: usize, V: Copy>(
-    shape: Shape,
+    shape: ElementShape,
     bytes: &[u8],
     values: &mut [V],
     missing: V,
     number: impl Fn([u8; B]) -> V,
 ) {
-    let (from, to) = shape.widths;
-    if from == to && shape.stride == from * B {
+    let ElementShape { stride, from, to } = shape;
+    if from == to && stride == from * B {
         let (components, _) = bytes.as_chunks::<B>();
         values.iter_mut().zip(components).for_each(|(value, component)| *value = number(*component));
         return;
     }
     match (from, to) {
-        (1, _) => rows::<B, 1, 1, V>(shape.stride, bytes, values, missing, number),
-        (2, _) => rows::<B, 2, 2, V>(shape.stride, bytes, values, missing, number),
-        (3, 4) => rows::<B, 3, 4, V>(shape.stride, bytes, values, missing, number),
-        (3, _) => rows::<B, 3, 3, V>(shape.stride, bytes, values, missing, number),
-        _ => rows::<B, 4, 4, V>(shape.stride, bytes, values, missing, number),
+        (1, _) => rows::<B, 1, 1, V>(stride, bytes, values, missing, number),
+        (2, _) => rows::<B, 2, 2, V>(stride, bytes, values, missing, number),
+        (3, 4) => rows::<B, 3, 4, V>(stride, bytes, values, missing, number),
+        (3, _) => rows::<B, 3, 3, V>(stride, bytes, values, missing, number),
+        _ => rows::<B, 4, 4, V>(stride, bytes, values, missing, number),
     }
 }
 
-/// Makes `M` values of each element, which has `N` components.
+/// Converts elements of `N` components to `M` values each.
 #[inline(always)]
 fn rows<const B: usize, const N: usize, const M: usize, V: Copy>(
     stride: usize,

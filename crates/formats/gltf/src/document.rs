@@ -1,6 +1,7 @@
-//! The JSON of a glTF file, as types: what polyhaul reads or writes of it, under the names of the specification.
+//! The JSON of a glTF file as types: the properties that polyhaul reads or writes, under the names of the
+//! specification.
 //!
-//! Properties that are not here are ignored by the reader. Nothing is checked beyond types: an index may lead nowhere.
+//! The reader ignores other properties. Only types are checked: indices may be out of range.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,7 +34,7 @@ pub(crate) const CLAMP_TO_EDGE: u32 = 33071;
 /// Properties in an object named `extensions` or `extras`.
 pub(crate) type Extensions = BTreeMap<String, Value>;
 
-/// A value that is counted, and not kept.
+/// A value that is counted but not stored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Skipped;
 
@@ -90,7 +91,7 @@ objects! {
         cameras: Vec<Skipped>,
         extensions: Extensions,
     }
-    /// The part of a document that says where images are.
+    /// The part of a document that locates images.
     ImageDocument {
         buffer_views: Vec<BufferView>,
         buffers: Vec<Buffer>,
@@ -108,7 +109,7 @@ objects! {
         name: Option<String>,
         nodes: Vec<usize>,
     }
-    /// A node of the hierarchy: a transform, and what it applies to.
+    /// A node of the hierarchy: a transform, a mesh, and children.
     Node {
         name: Option<String>,
         children: Vec<usize>,
@@ -160,7 +161,7 @@ objects! {
         indices: SparseIndices,
         values: SparseValues,
     }
-    /// Which values are replaced, in ascending order.
+    /// The indices of the replaced values, in ascending order.
     SparseIndices {
         buffer_view: Option<usize>,
         byte_offset: u64,
@@ -181,7 +182,7 @@ objects! {
         target: Option<u32>,
         extensions: Extensions,
     }
-    /// Bytes: those of a URI, or the second chunk of a `.glb`.
+    /// Bytes of a URI, or of the second chunk of a `.glb`.
     Buffer {
         name: Option<String>,
         uri: Option<String>,

@@ -1,11 +1,11 @@
-//! Reading the values of many accessors at once, by many threads, straight to where they belong.
+//! Reads the values of many accessors in parallel, directly into their destinations.
 //!
-//! Each accessor is cut into pieces. Those that are neighbors in the file are read together into memory that stays in
-//! the cache, and are converted from there: so interleaved attributes are read once, and small ones with few requests.
-//! All places are known before, so the result is the same for any number of threads. What a value means is in
-//! `convert`; nothing here checks offsets.
+//! Each accessor is split into pieces. Pieces that are adjacent in the file are read together into memory that stays in
+//! the cache, and converted from there: so interleaved attributes are read once, and small ones with few requests. All
+//! destinations are fixed beforehand, so the result does not depend on the number of threads. `accessors` has checked
+//! the offsets; `convert` converts the values.
 
-use crate::accessors::{Component, Layout, Span};
+use crate::accessors::{AccessorLayout, ByteSpan, Component};
 use crate::buffers::{Home, OpenBuffers};
 use crate::convert::{Finish, floats, indices};
 use crate::log::malformed;
@@ -15,29 +15,29 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The bytes of a piece, about.
+/// Approximate bytes of a piece.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// The most bytes that are read at once.
+/// Maximum bytes of a batch of several pieces, which is read at once.
 const BATCH_BYTES: u64 = 256 << 10;
 
-/// Unused bytes between pieces that are skipped rather than read.
+/// Pieces with more unused bytes than this between them are read separately.
 const GAP_BYTES: u64 = 64 << 10;
 
-/// Starting a thread takes as long as a few batches.
+/// Minimum batches per thread: starting a thread takes as long as a few batches.
 const BATCHES_PER_THREAD: usize = 4;
 
-/// Values to read, and their place.
-pub(crate) struct Fill<'m> {
-    /// `None` if they are in no file, or bytes.
-    layout: Option<Layout>,
-    place: Place<'m>,
-    /// See [`Fill::floats`] and [`Fill::indices`].
-    found: Option<&'m AtomicU64>,
+/// Values to read, and their destination.
+pub(crate) struct AccessorFill<'m> {
+    /// `None` for steps and bytes.
+    layout: Option<AccessorLayout>,
+    target: FillTarget<'m>,
+    /// The number of cut colors, or the end of the indices: see [`AccessorFill::floats`] and [`AccessorFill::indices`].
+    outcome: Option<&'m AtomicU64>,
 }
 
-/// Where values go.
-enum Place<'m> {
+/// The destination of values.
+enum FillTarget<'m> {
     Floats {
         values: &'m mut [f32],
         width: usize,
@@ -55,98 +55,104 @@ enum Place<'m> {
     },
     Bytes {
         values: &'m mut [u8],
-        span: Span,
+        span: ByteSpan,
     },
 }
 
-impl<'m> Fill<'m> {
+impl<'m> AccessorFill<'m> {
     /// Elements of `width` floats each. The number of colors that are cut is added to `cut`.
     pub(crate) fn floats(
-        layout: &Layout,
+        layout: &AccessorLayout,
         values: &'m mut [f32],
-        (width, finish): (usize, Finish),
+        width: usize,
+        finish: Finish,
         cut: Option<&'m AtomicU64>,
-    ) -> Fill<'m> {
-        Fill { layout: Some(*layout), place: Place::Floats { values, width, finish }, found: cut }
+    ) -> AccessorFill<'m> {
+        AccessorFill { layout: Some(*layout), target: FillTarget::Floats { values, width, finish }, outcome: cut }
     }
 
-    /// Indices, each `base` more than in the file. The largest in the file plus 1 goes to `end`, if that is less.
-    pub(crate) fn indices(layout: &Layout, values: &'m mut [u32], base: u32, end: Option<&'m AtomicU64>) -> Fill<'m> {
-        Fill { layout: Some(*layout), place: Place::Indices { values, base }, found: end }
+    /// Indices, each `base` more than in the file. `end` is raised to the maximum in the file plus 1.
+    pub(crate) fn indices(
+        layout: &AccessorLayout,
+        values: &'m mut [u32],
+        base: u32,
+        end: Option<&'m AtomicU64>,
+    ) -> AccessorFill<'m> {
+        AccessorFill { layout: Some(*layout), target: FillTarget::Indices { values, base }, outcome: end }
     }
 
     /// `first`, `first + step` and so on.
-    pub(crate) fn steps(values: &'m mut [u32], first: u32, step: u32) -> Fill<'m> {
-        Fill { layout: None, place: Place::Steps { values, first, step }, found: None }
+    pub(crate) fn steps(values: &'m mut [u32], first: u32, step: u32) -> AccessorFill<'m> {
+        AccessorFill { layout: None, target: FillTarget::Steps { values, first, step }, outcome: None }
     }
 
-    /// Bytes as they are.
-    pub(crate) fn bytes(span: Span, values: &'m mut [u8]) -> Fill<'m> {
-        Fill { layout: None, place: Place::Bytes { values, span }, found: None }
+    /// Bytes without a conversion.
+    pub(crate) fn bytes(span: ByteSpan, values: &'m mut [u8]) -> AccessorFill<'m> {
+        AccessorFill { layout: None, target: FillTarget::Bytes { values, span }, outcome: None }
     }
 
-    /// Cuts it into pieces.
-    fn cut<'p>(&'p mut self, pieces: &mut Vec<Piece<'p>>) -> Result<()> {
-        let found = self.found;
+    /// Splits it into pieces.
+    fn add_pieces<'p>(&'p mut self, pieces: &mut Vec<Piece<'p>>) -> Result<()> {
+        let outcome = self.outcome;
         let Some((layout, span)) = self.layout.as_ref().and_then(|layout| Some((layout, layout.span?))) else {
-            return self.cut_steps(pieces);
+            return self.add_step_pieces(pieces);
         };
         let form = Form { component: layout.component, is_normalized: layout.normalized, width: layout.width };
-        let most = (PIECE_BYTES / span.stride).max(1);
-        let mut add = |number: usize, count: usize, place: Place<'p>| {
-            let start = span.start + (number * most) as u64 * span.stride as u64;
-            try_push(pieces, Piece { span: Span { start, count, ..span }, form, place, found }, "values")
+        let max_elements = (PIECE_BYTES / span.stride).max(1);
+        let mut add = |number: usize, count: usize, target: FillTarget<'p>| {
+            let start = span.start + (number * max_elements) as u64 * span.stride as u64;
+            try_push(pieces, Piece { span: ByteSpan { start, count, ..span }, form, target, outcome }, "values")
         };
-        match &mut self.place {
-            Place::Floats { values, width, finish } => {
-                for (number, values) in values.chunks_mut(most * *width).enumerate() {
-                    add(number, values.len() / *width, Place::Floats { values, width: *width, finish: *finish })?;
+        match &mut self.target {
+            FillTarget::Floats { values, width, finish } => {
+                for (number, values) in values.chunks_mut(max_elements * *width).enumerate() {
+                    add(number, values.len() / *width, FillTarget::Floats { values, width: *width, finish: *finish })?;
                 }
             }
-            Place::Indices { values, base } => {
-                for (number, values) in values.chunks_mut(most).enumerate() {
-                    add(number, values.len(), Place::Indices { values, base: *base })?;
+            FillTarget::Indices { values, base } => {
+                for (number, values) in values.chunks_mut(max_elements).enumerate() {
+                    add(number, values.len(), FillTarget::Indices { values, base: *base })?;
                 }
             }
-            Place::Steps { .. } | Place::Bytes { .. } => {}
+            FillTarget::Steps { .. } | FillTarget::Bytes { .. } => {}
         }
         Ok(())
     }
 
-    /// Cuts steps into pieces, and fills what consists of zeros, which nothing has filled before.
-    fn cut_steps<'p>(&'p mut self, pieces: &mut Vec<Piece<'p>>) -> Result<()> {
+    /// Splits steps and bytes into pieces, and fills accessors without a view.
+    fn add_step_pieces<'p>(&'p mut self, pieces: &mut Vec<Piece<'p>>) -> Result<()> {
         let form = Form { component: Component::U32, is_normalized: false, width: 1 };
         let size = size_of::<u32>();
-        match &mut self.place {
-            Place::Floats { values, width, finish } => {
+        match &mut self.target {
+            FillTarget::Floats { values, width, finish } => {
                 values.fill(0.0);
                 if self.layout.is_some_and(|layout| layout.width < *width) {
                     values.iter_mut().skip(*width - 1).step_by(*width).for_each(|last| *last = 1.0);
                 }
                 finish.apply(values, &AtomicU64::new(0));
             }
-            Place::Indices { values, base } => {
+            FillTarget::Indices { values, base } => {
                 values.fill(*base);
-                if let Some(end) = self.found.filter(|_| !values.is_empty()) {
+                if let Some(end) = self.outcome.filter(|_| !values.is_empty()) {
                     end.fetch_max(1, Relaxed);
                 }
             }
-            Place::Steps { values, first, step } => {
+            FillTarget::Steps { values, first, step } => {
                 for (number, values) in values.chunks_mut(PIECE_BYTES / size).enumerate() {
-                    let (start, count) = ((number * PIECE_BYTES) as u64, values.len());
-                    let span = Span { home: Home::Nowhere, start, stride: size, count };
+                    let start = (number * PIECE_BYTES) as u64;
+                    let span = ByteSpan { home: Home::Nowhere, start, stride: size, count: values.len() };
                     let first = first.wrapping_add(step.wrapping_mul((number * PIECE_BYTES / size) as u32));
-                    let place = Place::Steps { values, first, step: *step };
-                    try_push(pieces, Piece { span, form, place, found: None }, "values")?;
+                    let target = FillTarget::Steps { values, first, step: *step };
+                    try_push(pieces, Piece { span, form, target, outcome: None }, "values")?;
                 }
             }
-            Place::Bytes { values, span } => {
+            FillTarget::Bytes { values, span } => {
                 let form = Form { component: Component::U8, is_normalized: false, width: 1 };
                 for (number, values) in values.chunks_mut(PIECE_BYTES).enumerate() {
                     let start = span.start + (number * PIECE_BYTES) as u64;
-                    let span = Span { start, count: values.len(), ..*span };
-                    let place = Place::Bytes { values, span };
-                    try_push(pieces, Piece { span, form, place, found: None }, "values")?;
+                    let span = ByteSpan { start, count: values.len(), ..*span };
+                    let target = FillTarget::Bytes { values, span };
+                    try_push(pieces, Piece { span, form, target, outcome: None }, "values")?;
                 }
             }
         }
@@ -163,40 +169,43 @@ pub(crate) struct Form {
     pub(crate) width: usize,
 }
 
-/// A part of a [`Fill`].
+/// A part of an [`AccessorFill`].
 struct Piece<'p> {
-    span: Span,
+    span: ByteSpan,
     form: Form,
-    place: Place<'p>,
-    found: Option<&'p AtomicU64>,
+    target: FillTarget<'p>,
+    outcome: Option<&'p AtomicU64>,
 }
 
 impl Piece<'_> {
-    /// The offset behind its last byte.
+    /// The offset after its last byte.
     fn end(&self) -> u64 {
         let element = (self.form.width * self.form.component.bytes()) as u64;
         self.span.start + (self.span.count as u64).saturating_sub(1) * self.span.stride as u64 + element
     }
 
-    /// Fills its place from the bytes that begin with it.
+    /// Fills its destination from bytes that start with its first element.
     fn convert(&mut self, bytes: &[u8]) {
-        let (form, stride) = (self.form, self.span.stride);
-        match &mut self.place {
-            Place::Floats { values, width, finish } => {
+        let form = self.form;
+        let stride = self.span.stride;
+        match &mut self.target {
+            FillTarget::Floats { values, width, finish } => {
                 floats(form, bytes, stride, values, *width);
                 let cut = AtomicU64::new(0);
-                finish.apply(values, self.found.unwrap_or(&cut));
+                finish.apply(values, self.outcome.unwrap_or(&cut));
             }
-            Place::Indices { values, base } => {
-                let most = indices(form.component, bytes, stride, values, *base);
-                if let (Some(end), Some(most)) = (self.found, most) {
-                    end.fetch_max(u64::from(most) + 1, Relaxed);
+            FillTarget::Indices { values, base } => {
+                let max_index = indices(form.component, bytes, stride, values, *base);
+                if let Some(end) = self.outcome
+                    && let Some(max_index) = max_index
+                {
+                    end.fetch_max(u64::from(max_index) + 1, Relaxed);
                 }
             }
-            Place::Bytes { values, .. } => {
+            FillTarget::Bytes { values, .. } => {
                 values.iter_mut().zip(bytes).for_each(|(value, byte)| *value = *byte);
             }
-            Place::Steps { values, first, step } => {
+            FillTarget::Steps { values, first, step } => {
                 for (value, number) in values.iter_mut().zip(0_u32..) {
                     *value = first.wrapping_add(number.wrapping_mul(*step));
                 }
@@ -205,27 +214,28 @@ impl Piece<'_> {
     }
 }
 
-/// What [`Fill`]s are read from, and how.
+/// The source of [`AccessorFill`]s, and options for reading them.
 pub(crate) struct FillJob<'j, 'a> {
     pub(crate) buffers: &'j OpenBuffers<'a>,
     pub(crate) run: &'j RunOptions,
     /// The size of the file, for progress.
     pub(crate) size: Option<u64>,
-    /// How many bytes were read.
-    pub(crate) done: &'j AtomicU64,
+    /// Bytes read so far.
+    pub(crate) bytes_read: &'j AtomicU64,
 }
 
 impl FillJob<'_, '_> {
-    /// Reads the values; returns how many threads there were.
-    pub(crate) fn fill(&self, fills: &mut [Fill<'_>]) -> Result<usize> {
+    /// Reads the values; returns the number of threads used.
+    pub(crate) fn fill(&self, fills: &mut [AccessorFill<'_>]) -> Result<usize> {
         let threads = self.read(fills)?;
         self.replace(fills)?;
         Ok(threads)
     }
 
-    fn read(&self, fills: &mut [Fill<'_>]) -> Result<usize> {
+    fn read(&self, fills: &mut [AccessorFill<'_>]) -> Result<usize> {
         let mut pieces = Vec::new();
-        fills.iter_mut().try_for_each(|fill| fill.cut(&mut pieces))?;
+        fills.iter_mut().try_for_each(|fill| fill.add_pieces(&mut pieces))?;
+        // By location, so that adjacent pieces share a read.
         pieces.sort_unstable_by_key(|piece| (piece.span.home, piece.span.start));
         let lengths = batches(&pieces)?;
         let threads = self.run.worker_threads().min(lengths.len().div_ceil(BATCHES_PER_THREAD)).max(1);
@@ -236,25 +246,25 @@ impl FillJob<'_, '_> {
 
     /// Reads the pieces of a batch.
     fn convert(&self, batch: &mut [Piece<'_>], scratch: &mut Vec<u8>) -> Result<()> {
-        let Some(Span { home, start, .. }) = batch.first().map(|first| first.span) else { return Ok(()) };
+        let Some(ByteSpan { home, start, .. }) = batch.first().map(|first| first.span) else { return Ok(()) };
         let end = batch.iter().map(Piece::end).max().unwrap_or(start);
         let bytes = self.buffers.read(home, start, (end - start) as usize, scratch)?;
         for piece in batch {
             piece.convert(bytes.get((piece.span.start - start) as usize..).unwrap_or_default());
         }
         if let Some(progress) = &self.run.progress {
-            let done = self.done.fetch_add(bytes.len() as u64, Relaxed) + bytes.len() as u64;
-            progress.report(self.size.map_or(done, |size| done.min(size)), self.size);
+            let bytes_read = self.bytes_read.fetch_add(bytes.len() as u64, Relaxed) + bytes.len() as u64;
+            progress.report(self.size.map_or(bytes_read, |size| bytes_read.min(size)), self.size);
         }
         Ok(())
     }
 
-    /// Replaces the values that are sparse.
-    fn replace(&self, fills: &mut [Fill<'_>]) -> Result<()> {
+    /// Applies the sparse values.
+    fn replace(&self, fills: &mut [AccessorFill<'_>]) -> Result<()> {
         let mut changes = Vec::new();
         for (index, fill) in fills.iter().enumerate() {
             if let Some(layout) = fill.layout.filter(|layout| layout.sparse.is_some()) {
-                try_push(&mut changes, Change::new(index, &layout, &fill.place)?, "sparse values")?;
+                try_push(&mut changes, SparseChange::new(index, &layout, &fill.target)?, "sparse values")?;
             }
         }
         if changes.is_empty() {
@@ -268,16 +278,18 @@ impl FillJob<'_, '_> {
     }
 }
 
-/// The lengths of groups of pieces, which are sorted, that are read together.
+/// The lengths of the groups of sorted pieces that are read together.
 fn batches(pieces: &[Piece<'_>]) -> Result<Vec<usize>> {
     let mut lengths = Vec::new();
-    let (mut first, mut end) = (0, 0);
+    let mut first = 0;
+    let mut end = 0;
     for (index, piece) in pieces.iter().enumerate() {
-        let Span { home, start, .. } = pieces[first].span;
+        let ByteSpan { home, start, .. } = pieces[first].span;
         let is_far = home != piece.span.home || piece.span.start > end + GAP_BYTES;
         if index > first && (is_far || piece.end().max(end) - start > BATCH_BYTES) {
             try_push(&mut lengths, index - first, "values")?;
-            (first, end) = (index, 0);
+            first = index;
+            end = 0;
         }
         end = end.max(piece.end());
     }
@@ -285,70 +297,86 @@ fn batches(pieces: &[Piece<'_>]) -> Result<Vec<usize>> {
     Ok(lengths)
 }
 
-/// Sparse values that were read, and which they replace.
-struct Change {
+/// Sparse values of a fill, and the elements that they replace.
+struct SparseChange {
     fill: usize,
-    layout: Layout,
-    places: Vec<u32>,
+    layout: AccessorLayout,
+    /// Indices of the replaced elements.
+    replaced: Vec<u32>,
+    /// Their new values, if the target has floats.
     floats: Vec<f32>,
+    /// Their new values otherwise.
     indices: Vec<u32>,
-    /// The form of floats.
-    shape: (usize, Finish),
+    /// Floats of an element.
+    width: usize,
+    finish: Finish,
 }
 
-impl Change {
-    fn new(fill: usize, layout: &Layout, place: &Place<'_>) -> Result<Change> {
+impl SparseChange {
+    fn new(fill: usize, layout: &AccessorLayout, target: &FillTarget<'_>) -> Result<SparseChange> {
         let count = layout.sparse.map_or(0, |sparse| sparse.indices.count);
-        let (mut floats, mut indices, mut shape) = (Vec::new(), Vec::new(), (1, Finish::Keep));
-        match place {
-            Place::Floats { width, finish, .. } => {
-                shape = (*width, *finish);
-                floats = zeroed(count.saturating_mul(*width), "sparse values")?;
+        let mut change = SparseChange {
+            fill,
+            layout: *layout,
+            replaced: zeroed(count, "sparse values")?,
+            floats: Vec::new(),
+            indices: Vec::new(),
+            width: 1,
+            finish: Finish::Keep,
+        };
+        match target {
+            FillTarget::Floats { width, finish, .. } => {
+                change.width = *width;
+                change.finish = *finish;
+                change.floats = zeroed(count.saturating_mul(*width), "sparse values")?;
             }
-            _ => indices = zeroed(count, "sparse values")?,
+            _ => change.indices = zeroed(count, "sparse values")?,
         }
-        Ok(Change { fill, layout: *layout, places: zeroed(count, "sparse values")?, floats, indices, shape })
+        Ok(change)
     }
 
-    fn reads<'c>(&'c mut self, reads: &mut Vec<Fill<'c>>) -> Result<()> {
+    fn reads<'c>(&'c mut self, reads: &mut Vec<AccessorFill<'c>>) -> Result<()> {
         let Some(sparse) = self.layout.sparse else { return Ok(()) };
-        let part = |span: Span| Layout { count: span.count, span: Some(span), sparse: None, ..self.layout };
-        let places = Layout { component: sparse.index, width: 1, ..part(sparse.indices) };
+        let part = |span: ByteSpan| AccessorLayout { count: span.count, span: Some(span), sparse: None, ..self.layout };
+        let indices = AccessorLayout { component: sparse.index, width: 1, ..part(sparse.indices) };
         let values = part(sparse.values);
-        try_push(reads, Fill::indices(&places, &mut self.places, 0, None), "sparse values")?;
+        try_push(reads, AccessorFill::indices(&indices, &mut self.replaced, 0, None), "sparse values")?;
         let fill = if self.floats.is_empty() {
-            Fill::indices(&values, &mut self.indices, 0, None)
+            AccessorFill::indices(&values, &mut self.indices, 0, None)
         } else {
-            Fill::floats(&values, &mut self.floats, self.shape, None)
+            AccessorFill::floats(&values, &mut self.floats, self.width, self.finish, None)
         };
         try_push(reads, fill, "sparse values")
     }
 
-    fn apply(&self, fill: &mut Fill<'_>) -> Result<()> {
-        let Layout { accessor, count, .. } = self.layout;
-        let is_ascending = self.places.is_sorted_by(|a, b| a < b);
-        if !is_ascending || self.places.last().is_some_and(|&last| last as usize >= count) {
+    fn apply(&self, fill: &mut AccessorFill<'_>) -> Result<()> {
+        let AccessorLayout { accessor, count, .. } = self.layout;
+        let is_ascending = self.replaced.is_sorted_by(|a, b| a < b);
+        if !is_ascending || self.replaced.last().is_some_and(|&last| last as usize >= count) {
             let path = format!("accessors[{accessor}].sparse.indices");
             return Err(malformed(format!("{path} are not ascending, or not below {count}")));
         }
-        let wrong = || Error::new(polyhaul_model::error::ErrorKind::Internal, "sparse values have no place");
-        match &mut fill.place {
-            Place::Floats { values, width, .. } => {
-                for (&place, value) in self.places.iter().zip(self.floats.chunks_exact(*width)) {
-                    let begin = place as usize * *width;
-                    values.get_mut(begin..begin + *width).ok_or_else(wrong)?.copy_from_slice(value);
+        let wrong = || Error::new(polyhaul_model::error::ErrorKind::Internal, "sparse values have no destination");
+        match &mut fill.target {
+            FillTarget::Floats { values, width, .. } => {
+                for (&element, value) in self.replaced.iter().zip(self.floats.chunks_exact(*width)) {
+                    let start = element as usize * *width;
+                    values.get_mut(start..start + *width).ok_or_else(wrong)?.copy_from_slice(value);
                 }
             }
-            Place::Indices { values, base } => {
-                for (&place, value) in self.places.iter().zip(&self.indices) {
-                    *values.get_mut(place as usize).ok_or_else(wrong)? = value.wrapping_add(*base);
+            FillTarget::Indices { values, base } => {
+                for (&element, value) in self.replaced.iter().zip(&self.indices) {
+                    *values.get_mut(element as usize).ok_or_else(wrong)? = value.wrapping_add(*base);
                 }
-                let most = values.iter().map(|value| value.wrapping_sub(*base)).max();
-                if let (Some(end), Some(most)) = (fill.found, most) {
-                    end.store(u64::from(most) + 1, Relaxed);
+                // The replaced indices may have had the maximum.
+                let max_index = values.iter().map(|value| value.wrapping_sub(*base)).max();
+                if let Some(end) = fill.outcome
+                    && let Some(max_index) = max_index
+                {
+                    end.store(u64::from(max_index) + 1, Relaxed);
                 }
             }
-            Place::Steps { .. } | Place::Bytes { .. } => {}
+            FillTarget::Steps { .. } | FillTarget::Bytes { .. } => {}
         }
         Ok(())
     }

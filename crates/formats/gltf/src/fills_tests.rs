@@ -1,10 +1,10 @@
 //! Tests of reading many accessors at once: few requests, and the same values for any number of threads.
 
 use super::*;
-use crate::accessors::Values;
+use crate::accessors::AccessorValues;
 use crate::buffers::{Binary, Buffers};
 use crate::document::Document;
-use crate::log::Log;
+use crate::log::GltfLog;
 use polyhaul_bytes::{HostRead, Source};
 use polyhaul_model::limits::{FaultPolicy, Limits};
 use polyhaul_pipeline::bytes::Bytes;
@@ -13,13 +13,13 @@ use std::io;
 use std::sync::Arc;
 
 /// A host that counts how often it reads.
-struct Counting {
+struct CountingHost {
     bytes: Vec<u8>,
     at: usize,
     reads: Arc<AtomicU64>,
 }
 
-impl HostRead for Counting {
+impl HostRead for CountingHost {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.reads.fetch_add(1, Relaxed);
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
@@ -42,7 +42,7 @@ impl HostRead for Counting {
 /// The values of accessors `(offset, stride, count)` of three floats each, and how often the host read.
 fn read(bytes: &[u8], accessors: &[(usize, usize, usize)], threads: usize) -> (Vec<Vec<f32>>, u64) {
     let reads = Arc::new(AtomicU64::new(0));
-    let host = Counting { bytes: bytes.to_vec(), at: 0, reads: reads.clone() };
+    let host = CountingHost { bytes: bytes.to_vec(), at: 0, reads: reads.clone() };
     let source = Source::host(Box::new(host), "test").positioned().unwrap().unwrap();
     let placed = Bytes::new(&source, None);
     let views: Vec<Value> = accessors
@@ -61,30 +61,30 @@ fn read(bytes: &[u8], accessors: &[(usize, usize, usize)], threads: usize) -> (V
     let binary = Binary::Placed { bytes: &placed, offset: 0, len: bytes.len() as u64 };
     let buffers = Buffers::new(&document.buffers, binary, &mut none).unwrap();
     let run = RunOptions::default().with_threads(Some(threads));
-    let mut values = Values::new(&document, buffers, Limits::default(), &run);
-    let mut log = Log::new("", FaultPolicy::default());
-    let layouts: Vec<Layout> =
+    let mut values = AccessorValues::new(&document, buffers, Limits::default(), &run);
+    let mut log = GltfLog::new("", FaultPolicy::default());
+    let layouts: Vec<AccessorLayout> =
         (0..accessors.len()).map(|at| values.layout(at, "test", &[3], &mut log).unwrap()).collect();
-    let mut found: Vec<Vec<f32>> = accessors.iter().map(|accessor| vec![0.0; 3 * accessor.2]).collect();
-    let places = layouts.iter().zip(&mut found);
-    let mut fills: Vec<Fill<'_>> =
-        places.map(|(layout, values)| Fill::floats(layout, values, (3, Finish::Keep), None)).collect();
+    let mut columns: Vec<Vec<f32>> = accessors.iter().map(|accessor| vec![0.0; 3 * accessor.2]).collect();
+    let pairs = layouts.iter().zip(&mut columns);
+    let mut fills: Vec<AccessorFill<'_>> =
+        pairs.map(|(layout, values)| AccessorFill::floats(layout, values, 3, Finish::Keep, None)).collect();
     values.fill(&mut fills).unwrap();
-    (found, reads.load(Relaxed))
+    (columns, reads.load(Relaxed))
 }
 
 #[test]
 fn neighbors_are_read_together() {
     let numbers: Vec<f32> = (0..400_000).map(|number| number as f32).collect();
     let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    // 3000 small ones, not in their order; two interleaved ones; a large one; a small one far behind.
+    // 3000 small ones out of order; two interleaved ones; a large one; a distant small one.
     let mut accessors: Vec<_> = (0..3000).map(|number| (12 * (number * 7 % 3000), 12, 1)).collect();
     accessors.extend([(36_000, 24, 20_000), (36_012, 24, 20_000), (516_000, 12, 60_000), (1_599_988, 12, 1)]);
     for threads in [1, 3] {
-        let (found, reads) = read(&bytes, &accessors, threads);
-        for (&(offset, stride, count), found) in accessors.iter().zip(found) {
-            let wanted = (0..count).flat_map(|row| &numbers[(offset + row * stride) / 4..][..3]);
-            assert!(found.iter().eq(wanted), "{offset}");
+        let (columns, reads) = read(&bytes, &accessors, threads);
+        for (&(offset, stride, count), column) in accessors.iter().zip(columns) {
+            let expected = (0..count).flat_map(|row| &numbers[(offset + row * stride) / 4..][..3]);
+            assert!(column.iter().eq(expected), "{offset}");
         }
         assert!(reads <= bytes.len() as u64 / (64 << 10) + 4, "{reads} reads");
     }
@@ -94,11 +94,11 @@ fn neighbors_are_read_together() {
 fn steps_and_zeros_need_no_bytes() {
     let buffers = Buffers::new(&[], Binary::Missing, &mut |_: &str, _: u64| Err(malformed("no file"))).unwrap().opened;
     let run = RunOptions::default().with_threads(Some(2));
-    let job = FillJob { buffers: &buffers, run: &run, size: None, done: &AtomicU64::new(0) };
+    let job = FillJob { buffers: &buffers, run: &run, size: None, bytes_read: &AtomicU64::new(0) };
     let mut steps = vec![0; 100_000];
-    job.fill(&mut [Fill::steps(&mut steps, 5, 3)]).unwrap();
-    assert!(steps.iter().zip((5..).step_by(3)).all(|(&value, wanted)| value == wanted));
-    let layout = Layout {
+    job.fill(&mut [AccessorFill::steps(&mut steps, 5, 3)]).unwrap();
+    assert!(steps.iter().zip((5..).step_by(3)).all(|(&value, expected)| value == expected));
+    let layout = AccessorLayout {
         accessor: 0,
         count: 2,
         component: Component::U8,
@@ -107,13 +107,15 @@ fn steps_and_zeros_need_no_bytes() {
         span: None,
         sparse: None,
     };
-    let (mut colors, mut uvs, end) = ([9.0; 8], [9.0; 4], AtomicU64::new(0));
-    let uv = Layout { width: 2, ..layout };
+    let mut colors = [9.0; 8];
+    let mut uvs = [9.0; 4];
+    let end = AtomicU64::new(0);
+    let uv = AccessorLayout { width: 2, ..layout };
     let mut indices = [9; 2];
     job.fill(&mut [
-        Fill::floats(&layout, &mut colors, (4, Finish::Screen), None),
-        Fill::floats(&uv, &mut uvs, (2, Finish::FlipV), None),
-        Fill::indices(&Layout { width: 1, ..layout }, &mut indices, 7, Some(&end)),
+        AccessorFill::floats(&layout, &mut colors, 4, Finish::Screen, None),
+        AccessorFill::floats(&uv, &mut uvs, 2, Finish::FlipV, None),
+        AccessorFill::indices(&AccessorLayout { width: 1, ..layout }, &mut indices, 7, Some(&end)),
     ])
     .unwrap();
     assert_eq!(colors, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);

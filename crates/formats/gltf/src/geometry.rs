@@ -1,14 +1,14 @@
-//! Which vertices and triangles a mesh becomes in glTF, where each object has vertices of its own with one index per
+//! Plans the vertices and triangles of a mesh in glTF, where each object has separate vertices with one index per
 //! corner.
 //!
-//! A mesh is welded once. Its vertices are numbered by the first corners that use them, so those of an object follow
-//! one another; the few that it shares with objects before it are repeated. Nothing is copied: a block of vertices is a
-//! range and a short list. Bytes are made in [`crate::pages`].
+//! A mesh is welded once. Its vertices are numbered by the first corners that use them, so the vertices of an object
+//! are consecutive; the few that it shares with earlier objects are repeated. Nothing is copied: a block of vertices is
+//! a range and a short list. [`crate::pages`] makes the bytes.
 
 use crate::splats::SplatPlaces;
-use polyhaul_mesh::domains::index_attributes;
-use polyhaul_mesh::flat::spans;
-use polyhaul_mesh::weld::{Welded, weld};
+use polyhaul_geometry::domains::index_attributes;
+use polyhaul_geometry::flat::spans;
+use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Counts, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;
@@ -21,22 +21,22 @@ pub(crate) struct GltfGeometry<'a> {
     /// With an index stream for uvs and normals.
     pub(crate) mesh: Cow<'a, Mesh>,
     pub(crate) welded: Welded,
-    /// Normals in place of those that are missing or have no direction, by vertex.
+    /// Computed normals of vertices whose normal is missing or has no direction.
     pub(crate) repaired: HashMap<u32, [f32; 3]>,
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<MeshSection>,
     /// Whether materials of triangles are slots of objects, and not materials of the scene.
     pub(crate) has_slots: bool,
     /// Whether a color is not opaque.
     pub(crate) has_alpha: bool,
     /// Whether positions that are points have normals.
     pub(crate) has_point_normals: bool,
-    /// If they are Gaussian splats.
+    /// The columns of Gaussian splats, if the mesh consists of them.
     pub(crate) splats: Option<SplatPlaces>,
 }
 
-/// The part of a mesh that an object is.
+/// The part of a mesh that an object shows.
 #[derive(Debug, Default)]
-pub(crate) struct Section {
+pub(crate) struct MeshSection {
     /// By material, in the order of their first triangles.
     pub(crate) triangles: Vec<MaterialTriangles>,
     /// The vertices of the triangles.
@@ -52,18 +52,18 @@ pub(crate) struct Section {
 pub(crate) struct MaterialTriangles {
     /// A material of the scene, or a slot of an evaluated object; [`NONE`] for none.
     pub(crate) material: u32,
-    /// Which faces, in order.
+    /// Ranges of faces, in order.
     pub(crate) faces: Vec<Range<usize>>,
 }
 
-/// Vertices that follow one another in the file.
+/// Consecutive vertices in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum VertexBlock {
-    /// Welded vertices: a range, then some before it in ascending order.
+    /// Welded vertices: a range, then earlier ones in ascending order.
     Welded(Range<u32>, Vec<u32>),
     /// Positions by index.
     Listed(Vec<u32>),
-    /// Positions that follow one another.
+    /// Consecutive positions.
     Positions(Range<u32>),
 }
 
@@ -82,7 +82,7 @@ impl MaterialTriangles {
 impl VertexBlock {
     pub(crate) fn count(&self) -> usize {
         match self {
-            VertexBlock::Welded(own, others) => own.len() + others.len(),
+            VertexBlock::Welded(range, others) => range.len() + others.len(),
             VertexBlock::Listed(positions) => positions.len(),
             VertexBlock::Positions(range) => range.len(),
         }
@@ -97,8 +97,8 @@ impl VertexBlock {
     #[inline]
     pub(crate) fn source(&self, number: usize) -> u32 {
         match self {
-            VertexBlock::Welded(own, others) => match number.checked_sub(own.len()) {
-                None => own.start + number as u32,
+            VertexBlock::Welded(range, others) => match number.checked_sub(range.len()) {
+                None => range.start + number as u32,
                 Some(number) => others[number],
             },
             VertexBlock::Listed(positions) => positions[number],
@@ -110,17 +110,17 @@ impl VertexBlock {
     #[inline]
     pub(crate) fn number(&self, vertex: u32) -> u32 {
         match self {
-            VertexBlock::Welded(own, others) if vertex < own.start => {
-                (own.len() + others.partition_point(|&other| other < vertex)) as u32
+            VertexBlock::Welded(range, others) if vertex < range.start => {
+                (range.len() + others.partition_point(|&other| other < vertex)) as u32
             }
-            VertexBlock::Welded(own, _) => vertex - own.start,
+            VertexBlock::Welded(range, _) => vertex - range.start,
             _ => vertex,
         }
     }
 }
 
 impl<'a> GltfGeometry<'a> {
-    /// Plans the sections `cuts` of a mesh of triangles; `has_slots` is whether materials are slots.
+    /// Plans the sections `cuts` of a mesh of triangles. `has_slots` is whether materials of triangles are slots.
     pub(crate) fn new(
         mesh: &'a Mesh,
         cuts: &[(Counts, Counts)],
@@ -135,20 +135,22 @@ impl<'a> GltfGeometry<'a> {
         let repaired = repaired_normals(&mesh, &welded)?;
         let mut sections = Vec::new();
         sections.try_reserve_exact(cuts.len())?;
-        sections.resize_with(cuts.len(), Section::default);
+        sections.resize_with(cuts.len(), MeshSection::default);
         let mut order: Vec<usize> = (0..cuts.len()).collect();
+        // In the order of faces, because vertices are numbered by the first corner that uses them.
         order.sort_by_key(|&cut| cuts[cut].0.faces);
         let mut next = 0;
         for cut in order {
             let (start, end) = cuts[cut];
             let faces = start.faces as usize..end.faces as usize;
             let vertices = welded_block(&welded.corner_vertices[3 * faces.start..3 * faces.end], next)?;
-            if let VertexBlock::Welded(own, _) = &vertices {
-                next = next.max(own.end);
+            if let VertexBlock::Welded(range, _) = &vertices {
+                next = next.max(range.end);
             }
             let triangles = triangles(&mesh, faces, has_slots)?;
-            let (lines, points) = (lines(&mesh, start, end)?, points(&mesh, start, end)?);
-            sections[cut] = Section { triangles, vertices, lines, points };
+            let lines = lines(&mesh, start, end)?;
+            let points = points(&mesh, start, end)?;
+            sections[cut] = MeshSection { triangles, vertices, lines, points };
         }
         // Once for all sections, of which there may be many.
         let has_alpha = mesh.colors.iter().any(|color| color[3] < 1.0);
@@ -159,9 +161,10 @@ impl<'a> GltfGeometry<'a> {
     }
 }
 
-/// The vertices of some corners, of which those before `start` belong to earlier sections.
+/// The vertices of some corners; vertices before `start` belong to earlier sections.
 fn welded_block(corners: &[u32], start: u32) -> Result<VertexBlock> {
-    let (mut end, mut others) = (start, Vec::new());
+    let mut end = start;
+    let mut others = Vec::new();
     for &vertex in corners {
         if vertex >= start {
             end = end.max(vertex + 1);
@@ -176,14 +179,15 @@ fn welded_block(corners: &[u32], start: u32) -> Result<VertexBlock> {
 
 /// The faces of each material.
 fn triangles(mesh: &Mesh, faces: Range<usize>, has_slots: bool) -> Result<Vec<MaterialTriangles>> {
-    let (mut all, mut numbers): (Vec<MaterialTriangles>, HashMap<u32, usize>) = Default::default();
+    let mut groups: Vec<MaterialTriangles> = Vec::new();
+    let mut numbers: HashMap<u32, usize> = HashMap::new();
     let mut add = |material: u32, faces: Range<usize>| -> Result<()> {
-        let next = all.len();
+        let next = groups.len();
         let number = *numbers.entry(material).or_insert(next);
         if number == next {
-            try_push(&mut all, MaterialTriangles { material, faces: Vec::new() }, "the plan")?;
+            try_push(&mut groups, MaterialTriangles { material, faces: Vec::new() }, "the plan")?;
         }
-        let ranges = &mut all[number].faces;
+        let ranges = &mut groups[number].faces;
         match ranges.last_mut() {
             Some(last) if last.end == faces.start => last.end = faces.end,
             _ => try_push(ranges, faces, "the plan")?,
@@ -207,12 +211,13 @@ fn triangles(mesh: &Mesh, faces: Range<usize>, has_slots: bool) -> Result<Vec<Ma
             start += same.len();
         }
     }
-    Ok(all)
+    Ok(groups)
 }
 
 /// The segments of polylines.
 fn lines(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<(Vec<[u32; 2]>, VertexBlock)>> {
-    let (mut segments, mut used) = (Vec::new(), Vec::new());
+    let mut segments = Vec::new();
+    let mut used = Vec::new();
     for line in start.lines as usize..end.lines as usize {
         let corners = &mesh.lines.corner_positions[mesh.lines.corners(line)];
         check(corners, mesh)?;
@@ -233,7 +238,7 @@ fn lines(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<(Vec<[u32; 2]
     Ok(Some((segments, VertexBlock::Listed(used))))
 }
 
-/// The points of a section; all positions of a mesh that has nothing else.
+/// The points of a section; its positions if the mesh has no elements.
 fn points(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<VertexBlock>> {
     if mesh.faces.is_empty() && mesh.lines.is_empty() && mesh.points.is_empty() && mesh.curves.is_empty() {
         let range = start.positions..end.positions;
@@ -270,7 +275,7 @@ pub(crate) fn unit(vector: [f64; 3]) -> [f32; 3] {
     if length > 0.0 && length.is_finite() { vector.map(|part| (part / length) as f32) } else { [0.0, 1.0, 0.0] }
 }
 
-/// Normals by the triangles around them, weighted by area, for vertices that lack one while others have one.
+/// Area-weighted normals of the adjacent triangles, for vertices that lack a normal while others have one.
 fn repaired_normals(mesh: &Mesh, welded: &Welded) -> Result<HashMap<u32, [f32; 3]>> {
     let mut sums: HashMap<u32, [f64; 3]> = HashMap::new();
     for (vertex, &normal) in welded.vertex_normals.iter().enumerate() {
@@ -299,10 +304,11 @@ fn position(mesh: &Mesh, index: u32) -> [f64; 3] {
     mesh.positions.get(index as usize).copied().unwrap_or_default().map(f64::from)
 }
 
-/// The normal of a triangle, twice as long as it is large.
+/// The normal of a triangle; its length is twice the area.
 fn area_normal([a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
     let minus = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|axis| a[axis] - b[axis]);
-    let (u, v) = (minus(b, a), minus(c, a));
+    let u = minus(b, a);
+    let v = minus(c, a);
     [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
 }
 
@@ -324,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_have_vertices_of_their_own() {
+    fn objects_have_separate_vertices() {
         let mesh = mesh(&[7, 6, 5, 5, 4, 3, 7, 3, 2]);
         let cuts = [(at(1), at(3)), (at(0), at(1))];
         let geometry = GltfGeometry::new(&mesh, &cuts, false, &RunOptions::default()).unwrap();
@@ -345,10 +351,10 @@ mod tests {
     fn faces_are_sorted_by_material() {
         let run = |faces: u32, value: u32| Run { at: at(faces), value };
         let mesh = Mesh { material_runs: vec![run(0, 5), run(1, 2), run(2, 5)], ..mesh(&[0; 12]) };
-        let found = triangles(&mesh, 0..4, false).unwrap();
-        let wanted = [(5, &[0..1, 2..4][..]), (2, std::slice::from_ref(&(1..2)))];
-        assert_eq!(found, wanted.map(|(material, faces)| MaterialTriangles { material, faces: faces.to_vec() }));
-        assert_eq!(found[0].count(), 3);
+        let groups = triangles(&mesh, 0..4, false).unwrap();
+        let expected = [(5, &[0..1, 2..4][..]), (2, std::slice::from_ref(&(1..2)))];
+        assert_eq!(groups, expected.map(|(material, faces)| MaterialTriangles { material, faces: faces.to_vec() }));
+        assert_eq!(groups[0].count(), 3);
     }
 
     #[test]

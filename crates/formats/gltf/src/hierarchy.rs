@@ -1,24 +1,24 @@
-//! The hierarchy of nodes: which are in the scene, and where.
+//! The hierarchy of nodes: the nodes of the scene, and their world matrices.
 //!
-//! Nodes refer to children by index, and a hostile file can make circles, share children, or nest a million levels.
-//! All nodes are checked once; then the scene is walked from its roots with a stack of its own, not the thread's.
+//! Nodes refer to children by index, and a hostile file can contain cycles, share children, or nest a million levels.
+//! All nodes are checked once; then the scene is walked from its roots with an explicit stack, without recursion.
 
 use crate::document::{Document, Node};
 use crate::log::malformed;
 use polyhaul_model::error::{Error, Result, try_push};
 
-/// A matrix that multiplies column vectors from the left, by rows.
-pub(crate) type Matrix = [[f64; 4]; 4];
+/// A row-major matrix that multiplies column vectors from the left.
+pub(crate) type WorldMatrix = [[f64; 4]; 4];
 
-/// The matrix that changes nothing.
-pub(crate) const IDENTITY: Matrix =
+/// The identity.
+pub(crate) const IDENTITY: WorldMatrix =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 
-/// Calls `visit` with each node of the scene and its place, parents first and in the order of the file.
-pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &Matrix) -> Result<()>) -> Result<()> {
+/// Calls `visit` with each node of the scene and its world matrix, parents first and in the order of the file.
+pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &WorldMatrix) -> Result<()>) -> Result<()> {
     let parents = parents(document)?;
-    check_circles(document, &parents)?;
-    let mut stack: Vec<(usize, Matrix)> = Vec::new();
+    check_cycles(document, &parents)?;
+    let mut stack: Vec<(usize, WorldMatrix)> = Vec::new();
     for root in roots(document, &parents)? {
         try_push(&mut stack, (root, IDENTITY), "nodes")?;
         while let Some((index, parent)) = stack.pop() {
@@ -55,9 +55,9 @@ fn parents(document: &Document) -> Result<Vec<usize>> {
     Ok(parents)
 }
 
-/// Checks that every node is below one without a parent. Each has at most one parent, so what is not is in a circle or
-/// below one.
-fn check_circles(document: &Document, parents: &[usize]) -> Result<()> {
+/// Checks that every node is a root or below one. Each has at most one parent, so all others are in a cycle or below
+/// one.
+fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
     let mut is_below = Vec::new();
     is_below.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
     is_below.extend(parents.iter().map(|&parent| parent == NO_PARENT));
@@ -105,7 +105,7 @@ fn roots(document: &Document, parents: &[usize]) -> Result<Vec<usize>> {
 }
 
 /// The matrix of a node in its parent's space.
-fn local(node: &Node) -> Matrix {
+fn local(node: &Node) -> WorldMatrix {
     if let Some(matrix) = node.matrix {
         return std::array::from_fn(|row| std::array::from_fn(|column| f64::from(matrix[4 * column + row])));
     }
@@ -113,10 +113,11 @@ fn local(node: &Node) -> Matrix {
     placed(translation, node.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0]), node.scale.unwrap_or([1.0; 3]))
 }
 
-/// The matrix that scales, then rotates by a quaternion (x, y, z, w), then moves.
-pub(crate) fn placed(translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3]) -> Matrix {
+/// The matrix that scales, then rotates by a quaternion (x, y, z, w), then translates.
+pub(crate) fn placed(translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3]) -> WorldMatrix {
     let [x, y, z, w] = rotation.map(f64::from);
-    let (scale, translation) = (scale.map(f64::from), translation.map(f64::from));
+    let scale = scale.map(f64::from);
+    let translation = translation.map(f64::from);
     let rows = [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
         [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
@@ -132,16 +133,16 @@ pub(crate) fn placed(translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3])
     matrix
 }
 
-/// `a` after `b`. An identity leaves the other one exactly as it is.
-pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+/// `a` after `b`. If `a` is the identity, the result is exactly `b`.
+pub(crate) fn multiply(a: &WorldMatrix, b: &WorldMatrix) -> WorldMatrix {
     if *a == IDENTITY {
         return *b;
     }
     std::array::from_fn(|row| std::array::from_fn(|column| (0..4).map(|at| a[row][at] * b[at][column]).sum()))
 }
 
-/// The matrix as the model holds it.
-pub(crate) fn rounded(matrix: &Matrix) -> [[f32; 4]; 4] {
+/// The matrix with the precision of the model.
+pub(crate) fn rounded(matrix: &WorldMatrix) -> [[f32; 4]; 4] {
     matrix.map(|row| row.map(|value| value as f32))
 }
 
@@ -152,41 +153,41 @@ mod tests {
 
     fn walked(json: Value) -> Result<Vec<(usize, [[f32; 4]; 4])>> {
         let document: Document = serde_json::from_value(json).unwrap();
-        let mut found = Vec::new();
+        let mut visited = Vec::new();
         walk(&document, |index, world| {
-            found.push((index, rounded(world)));
+            visited.push((index, rounded(world)));
             Ok(())
         })?;
-        Ok(found)
+        Ok(visited)
     }
 
     #[test]
-    fn places_are_combined_in_order() {
+    fn transforms_are_combined_in_order() {
         let quarter = std::f32::consts::FRAC_1_SQRT_2;
-        let found = walked(json!({"scenes": [{"nodes": [2, 0]}], "nodes": [
+        let nodes = walked(json!({"scenes": [{"nodes": [2, 0]}], "nodes": [
             {"translation": [1, 2, 3], "children": [1, 3]},
             {"scale": [2, 3, 4], "rotation": [0, 0, quarter, quarter]},
             {"matrix": [1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0, 10, 11, 12, 1]}, {}, {}]}));
-        let found = found.unwrap();
-        assert_eq!(found.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [2, 0, 1, 3]);
+        let nodes = nodes.unwrap();
+        assert_eq!(nodes.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [2, 0, 1, 3]);
         assert_eq!(
-            found[0].1,
+            nodes[0].1,
             [[1.0, 4.0, 7.0, 10.0], [2.0, 5.0, 8.0, 11.0], [3.0, 6.0, 9.0, 12.0], [0.0, 0.0, 0.0, 1.0]]
         );
-        let wanted = [[0.0, -3.0, 0.0, 1.0], [2.0, 0.0, 0.0, 2.0], [0.0, 0.0, 4.0, 3.0], [0.0, 0.0, 0.0, 1.0]];
-        for (row, wanted) in found[2].1.iter().zip(wanted) {
-            assert!(row.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6), "{row:?}");
+        let expected = [[0.0, -3.0, 0.0, 1.0], [2.0, 0.0, 0.0, 2.0], [0.0, 0.0, 4.0, 3.0], [0.0, 0.0, 0.0, 1.0]];
+        for (row, expected) in nodes[2].1.iter().zip(expected) {
+            assert!(row.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{row:?}");
         }
     }
 
     #[test]
     fn a_file_without_scenes_has_all_roots() {
-        let found = walked(json!({"nodes": [{"children": [1]}, {}, {}]})).unwrap();
-        assert_eq!(found.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2]);
+        let nodes = walked(json!({"nodes": [{"children": [1]}, {}, {}]})).unwrap();
+        assert_eq!(nodes.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
     #[test]
-    fn a_chain_of_many_nodes_is_no_recursion() {
+    fn a_long_chain_of_nodes_does_not_overflow_the_stack() {
         let mut document = Document::default();
         let count = 300_000;
         document.nodes = (1..=count).map(|child| Node { children: vec![child], ..Node::default() }).collect();
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_shared_children_are_errors() {
+    fn cycles_and_shared_children_are_errors() {
         let cases = [
             (json!({"nodes": [{"children": [0]}]}), "below itself"),
             (json!({"nodes": [{"children": [1]}, {"children": [0]}, {}]}), "nodes[0] is below itself"),

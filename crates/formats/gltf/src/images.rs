@@ -1,23 +1,23 @@
 //! Images inside a file, in a buffer view or a `data:` URI: their names, and their bytes.
 //!
 //! The name of such an image consists of the file's name, `#image`, the image's index and an extension:
-//! `chair.glb#image0.png`. Nothing here decodes an image or opens a file. Sums are bounded: views that share bytes of a
-//! buffer cannot become more bytes than it has.
+//! `chair.glb#image0.png`. No image is decoded here, and the caller opens files. Sums are bounded: views that share
+//! bytes of a buffer cannot add up to more bytes than it has.
 
-use crate::accessors::Values;
+use crate::accessors::AccessorValues;
 use crate::buffers::Binary;
 use crate::chunks::{Chunks, chunks};
 use crate::document::{BufferView, Document, GltfImage, ImageDocument};
 use crate::json;
 use crate::log::{located, malformed, over_limit};
-use crate::uri::{DataUri, Target, target};
+use crate::uri::{DataUri, UriTarget, target};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy};
 use polyhaul_model::names;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashMap;
 
-/// What stands before the index in a name.
+/// Precedes the index in a name.
 const MARK: &str = "#image";
 
 /// The first bytes of PNG and JPEG files, their media types and extensions.
@@ -29,10 +29,10 @@ pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     KINDS.iter().find(|(signature, ..)| bytes.starts_with(signature)).map(|(_, media_type, _)| *media_type)
 }
 
-/// Bytes that tell the kind of an image.
+/// Bytes needed to detect the type of an image.
 const SIGNATURE_BYTES: usize = 8;
 
-/// Reads a part of a file beside a scene: its name, the offset and the number of bytes.
+/// Reads a part of a file next to a scene, given its name, the offset and the number of bytes.
 pub type OpenRange<'f> = dyn FnMut(&str, u64, usize) -> Result<Vec<u8>> + 'f;
 
 /// Splits the name of an image inside a file into the file's name and the index of the image; `None` for other names.
@@ -47,15 +47,15 @@ pub fn split_image_name(name: &str) -> Option<(&str, usize)> {
     let (file, rest) = name.rsplit_once(MARK)?;
     let (digits, extension) = rest.split_once('.')?;
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
-    let is_known = KINDS.iter().any(|(.., known)| *known == extension);
-    if file.is_empty() || file.ends_with(['/', '\\']) || !is_number || !is_known {
+    let is_supported = KINDS.iter().any(|(.., supported)| *supported == extension);
+    if file.is_empty() || file.ends_with(['/', '\\']) || !is_number || !is_supported {
         return None;
     }
     Some((file, digits.parse().ok()?))
 }
 
 /// Reads the bytes of the image `index` of a `.glb` or `.gltf` file, and no other buffer view. The image may have at
-/// most `most_bytes`. `open_range` reads from buffers that are files of their own.
+/// most `max_bytes`. `open_range` reads from buffers in separate files.
 ///
 /// # Errors
 /// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if there is no such image inside the file,
@@ -64,29 +64,29 @@ pub fn read_image(
     bytes: Bytes<'_>,
     index: usize,
     options: &ParseOptions,
-    most_bytes: u64,
+    max_bytes: u64,
     open_range: &mut OpenRange<'_>,
 ) -> Result<Vec<u8>> {
     let name = bytes.name();
-    ImageReader { bytes: &bytes, options, most_bytes }.read(index, open_range).map_err(|error| located(error, name))
+    ImageReader { bytes: &bytes, options, max_bytes }.read(index, open_range).map_err(|error| located(error, name))
 }
 
 struct ImageReader<'a> {
     bytes: &'a Bytes<'a>,
     options: &'a ParseOptions,
-    most_bytes: u64,
+    max_bytes: u64,
 }
 
 impl ImageReader<'_> {
     fn read(&self, index: usize, open_range: &mut OpenRange<'_>) -> Result<Vec<u8>> {
         let limits = &self.options.limits;
-        let Chunks { json, whole, binary } = chunks(self.bytes, limits)?;
-        let document: ImageDocument = json::parse_part(&json, self.bytes.name(), whole, limits)?;
+        let Chunks { json, location, binary } = chunks(self.bytes, limits)?;
+        let document: ImageDocument = json::parse_part(&json, self.bytes.name(), location, limits)?;
         drop(json);
         let image = document.images.get(index).ok_or_else(|| malformed(format!("images[{index}] does not exist")))?;
-        if let Some(Target::Data(data)) = image.uri.as_deref().map(target).transpose()? {
-            let most = if data.is_base64 { data.text.len() / 4 * 3 } else { data.text.len() };
-            return self.checked(most as u64).and_then(|_| data.decode());
+        if let Some(UriTarget::Data(data)) = image.uri.as_deref().map(target).transpose()? {
+            let max_bytes = if data.is_base64 { data.text.len() / 4 * 3 } else { data.text.len() };
+            return self.checked(max_bytes as u64).and_then(|_| data.decode());
         }
         let view = image.buffer_view.and_then(|view| document.buffer_views.get(view));
         let view = view.ok_or_else(|| malformed(format!("images[{index}] is not inside the file")))?;
@@ -94,23 +94,23 @@ impl ImageReader<'_> {
         let buffer = buffer.filter(|buffer| is_inside(view, buffer.byte_length));
         let buffer = buffer.ok_or_else(|| malformed(format!("images[{index}]: its buffer view is invalid")))?;
         let count = self.checked(view.byte_length)?;
-        let found = match buffer.uri.as_deref().map(target).transpose()? {
+        let content = match buffer.uri.as_deref().map(target).transpose()? {
             None if view.buffer == Some(0) => self.in_chunk(&binary, view.byte_offset, count)?,
             None => Vec::new(),
-            Some(Target::Data(data)) => part(&data.decode()?, view.byte_offset, count)?,
-            Some(Target::File(name)) => open_range(&name, view.byte_offset, count)?,
+            Some(UriTarget::Data(data)) => part(&data.decode()?, view.byte_offset, count)?,
+            Some(UriTarget::File(name)) => open_range(&name, view.byte_offset, count)?,
         };
-        if found.len() < count {
+        if content.len() < count {
             return Err(malformed(format!("images[{index}]: its buffer is too short")));
         }
-        Ok(found)
+        Ok(content)
     }
 
-    /// A number of bytes that the limit allows.
+    /// Checks a number of bytes against the limit.
     fn checked(&self, count: u64) -> Result<usize> {
-        if count > self.most_bytes {
+        if count > self.max_bytes {
             let message = format!("an image has {count} bytes");
-            return Err(over_limit(&message, self.most_bytes, "referenced_file_bytes"));
+            return Err(over_limit(&message, self.max_bytes, "referenced_file_bytes"));
         }
         usize::try_from(count).map_err(|_| Error::memory("an image"))
     }
@@ -119,10 +119,10 @@ impl ImageReader<'_> {
     fn in_chunk(&self, binary: &Binary<'_>, offset: u64, count: usize) -> Result<Vec<u8>> {
         match binary {
             Binary::Whole(bytes) => part(bytes, offset, count),
-            Binary::Placed { bytes, offset: begin, len } if count as u64 <= len.saturating_sub(offset) => {
-                let mut found = Vec::new();
-                bytes.read_as_claimed(begin.saturating_add(offset), count, &mut found)?;
-                Ok(found)
+            Binary::Placed { bytes, offset: chunk_start, len } if count as u64 <= len.saturating_sub(offset) => {
+                let mut content = Vec::new();
+                bytes.read_as_claimed(chunk_start.saturating_add(offset), count, &mut content)?;
+                Ok(content)
             }
             _ => Ok(Vec::new()),
         }
@@ -135,14 +135,14 @@ fn part(bytes: &[u8], offset: u64, count: usize) -> Result<Vec<u8>> {
     try_copy(rest.and_then(|rest| rest.get(..count)).unwrap_or_default(), "an image")
 }
 
-/// Whether a view lies in a buffer of this size, and is not compressed.
+/// Whether a view lies in a buffer of this size and is not compressed.
 fn is_inside(view: &BufferView, buffer_bytes: u64) -> bool {
     let is_compressed = view.extensions.keys().any(|name| name.ends_with("_meshopt_compression"));
     view.byte_offset.checked_add(view.byte_length).is_some_and(|end| end <= buffer_bytes) && !is_compressed
 }
 
-/// A name or a part of it, or the reason why there is none.
-type Named<T> = std::result::Result<T, String>;
+/// A name or a part of it, or the reason for its absence.
+type NameOrReason<T> = std::result::Result<T, String>;
 
 /// The names of the images inside a file.
 pub(crate) struct ImageNames<'a> {
@@ -150,8 +150,8 @@ pub(crate) struct ImageNames<'a> {
     /// The name of the file; `None` if it cannot be opened again.
     file: Option<&'a str>,
     /// By image.
-    known: HashMap<usize, Named<String>>,
-    /// The first image in each view, which shares its name with the others.
+    names: HashMap<usize, NameOrReason<String>>,
+    /// The first image in each view, whose name the other images share.
     by_view: HashMap<usize, usize>,
     /// The bytes of the views with images, by the URI of the buffer.
     used: HashMap<Option<&'a str>, u64>,
@@ -159,7 +159,7 @@ pub(crate) struct ImageNames<'a> {
 
 impl<'a> ImageNames<'a> {
     pub(crate) fn new(document: &'a Document, file: Option<&'a str>) -> ImageNames<'a> {
-        ImageNames { document, file, known: HashMap::new(), by_view: HashMap::new(), used: HashMap::new() }
+        ImageNames { document, file, names: HashMap::new(), by_view: HashMap::new(), used: HashMap::new() }
     }
 
     /// The name of an image inside the file.
@@ -167,22 +167,22 @@ impl<'a> ImageNames<'a> {
         &mut self,
         index: usize,
         image: &'a GltfImage,
-        values: &mut Values<'_, '_>,
-    ) -> Result<Named<String>> {
+        values: &mut AccessorValues<'_, '_>,
+    ) -> Result<NameOrReason<String>> {
         let Some(file) = self.file else {
             return Ok(Err("an image inside the file was dropped, because the file cannot be opened again".into()));
         };
         let shared = image.buffer_view.and_then(|view| self.by_view.get(&view)).copied();
         let index = shared.unwrap_or(index);
-        if let Some(known) = self.known.get(&index) {
-            return Ok(known.clone());
+        if let Some(name) = self.names.get(&index) {
+            return Ok(name.clone());
         }
         let name = match self.extension(image, values)? {
             Ok(extension) => Ok(format!("{file}{MARK}{index}.{extension}")),
             Err(why) => Err(format!("an image inside the file was dropped: {why}")),
         };
-        self.known.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        self.known.insert(index, name.clone());
+        self.names.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.names.insert(index, name.clone());
         if let Some(view) = image.buffer_view {
             self.by_view.try_reserve(1).map_err(|_| Error::memory("names"))?;
             self.by_view.insert(view, index);
@@ -191,9 +191,13 @@ impl<'a> ImageNames<'a> {
     }
 
     /// The extension for an image that can be read.
-    fn extension(&mut self, image: &'a GltfImage, values: &mut Values<'_, '_>) -> Result<Named<&'static str>> {
+    fn extension(
+        &mut self,
+        image: &'a GltfImage,
+        values: &mut AccessorValues<'_, '_>,
+    ) -> Result<NameOrReason<&'static str>> {
         let data = match image.uri.as_deref().map(target).transpose()? {
-            Some(Target::Data(data)) => Some(data),
+            Some(UriTarget::Data(data)) => Some(data),
             _ => None,
         };
         let view = image.buffer_view.and_then(|index| Some((index, self.document.buffer_views.get(index)?)));
@@ -213,16 +217,16 @@ impl<'a> ImageNames<'a> {
             }
             head => head?,
         };
-        let found = KINDS
+        let kind = KINDS
             .iter()
             .find(|(signature, media_type, _)| claimed.eq_ignore_ascii_case(media_type) || head.starts_with(signature));
-        Ok(found.map(|(.., extension)| *extension).ok_or_else(|| match claimed {
+        Ok(kind.map(|(.., extension)| *extension).ok_or_else(|| match claimed {
             "" => "it is neither PNG nor JPEG".into(),
             _ => format!("it is `{}`, neither PNG nor JPEG", names::shown(claimed)),
         }))
     }
 
-    /// Takes the bytes of a view from those of its buffer; false if it does not have them.
+    /// Counts the bytes of a view; false if the views together have more than the buffer.
     fn take(&mut self, view: &BufferView) -> bool {
         let buffer = view.buffer.and_then(|buffer| self.document.buffers.get(buffer));
         let Some(buffer) = buffer.filter(|buffer| is_inside(view, buffer.byte_length)) else { return false };
@@ -240,8 +244,8 @@ impl DataUri<'_> {
     /// The first bytes.
     fn head(&self) -> Result<Vec<u8>> {
         // Base64 has 4 characters for 3 bytes, percent-encoding 3 for each.
-        let some = self.text.get(..if self.is_base64 { 12 } else { 3 * SIGNATURE_BYTES });
-        DataUri { text: some.unwrap_or(self.text), ..*self }.decode()
+        let prefix = self.text.get(..if self.is_base64 { 12 } else { 3 * SIGNATURE_BYTES });
+        DataUri { text: prefix.unwrap_or(self.text), ..*self }.decode()
     }
 }
 

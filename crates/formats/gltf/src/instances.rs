@@ -1,13 +1,13 @@
-//! `EXT_mesh_gpu_instancing`: a node whose mesh is drawn many times.
+//! `EXT_mesh_gpu_instancing`: reads the instances of a node whose mesh is drawn many times.
 //!
-//! Nothing here makes objects; the number of instances is that of accessors, which are checked.
+//! The number of instances equals the counts of the attributes' accessors.
 
-use crate::accessors::{Component, Layout, Values};
+use crate::accessors::{AccessorLayout, AccessorValues, Component};
 use crate::convert::Finish;
 use crate::document::Node;
-use crate::fills::Fill;
-use crate::hierarchy::{Matrix, multiply, placed};
-use crate::log::{Log, malformed, over_limit};
+use crate::fills::AccessorFill;
+use crate::hierarchy::{WorldMatrix, multiply, placed};
+use crate::log::{GltfLog, malformed, over_limit};
 use crate::materials::extension;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_pipeline::arrays::zeroed;
@@ -25,38 +25,40 @@ struct Instancing {
 }
 
 /// The instances of a node, checked.
-pub(crate) struct Instances {
+pub(crate) struct NodeInstances {
     pub(crate) count: usize,
-    translations: Option<(Layout, Vec<[f32; 3]>)>,
-    rotations: Option<(Layout, Vec<[f32; 4]>)>,
-    scales: Option<(Layout, Vec<[f32; 3]>)>,
+    translations: Option<(AccessorLayout, Vec<[f32; 3]>)>,
+    rotations: Option<(AccessorLayout, Vec<[f32; 4]>)>,
+    scales: Option<(AccessorLayout, Vec<[f32; 3]>)>,
 }
 
-impl Instances {
+impl NodeInstances {
     /// Checks the instances of a node; `None` if it is drawn once.
     pub(crate) fn plan(
-        values: &mut Values<'_, '_>,
-        log: &mut Log,
+        values: &mut AccessorValues<'_, '_>,
+        log: &mut GltfLog,
         index: usize,
         node: &Node,
-    ) -> Result<Option<Instances>> {
+    ) -> Result<Option<NodeInstances>> {
         let path = format!("nodes[{index}]");
-        let Some(own) = extension::<Instancing>(&node.extensions, NAME, &path)? else { return Ok(None) };
-        let mut planner = InstancePlanner { values, log, path: format!("{path}.extensions.{NAME}"), own, count: None };
+        let Some(instancing) = extension::<Instancing>(&node.extensions, NAME, &path)? else { return Ok(None) };
+        let path = format!("{path}.extensions.{NAME}");
+        let mut planner = InstancePlanner { values, log, path, instancing, count: None };
         let translations = planner.layout("TRANSLATION")?;
-        let (rotations, scales) = (planner.layout("ROTATION")?, planner.layout("SCALE")?);
-        Ok(planner.count.map(|count| Instances { count, translations, rotations, scales }))
+        let rotations = planner.layout("ROTATION")?;
+        let scales = planner.layout("SCALE")?;
+        Ok(planner.count.map(|count| NodeInstances { count, translations, rotations, scales }))
     }
 
     /// Adds the values to be read.
-    pub(crate) fn add_fills<'m>(&'m mut self, fills: &mut Vec<Fill<'m>>) -> Result<()> {
+    pub(crate) fn add_fills<'m>(&'m mut self, fills: &mut Vec<AccessorFill<'m>>) -> Result<()> {
         add(&mut self.translations, fills)?;
         add(&mut self.rotations, fills)?;
         add(&mut self.scales, fills)
     }
 
-    /// Where an instance is, once the values were read, if the node is at `world`.
-    pub(crate) fn place(&self, instance: usize, world: &Matrix) -> Matrix {
+    /// The world matrix of an instance of a node at `world`. The values must have been read.
+    pub(crate) fn matrix(&self, instance: usize, world: &WorldMatrix) -> WorldMatrix {
         let translation = value(&self.translations, instance).unwrap_or([0.0; 3]);
         let rotation = value(&self.rotations, instance).unwrap_or([0.0, 0.0, 0.0, 1.0]);
         let scale = value(&self.scales, instance).unwrap_or([1.0; 3]);
@@ -65,30 +67,30 @@ impl Instances {
 }
 
 fn add<'m, const N: usize>(
-    attribute: &'m mut Option<(Layout, Vec<[f32; N]>)>,
-    fills: &mut Vec<Fill<'m>>,
+    attribute: &'m mut Option<(AccessorLayout, Vec<[f32; N]>)>,
+    fills: &mut Vec<AccessorFill<'m>>,
 ) -> Result<()> {
     let Some((layout, values)) = attribute else { return Ok(()) };
-    try_push(fills, Fill::floats(layout, values.as_flattened_mut(), (N, Finish::Keep), None), "instances")
+    try_push(fills, AccessorFill::floats(layout, values.as_flattened_mut(), N, Finish::Keep, None), "instances")
 }
 
-fn value<const N: usize>(attribute: &Option<(Layout, Vec<[f32; N]>)>, instance: usize) -> Option<[f32; N]> {
+fn value<const N: usize>(attribute: &Option<(AccessorLayout, Vec<[f32; N]>)>, instance: usize) -> Option<[f32; N]> {
     attribute.as_ref().and_then(|(_, values)| values.get(instance).copied())
 }
 
 struct InstancePlanner<'v, 'a, 'f> {
-    values: &'v mut Values<'a, 'f>,
-    log: &'v mut Log,
+    values: &'v mut AccessorValues<'a, 'f>,
+    log: &'v mut GltfLog,
     path: String,
-    own: Instancing,
-    /// The number of instances, once it is known.
+    instancing: Instancing,
+    /// The number of instances, from the first attribute.
     count: Option<usize>,
 }
 
 impl InstancePlanner<'_, '_, '_> {
     /// The accessor of an attribute, with room for its values.
-    fn layout<const N: usize>(&mut self, name: &str) -> Result<Option<(Layout, Vec<[f32; N]>)>> {
-        let Some(&index) = self.own.attributes.get(name) else { return Ok(None) };
+    fn layout<const N: usize>(&mut self, name: &str) -> Result<Option<(AccessorLayout, Vec<[f32; N]>)>> {
+        let Some(&index) = self.instancing.attributes.get(name) else { return Ok(None) };
         let layout = self.values.layout(index, &self.path, &[N], self.log)?;
         let count = *self.count.get_or_insert(layout.count);
         if count != layout.count || layout.component == Component::U32 {

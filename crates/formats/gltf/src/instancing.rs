@@ -1,36 +1,36 @@
-//! Which objects become instances of one node (`EXT_mesh_gpu_instancing`), and the name of that node.
+//! Groups objects into instances of one node (`EXT_mesh_gpu_instancing`), and names that node.
 //!
-//! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_mesh_gpu_instancing>. How it is
-//! read is in [`crate::instances`].
+//! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_mesh_gpu_instancing>.
+//! [`crate::instances`] reads the extension.
 
-use crate::options::GltfInstances;
 use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_model::options::Instances;
 use std::collections::HashMap;
 
 /// The attributes of instances.
 pub(crate) const ATTRIBUTES: [&str; 3] = ["TRANSLATION", "ROTATION", "SCALE"];
 
-/// An object that may be an instance, or not.
+/// An object that may become an instance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'n> {
     pub(crate) name: &'n str,
-    /// The number of its mesh; `None` if it must have a node of its own.
+    /// The number of its mesh; `None` if it needs a separate node.
     pub(crate) mesh: Option<usize>,
 }
 
 /// Objects of one node.
 #[derive(Debug)]
-struct Group<'n> {
+struct GltfInstanceGroup<'n> {
     first: &'n str,
     count: usize,
     /// Whether all have the same name.
     is_same: bool,
-    /// Whether their names are those that readers give to instances.
+    /// Whether their names are numbered as readers name instances.
     is_numbered: bool,
 }
 
-impl Group<'_> {
-    /// Whether a name has the next number, if there were numbers up to now.
+impl GltfInstanceGroup<'_> {
+    /// Whether a name has the next number, if all names so far were numbered.
     fn continues_with(&self, name: &str) -> bool {
         self.is_numbered && numbered(name).is_some_and(|(_, number)| number == self.count)
     }
@@ -39,30 +39,31 @@ impl Group<'_> {
 /// The objects that share nodes.
 #[derive(Debug, Default)]
 struct Grouping<'n> {
-    groups: Vec<Group<'n>>,
+    groups: Vec<GltfInstanceGroup<'n>>,
     /// The last group of a mesh and a name, or the start of numbered names.
-    known: HashMap<(usize, &'n str, bool), usize>,
+    latest: HashMap<(usize, &'n str, bool), usize>,
 }
 
 /// Assigns the objects to nodes; returns the node of each, in the order of their first objects.
 pub(crate) fn assign<'n>(
     candidates: impl ExactSizeIterator<Item = Candidate<'n>>,
-    instances: GltfInstances,
+    instances: Instances,
 ) -> Result<Vec<u32>> {
-    let (mut grouping, mut nodes) = (Grouping::default(), Vec::new());
+    let mut grouping = Grouping::default();
+    let mut nodes = Vec::new();
     nodes.try_reserve_exact(candidates.len())?;
     for Candidate { name, mesh } in candidates {
         let node = match (mesh, instances) {
-            (Some(mesh), GltfInstances::Auto) => grouping.add_named(mesh, name)?,
-            (Some(mesh), GltfInstances::Gpu) => grouping.add(&[(mesh, "", false)], name)?,
-            (None, _) | (_, GltfInstances::Nodes) => grouping.add(&[], name)?,
+            (Some(mesh), Instances::Auto | Instances::Once) => grouping.add_named(mesh, name)?,
+            (Some(mesh), Instances::Gpu) => grouping.add(&[(mesh, "", false)], name)?,
+            (None, _) | (_, Instances::Nodes | Instances::Flatten) => grouping.add(&[], name)?,
         };
         nodes.push(u32::try_from(node).map_err(|_| Error::memory("nodes"))?);
     }
     Ok(nodes)
 }
 
-/// The name of a node by those of its instances, and how many names are lost.
+/// The name of a node from the names of its instances, and the number of names that are lost.
 pub(crate) fn common_name<'n>(names: impl Iterator<Item = &'n str> + Clone) -> (&'n str, u64) {
     let first = names.clone().next().unwrap_or_default();
     if names.clone().all(|name| name == first) {
@@ -80,7 +81,7 @@ impl<'n> Grouping<'n> {
     /// Adds an object to the group with its name, or to one that its number continues.
     fn add_named(&mut self, mesh: usize, name: &'n str) -> Result<usize> {
         let fits = |grouping: &Self, key: (usize, &'n str, bool)| {
-            let group = grouping.known.get(&key).map(|&group| &grouping.groups[group]);
+            let group = grouping.latest.get(&key).map(|&group| &grouping.groups[group]);
             group.is_some_and(|group| if key.2 { group.continues_with(name) } else { group.is_same })
         };
         let same = (mesh, name, false);
@@ -90,12 +91,12 @@ impl<'n> Grouping<'n> {
         match numbered(name) {
             Some((base, _)) if fits(self, (mesh, base, true)) => self.add(&[(mesh, base, true)], name),
             Some((base, 0)) => {
-                self.known.remove(&same);
-                self.known.remove(&(mesh, base, true));
+                self.latest.remove(&same);
+                self.latest.remove(&(mesh, base, true));
                 self.add(&[same, (mesh, base, true)], name)
             }
             _ => {
-                self.known.remove(&same);
+                self.latest.remove(&same);
                 self.add(&[same], name)
             }
         }
@@ -103,7 +104,7 @@ impl<'n> Grouping<'n> {
 
     /// Adds an object to the group of the first key, or to a new one with these keys.
     fn add(&mut self, keys: &[(usize, &'n str, bool)], name: &'n str) -> Result<usize> {
-        if let Some(&number) = keys.first().and_then(|key| self.known.get(key)) {
+        if let Some(&number) = keys.first().and_then(|key| self.latest.get(key)) {
             let group = &mut self.groups[number];
             group.is_same &= name == group.first;
             group.is_numbered = group.continues_with(name);
@@ -111,15 +112,19 @@ impl<'n> Grouping<'n> {
             return Ok(number);
         }
         let number = self.groups.len();
-        let is_numbered = numbered(name).is_some_and(|(_, own)| own == 0);
-        try_push(&mut self.groups, Group { first: name, count: 1, is_same: true, is_numbered }, "the plan")?;
-        self.known.try_reserve(keys.len()).map_err(|_| Error::memory("the plan"))?;
-        self.known.extend(keys.iter().map(|&key| (key, number)));
+        let is_numbered = numbered(name).is_some_and(|(_, first)| first == 0);
+        try_push(
+            &mut self.groups,
+            GltfInstanceGroup { first: name, count: 1, is_same: true, is_numbered },
+            "the plan",
+        )?;
+        self.latest.try_reserve(keys.len()).map_err(|_| Error::memory("the plan"))?;
+        self.latest.extend(keys.iter().map(|&key| (key, number)));
         Ok(number)
     }
 }
 
-/// The name and the number of an instance, as readers call it: `NAME_0`.
+/// The base name and the number of an instance, as readers name it: `NAME_0`.
 fn numbered(name: &str) -> Option<(&str, usize)> {
     let (base, digits) = name.rsplit_once('_')?;
     let is_plain = digits == "0" || !digits.starts_with(['0', '+']);
@@ -131,7 +136,7 @@ fn numbered(name: &str) -> Option<(&str, usize)> {
 mod tests {
     use super::*;
 
-    fn nodes(names: &[(&str, usize)], instances: GltfInstances) -> Vec<u32> {
+    fn nodes(names: &[(&str, usize)], instances: Instances) -> Vec<u32> {
         let candidates = names.iter().map(|&(name, mesh)| Candidate { name, mesh: (mesh != 9).then_some(mesh) });
         assign(candidates, instances).unwrap()
     }
@@ -139,15 +144,15 @@ mod tests {
     #[test]
     fn names_decide_about_nodes() {
         let trees = [("tree", 0), ("rock", 0), ("tree", 1), ("tree", 0), ("tree", 9), ("", 1), ("", 1)];
-        assert_eq!(nodes(&trees, GltfInstances::Auto), [0, 1, 2, 0, 3, 4, 4]);
-        assert_eq!(nodes(&trees, GltfInstances::Gpu), [0, 0, 1, 0, 2, 1, 1]);
-        assert_eq!(nodes(&trees, GltfInstances::Nodes), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(nodes(&trees, Instances::Auto), [0, 1, 2, 0, 3, 4, 4]);
+        assert_eq!(nodes(&trees, Instances::Gpu), [0, 0, 1, 0, 2, 1, 1]);
+        assert_eq!(nodes(&trees, Instances::Nodes), [0, 1, 2, 3, 4, 5, 6]);
         let numbered = ["a_0", "a_1", "a_3", "a_2", "a_0", "a_1", "b_1", "b_2", "c_00", "c_01"].map(|name| (name, 0));
-        assert_eq!(nodes(&numbered, GltfInstances::Auto), [0, 0, 1, 0, 2, 2, 3, 4, 5, 6]);
+        assert_eq!(nodes(&numbered, Instances::Auto), [0, 0, 1, 0, 2, 2, 3, 4, 5, 6]);
         let same = ["a_0", "a_0", "a_1", "a_1", "a_0"].map(|name| (name, 0));
-        assert_eq!(nodes(&same, GltfInstances::Auto), [0, 0, 1, 1, 0]);
+        assert_eq!(nodes(&same, Instances::Auto), [0, 0, 1, 1, 0]);
         let mixed = ["a_0", "a_1", "a_0", "a_0", "a_2"].map(|name| (name, 0));
-        assert_eq!(nodes(&mixed, GltfInstances::Auto), [0, 0, 1, 1, 2]);
+        assert_eq!(nodes(&mixed, Instances::Auto), [0, 0, 1, 1, 2]);
     }
 
     #[test]

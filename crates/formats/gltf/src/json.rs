@@ -1,6 +1,4 @@
-//! The JSON of a file: parsed, and checked for the version and the extensions that it needs.
-//!
-//! Nothing here follows an index or reads a buffer.
+//! Parses the JSON of a file, and checks its version and required extensions.
 
 use crate::document::Document;
 use crate::log::{over_limit, unsupported};
@@ -16,7 +14,7 @@ const OBJECTS_PER_OBJECT: u64 = 8;
 /// Values of JSON per object of a scene.
 const VALUES_PER_OBJECT: u64 = 64;
 
-/// Extensions without which a file cannot be read, and with which it can.
+/// Extensions that the reader supports and a file can require.
 const READ: [&str; 7] = [
     "KHR_gaussian_splatting",
     "KHR_mesh_quantization",
@@ -27,11 +25,11 @@ const READ: [&str; 7] = [
     "KHR_meshopt_compression",
 ];
 
-/// Extensions that can be required although their data is dropped: the scene is the same without.
+/// Extensions that can be required although their data is dropped: the rest of the scene does not depend on it.
 const HARMLESS: [&str; 2] = ["KHR_lights_punctual", "KHR_xmp_json_ld"];
 
-/// Extensions that are read, or of which something else warns.
-const KNOWN: [&str; 8] = [
+/// Other extensions that are read, or that another warning covers.
+const COVERED: [&str; 8] = [
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
     "KHR_materials_clearcoat",
@@ -42,18 +40,18 @@ const KNOWN: [&str; 8] = [
     "KHR_lights_punctual",
 ];
 
-/// Where the JSON is, for messages.
+/// The location of the JSON, for messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whole {
-    /// It is the file.
+pub(crate) enum JsonLocation {
+    /// The whole file.
     File,
-    /// It is the first chunk of a `.glb`, at this offset.
+    /// The first chunk of a `.glb`, at this offset.
     Chunk(u64),
 }
 
 /// Parses the JSON of `file`.
-pub(crate) fn parse(text: &[u8], file: &str, whole: Whole, limits: &Limits) -> Result<Document> {
-    let document: Document = parse_part(text, file, whole, limits)?;
+pub(crate) fn parse(text: &[u8], file: &str, location: JsonLocation, limits: &Limits) -> Result<Document> {
+    let document: Document = parse_part(text, file, location, limits)?;
     check_version(&document)?;
     let materials = document.materials.len() as u64;
     if materials > limits.materials {
@@ -62,17 +60,22 @@ pub(crate) fn parse(text: &[u8], file: &str, whole: Whole, limits: &Limits) -> R
     Ok(document)
 }
 
-/// Parses the properties that `T` has.
-pub(crate) fn parse_part<T: DeserializeOwned>(text: &[u8], file: &str, whole: Whole, limits: &Limits) -> Result<T> {
+/// Parses the properties of `T`, and ignores others.
+pub(crate) fn parse_part<T: DeserializeOwned>(
+    text: &[u8],
+    file: &str,
+    location: JsonLocation,
+    limits: &Limits,
+) -> Result<T> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     check_size(text, limits)?;
-    serde_json::from_slice(text).map_err(|error| invalid(&error, file, whole))
+    serde_json::from_slice(text).map_err(|error| invalid(&error, file, location))
 }
 
-/// Refuses a file that needs what is not supported.
+/// Returns an error for a file that requires an unsupported extension.
 pub(crate) fn check_extensions(document: &Document) -> Result<()> {
     for name in &document.extensions_required {
-        // A material without an extension is at least a material.
+        // Without its extension, a material is still usable.
         let is_read = READ.contains(&name.as_str()) || HARMLESS.contains(&name.as_str());
         if !is_read && !name.starts_with("KHR_materials_") {
             return Err(unsupported(format!("the file requires the extension `{}`", names::shown(name))));
@@ -84,12 +87,13 @@ pub(crate) fn check_extensions(document: &Document) -> Result<()> {
 /// The extensions whose data is ignored.
 pub(crate) fn unread_extensions(document: &Document) -> impl Iterator<Item = &str> {
     let used = document.extensions_used.iter().map(String::as_str);
-    used.filter(|name| !READ.contains(name) && !KNOWN.contains(name))
+    used.filter(|name| !READ.contains(name) && !COVERED.contains(name))
 }
 
-/// Counts objects and values, roughly: those in strings count, too.
+/// Counts objects and values roughly, including braces and commas in strings, before anything is parsed.
 fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
-    let (mut objects, mut values) = (0_u64, 0_u64);
+    let mut objects = 0_u64;
+    let mut values = 0_u64;
     for block in text.chunks(4096) {
         objects += block.iter().map(|&byte| u64::from(byte == b'{')).sum::<u64>();
         values += block.iter().map(|&byte| u64::from(byte == b',')).sum::<u64>();
@@ -115,20 +119,22 @@ fn check_version(document: &Document) -> Result<()> {
     Err(unsupported(format!("version {} of glTF is not supported", names::shown(needed))).with_hint("2.0 is supported"))
 }
 
-/// The error of the JSON parser with its place.
-fn invalid(error: &serde_json::Error, file: &str, whole: Whole) -> Error {
+/// The error of the JSON parser, with its position.
+fn invalid(error: &serde_json::Error, file: &str, location: JsonLocation) -> Error {
     let text = error.to_string();
     let what = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
     // A message can quote a long string.
     let what = names::shown(what);
-    let (line, column) = (error.line() as u64, error.column() as u64);
+    let line = error.line() as u64;
+    let column = error.column() as u64;
     let mut place = Place { file: file.into(), ..Place::default() };
-    let message = match whole {
-        Whole::File => {
-            (place.line, place.column) = (Some(line.max(1)), Some(column.max(1)));
+    let message = match location {
+        JsonLocation::File => {
+            place.line = Some(line.max(1));
+            place.column = Some(column.max(1));
             format!("invalid glTF: {what}")
         }
-        Whole::Chunk(offset) => {
+        JsonLocation::Chunk(offset) => {
             place.offset = Some(offset);
             format!("invalid glTF: {what} (line {line}, column {column} of the JSON)")
         }
@@ -141,7 +147,7 @@ mod tests {
     use super::*;
 
     fn failed(text: &str) -> Error {
-        let parsed = parse(text.as_bytes(), "a.gltf", Whole::File, &Limits::default());
+        let parsed = parse(text.as_bytes(), "a.gltf", JsonLocation::File, &Limits::default());
         parsed.and_then(|document| check_extensions(&document)).unwrap_err()
     }
 
@@ -176,7 +182,7 @@ mod tests {
         let fine = parse(
             ("\u{feff}".to_owned() + &needs("KHR_mesh_quantization")).as_bytes(),
             "",
-            Whole::File,
+            JsonLocation::File,
             &Limits::default(),
         );
         assert!(check_extensions(&fine.unwrap()).is_ok());
@@ -186,6 +192,6 @@ mod tests {
     fn objects_are_bounded_before_they_are_parsed() {
         let limits = Limits::default().with_objects(10);
         let text = format!("{{\"nodes\":[{}{{}}]}}", "{},".repeat(2000));
-        assert_eq!(parse(text.as_bytes(), "", Whole::File, &limits).unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(parse(text.as_bytes(), "", JsonLocation::File, &limits).unwrap_err().kind(), ErrorKind::Limit);
     }
 }

@@ -1,13 +1,13 @@
 //! glTF 2.0: meshes with one index per corner, a hierarchy of nodes, and metallic-roughness materials.
 //!
 //! A file is JSON that describes buffers of binary values: `.glb` holds both, `.gltf` is the JSON with its buffers
-//! beside it or in it. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>.
+//! next to it or inside it. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>.
 //!
 //! The JSON, as types, is in `document`; the container in `container`. Writing: `plan` (which vertices and indices),
-//! `looks` (materials), `instancing` (nodes of many objects), `views` (where values lie), `pages` and `compress` (their
-//! bytes), `writer` (the file). Reading: `reader` (the scene), `accessors` and `fills` (values), `meshopt`,
-//! `materials`, `images` (inside the file). Gaussian splats, both ways: `splats`. Nothing here opens a file: buffers
-//! and images come from the caller.
+//! `looks` (materials), `instancing` (nodes of many objects), `views` (the layout of values), `pages` and `compress`
+//! (their bytes), `writer` (the file). Reading: `reader` (the scene), `accessors` and `fills` (values), `meshopt`,
+//! `materials`, `images` (inside the file). Reading and writing Gaussian splats: `splats`. The caller opens the files
+//! of buffers and images.
 
 mod accessors;
 mod budget;
@@ -31,7 +31,6 @@ mod losses;
 mod materials;
 mod meshes;
 mod meshopt;
-mod options;
 mod pages;
 mod plan;
 mod primitives;
@@ -44,10 +43,10 @@ mod uri;
 mod views;
 mod writer;
 
-pub use buffers::OpenFile;
+pub use buffers::OpenBufferFile;
 pub use container::looks_like_glb;
 pub use images::{OpenRange, media_type, read_image, split_image_name};
 pub use looks::{GltfImages, ImageData, shows};
-pub use options::{GltfInstances, GltfWriteOptions};
+pub use polyhaul_model::options::GltfWriteOptions;
 pub use reader::{GltfFound, read};
 pub use writer::{GltfFile, GltfJob};

@@ -1,7 +1,7 @@
-//! Complaints of the reader: errors and warnings, with the name of the file.
+//! Errors and warnings of the reader, with the name of the file.
 //!
-//! Messages name the JSON property that they are about (`accessors[3].bufferView`). What was lost is counted by kind,
-//! with one message for the first loss of each. Nothing here knows what is in a file.
+//! Messages name the JSON property (`accessors[3].bufferView`). Losses are counted by kind, with one message for the
+//! first loss of each.
 
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
 use polyhaul_model::limits::FaultPolicy;
@@ -25,7 +25,7 @@ pub(crate) fn over_limit(message: &str, limit: u64, name: &str) -> Error {
 }
 
 /// The warnings of a file.
-pub(crate) struct Log {
+pub(crate) struct GltfLog {
     file: Arc<str>,
     pub(crate) faults: FaultPolicy,
     warnings: Warnings,
@@ -39,12 +39,12 @@ struct Loss {
     first: Diagnostic,
 }
 
-impl Log {
-    pub(crate) fn new(file: &str, faults: FaultPolicy) -> Log {
-        Log { file: file.into(), faults, warnings: Warnings::default(), losses: Vec::new() }
+impl GltfLog {
+    pub(crate) fn new(file: &str, faults: FaultPolicy) -> GltfLog {
+        GltfLog { file: file.into(), faults, warnings: Warnings::default(), losses: Vec::new() }
     }
 
-    /// Warns about something repaired; with `strict`, that is an error.
+    /// Warns about a repaired value; with `strict`, that is an error.
     pub(crate) fn note(&mut self, code: &'static str, message: String) -> Result<()> {
         let diagnostic = self.diagnostic(message);
         self.warnings.note(self.faults, code, diagnostic)
@@ -64,7 +64,7 @@ impl Log {
         self.lose_about(code, count, message, None)
     }
 
-    /// The same, about a named thing.
+    /// The same, with the name of the affected item.
     pub(crate) fn lose_about(
         &mut self,
         code: &'static str,
@@ -79,8 +79,8 @@ impl Log {
             loss.count = loss.count.saturating_add(count);
             return Ok(());
         }
-        let said = self.diagnostic(message());
-        let first = subject.map_or_else(|| said.clone(), |subject| said.clone().about(subject));
+        let diagnostic = self.diagnostic(message());
+        let first = subject.map_or_else(|| diagnostic.clone(), |subject| diagnostic.clone().about(subject));
         try_push(&mut self.losses, Loss { code, count, first }, "warnings")
     }
 
@@ -101,7 +101,7 @@ impl Log {
     }
 }
 
-/// The same error with the name of the file, unless it has one.
+/// Adds the name of the file to an error without one.
 pub(crate) fn located(error: Error, file: &str) -> Error {
     let is_ours =
         matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit | ErrorKind::Io);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn losses_are_counted_by_kind_and_errors_get_a_place() {
-        let mut log = Log::new("a.glb", FaultPolicy::default());
+        let mut log = GltfLog::new("a.glb", FaultPolicy::default());
         log.lose("left-out-skins", 2, || "first".into()).unwrap();
         log.lose("left-out-skins", 3, || "second".into()).unwrap();
         log.lose("left-out-cameras", 0, || "none".into()).unwrap();
@@ -130,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn a_strict_reader_keeps_no_losses() {
-        let mut log = Log::new("a.glb", FaultPolicy { strict: true, ..FaultPolicy::default() });
+    fn losses_are_errors_with_strict() {
+        let mut log = GltfLog::new("a.glb", FaultPolicy { strict: true, ..FaultPolicy::default() });
         log.lose("left-out-skins", 1, || "skins".into()).unwrap();
         assert_eq!(log.finish().unwrap_err().kind(), ErrorKind::Unsupported);
     }

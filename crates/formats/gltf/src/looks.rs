@@ -2,7 +2,7 @@
 //!
 //! | MTL | glTF |
 //! | --- | --- |
-//! | `Kd` | `baseColorFactor`; white if there is a `map_Kd`, as renderers of MTL have it |
+//! | `Kd` | `baseColorFactor`; white if there is a `map_Kd`, as in renderers of MTL |
 //! | `map_Kd` | `baseColorTexture` |
 //! | `d`, `Tr` | the alpha of `baseColorFactor`, and `alphaMode` BLEND if it is below 1 |
 //! | `map_d` of the same file as `map_Kd` | `alphaMode` BLEND |
@@ -18,7 +18,7 @@
 //! | `-o`, `-s` | KHR_texture_transform |
 //! | `-clamp` | a sampler that clamps |
 //!
-//! Images are PNG and JPEG, the formats that glTF has: in the file, or referred to. [`left_out`] counts all else.
+//! Images are PNG and JPEG, the formats of glTF, embedded or referenced. [`left_out`] counts everything else.
 
 use crate::document::{
     CLAMP_TO_EDGE, Extensions, GltfImage, GltfMaterial, GltfTexture, MetallicRoughness, Sampler, TextureInfo,
@@ -28,41 +28,41 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use serde_json::json;
 use std::collections::HashMap;
 
-/// The index of refraction of materials that do not say.
-const USUAL_IOR: f32 = 1.5;
+/// The default index of refraction.
+const DEFAULT_IOR: f32 = 1.5;
 
-/// Images that a file holds.
+/// Images to embed in a file.
 #[derive(Clone, Debug, Default)]
 pub struct GltfImages {
     /// The images.
     pub images: Vec<ImageData>,
-    /// Which of them a map of a material shows: by the numbers of the material and of the map in it.
+    /// The index of a map's image, by the indices of the material and of the map in it.
     pub uses: HashMap<(usize, usize), usize>,
 }
 
 /// A PNG or JPEG file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageData {
-    /// All of it.
+    /// The whole file.
     pub bytes: Vec<u8>,
     /// `image/png` or `image/jpeg`.
     pub mime_type: &'static str,
 }
 
-/// Returns whether materials of glTF have maps of a kind.
+/// Returns whether glTF materials have maps of this kind.
 pub fn shows(kind: MapKind) -> bool {
     use MapKind::{Bump, Diffuse, Emission, Metallic, Normal, Opacity, Roughness};
     matches!(kind, Diffuse | Opacity | Roughness | Metallic | Normal | Bump | Emission)
 }
 
-/// Where an image is.
+/// The location of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum ImageSource {
     Embedded(usize),
     Uri(String),
 }
 
-/// The images of a material.
+/// A material and the embedded images.
 #[derive(Clone, Copy)]
 struct MaterialImages<'a> {
     material: &'a Material,
@@ -71,7 +71,7 @@ struct MaterialImages<'a> {
 }
 
 impl<'a> MaterialImages<'a> {
-    /// The first map of a kind, if glTF can hold or refer to its image, and where that is.
+    /// The first map of a kind whose image glTF can embed or reference, and the location of the image.
     fn usable(self, kind: MapKind) -> Option<(&'a TextureMap, ImageSource)> {
         let mut maps = self.material.maps.iter().enumerate().filter(|(_, map)| map.kind == kind);
         maps.find_map(|(number, map)| match self.images.uses.get(&(self.number, number)) {
@@ -81,14 +81,14 @@ impl<'a> MaterialImages<'a> {
     }
 
     /// Whether two maps show the same image.
-    fn are_same(self, one: MapKind, other: MapKind) -> bool {
-        self.usable(one).zip(self.usable(other)).is_some_and(|((_, one), (_, other))| one == other)
+    fn are_same(self, first: MapKind, second: MapKind) -> bool {
+        self.usable(first).zip(self.usable(second)).is_some_and(|((_, first), (_, second))| first == second)
     }
 }
 
-/// The materials of a document, and what they refer to.
+/// The materials of a document with their textures, images and samplers.
 #[derive(Default)]
-pub(crate) struct Looks {
+pub(crate) struct MaterialSet {
     pub(crate) materials: Vec<GltfMaterial>,
     pub(crate) textures: Vec<GltfTexture>,
     pub(crate) images: Vec<GltfImage>,
@@ -98,21 +98,22 @@ pub(crate) struct Looks {
 }
 
 /// Converts materials, which keep their numbers.
-pub(crate) fn looks(materials: &[Material], images: &GltfImages) -> Looks {
-    let mut builder = LooksBuilder::new(images);
+pub(crate) fn convert_materials(materials: &[Material], images: &GltfImages) -> MaterialSet {
+    let mut builder = MaterialBuilder::new(images);
     for (number, material) in materials.iter().enumerate() {
         let converted = builder.material(MaterialImages { material, number, images });
-        builder.looks.materials.push(converted);
+        builder.set.materials.push(converted);
     }
     let mut extensions: Vec<String> = builder.used.into_iter().map(str::to_owned).collect();
     extensions.sort_unstable();
     extensions.dedup();
-    Looks { extensions, ..builder.looks }
+    MaterialSet { extensions, ..builder.set }
 }
 
-struct LooksBuilder<'a> {
+struct MaterialBuilder<'a> {
     embedded: &'a GltfImages,
-    looks: Looks,
+    set: MaterialSet,
+    /// The names of extensions, possibly repeated.
     used: Vec<&'static str>,
     images: HashMap<ImageSource, usize>,
     /// Textures by image and whether they clamp.
@@ -127,54 +128,58 @@ impl GltfMaterial {
             metallic_roughness_texture: None,
             ..pbr
         });
-        let (normal_texture, occlusion_texture, emissive_texture) = (None, None, None);
         GltfMaterial {
             pbr_metallic_roughness: pbr,
-            normal_texture,
-            occlusion_texture,
-            emissive_texture,
+            normal_texture: None,
+            occlusion_texture: None,
+            emissive_texture: None,
             ..self.clone()
         }
     }
 }
 
-impl<'a> LooksBuilder<'a> {
-    fn new(embedded: &'a GltfImages) -> LooksBuilder<'a> {
-        let (looks, used, images, textures) = Default::default();
-        LooksBuilder { embedded, looks, used, images, textures }
+impl<'a> MaterialBuilder<'a> {
+    fn new(embedded: &'a GltfImages) -> MaterialBuilder<'a> {
+        MaterialBuilder {
+            embedded,
+            set: MaterialSet::default(),
+            used: Vec::new(),
+            images: HashMap::new(),
+            textures: HashMap::new(),
+        }
     }
 
-    fn material(&mut self, own: MaterialImages<'_>) -> GltfMaterial {
-        let material = own.material;
-        let map = |kind: MapKind| own.usable(kind);
+    fn material(&mut self, source: MaterialImages<'_>) -> GltfMaterial {
+        let material = source.material;
+        let map = |kind: MapKind| source.usable(kind);
         let base = map(MapKind::Diffuse);
         let [red, green, blue] = match &base {
             Some(_) => [1.0; 3],
             None => material.diffuse.as_ref().and_then(rgb).unwrap_or([1.0; 3]).map(unit_interval),
         };
         let opacity = unit_interval(material.opacity.unwrap_or(1.0));
-        let is_cut = own.are_same(MapKind::Opacity, MapKind::Diffuse);
-        let metallic_map = map(MapKind::Roughness).filter(|_| own.are_same(MapKind::Roughness, MapKind::Metallic));
+        let is_cut = source.are_same(MapKind::Opacity, MapKind::Diffuse);
+        let metallic_map = map(MapKind::Roughness).filter(|_| source.are_same(MapKind::Roughness, MapKind::Metallic));
         let by_shininess = material.shininess.map(|exponent| 1.0 - (exponent.clamp(0.0, 1000.0) / 1000.0).sqrt());
         let roughness = unit_interval(material.roughness.or(by_shininess).unwrap_or(1.0));
         let metallic = unit_interval(material.metallic.unwrap_or(0.0));
         let factor = if metallic_map.is_some() { [1.0; 2] } else { [metallic, roughness] };
         let pbr = MetallicRoughness {
             base_color_factor: Some([red, green, blue, opacity]).filter(|&factor| factor != [1.0; 4]),
-            base_color_texture: base.map(|map| self.texture(map)),
+            base_color_texture: base.map(|(map, source)| self.texture(map, source)),
             metallic_factor: Some(factor[0]).filter(|&factor| factor != 1.0),
             roughness_factor: Some(factor[1]).filter(|&factor| factor != 1.0),
-            metallic_roughness_texture: metallic_map.map(|map| self.texture(map)),
+            metallic_roughness_texture: metallic_map.map(|(map, source)| self.texture(map, source)),
         };
         let normal_map = map(MapKind::Normal).or_else(|| map(MapKind::Bump));
         let mut converted = GltfMaterial {
             name: Some(material.name.clone()).filter(|name| !name.is_empty()),
             pbr_metallic_roughness: Some(pbr),
-            normal_texture: normal_map.map(|map| TextureInfo {
-                scale: map.0.bump_multiplier.filter(|&scale| scale != 1.0 && scale.is_finite()),
-                ..self.texture(map)
+            normal_texture: normal_map.map(|(map, source)| TextureInfo {
+                scale: map.bump_multiplier.filter(|&scale| scale != 1.0 && scale.is_finite()),
+                ..self.texture(map, source)
             }),
-            emissive_texture: map(MapKind::Emission).map(|map| self.texture(map)),
+            emissive_texture: map(MapKind::Emission).map(|(map, source)| self.texture(map, source)),
             alpha_mode: (opacity < 1.0 || is_cut).then(|| "BLEND".into()),
             double_sided: true,
             ..GltfMaterial::default()
@@ -186,8 +191,8 @@ impl<'a> LooksBuilder<'a> {
 
     fn emission(&mut self, material: &Material, converted: &mut GltfMaterial) {
         let missing = if converted.emissive_texture.is_some() { [1.0; 3] } else { [0.0; 3] };
-        let own = material.emission.as_ref().and_then(rgb).map(|color| color.map(|part| part.max(0.0)));
-        let color = own.filter(|color| *color != [0.0; 3]).unwrap_or(missing);
+        let color = material.emission.as_ref().and_then(rgb).map(|color| color.map(|part| part.max(0.0)));
+        let color = color.filter(|color| *color != [0.0; 3]).unwrap_or(missing);
         let strength = color.into_iter().fold(1.0, f32::max);
         converted.emissive_factor = Some(color.map(|part| part / strength)).filter(|factor| *factor != [0.0; 3]);
         if strength > 1.0 {
@@ -200,7 +205,7 @@ impl<'a> LooksBuilder<'a> {
     }
 
     fn extensions(&mut self, material: &Material, extensions: &mut Extensions) {
-        if let Some(ior) = material.refraction_index.filter(|&ior| ior >= 1.0 && ior != USUAL_IOR) {
+        if let Some(ior) = material.refraction_index.filter(|&ior| ior >= 1.0 && ior != DEFAULT_IOR) {
             self.extend(extensions, "KHR_materials_ior", json!({"ior": short(ior)}));
         }
         if let Some(factor) = material.clearcoat.map(unit_interval).filter(|&factor| factor > 0.0) {
@@ -225,12 +230,12 @@ impl<'a> LooksBuilder<'a> {
     }
 
     /// A use of a map.
-    fn texture(&mut self, (map, source): (&TextureMap, ImageSource)) -> TextureInfo {
-        let next = self.looks.images.len();
+    fn texture(&mut self, map: &TextureMap, source: ImageSource) -> TextureInfo {
+        let next = self.set.images.len();
         let image = *self.images.entry(source.clone()).or_insert(next);
         if image == next {
-            // The view of an embedded image is known once all bytes before it are.
-            self.looks.images.push(match source {
+            // The number of an embedded image takes the place of its view, which `views` adds.
+            self.set.images.push(match source {
                 ImageSource::Uri(uri) => GltfImage { uri: Some(uri), ..GltfImage::default() },
                 ImageSource::Embedded(number) => {
                     let mime_type = Some(self.embedded.images[number].mime_type.to_owned());
@@ -239,17 +244,17 @@ impl<'a> LooksBuilder<'a> {
             });
         }
         let clamps = map.clamp == Some(true);
-        let next = self.looks.textures.len();
+        let next = self.set.textures.len();
         let index = *self.textures.entry((image, clamps)).or_insert(next);
         if index == next {
             let sampler = clamps.then(|| self.sampler());
-            self.looks.textures.push(GltfTexture { sampler, source: Some(image), ..GltfTexture::default() });
+            self.set.textures.push(GltfTexture { sampler, source: Some(image), ..GltfTexture::default() });
         }
         let mut info = TextureInfo { index: Some(index), ..TextureInfo::default() };
         let [u, v] = map.offset.map_or([0.0; 2], |[u, v, _]| [u, v]);
         let [scale_u, scale_v] = map.scale.map_or([1.0; 2], |[u, v, _]| [u, v]);
         if ([u, v], [scale_u, scale_v]) != ([0.0; 2], [1.0; 2]) {
-            // The image begins at the lower left in MTL, and at the upper left in glTF.
+            // The origin of an image is its lower left corner in MTL, and the upper left in glTF.
             let value =
                 json!({"offset": [short(u), short(1.0 - scale_v - v)], "scale": [short(scale_u), short(scale_v)]});
             self.extend(&mut info.extensions, "KHR_texture_transform", value);
@@ -258,15 +263,18 @@ impl<'a> LooksBuilder<'a> {
     }
 
     fn sampler(&mut self) -> usize {
-        if self.looks.samplers.is_empty() {
-            let (wrap_s, wrap_t) = (Some(CLAMP_TO_EDGE), Some(CLAMP_TO_EDGE));
-            self.looks.samplers.push(Sampler { wrap_s, wrap_t, ..Sampler::default() });
+        if self.set.samplers.is_empty() {
+            self.set.samplers.push(Sampler {
+                wrap_s: Some(CLAMP_TO_EDGE),
+                wrap_t: Some(CLAMP_TO_EDGE),
+                ..Sampler::default()
+            });
         }
         0
     }
 }
 
-/// Whether glTF has images of this kind.
+/// Whether glTF supports images with the extension of this file.
 fn is_image(file: &str) -> bool {
     let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_some_and(|extension| ["png", "jpg", "jpeg"].contains(&&*extension))
@@ -283,40 +291,40 @@ fn unit_interval(value: f32) -> f32 {
     if value.is_nan() { 1.0 } else { value.clamp(0.0, 1.0) }
 }
 
-/// The number that is written with the fewest digits.
+/// The number with the shortest decimal form.
 fn short(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// How many properties of materials, and how many texture maps, have no place in glTF.
+/// Counts the properties of materials, and the texture maps, that glTF cannot store.
 pub(crate) fn left_out(materials: &[Material], images: &GltfImages) -> [u64; 2] {
     let properties = |material: &Material| {
         let color = |color: &Option<Color>| u64::from(color.as_ref().is_some_and(|color| rgb(color) != Some([0.0; 3])));
-        let other = [&material.diffuse, &material.emission]
-            .map(|it| u64::from(it.as_ref().is_some_and(|it| rgb(it).is_none())));
+        let spectral = [&material.diffuse, &material.emission]
+            .map(|property| u64::from(property.as_ref().is_some_and(|color| rgb(color).is_none())));
         color(&material.specular)
             + color(&material.transmission)
-            + other.iter().sum::<u64>()
+            + spectral.iter().sum::<u64>()
             + u64::from(material.halo)
             + u64::from(material.sharpness.is_some())
             + material.other.len() as u64
     };
     let maps = |(number, material): (usize, &Material)| {
-        let own = MaterialImages { material, number, images };
-        let is_kept = |map: &&TextureMap| own.usable(map.kind).is_some_and(|(first, _)| std::ptr::eq(first, *map));
-        let kept = material.maps.iter().filter(|map| is_kept(map) && has_place(own, map.kind)).count();
-        (material.maps.len() - kept) as u64
+        let source = MaterialImages { material, number, images };
+        let is_first = |map: &&TextureMap| source.usable(map.kind).is_some_and(|(first, _)| std::ptr::eq(first, *map));
+        let stored = material.maps.iter().filter(|map| is_first(map) && has_property(source, map.kind)).count();
+        (material.maps.len() - stored) as u64
     };
     [materials.iter().map(properties).sum(), materials.iter().enumerate().map(maps).sum()]
 }
 
-/// Whether a map whose image glTF has is a property there.
-fn has_place(own: MaterialImages<'_>, kind: MapKind) -> bool {
+/// Whether glTF has a property for a map with a usable image.
+fn has_property(source: MaterialImages<'_>, kind: MapKind) -> bool {
     match kind {
         MapKind::Diffuse | MapKind::Emission | MapKind::Normal => true,
-        MapKind::Bump => own.usable(MapKind::Normal).is_none(),
-        MapKind::Opacity => own.are_same(MapKind::Opacity, MapKind::Diffuse),
-        MapKind::Roughness | MapKind::Metallic => own.are_same(MapKind::Roughness, MapKind::Metallic),
+        MapKind::Bump => source.usable(MapKind::Normal).is_none(),
+        MapKind::Opacity => source.are_same(MapKind::Opacity, MapKind::Diffuse),
+        MapKind::Roughness | MapKind::Metallic => source.are_same(MapKind::Roughness, MapKind::Metallic),
         _ => false,
     }
 }
@@ -341,14 +349,17 @@ mod tests {
             maps: vec![map(MapKind::Bump, "a b.png"), map(MapKind::Specular, "s.png"), map(MapKind::Opacity, "o.tga")],
             ..Material::default()
         };
-        let looks = looks(std::slice::from_ref(&material), &GltfImages::default());
-        let found = &looks.materials[0];
-        let pbr = found.pbr_metallic_roughness.as_ref().unwrap();
+        let set = convert_materials(std::slice::from_ref(&material), &GltfImages::default());
+        let converted = &set.materials[0];
+        let pbr = converted.pbr_metallic_roughness.as_ref().unwrap();
         assert_eq!(pbr.base_color_factor, Some([0.5, 0.25, 0.125, 0.5]));
         assert_eq!((pbr.metallic_factor, pbr.roughness_factor), (Some(0.0), Some(0.5)));
-        assert_eq!((found.emissive_factor, found.alpha_mode.as_deref()), (Some([1.0, 0.5, 0.0]), Some("BLEND")));
-        assert_eq!(looks.images[0].uri.as_deref(), Some("a%20b.png"));
-        assert_eq!(looks.extensions, ["KHR_materials_emissive_strength", "KHR_materials_ior"]);
+        assert_eq!(
+            (converted.emissive_factor, converted.alpha_mode.as_deref()),
+            (Some([1.0, 0.5, 0.0]), Some("BLEND"))
+        );
+        assert_eq!(set.images[0].uri.as_deref(), Some("a%20b.png"));
+        assert_eq!(set.extensions, ["KHR_materials_emissive_strength", "KHR_materials_ior"]);
         assert_eq!(left_out(&[material], &GltfImages::default()), [0, 2]);
     }
 
@@ -361,11 +372,11 @@ mod tests {
             ..map(MapKind::Emission, "c.jpg")
         };
         let maps = vec![map(MapKind::Diffuse, "c.jpg"), map(MapKind::Opacity, "c.jpg"), clamped];
-        let looks = looks(&[Material { maps, ..Material::default() }], &GltfImages::default());
-        let found = &looks.materials[0];
-        assert_eq!((looks.images.len(), looks.textures.len(), looks.samplers.len()), (1, 2, 1));
-        assert_eq!(found.alpha_mode.as_deref(), Some("BLEND"));
-        let transform = &found.emissive_texture.as_ref().unwrap().extensions["KHR_texture_transform"];
+        let set = convert_materials(&[Material { maps, ..Material::default() }], &GltfImages::default());
+        let converted = &set.materials[0];
+        assert_eq!((set.images.len(), set.textures.len(), set.samplers.len()), (1, 2, 1));
+        assert_eq!(converted.alpha_mode.as_deref(), Some("BLEND"));
+        let transform = &converted.emissive_texture.as_ref().unwrap().extensions["KHR_texture_transform"];
         assert_eq!(*transform, json!({"offset": [0.25, -3.5], "scale": [2.0, 4.0]}));
     }
 }

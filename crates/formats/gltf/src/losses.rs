@@ -1,4 +1,4 @@
-//! What glTF cannot store of a scene, counted.
+//! Counts the parts of a scene that glTF cannot store.
 
 use crate::color::is_in_range;
 use crate::geometry::is_direction;
@@ -6,7 +6,7 @@ use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, has_normals};
 use crate::splats::SplatPlaces;
 use crate::writer::GltfJob;
-use polyhaul_mesh::parts::{note_left_out, unused_vertices};
+use polyhaul_geometry::parts::{note_left_out, unused_vertices};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::splats::LINEAR_COLORS;
 use polyhaul_model::warnings::Warnings;
@@ -16,16 +16,17 @@ use std::collections::HashSet;
 const SPLATS_CHANGED: &str =
     "Gaussian splats were converted: logits to opacities (to 6e-8), logarithms to scales, quaternions to unit length";
 
-/// Warns about everything that the file will lack.
+/// Warns about everything that the file will not contain, or will contain changed.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
-    // Each once, however many objects show it.
-    let mut known = HashSet::new();
-    let meshes: Vec<_> = job.parts.iter().filter(|part| known.insert(part.object.mesh)).map(|part| part.mesh).collect();
+    // Each mesh once, regardless of the number of its objects.
+    let mut seen = HashSet::new();
+    let meshes: Vec<_> = job.parts.iter().filter(|part| seen.insert(part.object.mesh)).map(|part| part.mesh).collect();
     let sum = |count: &dyn Fn(&Mesh) -> usize| meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let places: Vec<_> = meshes.iter().map(|mesh| SplatPlaces::of(mesh, job.harmonics_degree.into())).collect();
     let splats = || meshes.iter().zip(&places).filter_map(|(mesh, splats)| Some((*mesh, splats.as_ref()?)));
-    let of_splats =
-        |count: &dyn Fn(&Mesh, &SplatPlaces) -> usize| splats().map(|(mesh, own)| count(mesh, own) as u64).sum::<u64>();
+    let of_splats = |count: &dyn Fn(&Mesh, &SplatPlaces) -> usize| {
+        splats().map(|(mesh, splats)| count(mesh, splats) as u64).sum::<u64>()
+    };
     let left_out = meshes.iter().zip(&places).map(|(mesh, splats)| columns_left_out(mesh, splats.as_ref()) as u64);
     let columns = sum(&|mesh| mesh.face_columns.len()) + left_out.sum::<u64>();
     let has_splats = splats().next().is_some();
@@ -70,7 +71,8 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let odd_colors = |mesh: &Mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count();
     let colors = sum(&odd_colors) - of_splats(&|mesh, _| odd_colors(mesh));
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
-    let (materials, names) = (job.materials.len() as u64, odd_names(job.materials));
+    let materials = job.materials.len() as u64;
+    let names = odd_names(job.materials);
     for (code, count, what) in [
         ("changed-normals", sum(&scaled_normals), "normals were scaled to unit length"),
         ("changed-colors", colors, "vertex colors were missing, or not from 0 to 1: they became white, or were cut"),
@@ -110,22 +112,22 @@ fn note_changed(job: &GltfJob<'_>, code: &'static str, count: u64, what: &str, w
     warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(format!("{count} {what}")) });
 }
 
-/// How many normals have a direction and another length than 1, beyond the rounding of four digits.
+/// Counts normals with a direction whose length is not 1, beyond rounding to four digits.
 fn scaled_normals(mesh: &Mesh) -> usize {
     let square = |normal: &[f32; 3]| normal.iter().map(|part| part * part).sum::<f32>();
     let is_scaled = |normal: &&[f32; 3]| is_direction(**normal) && (square(normal) - 1.0).abs() > 1e-3;
     mesh.normals.iter().filter(is_scaled).count()
 }
 
-/// How many materials have no name, or that of an earlier one.
+/// Counts materials without a name, or with the name of an earlier one.
 fn odd_names(materials: &[Material]) -> u64 {
-    let mut known = HashSet::from([""]);
-    materials.iter().filter(|material| !known.insert(&material.name)).count() as u64
+    let mut seen = HashSet::from([""]);
+    materials.iter().filter(|material| !seen.insert(&material.name)).count() as u64
 }
 
-/// How many normals belong to no triangle.
+/// Counts the normals of meshes without faces that are not stored with points.
 fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
-    let has = |geometry: &crate::geometry::GltfGeometry<'_>| {
+    let is_lost = |geometry: &crate::geometry::GltfGeometry<'_>| {
         let blocks = geometry.sections.iter().filter_map(|section| section.points.as_ref());
         geometry.mesh.faces.is_empty() && !blocks.into_iter().all(|block| has_normals(geometry, block))
     };
@@ -134,7 +136,7 @@ fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
         Some(_) => geometry.mesh.normals.iter().filter(|normal| **normal != [0.0; 3]).count(),
         None => geometry.mesh.normals.len(),
     };
-    plan.data.geometries.iter().filter(|geometry| has(geometry)).map(|geometry| count(geometry) as u64).sum()
+    plan.data.geometries.iter().filter(|geometry| is_lost(geometry)).map(|geometry| count(geometry) as u64).sum()
 }
 
 /// Whether values of a column may be more precise than glTF's.
@@ -152,7 +154,7 @@ fn is_rounded(column: &Column) -> bool {
     }
 }
 
-/// How many positions no face, line or point uses, unless there are positions alone.
+/// Counts positions that no face, line or point uses; 0 if the mesh has no elements.
 fn loose_positions(mesh: &Mesh, threads: usize) -> Result<u64> {
     if mesh.faces.is_empty() && mesh.lines.is_empty() && mesh.points.is_empty() && mesh.curves.is_empty() {
         return Ok(0);

@@ -1,13 +1,13 @@
-//! Materials of glTF to those of MTL with its PBR extensions.
+//! Converts glTF materials to MTL materials with PBR extensions.
 //!
-//! A factor that is missing gets the default of the specification. Textures become maps by the name of their image.
-//! What has no place in the model is counted. Nothing here opens an image.
+//! Missing factors get the defaults of the specification. Textures become maps with the names of their images, which
+//! are not opened. Properties that the model cannot store are counted.
 
-use crate::accessors::Values;
+use crate::accessors::AccessorValues;
 use crate::document::{CLAMP_TO_EDGE, Document, Extensions, GltfMaterial, TextureInfo};
 use crate::images::ImageNames;
-use crate::log::{Log, malformed, over_limit};
-use crate::uri::{Target, target};
+use crate::log::{GltfLog, malformed, over_limit};
+use crate::uri::{UriTarget, target};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::{Color, MapKind, Material, TextureMap, names};
@@ -15,32 +15,33 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The number of repeating, the default.
+/// The wrapping mode that repeats, the default.
 const REPEAT: u32 = 10497;
 
-/// The materials of a file, in which images inside it are parts of `file_name`.
+/// Reads the materials of a file; images inside the file are named as parts of `file_name`.
 pub(crate) fn materials<'a>(
-    values: &mut Values<'a, '_>,
+    values: &mut AccessorValues<'a, '_>,
     file_name: Option<&'a str>,
-    log: &mut Log,
+    log: &mut GltfLog,
 ) -> Result<Vec<Material>> {
-    let (document, mut found) = (values.document, Vec::new());
+    let document = values.document;
+    let mut materials = Vec::new();
     let mut images = ImageNames::new(document, file_name);
-    found.try_reserve_exact(document.materials.len()).map_err(|_| Error::memory("materials"))?;
+    materials.try_reserve_exact(document.materials.len()).map_err(|_| Error::memory("materials"))?;
     let mut names = DistinctNames::default();
     for (index, gltf) in document.materials.iter().enumerate() {
         let name = gltf.name.as_deref().filter(|name| !name.is_empty());
         let name = names.distinct(name.map_or_else(|| format!("Material_{index}"), str::to_owned))?;
         check_name(&name, &values.limits)?;
         let material = Material { name, ..Material::default() };
-        let mut looks = Looks { document, values, images: &mut images, log, index, material };
-        looks.read(gltf)?;
-        found.push(looks.material);
+        let mut reader = MaterialReader { document, values, images: &mut images, log, index, material };
+        reader.read(gltf)?;
+        materials.push(reader.material);
     }
-    Ok(found)
+    Ok(materials)
 }
 
-/// Refuses a name that is too long.
+/// Returns an error for a name over the limit.
 pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
     if name.len() as u64 > limits.name_bytes {
         return Err(over_limit(&format!("name of {} bytes", name.len()), limits.name_bytes, "name_bytes"));
@@ -74,7 +75,7 @@ impl DistinctNames {
     }
 }
 
-/// An extension of a material, with the fields of all that are read; those of others stay empty.
+/// An extension of a material, with the fields of all supported ones; fields of other extensions stay empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct MaterialExtension {
@@ -103,31 +104,36 @@ struct TextureTransform {
     tex_coord: Option<usize>,
 }
 
-/// An extension as `T`, if it is there.
-pub(crate) fn extension<T: for<'de> Deserialize<'de>>(from: &Extensions, name: &str, path: &str) -> Result<Option<T>> {
-    let Some(value) = from.get(name) else { return Ok(None) };
-    let read = T::deserialize(value);
-    read.map(Some).map_err(|error| malformed(format!("{path}.extensions.{name}: {}", names::shown(&error.to_string()))))
+/// An extension as `T`, if present.
+pub(crate) fn extension<T>(extensions: &Extensions, name: &str, path: &str) -> Result<Option<T>>
+where
+    T: for<'de> Deserialize<'de>,
+{
+    let Some(value) = extensions.get(name) else { return Ok(None) };
+    let parsed = T::deserialize(value);
+    parsed
+        .map(Some)
+        .map_err(|error| malformed(format!("{path}.extensions.{name}: {}", names::shown(&error.to_string()))))
 }
 
 /// A material that is being read.
-struct Looks<'d, 'f, 'l> {
+struct MaterialReader<'d, 'f, 'l> {
     document: &'d Document,
-    values: &'l mut Values<'d, 'f>,
+    values: &'l mut AccessorValues<'d, 'f>,
     images: &'l mut ImageNames<'d>,
-    log: &'l mut Log,
+    log: &'l mut GltfLog,
     index: usize,
     material: Material,
 }
 
-impl Looks<'_, '_, '_> {
+impl MaterialReader<'_, '_, '_> {
     fn read(&mut self, gltf: &GltfMaterial) -> Result<()> {
         let pbr = gltf.pbr_metallic_roughness.clone().unwrap_or_default();
         let [r, g, b, alpha] = pbr.base_color_factor.unwrap_or([1.0; 4]);
         let is_opaque = gltf.alpha_mode.as_deref().is_none_or(|mode| mode == "OPAQUE");
         let emission = gltf.emissive_factor.unwrap_or([0.0; 3]);
-        let strength = self.extension(gltf, "KHR_materials_emissive_strength")?.and_then(|own| own.emissive_strength);
-        let strength = strength.unwrap_or(1.0);
+        let emissive = self.extension(gltf, "KHR_materials_emissive_strength")?;
+        let strength = emissive.and_then(|extension| extension.emissive_strength).unwrap_or(1.0);
         self.material.diffuse = Some(Color::Rgb([r, g, b]));
         self.material.opacity = (!is_opaque).then_some(alpha);
         self.material.metallic = Some(pbr.metallic_factor.unwrap_or(1.0));
@@ -147,32 +153,32 @@ impl Looks<'_, '_, '_> {
         self.map(MapKind::Normal, gltf.normal_texture.as_ref(), None)?;
         self.map(MapKind::Emission, gltf.emissive_texture.as_ref(), None)?;
         self.lose_texture(gltf.occlusion_texture.as_ref(), "left-out-occlusion-maps", "occlusion map")?;
-        self.coats(gltf)
+        self.read_extensions(gltf)
     }
 
     /// The extensions of materials.
-    fn coats(&mut self, gltf: &GltfMaterial) -> Result<()> {
-        if let Some(own) = self.extension(gltf, "KHR_materials_ior")? {
-            self.material.refraction_index = Some(own.ior.unwrap_or(1.5));
+    fn read_extensions(&mut self, gltf: &GltfMaterial) -> Result<()> {
+        if let Some(extension) = self.extension(gltf, "KHR_materials_ior")? {
+            self.material.refraction_index = Some(extension.ior.unwrap_or(1.5));
         }
-        if let Some(own) = self.extension(gltf, "KHR_materials_clearcoat")? {
-            self.material.clearcoat = Some(own.clearcoat_factor);
-            self.material.clearcoat_roughness = Some(own.clearcoat_roughness_factor);
-            self.map(MapKind::Clearcoat, own.clearcoat_texture.as_ref(), Some('r'))?;
-            self.map(MapKind::ClearcoatRoughness, own.clearcoat_roughness_texture.as_ref(), Some('g'))?;
-            self.lose_texture(own.clearcoat_normal_texture.as_ref(), "left-out-maps", "clearcoat normal map")?;
+        if let Some(extension) = self.extension(gltf, "KHR_materials_clearcoat")? {
+            self.material.clearcoat = Some(extension.clearcoat_factor);
+            self.material.clearcoat_roughness = Some(extension.clearcoat_roughness_factor);
+            self.map(MapKind::Clearcoat, extension.clearcoat_texture.as_ref(), Some('r'))?;
+            self.map(MapKind::ClearcoatRoughness, extension.clearcoat_roughness_texture.as_ref(), Some('g'))?;
+            self.lose_texture(extension.clearcoat_normal_texture.as_ref(), "left-out-maps", "clearcoat normal map")?;
         }
-        if let Some(own) = self.extension(gltf, "KHR_materials_sheen")? {
+        if let Some(extension) = self.extension(gltf, "KHR_materials_sheen")? {
             // MTL has one number for the color.
-            self.material.sheen = Some(own.sheen_color_factor.into_iter().fold(0.0, f32::max));
-            self.map(MapKind::Sheen, own.sheen_color_texture.as_ref(), None)?;
-            self.lose_texture(own.sheen_roughness_texture.as_ref(), "left-out-maps", "sheen roughness map")?;
+            self.material.sheen = Some(extension.sheen_color_factor.into_iter().fold(0.0, f32::max));
+            self.map(MapKind::Sheen, extension.sheen_color_texture.as_ref(), None)?;
+            self.lose_texture(extension.sheen_roughness_texture.as_ref(), "left-out-maps", "sheen roughness map")?;
         }
-        if let Some(own) = self.extension(gltf, "KHR_materials_anisotropy")? {
-            self.material.anisotropy = Some(own.anisotropy_strength);
+        if let Some(extension) = self.extension(gltf, "KHR_materials_anisotropy")? {
+            self.material.anisotropy = Some(extension.anisotropy_strength);
             // Turns in place of radians, as in Blender.
-            self.material.anisotropy_rotation = Some(own.anisotropy_rotation / std::f32::consts::TAU);
-            self.lose_texture(own.anisotropy_texture.as_ref(), "left-out-maps", "anisotropy map")?;
+            self.material.anisotropy_rotation = Some(extension.anisotropy_rotation / std::f32::consts::TAU);
+            self.lose_texture(extension.anisotropy_texture.as_ref(), "left-out-maps", "anisotropy map")?;
         }
         Ok(())
     }
@@ -193,9 +199,9 @@ impl Looks<'_, '_, '_> {
         self.lose("left-out-texture-rotations", transform.rotation != 0.0, "the rotation of a texture was dropped")?;
         let mut map = TextureMap { kind, file, channel, clamp: self.clamp(info)?, ..TextureMap::default() };
         if transform.offset.is_some() || transform.scale.is_some() {
-            // The model's v is 1 - v: 1 - (scale (1 - v) + offset) = scale v + (1 - scale - offset).
-            let ([offset_u, offset_v], [u, v]) =
-                (transform.offset.unwrap_or_default(), transform.scale.unwrap_or([1.0; 2]));
+            // The model's v is 1 - v of glTF: 1 - (scale (1 - v) + offset) = scale v + (1 - scale - offset).
+            let [offset_u, offset_v] = transform.offset.unwrap_or_default();
+            let [u, v] = transform.scale.unwrap_or([1.0; 2]);
             map.offset = Some([offset_u, 1.0 - v - offset_v, 0.0]);
             map.scale = transform.scale.map(|_| [u, v, 1.0]);
         }
@@ -210,7 +216,7 @@ impl Looks<'_, '_, '_> {
         let Some(texture) = self.document.textures.get(index) else {
             return Err(malformed(format!("{path}: textures[{index}] does not exist")));
         };
-        // The image of an extension replaces one of the core, which is for programs without the extension.
+        // Images of extensions are alternatives to the core one, which programs without the extensions can read.
         let sources = texture.extensions.values().filter_map(|value| value.get("source").and_then(Value::as_u64));
         let other = sources.filter_map(|source| usize::try_from(source).ok()).next();
         let Some(source) = texture.source.or(other) else {
@@ -221,7 +227,7 @@ impl Looks<'_, '_, '_> {
             return Err(malformed(format!("textures[{index}]: images[{source}] does not exist")));
         };
         let name = match image.uri.as_deref().map(target).transpose()? {
-            Some(Target::File(name)) => Ok(name),
+            Some(UriTarget::File(name)) => Ok(name),
             _ => self.images.name(source, image, self.values)?,
         };
         if let Err(why) = &name {
@@ -231,7 +237,7 @@ impl Looks<'_, '_, '_> {
         Ok(name.ok())
     }
 
-    /// Whether the texture is clamped; a file may say so for one direction alone.
+    /// Whether the texture is clamped in both directions; a file may clamp one of them.
     fn clamp(&mut self, info: &TextureInfo) -> Result<Option<bool>> {
         let texture = info.index.and_then(|index| self.document.textures.get(index));
         let Some(index) = texture.and_then(|texture| texture.sampler) else { return Ok(None) };
@@ -269,18 +275,19 @@ mod tests {
 
     fn read(json: Value) -> Result<(Vec<Material>, Vec<String>)> {
         let document: Document = serde_json::from_value(json).unwrap();
-        let (mut log, run) = (Log::new("", FaultPolicy::default()), RunOptions::default());
+        let mut log = GltfLog::new("", FaultPolicy::default());
+        let run = RunOptions::default();
         let mut none = |name: &str, _: u64| Err(malformed(format!("no file {name}")));
         let buffers = Buffers::new(&document.buffers, Binary::Missing, &mut none)?;
-        let mut values = Values::new(&document, buffers, Limits::default(), &run);
-        let found = materials(&mut values, Some("x.glb"), &mut log)?;
+        let mut values = AccessorValues::new(&document, buffers, Limits::default(), &run);
+        let materials = materials(&mut values, Some("x.glb"), &mut log)?;
         let warnings = log.finish()?;
-        Ok((found, warnings.counts().iter().map(|(code, count)| format!("{code} {count}")).collect()))
+        Ok((materials, warnings.counts().iter().map(|(code, count)| format!("{code} {count}")).collect()))
     }
 
     #[test]
     fn factors_have_the_defaults_of_the_specification() {
-        let (found, warnings) = read(json!({"materials": [{}, {"name": "a", "alphaMode": "BLEND",
+        let (materials, warnings) = read(json!({"materials": [{}, {"name": "a", "alphaMode": "BLEND",
             "pbrMetallicRoughness":
                 {"baseColorFactor": [0.1, 0.2, 0.3, 0.4], "metallicFactor": 0, "roughnessFactor": 0.5},
             "emissiveFactor": [1, 0.5, 0], "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 4},
@@ -296,8 +303,8 @@ mod tests {
             roughness: Some(1.0),
             ..Material::default()
         };
-        assert_eq!((&found[0], &*warnings), (&plain, &["left-out-culling 2".to_owned()][..]));
-        let other = &found[1];
+        assert_eq!((&materials[0], &*warnings), (&plain, &["left-out-culling 2".to_owned()][..]));
+        let other = &materials[1];
         assert_eq!((other.opacity, other.metallic, other.roughness), (Some(0.4), Some(0.0), Some(0.5)));
         assert_eq!(other.emission, Some(Color::Rgb([4.0, 2.0, 0.0])));
         assert_eq!((other.refraction_index, other.clearcoat, other.sheen), (Some(1.3), Some(0.7), Some(0.9)));
@@ -306,7 +313,7 @@ mod tests {
 
     #[test]
     fn textures_become_maps() {
-        let (found, warnings) = read(json!({"images": [{"uri": "a%20b.png"}, {"uri": "data:image/webp;base64,"}],
+        let (materials, warnings) = read(json!({"images": [{"uri": "a%20b.png"}, {"uri": "data:image/webp;base64,"}],
             "textures": [{"source": 0, "sampler": 0}, {"source": 1},
                 {"extensions": {"EXT_texture_webp": {"source": 0}}}],
             "samplers": [{"wrapS": 33071, "wrapT": 33071}],
@@ -316,33 +323,33 @@ mod tests {
                 "normalTexture": {"index": 2, "scale": 0.5, "texCoord": 1}, "emissiveTexture": {"index": 1},
                 "occlusionTexture": {"index": 0}}]}))
         .unwrap();
-        let maps = &found[0].maps;
+        let maps = &materials[0].maps;
         let kinds: Vec<_> = maps.iter().map(|map| (map.kind, map.channel)).collect();
-        let wanted = [
+        let expected = [
             (MapKind::Diffuse, None),
             (MapKind::Roughness, Some('g')),
             (MapKind::Metallic, Some('b')),
             (MapKind::Normal, None),
         ];
-        assert_eq!(kinds, wanted);
+        assert_eq!(kinds, expected);
         assert!(maps.iter().all(|map| map.file == "a b.png"));
         assert_eq!((maps[0].offset, maps[0].scale), (Some([0.1, -2.25, 0.0]), Some([2.0, 3.0, 1.0])));
         assert_eq!((maps[0].clamp, maps[3].clamp, maps[3].bump_multiplier), (Some(true), None, Some(0.5)));
-        let wanted = [
+        let expected = [
             "left-out-culling 1",
             "left-out-images 1",
             "left-out-occlusion-maps 1",
             "left-out-texture-coordinates 1",
             "left-out-texture-rotations 1",
         ];
-        assert_eq!(warnings, wanted);
+        assert_eq!(warnings, expected);
     }
 
     #[test]
     fn images_inside_the_file_have_names() {
         let textures: Vec<_> = (0..11).map(|source| json!({"source": source})).collect();
         let materials: Vec<_> = (0..11).map(|index| json!({"normalTexture": {"index": index}})).collect();
-        let (found, warnings) = read(json!({"images": [
+        let (read_materials, warnings) = read(json!({"images": [
                 {"bufferView": 0, "mimeType": "image/png"}, {"bufferView": 0, "mimeType": "image/png"},
                 {"bufferView": 1, "mimeType": "image/jpeg"}, {"bufferView": 2}, {"bufferView": 3, "mimeType": "image/png"},
                 {"uri": "data:;base64,/9j/AAAA"}, {"uri": "data:image/jpeg,x"}, {"uri": "data:,%89PNG%0D%0A%1a%0A"},
@@ -355,8 +362,8 @@ mod tests {
                 {"byteLength": 8, "uri": "data:;base64,iVBORw0KGgo="}, {"byteLength": 9, "uri": "b"}],
             "textures": textures, "materials": materials}))
         .unwrap();
-        let names: Vec<_> = found.iter().map(|material| material.maps.first().map(|map| &*map.file)).collect();
-        let wanted = [
+        let names: Vec<_> = read_materials.iter().map(|material| material.maps.first().map(|map| &*map.file)).collect();
+        let expected = [
             Some("x.glb#image0.png"),
             Some("x.glb#image0.png"),
             Some("x.glb#image2.jpg"),
@@ -365,7 +372,7 @@ mod tests {
             Some("x.glb#image5.jpg"),
             Some("x.glb#image6.jpg"),
             Some("x.glb#image7.png"),
-            // It shares all bytes with others.
+            // Other images use all bytes of its buffer.
             None,
             // They cannot be read.
             None,
@@ -373,25 +380,25 @@ mod tests {
         ];
         assert_eq!(
             (&*names, &*warnings),
-            (&wanted[..], &["left-out-culling 11", "left-out-images 4"].map(str::to_owned)[..])
+            (&expected[..], &["left-out-culling 11", "left-out-images 4"].map(str::to_owned)[..])
         );
     }
 
     #[test]
     fn transparency_is_the_alpha_of_the_same_image() {
-        let (found, _) = read(json!({"images": [{"uri": "a.png"}], "textures": [{"source": 0}], "materials": [
+        let (materials, _) = read(json!({"images": [{"uri": "a.png"}], "textures": [{"source": 0}], "materials": [
             {"alphaMode": "MASK", "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]}))
         .unwrap();
-        let kinds: Vec<_> = found[0].maps.iter().map(|map| (map.kind, map.channel, &*map.file)).collect();
+        let kinds: Vec<_> = materials[0].maps.iter().map(|map| (map.kind, map.channel, &*map.file)).collect();
         assert_eq!(kinds, [(MapKind::Diffuse, None, "a.png"), (MapKind::Opacity, Some('m'), "a.png")]);
-        assert_eq!(found[0].opacity, Some(1.0));
+        assert_eq!(materials[0].opacity, Some(1.0));
     }
 
     #[test]
     fn names_become_distinct() {
         let names = ["a", "a", "a.001", "a"].map(|name| json!({"name": name}));
-        let (found, _) = read(json!({"materials": names})).unwrap();
-        let names: Vec<_> = found.iter().map(|material| &*material.name).collect();
+        let (materials, _) = read(json!({"materials": names})).unwrap();
+        let names: Vec<_> = materials.iter().map(|material| &*material.name).collect();
         assert_eq!(names, ["a", "a.001", "a.001.001", "a.002"]);
     }
 
@@ -414,7 +421,7 @@ mod tests {
             let error = read(json.clone()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Malformed, "{json}: {error}");
         }
-        let (found, warnings) = read(textured(json!({"index": 0}), json!([{}]))).unwrap();
-        assert!(found[0].maps.is_empty() && warnings == ["left-out-culling 1", "left-out-images 1"]);
+        let (materials, warnings) = read(textured(json!({"index": 0}), json!([{}]))).unwrap();
+        assert!(materials[0].maps.is_empty() && warnings == ["left-out-culling 1", "left-out-images 1"]);
     }
 }

@@ -1,14 +1,14 @@
-//! A mesh of glTF to a mesh of the model: its primitives one after another, with a material slot for each material.
+//! Converts a glTF mesh to a mesh of the model: its primitives in order, with a material slot for each material.
 //!
-//! What the primitives' attributes and topologies become is in `streams` and `primitives`. Nothing here knows nodes.
+//! `streams` reads the attributes of primitives, `primitives` converts their topologies.
 
-use crate::accessors::{Component, Layout, Values};
+use crate::accessors::{AccessorLayout, AccessorValues, Component};
 use crate::document::{GltfMesh, Primitive, mode};
-use crate::fills::Fill;
-use crate::log::{Log, malformed, over_limit, unsupported};
-use crate::primitives::{Shape, append_ends, triangles};
+use crate::fills::AccessorFill;
+use crate::log::{GltfLog, malformed, over_limit, unsupported};
+use crate::primitives::{GltfTopology, append_ends, triangles};
 use crate::splats::{self, SplatPrimitive};
-use crate::streams::{Starts, StreamPlanner, Streams, VertexSet};
+use crate::streams::{StreamPlanner, StreamStarts, Streams, VertexSet};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::{Array, Elements, Mesh, NONE};
 use polyhaul_pipeline::arrays::zeroed;
@@ -21,22 +21,22 @@ pub(crate) struct FoundMesh {
     pub(crate) mesh: Mesh,
     /// The material of each slot.
     pub(crate) slots: Vec<Option<usize>>,
-    /// If it consists of Gaussian splats.
+    /// The splat extension, if the mesh consists of Gaussian splats.
     pub(crate) splats: Option<SplatPrimitive>,
 }
 
 /// A primitive of a mesh.
-struct Part {
+struct GltfPart {
     path: String,
-    shape: Shape,
-    /// Which vertices.
+    topology: GltfTopology,
+    /// The number of the vertex set.
     set: usize,
     slot: usize,
-    /// `None` for vertices in their order.
-    indices: Option<Layout>,
+    /// `None` if the vertices are used in order.
+    indices: Option<AccessorLayout>,
     /// The number of indices.
     count: usize,
-    /// The largest index plus 1, once they are read.
+    /// The maximum index plus 1, after reading.
     end: AtomicU64,
 }
 
@@ -45,7 +45,7 @@ struct Part {
 struct MeshPlan<'a> {
     sets: Vec<VertexSet<'a>>,
     streams: Streams,
-    parts: Vec<Part>,
+    parts: Vec<GltfPart>,
     slots: Vec<Option<usize>>,
     /// The number of vertices.
     total: usize,
@@ -63,32 +63,33 @@ struct MeshDraft<'a> {
 
 /// Reads meshes.
 pub(crate) struct MeshReader<'v, 'a, 'f> {
-    pub(crate) values: &'v mut Values<'a, 'f>,
-    pub(crate) log: &'v mut Log,
+    pub(crate) values: &'v mut AccessorValues<'a, 'f>,
+    pub(crate) log: &'v mut GltfLog,
 }
 
 impl<'a> MeshReader<'_, 'a, '_> {
-    /// Reads some meshes.
-    pub(crate) fn read(&mut self, wanted: &[usize]) -> Result<Vec<FoundMesh>> {
-        let (mut drafts, mut found) = (Vec::new(), Vec::new());
-        drafts.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
-        found.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
-        for &index in wanted {
+    /// Reads the meshes with these indices.
+    pub(crate) fn read(&mut self, indices: &[usize]) -> Result<Vec<FoundMesh>> {
+        let mut drafts = Vec::new();
+        let mut meshes = Vec::new();
+        drafts.try_reserve_exact(indices.len()).map_err(|_| Error::memory("meshes"))?;
+        meshes.try_reserve_exact(indices.len()).map_err(|_| Error::memory("meshes"))?;
+        for &index in indices {
             let gltf = self.values.document.meshes.get(index);
             let gltf = gltf.ok_or_else(|| malformed(format!("meshes[{index}] does not exist")))?;
-            drafts.push(self.plan(gltf, index)?.draft(self.most_elements())?);
+            drafts.push(self.plan(gltf, index)?.draft(self.max_elements())?);
         }
         let mut fills = Vec::new();
         drafts.iter_mut().try_for_each(|draft| draft.add_fills(&mut fills))?;
         self.values.fill(&mut fills)?;
         drop(fills);
         for draft in drafts {
-            found.push(self.finish(draft)?);
+            meshes.push(self.finish(draft)?);
         }
-        Ok(found)
+        Ok(meshes)
     }
 
-    /// Makes a mesh of what was read.
+    /// Builds a mesh from the values that were read.
     fn finish(&mut self, draft: MeshDraft<'_>) -> Result<FoundMesh> {
         let MeshDraft { plan, mesh, faces, lists } = draft;
         let mesh = Mesh { faces, ..mesh };
@@ -97,7 +98,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         let cut = plan.streams.cut_splats.load(Relaxed);
         self.log.lose("clamped-numbers", cut, || SPLATS_CUT.into())?;
         let (uvs, normals) = plan.streams.starts()?;
-        let mut builder = MeshBuilder { mesh, uvs, normals, face_slots: Vec::new(), limit: self.most_elements() };
+        let mut builder = MeshBuilder { mesh, uvs, normals, face_slots: Vec::new(), limit: self.max_elements() };
         if plan.is_direct() {
             let mut is_broken = Vec::new();
             for part in &plan.parts {
@@ -116,9 +117,10 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(FoundMesh { mesh, slots: if is_plain { Vec::new() } else { plan.slots }, splats: plan.splats })
     }
 
-    /// Whether all indices of a part are those of vertices.
-    fn check_end(&mut self, part: &Part, plan: &MeshPlan<'_>) -> Result<bool> {
-        let (end, count) = (part.end.load(Relaxed), plan.sets[part.set].positions.count);
+    /// Whether all indices of a part are in range; otherwise an error, or a warning if faults are skipped.
+    fn check_end(&mut self, part: &GltfPart, plan: &MeshPlan<'_>) -> Result<bool> {
+        let end = part.end.load(Relaxed);
+        let count = plan.sets[part.set].positions.count;
         if end <= count as u64 {
             return Ok(true);
         }
@@ -127,23 +129,24 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(false)
     }
 
-    /// Checks the primitives of a mesh, and finds those that share vertices.
+    /// Checks the primitives of a mesh, and finds the ones that share vertices.
     fn plan(&mut self, gltf: &'a GltfMesh, index: usize) -> Result<MeshPlan<'a>> {
-        let (mut plan, mut found) = (MeshPlan::default(), Vec::new());
-        let mut known: HashMap<&BTreeMap<String, usize>, usize> = HashMap::new();
+        let mut plan = MeshPlan::default();
+        let mut parts = Vec::new();
+        let mut sets: HashMap<&BTreeMap<String, usize>, usize> = HashMap::new();
         let mut slots: HashMap<Option<usize>, usize> = HashMap::new();
         for (number, primitive) in gltf.primitives.iter().enumerate() {
             let path = format!("meshes[{index}].primitives[{number}]");
             self.note_targets(primitive, &path)?;
-            let Some(shape) = self.check(primitive, &path)? else { continue };
-            let set = match known.get(&primitive.attributes) {
+            let Some(topology) = self.check(primitive, &path)? else { continue };
+            let set = match sets.get(&primitive.attributes) {
                 Some(&set) => set,
                 None => {
                     let set = self.vertex_set(primitive, &path, plan.total)?;
                     plan.total += set.positions.count;
                     try_push(&mut plan.sets, set, "primitives")?;
-                    known.try_reserve(1).map_err(|_| Error::memory("primitives"))?;
-                    known.insert(&primitive.attributes, plan.sets.len() - 1);
+                    sets.try_reserve(1).map_err(|_| Error::memory("primitives"))?;
+                    sets.insert(&primitive.attributes, plan.sets.len() - 1);
                     plan.sets.len() - 1
                 }
             };
@@ -156,13 +159,13 @@ impl<'a> MeshReader<'_, 'a, '_> {
                     plan.slots.len() - 1
                 }
             };
-            let part = Part { path, shape, set, slot, indices: None, count: 0, end: AtomicU64::new(0) };
-            try_push(&mut found, (part, primitive), "primitives")?;
+            let part = GltfPart { path, topology, set, slot, indices: None, count: 0, end: AtomicU64::new(0) };
+            try_push(&mut parts, (part, primitive), "primitives")?;
         }
-        plan.splats = self.splats(&found)?;
+        plan.splats = self.splats(&parts)?;
         let degree = plan.splats.map(|splats| splats.degree);
         plan.streams = StreamPlanner { values: self.values, log: self.log, sets: &plan.sets, splats: degree }.plan()?;
-        for (mut part, primitive) in found {
+        for (mut part, primitive) in parts {
             let count = plan.sets[part.set].positions.count;
             match self.check_indices(primitive, &mut part, count) {
                 Ok(()) => try_push(&mut plan.parts, part, "primitives")?,
@@ -171,36 +174,36 @@ impl<'a> MeshReader<'_, 'a, '_> {
         }
         let is_each_once = plan.parts.len() == plan.sets.len() && plan.parts.iter().all(|part| part.indices.is_none());
         if plan.splats.is_some() && is_each_once {
-            // Positions alone are splats; a list of them would be the same.
+            // Positions without elements are all splats, so a list of them would be redundant.
             plan.parts.clear();
         }
         Ok(plan)
     }
 
-    /// What the primitives of a mesh say of splats, if they are all splats.
-    fn splats(&mut self, found: &[(Part, &Primitive)]) -> Result<Option<SplatPrimitive>> {
+    /// Merges the splat extensions of a mesh's primitives, if all have one.
+    fn splats(&mut self, parts: &[(GltfPart, &Primitive)]) -> Result<Option<SplatPrimitive>> {
         let is_splats = |primitive: &Primitive| primitive.extensions.contains_key(splats::NAME);
-        let count = found.iter().filter(|(_, primitive)| is_splats(primitive)).count();
-        if count < found.len() {
+        let count = parts.iter().filter(|(_, primitive)| is_splats(primitive)).count();
+        if count < parts.len() {
             let message =
                 || "Gaussian splats that share a mesh with other primitives were read as plain points".to_owned();
             self.log.lose("changed-splats", count as u64, message)?;
             return Ok(None);
         }
-        let mut all: Option<SplatPrimitive> = None;
-        for (part, primitive) in found {
-            let own = splats::check(primitive, &part.path, self.log)?;
-            let known = all.get_or_insert(own);
-            if known.has_linear_colors != own.has_linear_colors {
+        let mut merged: Option<SplatPrimitive> = None;
+        for (part, primitive) in parts {
+            let extension = splats::check(primitive, &part.path, self.log)?;
+            let merged = merged.get_or_insert(extension);
+            if merged.has_linear_colors != extension.has_linear_colors {
                 return Err(unsupported(format!("{}: the mesh mixes splats of two color spaces", part.path)));
             }
-            known.degree = known.degree.max(own.degree);
+            merged.degree = merged.degree.max(extension.degree);
         }
-        Ok(all)
+        Ok(merged)
     }
 
-    /// Checks the indices of a primitive with so many vertices.
-    fn check_indices(&mut self, primitive: &Primitive, part: &mut Part, count: usize) -> Result<()> {
+    /// Checks the indices of a primitive with `count` vertices.
+    fn check_indices(&mut self, primitive: &Primitive, part: &mut GltfPart, count: usize) -> Result<()> {
         let Some(index) = primitive.indices else {
             // Several primitives may share vertices without indices.
             part.count = count;
@@ -212,25 +215,27 @@ impl<'a> MeshReader<'_, 'a, '_> {
             return Err(malformed(format!("{user}: accessors[{index}] is not of unsigned integers")));
         }
         refuse_draco(primitive, &layout, &part.path)?;
-        (part.indices, part.count) = (Some(layout), layout.count);
+        part.indices = Some(layout);
+        part.count = layout.count;
         Ok(())
     }
 
-    /// Morph targets are dropped.
+    /// Counts morph targets, which are dropped.
     fn note_targets(&mut self, primitive: &Primitive, path: &str) -> Result<()> {
         let count = primitive.targets.len() as u64;
         self.log.lose("left-out-morph-targets", count, || format!("{path}: morph targets were dropped"))
     }
 
-    /// The shape of a primitive; `None` if it has nothing to show.
-    fn check(&mut self, primitive: &Primitive, path: &str) -> Result<Option<Shape>> {
+    /// The topology of a primitive; `None` if it has no positions.
+    fn check(&mut self, primitive: &Primitive, path: &str) -> Result<Option<GltfTopology>> {
         let number = primitive.mode.unwrap_or(mode::TRIANGLES);
-        let shape = Shape::from_mode(number).ok_or_else(|| malformed(format!("{path}: unknown mode {number}")))?;
+        let topology =
+            GltfTopology::from_mode(number).ok_or_else(|| malformed(format!("{path}: unknown mode {number}")))?;
         if let Some(material) = primitive.material.filter(|&index| index >= self.values.document.materials.len()) {
             return Err(malformed(format!("{path}: materials[{material}] does not exist")));
         }
         if primitive.attributes.contains_key("POSITION") {
-            return Ok(Some(shape));
+            return Ok(Some(topology));
         }
         self.log.lose("left-out-primitives", 1, || format!("{path} has no positions"))?;
         Ok(None)
@@ -244,28 +249,28 @@ impl<'a> MeshReader<'_, 'a, '_> {
             return Err(malformed(format!("{user}: accessors[{index}] has the wrong componentType 5125")));
         }
         refuse_draco(primitive, &positions, path)?;
-        let limit = self.most_elements();
+        let limit = self.max_elements();
         if base as u64 + positions.count as u64 > limit {
             return Err(over_limit(&format!("{path}: too many vertices in a mesh"), limit, "elements"));
         }
         Ok(VertexSet { attributes: &primitive.attributes, path: path.to_owned(), positions, base: base as u32 })
     }
 
-    fn most_elements(&self) -> u64 {
+    fn max_elements(&self) -> u64 {
         self.values.limits.elements.min(u64::from(NONE) - 1)
     }
 
     /// Adds the elements of a primitive.
     fn add(
         &mut self,
-        part: &Part,
+        part: &GltfPart,
         plan: &MeshPlan<'_>,
         mut vertices: Vec<u32>,
         builder: &mut MeshBuilder,
     ) -> Result<()> {
-        let excess = part.shape.excess(vertices.len());
+        let excess = part.topology.excess(vertices.len());
         vertices.truncate(vertices.len() - excess);
-        if part.shape.has_faces() {
+        if part.topology.has_faces() {
             builder.add_faces(part, plan.sets[part.set].base, &vertices)?;
         } else {
             if part.slot != 0 && plan.slots[part.slot].is_some() {
@@ -284,13 +289,15 @@ impl<'a> MeshReader<'_, 'a, '_> {
 impl<'a> MeshPlan<'a> {
     /// Whether all indices are corners of triangles as they are.
     fn is_direct(&self) -> bool {
-        let is_whole = |part: &Part| part.shape == Shape::Triangles && part.count.is_multiple_of(3);
+        let is_whole = |part: &GltfPart| part.topology == GltfTopology::Triangles && part.count.is_multiple_of(3);
         self.parts.iter().all(is_whole)
     }
 
     /// Makes room for all values.
     fn draft(self, limit: u64) -> Result<MeshDraft<'a>> {
-        let (mut mesh, mut faces, mut lists) = (Mesh::default(), Elements::default(), Vec::new());
+        let mut mesh = Mesh::default();
+        let mut faces = Elements::default();
+        let mut lists = Vec::new();
         self.streams.make_room(&self.sets, self.total, &mut mesh)?;
         let corners: usize = self.parts.iter().map(|part| part.count).sum();
         if corners as u64 > limit {
@@ -309,22 +316,22 @@ impl<'a> MeshPlan<'a> {
 }
 
 impl MeshDraft<'_> {
-    /// Adds what is to be read.
-    fn add_fills<'m>(&'m mut self, fills: &mut Vec<Fill<'m>>) -> Result<()> {
+    /// Adds the values to be read.
+    fn add_fills<'m>(&'m mut self, fills: &mut Vec<AccessorFill<'m>>) -> Result<()> {
         let MeshDraft { plan, mesh, faces, lists } = self;
         plan.streams.add_fills(&plan.sets, mesh, fills)?;
-        try_push(fills, Fill::steps(faces.offsets.to_mut()?, 0, 3), "faces")?;
+        try_push(fills, AccessorFill::steps(faces.offsets.to_mut()?, 0, 3), "faces")?;
         let mut corners = &mut faces.corner_positions.to_mut()?[..];
         let mut lists = lists.iter_mut();
         for part in &plan.parts {
             let base = plan.sets[part.set].base;
-            let own = match lists.next() {
+            let indices = match lists.next() {
                 Some(list) => list,
                 None => corners.split_off_mut(..part.count).unwrap_or_default(),
             };
             let fill = match &part.indices {
-                Some(layout) => Fill::indices(layout, own, base, Some(&part.end)),
-                None => Fill::steps(own, base, 1),
+                Some(layout) => AccessorFill::indices(layout, indices, base, Some(&part.end)),
+                None => AccessorFill::steps(indices, base, 1),
             };
             try_push(fills, fill, "primitives")?;
         }
@@ -336,7 +343,7 @@ const SPLATS_CUT: &str = "values of Gaussian splats were clamped: opacities to 0
                           (drafts of the extension had logarithms)";
 
 /// Without its extension, the values of a compressed primitive are zeros.
-fn refuse_draco(primitive: &Primitive, layout: &Layout, path: &str) -> Result<()> {
+fn refuse_draco(primitive: &Primitive, layout: &AccessorLayout, path: &str) -> Result<()> {
     let name = "KHR_draco_mesh_compression";
     if layout.is_zero() && primitive.extensions.contains_key(name) {
         return Err(unsupported(format!("{path} has no data without the extension `{name}`")));
@@ -347,16 +354,16 @@ fn refuse_draco(primitive: &Primitive, layout: &Layout, path: &str) -> Result<()
 /// A mesh that grows by primitives.
 struct MeshBuilder {
     mesh: Mesh,
-    uvs: Starts,
-    normals: Starts,
+    uvs: StreamStarts,
+    normals: StreamStarts,
     /// The slot of each face.
     face_slots: Vec<i32>,
-    /// The most elements.
+    /// Maximum number of elements.
     limit: u64,
 }
 
 impl MeshBuilder {
-    /// The mesh; its faces need slots only if there are several.
+    /// Returns the mesh; its faces get slots if `has_slots`.
     fn finish(mut self, has_slots: bool) -> Mesh {
         if has_slots {
             self.mesh.face_materials = self.face_slots.into();
@@ -370,21 +377,22 @@ impl MeshBuilder {
         self.mesh
     }
 
-    /// Adds what belongs to the corners of triangles that are in the mesh already, but for those of broken parts.
+    /// Adds uvs, normals and slots for the triangles that are in the mesh already, and removes the corners of broken
+    /// parts.
     fn add_direct(&mut self, plan: &MeshPlan<'_>, is_broken: &[bool]) -> Result<()> {
         let faces = &mut self.mesh.faces;
         let mut corners = std::mem::take(&mut faces.corner_positions).into_vec()?;
-        let mut begin = 0;
+        let mut start = 0;
         for (part, is_broken) in plan.parts.iter().zip(is_broken) {
             if *is_broken {
-                corners.drain(begin..begin + part.count);
+                corners.drain(start..start + part.count);
                 continue;
             }
-            let own = &corners[begin..begin + part.count];
-            begin += part.count;
+            let part_corners = &corners[start..start + part.count];
+            start += part.count;
             let base = plan.sets[part.set].base;
-            self.uvs.append(part.set, base, own, faces.corner_uvs.to_mut()?)?;
-            self.normals.append(part.set, base, own, faces.corner_normals.to_mut()?)?;
+            self.uvs.append(part.set, base, part_corners, faces.corner_uvs.to_mut()?)?;
+            self.normals.append(part.set, base, part_corners, faces.corner_normals.to_mut()?)?;
             if plan.slots.len() > 1 {
                 add_slots(&mut self.face_slots, part, part.count / 3)?;
             }
@@ -396,22 +404,22 @@ impl MeshBuilder {
     }
 
     /// Adds faces.
-    fn add_faces(&mut self, part: &Part, base: u32, vertices: &[u32]) -> Result<()> {
+    fn add_faces(&mut self, part: &GltfPart, base: u32, vertices: &[u32]) -> Result<()> {
         let faces = &mut self.mesh.faces;
         let mut corners = std::mem::take(&mut faces.corner_positions).into_vec()?;
-        let begin = corners.len();
-        triangles(part.shape, vertices, &mut corners)?;
-        let count = (corners.len() - begin) / 3;
+        let start = corners.len();
+        triangles(part.topology, vertices, &mut corners)?;
+        let count = (corners.len() - start) / 3;
         append_ends(faces, count, 3, self.limit)?;
-        self.uvs.append(part.set, base, &corners[begin..], faces.corner_uvs.to_mut()?)?;
-        self.normals.append(part.set, base, &corners[begin..], faces.corner_normals.to_mut()?)?;
+        self.uvs.append(part.set, base, &corners[start..], faces.corner_uvs.to_mut()?)?;
+        self.normals.append(part.set, base, &corners[start..], faces.corner_normals.to_mut()?)?;
         faces.corner_positions = corners.into();
         add_slots(&mut self.face_slots, part, count)
     }
 
     /// Adds lines or points.
-    fn add_others(&mut self, part: &Part, base: u32, mut vertices: Vec<u32>) -> Result<()> {
-        if part.shape == Shape::Points {
+    fn add_others(&mut self, part: &GltfPart, base: u32, mut vertices: Vec<u32>) -> Result<()> {
+        if part.topology == GltfTopology::Points {
             let points = self.mesh.points.to_mut()?;
             points.try_reserve(vertices.len())?;
             points.append(&mut vertices);
@@ -420,13 +428,14 @@ impl MeshBuilder {
             }
             return Ok(());
         }
-        if let (Shape::Strip { is_closed: true }, [first, _, _, ..]) = (part.shape, &*vertices) {
-            let first = *first;
+        if let [first, _, _, ..] = vertices[..]
+            && part.topology == (GltfTopology::Strip { is_closed: true })
+        {
             try_push(&mut vertices, first, "lines")?;
         }
         let lines = &mut self.mesh.lines;
-        let (count, size) = match part.shape {
-            Shape::Lines => (vertices.len() / 2, 2),
+        let (count, size) = match part.topology {
+            GltfTopology::Lines => (vertices.len() / 2, 2),
             _ => (usize::from(!vertices.is_empty()), vertices.len()),
         };
         append_ends(lines, count, size, self.limit)?;
@@ -438,8 +447,8 @@ impl MeshBuilder {
     }
 }
 
-/// Adds the slot of a part, for so many faces.
-fn add_slots(slots: &mut Vec<i32>, part: &Part, count: usize) -> Result<()> {
+/// Appends the slot of a part for `count` faces.
+fn add_slots(slots: &mut Vec<i32>, part: &GltfPart, count: usize) -> Result<()> {
     slots.try_reserve(count)?;
     slots.resize(slots.len() + count, i32::try_from(part.slot).unwrap_or(i32::MAX));
     Ok(())

@@ -1,4 +1,4 @@
-//! Tests of meshes: what primitives of all modes become, alone and together.
+//! Tests of meshes: primitives of all modes, alone and together.
 
 use super::*;
 use crate::buffers::{Binary, Buffers};
@@ -11,15 +11,15 @@ use polyhaul_pipeline::options::RunOptions;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A file with one mesh, whose accessors follow one another in one buffer.
+/// A file with one mesh, whose accessors are consecutive in one buffer.
 #[derive(Default)]
-struct Maker {
+struct MeshMaker {
     bytes: Vec<u8>,
     accessors: Vec<Value>,
     views: Vec<Value>,
 }
 
-impl Maker {
+impl MeshMaker {
     fn add(&mut self, bytes: &[u8], mut accessor: Value) -> usize {
         self.views.push(json!({"buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len()}));
         self.bytes.extend_from_slice(bytes);
@@ -52,10 +52,10 @@ impl Maker {
         let mut none = |_: &str, _: u64| Err(malformed("no file"));
         let buffers = Buffers::new(&document.buffers, Binary::Whole(Arc::new(self.bytes.clone())), &mut none)?;
         let run = RunOptions::default();
-        let mut values = Values::new(&document, buffers, Limits::default().with_included_bytes(1 << 20), &run);
-        let mut log = Log::new("", faults);
-        let found = MeshReader { values: &mut values, log: &mut log }.read(&[0])?.remove(0);
-        Ok((found, log.finish()?))
+        let mut values = AccessorValues::new(&document, buffers, Limits::default().with_included_bytes(1 << 20), &run);
+        let mut log = GltfLog::new("", faults);
+        let mesh = MeshReader { values: &mut values, log: &mut log }.read(&[0])?.remove(0);
+        Ok((mesh, log.finish()?))
     }
 
     fn read(&self, primitives: Value) -> Result<(FoundMesh, Warnings)> {
@@ -69,38 +69,39 @@ impl Maker {
 
 #[test]
 fn triangles_share_the_vertices_of_a_mesh() {
-    let mut maker = Maker::default();
-    let (a, b) = (maker.row(3), maker.row(4));
+    let mut maker = MeshMaker::default();
+    let a = maker.row(3);
+    let b = maker.row(4);
     let indices = maker.indices(&[0, 2, 1, 1, 2, 3]);
-    let (found, warnings) = maker
+    let (result, warnings) = maker
         .read(
             json!([{"attributes": {"POSITION": a}}, {"attributes": {"POSITION": b}, "indices": indices, "material": 1},
             {"attributes": {"POSITION": b}, "indices": indices, "material": 1}, {"attributes": {"POSITION": a}}]),
         )
         .unwrap();
-    let mesh = &found.mesh;
+    let mesh = &result.mesh;
     assert_eq!((mesh.positions.len(), warnings.total()), (7, 0));
     assert_eq!(mesh.positions[5], [2.0, 0.0, 0.0]);
     let corners = [0, 1, 2, 3, 5, 4, 4, 5, 6, 3, 5, 4, 4, 5, 6, 0, 1, 2];
     assert_eq!(mesh.faces.corner_positions, corners);
     assert_eq!(mesh.faces.offsets, [0, 3, 6, 9, 12, 15, 18]);
-    assert_eq!((mesh.face_materials.as_slice(), found.slots), (&[0, 1, 1, 1, 1, 0][..], vec![None, Some(1)]));
+    assert_eq!((mesh.face_materials.as_slice(), result.slots), (&[0, 1, 1, 1, 1, 0][..], vec![None, Some(1)]));
     assert!(mesh.normals.is_empty() && mesh.uvs.is_empty() && mesh.faces.corner_uvs.is_empty());
 }
 
 #[test]
 fn one_material_needs_no_slots_and_none_has_none() {
-    let mut maker = Maker::default();
+    let mut maker = MeshMaker::default();
     let a = maker.row(3);
-    let (found, _) = maker.read(json!([{"attributes": {"POSITION": a}, "material": 1}])).unwrap();
-    assert!(found.mesh.face_materials.is_empty() && found.slots == [Some(1)]);
-    let (found, _) = maker.read(json!([{"attributes": {"POSITION": a}}])).unwrap();
-    assert!(found.slots.is_empty());
+    let (result, _) = maker.read(json!([{"attributes": {"POSITION": a}, "material": 1}])).unwrap();
+    assert!(result.mesh.face_materials.is_empty() && result.slots == [Some(1)]);
+    let (result, _) = maker.read(json!([{"attributes": {"POSITION": a}}])).unwrap();
+    assert!(result.slots.is_empty());
 }
 
 #[test]
 fn all_modes() {
-    let mut maker = Maker::default();
+    let mut maker = MeshMaker::default();
     let a = maker.row(5);
     let mesh = |mode: u32| maker.mesh(json!([{"attributes": {"POSITION": a}, "mode": mode}]));
     assert_eq!(mesh(0).points, [0, 1, 2, 3, 4]);
@@ -119,7 +120,7 @@ fn all_modes() {
 
 #[test]
 fn attributes_of_all_primitives_have_the_domain_of_vertices() {
-    let mut maker = Maker::default();
+    let mut maker = MeshMaker::default();
     let a = maker.row(3);
     let uvs = maker.floats(&[[0.0, 0.25], [1.0, 0.0], [0.5, 1.0]]);
     let normals = maker.floats(&[[0.0, 0.0, 1.0]; 3]);
@@ -143,8 +144,9 @@ fn attributes_of_all_primitives_have_the_domain_of_vertices() {
 
 #[test]
 fn attributes_of_some_primitives_get_indices() {
-    let mut maker = Maker::default();
-    let (a, b) = (maker.row(3), maker.row(4));
+    let mut maker = MeshMaker::default();
+    let a = maker.row(3);
+    let b = maker.row(4);
     let uvs = maker.floats(&[[0.0, 0.0], [1.0, 0.0], [0.5, 1.0], [1.0, 1.0]]);
     let colors = maker.floats(&[[0.0, 0.0, 0.0]; 4]);
     let id = maker.floats(&[[1.0], [2.0], [3.0], [4.0]]);
@@ -162,7 +164,7 @@ fn attributes_of_some_primitives_get_indices() {
 
 #[test]
 fn losses_are_counted() {
-    let mut maker = Maker::default();
+    let mut maker = MeshMaker::default();
     let a = maker.row(3);
     let tangents = maker.floats(&[[1.0, 0.0, 0.0, 1.0]; 3]);
     let (_, warnings) = maker
@@ -170,8 +172,8 @@ fn losses_are_counted() {
             "targets": [{}, {}]}, {"attributes": {"NORMAL": a}},
             {"attributes": {"POSITION": a}, "material": 0, "mode": 0}]))
         .unwrap();
-    let found: Vec<_> = warnings.counts().iter().map(|(code, count)| (*code, *count)).collect();
-    let wanted = [
+    let counts: Vec<_> = warnings.counts().iter().map(|(code, count)| (*code, *count)).collect();
+    let expected = [
         ("left-out-attributes", 3),
         ("left-out-materials", 1),
         ("left-out-morph-targets", 2),
@@ -179,21 +181,22 @@ fn losses_are_counted() {
         ("left-out-skin-weights", 6),
         ("left-out-tangents", 3),
     ];
-    assert_eq!(found, wanted);
+    assert_eq!(counts, expected);
 }
 
 #[test]
 fn broken_primitives_are_errors_or_skipped() {
-    let mut maker = Maker::default();
-    let (a, b) = (maker.row(3), maker.row(4));
+    let mut maker = MeshMaker::default();
+    let a = maker.row(3);
+    let b = maker.row(4);
     let indices = maker.indices(&[0, 1, 3]);
     let broken = json!([{"attributes": {"POSITION": a}, "indices": indices}, {"attributes": {"POSITION": b}}]);
     let error = maker.read(broken.clone()).unwrap_err();
     assert_eq!(error.to_string(), "meshes[0].primitives[0].indices: index 3 is out of range (3 vertices)");
     let faults = FaultPolicy { on_error: OnError::Warn, strict: false };
-    let (found, warnings) = maker.read_with(broken, faults).unwrap();
+    let (result, warnings) = maker.read_with(broken, faults).unwrap();
     assert_eq!(
-        (found.mesh.faces.corner_positions.as_slice(), warnings.counts()["broken-primitive"]),
+        (result.mesh.faces.corner_positions.as_slice(), warnings.counts()["broken-primitive"]),
         (&[3, 4, 5][..], 1)
     );
     let cases = [
@@ -215,8 +218,8 @@ fn broken_primitives_are_errors_or_skipped() {
 }
 
 #[test]
-fn values_that_are_read_again_and_again_are_bounded() {
-    let mut maker = Maker::default();
+fn repeated_reads_of_values_are_bounded() {
+    let mut maker = MeshMaker::default();
     let rows = vec![[0.0; 3]; 10_000];
     let a = maker.floats(&rows);
     let columns: Vec<usize> = (0..30).map(|_| a).collect();

@@ -1,15 +1,15 @@
-//! The binary part of a file, in pages: vertices and indices to little-endian bytes.
+//! Formats the binary part of a file in pages: vertices and indices as little-endian bytes.
 //!
-//! What there is to write, and in which order, was decided in [`crate::plan`].
+//! [`crate::plan`] determines the values and their order.
 
 use crate::color::linear;
-use crate::geometry::{GltfGeometry, Section, VertexBlock, is_direction, unit};
+use crate::geometry::{GltfGeometry, MeshSection, VertexBlock, is_direction, unit};
 use crate::looks::GltfImages;
 use crate::quantize::{Lattice, normal_code, unit_code};
 use crate::splats::SplatAttribute;
-use crate::transforms::InstancePlace;
+use crate::transforms::InstanceTransform;
 use crate::views::ViewKind;
-use polyhaul_mesh::frame::Frame;
+use polyhaul_geometry::frame::Frame;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Values, with_values};
 use polyhaul_pipeline::arrays::PIECE;
@@ -19,42 +19,42 @@ use polyhaul_pipeline::write::Pages;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// About how many bytes a page has.
+/// Approximate bytes of a page.
 pub(crate) const PAGE_BYTES: usize = 512 << 10;
 
-/// Values of one kind that follow one another in the file.
+/// Consecutive values of one kind in the file.
 #[derive(Clone, Debug)]
-pub(crate) struct Span {
-    /// Which geometry, and which section of it.
+pub(crate) struct ValueSpan {
+    /// The number of the geometry, and of its section.
     pub(crate) geometry: usize,
     pub(crate) section: usize,
-    pub(crate) content: Content,
+    pub(crate) content: SpanContent,
     /// The number of values.
     pub(crate) count: usize,
 }
 
 /// The values of a span.
 #[derive(Clone, Debug)]
-pub(crate) enum Content {
-    /// Positions, moved by a frame that no node can hold; as codes if there is a lattice.
-    Positions { block: Block, frame: Option<Frame>, lattice: Option<Lattice> },
+pub(crate) enum SpanContent {
+    /// Positions, transformed by a frame that a node cannot store; as codes if there is a lattice.
+    Positions { block: BlockKind, frame: Option<Frame>, lattice: Option<Lattice> },
     /// Normals; in bytes if they are quantized.
-    Normals { block: Block, frame: Option<Frame>, is_quantized: bool },
+    Normals { block: BlockKind, frame: Option<Frame>, is_quantized: bool },
     /// Uvs; in 16 bits if they are quantized.
     Uvs { is_quantized: bool },
     /// Linear colors, with or without alpha; in 16 bits if they are quantized.
-    Colors { block: Block, has_alpha: bool, is_quantized: bool },
+    Colors { block: BlockKind, has_alpha: bool, is_quantized: bool },
     /// A vertex column.
-    Column(Block, usize),
+    Column(BlockKind, usize),
     /// An attribute of splats.
-    Splat(Block, SplatAttribute),
-    /// Values of instances: of which node, and which values.
+    Splat(BlockKind, SplatAttribute),
+    /// Values of the instances of a node.
     Instances(usize, InstanceValue),
     /// Pairs of vertices.
     Segments,
     /// The triangles of a material.
     Triangles(TriangleIndices),
-    /// Bytes between values.
+    /// Padding between values.
     Zeros,
     /// The bytes of an image.
     Image(usize),
@@ -62,7 +62,7 @@ pub(crate) enum Content {
     Compressed(usize),
 }
 
-/// What instances have.
+/// An attribute of instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstanceValue {
     Translation,
@@ -73,45 +73,45 @@ pub(crate) enum InstanceValue {
 /// The indices of triangles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TriangleIndices {
-    /// Which material of the section.
+    /// The number of the material in the section.
     pub(crate) group: usize,
-    /// Whether they have 32 bits, and not 16.
+    /// Whether indices have 32 bits instead of 16.
     pub(crate) is_wide: bool,
-    /// Whether triangles are turned around.
+    /// Whether the winding is reversed.
     pub(crate) is_mirrored: bool,
 }
 
-/// The vertices of what.
+/// The elements that vertices belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Block {
+pub(crate) enum BlockKind {
     Triangles,
     Lines,
     Points,
 }
 
-impl Content {
-    /// Which views have such values; bytes are in none.
+impl SpanContent {
+    /// The kind of views with these values. For bytes, which are in no view, the result is not used.
     pub(crate) fn kind(&self) -> ViewKind {
         match self {
-            Content::Positions { lattice: None, .. } => ViewKind::Positions,
-            Content::Positions { .. } => ViewKind::ShortPositions,
-            Content::Normals { is_quantized: false, .. } => ViewKind::Normals,
-            Content::Normals { .. } => ViewKind::ByteNormals,
-            Content::Uvs { is_quantized: false } => ViewKind::Uvs,
-            Content::Uvs { .. } => ViewKind::ShortUvs,
-            Content::Colors { is_quantized: true, .. } => ViewKind::ShortColors,
-            Content::Colors { has_alpha: true, .. } => ViewKind::Colors,
-            Content::Colors { .. } => ViewKind::OpaqueColors,
-            Content::Column(..) | Content::Splat(_, SplatAttribute::Opacity) => ViewKind::Columns,
-            Content::Splat(_, SplatAttribute::Color) => ViewKind::ShortColors,
-            Content::Splat(_, SplatAttribute::Rotation) => ViewKind::SplatRotations,
-            Content::Splat(..) => ViewKind::SplatTriples,
-            Content::Instances(_, InstanceValue::Translation) => ViewKind::Translations,
-            Content::Instances(_, InstanceValue::Rotation) => ViewKind::Rotations,
-            Content::Instances(_, InstanceValue::Scale) => ViewKind::Scales,
-            Content::Segments => ViewKind::Segments,
-            Content::Triangles(indices) if indices.is_wide => ViewKind::Indices,
-            Content::Triangles(_) | Content::Zeros | Content::Image(_) | Content::Compressed(_) => {
+            SpanContent::Positions { lattice: None, .. } => ViewKind::Positions,
+            SpanContent::Positions { .. } => ViewKind::ShortPositions,
+            SpanContent::Normals { is_quantized: false, .. } => ViewKind::Normals,
+            SpanContent::Normals { .. } => ViewKind::ByteNormals,
+            SpanContent::Uvs { is_quantized: false } => ViewKind::Uvs,
+            SpanContent::Uvs { .. } => ViewKind::ShortUvs,
+            SpanContent::Colors { is_quantized: true, .. } => ViewKind::ShortColors,
+            SpanContent::Colors { has_alpha: true, .. } => ViewKind::Colors,
+            SpanContent::Colors { .. } => ViewKind::OpaqueColors,
+            SpanContent::Column(..) | SpanContent::Splat(_, SplatAttribute::Opacity) => ViewKind::Columns,
+            SpanContent::Splat(_, SplatAttribute::Color) => ViewKind::ShortColors,
+            SpanContent::Splat(_, SplatAttribute::Rotation) => ViewKind::SplatRotations,
+            SpanContent::Splat(..) => ViewKind::SplatTriples,
+            SpanContent::Instances(_, InstanceValue::Translation) => ViewKind::Translations,
+            SpanContent::Instances(_, InstanceValue::Rotation) => ViewKind::Rotations,
+            SpanContent::Instances(_, InstanceValue::Scale) => ViewKind::Scales,
+            SpanContent::Segments => ViewKind::Segments,
+            SpanContent::Triangles(indices) if indices.is_wide => ViewKind::Indices,
+            SpanContent::Triangles(_) | SpanContent::Zeros | SpanContent::Image(_) | SpanContent::Compressed(_) => {
                 ViewKind::ShortIndices
             }
         }
@@ -120,23 +120,23 @@ impl Content {
     /// The size of a value: of a vertex, of the corners of a segment or a triangle, or of a byte.
     pub(crate) fn bytes(&self) -> usize {
         let parts = match self {
-            Content::Zeros | Content::Image(_) | Content::Compressed(_) => return 1,
-            Content::Segments => 2,
-            Content::Triangles(_) => 3,
+            SpanContent::Zeros | SpanContent::Image(_) | SpanContent::Compressed(_) => return 1,
+            SpanContent::Segments => 2,
+            SpanContent::Triangles(_) => 3,
             _ => 1,
         };
         parts * self.kind().stride() as usize
     }
 }
 
-impl Section {
+impl MeshSection {
     /// The vertices of a block; none if the section has no such elements.
-    pub(crate) fn block(&self, block: Block) -> &VertexBlock {
+    pub(crate) fn block(&self, block: BlockKind) -> &VertexBlock {
         const NOTHING: &VertexBlock = &VertexBlock::Positions(0..0);
         match block {
-            Block::Triangles => &self.vertices,
-            Block::Lines => self.lines.as_ref().map_or(NOTHING, |(_, vertices)| vertices),
-            Block::Points => self.points.as_ref().unwrap_or(NOTHING),
+            BlockKind::Triangles => &self.vertices,
+            BlockKind::Lines => self.lines.as_ref().map_or(NOTHING, |(_, vertices)| vertices),
+            BlockKind::Points => self.points.as_ref().unwrap_or(NOTHING),
         }
     }
 }
@@ -159,19 +159,19 @@ impl GltfGeometry<'_> {
     fn normal(&self, block: &VertexBlock, frame: Option<&Frame>, number: usize) -> [f32; 3] {
         let source = block.source(number);
         let index = if block.is_welded() { self.welded.vertex_normals[source as usize] } else { source };
-        let given = self.mesh.normals.get(index as usize).copied().filter(|&normal| is_direction(normal));
-        let own = given.or_else(|| self.repaired.get(&source).copied()).unwrap_or_default();
-        unit(frame.map_or(own, |frame| frame.direction(own)).map(f64::from))
+        let stored = self.mesh.normals.get(index as usize).copied().filter(|&normal| is_direction(normal));
+        let normal = stored.or_else(|| self.repaired.get(&source).copied()).unwrap_or_default();
+        unit(frame.map_or(normal, |frame| frame.direction(normal)).map(f64::from))
     }
 
-    /// From the lower left corner in the model, from the upper left one in glTF.
+    /// The origin is the lower left corner in the model, and the upper left one in glTF.
     #[inline]
     fn uv(&self, block: &VertexBlock, number: usize) -> [f32; 2] {
         let uv = self.welded.vertex_uvs[block.source(number) as usize];
         self.mesh.uvs.get(uv as usize).map_or([0.0; 2], |&[u, v]| [u, 1.0 - v])
     }
 
-    /// White where there is none.
+    /// White if it is missing.
     #[inline]
     fn color(&self, block: &VertexBlock, number: usize) -> [f32; 4] {
         let [red, green, blue, alpha] = self.mesh.colors[self.position_index(block, number)];
@@ -182,7 +182,7 @@ impl GltfGeometry<'_> {
     /// The box around the positions of a block.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for the first position that is not finite: glTF has no such numbers.
+    /// [`ErrorKind::Unsupported`] for the first position that is not finite: glTF does not allow it.
     pub(crate) fn bounds(&self, block: &VertexBlock, frame: Option<&Frame>, run: &RunOptions) -> Result<Bounds> {
         let whole: Mutex<Option<Bounds>> = Mutex::default();
         let count = block.count();
@@ -198,8 +198,8 @@ impl GltfGeometry<'_> {
                     );
                     return Err(Error::new(ErrorKind::Unsupported, message));
                 }
-                let own = Bounds { min: position, max: position };
-                bounds = Some(bounds.map_or(own, |bounds| bounds.union(own)));
+                let point = Bounds { min: position, max: position };
+                bounds = Some(bounds.map_or(point, |bounds| bounds.union(point)));
             }
             let mut whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
             *whole = whole.into_iter().chain(bounds).reduce(Bounds::union);
@@ -228,21 +228,21 @@ impl GltfGeometry<'_> {
     }
 }
 
-/// What the bytes are made of.
+/// The content of the binary part.
 pub(crate) struct GltfData<'a> {
     pub(crate) geometries: Vec<GltfGeometry<'a>>,
-    /// The instances of each node that has some.
-    pub(crate) instances: Vec<Vec<InstancePlace>>,
+    /// The instances of each node with instances.
+    pub(crate) instances: Vec<Vec<InstanceTransform>>,
     pub(crate) images: &'a GltfImages,
 }
 
-/// All pages.
+/// The pages of the binary part.
 pub(crate) struct GltfPages<'a> {
     data: &'a GltfData<'a>,
     /// The bytes of compressed views.
     compressed: &'a [Vec<u8>],
-    spans: &'a [Span],
-    /// Where each page begins: a span, and a value in it.
+    spans: &'a [ValueSpan],
+    /// The start of each page: a span, and a value in it.
     starts: Vec<(usize, usize)>,
 }
 
@@ -254,18 +254,24 @@ pub(crate) struct GltfPageSlot {
 }
 
 impl<'a> GltfPages<'a> {
-    pub(crate) fn new(data: &'a GltfData<'a>, compressed: &'a [Vec<u8>], spans: &'a [Span]) -> Result<GltfPages<'a>> {
-        let (mut starts, mut room) = (Vec::new(), 0);
+    pub(crate) fn new(
+        data: &'a GltfData<'a>,
+        compressed: &'a [Vec<u8>],
+        spans: &'a [ValueSpan],
+    ) -> Result<GltfPages<'a>> {
+        let mut starts = Vec::new();
+        let mut room = 0;
         for (number, span) in spans.iter().enumerate() {
-            let (size, mut done) = (span.content.bytes(), 0);
-            while done < span.count {
+            let size = span.content.bytes();
+            let mut next = 0;
+            while next < span.count {
                 if room < size {
-                    try_push(&mut starts, (number, done), "the plan")?;
+                    try_push(&mut starts, (number, next), "the plan")?;
                     room = PAGE_BYTES;
                 }
-                let now = (room / size).min(span.count - done);
-                done += now;
-                room -= now * size;
+                let count = (room / size).min(span.count - next);
+                next += count;
+                room -= count * size;
             }
         }
         Ok(GltfPages { data, compressed, spans, starts })
@@ -277,19 +283,20 @@ impl<'a> GltfPages<'a> {
 }
 
 impl GltfData<'_> {
-    /// Appends values `range` of a span, which are not of a compressed view.
-    pub(crate) fn emit(&self, span: &Span, range: Range<usize>, bytes: &mut Vec<u8>) {
+    /// Appends the values `range` of a span that is not a compressed view.
+    pub(crate) fn emit(&self, span: &ValueSpan, range: Range<usize>, bytes: &mut Vec<u8>) {
         match span.content {
-            Content::Zeros => return bytes.resize(bytes.len() + range.len(), 0),
-            Content::Image(number) => return bytes.extend_from_slice(&self.images.images[number].bytes[range]),
-            Content::Instances(node, value) => return instances(&self.instances[node][range], value, bytes),
+            SpanContent::Zeros => return bytes.resize(bytes.len() + range.len(), 0),
+            SpanContent::Image(number) => return bytes.extend_from_slice(&self.images.images[number].bytes[range]),
+            SpanContent::Instances(node, value) => return instances(&self.instances[node][range], value, bytes),
             _ => {}
         }
         let geometry = &self.geometries[span.geometry];
         let section = &geometry.sections[span.section];
         match &span.content {
-            Content::Positions { block, frame, lattice } => {
-                let (block, frame) = (section.block(*block), frame.as_ref());
+            SpanContent::Positions { block, frame, lattice } => {
+                let block = section.block(*block);
+                let frame = frame.as_ref();
                 let positions = range.map(|number| geometry.position(block, frame, number));
                 match lattice {
                     None => positions.for_each(|position| floats(bytes, position)),
@@ -299,8 +306,9 @@ impl GltfData<'_> {
                     }),
                 }
             }
-            Content::Normals { block, frame, is_quantized } => {
-                let (block, frame) = (section.block(*block), frame.as_ref());
+            SpanContent::Normals { block, frame, is_quantized } => {
+                let block = section.block(*block);
+                let frame = frame.as_ref();
                 let normals = range.map(|number| geometry.normal(block, frame, number));
                 if *is_quantized {
                     normals.for_each(|normal| bytes.extend_from_slice(&normal_code(normal).map(|code| code as u8)));
@@ -308,11 +316,11 @@ impl GltfData<'_> {
                     normals.for_each(|normal| floats(bytes, normal));
                 }
             }
-            Content::Uvs { is_quantized } => {
+            SpanContent::Uvs { is_quantized } => {
                 let uvs = range.map(|number| geometry.uv(&section.vertices, number));
                 if *is_quantized { uvs.for_each(|uv| codes(bytes, uv)) } else { uvs.for_each(|uv| floats(bytes, uv)) }
             }
-            Content::Colors { block, has_alpha, is_quantized } => {
+            SpanContent::Colors { block, has_alpha, is_quantized } => {
                 let colors = range.map(|number| geometry.color(section.block(*block), number));
                 match (is_quantized, has_alpha) {
                     (true, _) => colors.for_each(|color| codes(bytes, color)),
@@ -320,29 +328,29 @@ impl GltfData<'_> {
                     (false, false) => colors.for_each(|[red, green, blue, _]| floats(bytes, [red, green, blue])),
                 }
             }
-            Content::Column(block, column) => {
+            SpanContent::Column(block, column) => {
                 let block = section.block(*block);
                 let values = &geometry.mesh.vertex_columns[*column].values;
                 range.for_each(|number| floats(bytes, [as_float(values, geometry.position_index(block, number))]));
             }
-            Content::Splat(block, attribute) => {
+            SpanContent::Splat(block, attribute) => {
                 let Some(splats) = &geometry.splats else { return };
                 let block = section.block(*block);
-                let places = range.map(|number| geometry.position_index(block, number));
+                let positions = range.map(|number| geometry.position_index(block, number));
                 if *attribute == SplatAttribute::Color {
                     let mut code = |part: &f32| bytes.extend_from_slice(&unit_code(*part).to_le_bytes());
-                    splats.emit(&geometry.mesh, *attribute, places, |color| color.iter().for_each(&mut code));
+                    splats.emit(&geometry.mesh, *attribute, positions, |color| color.iter().for_each(&mut code));
                 } else {
                     let mut float = |part: &f32| bytes.extend_from_slice(&part.to_le_bytes());
-                    splats.emit(&geometry.mesh, *attribute, places, |parts| parts.iter().for_each(&mut float));
+                    splats.emit(&geometry.mesh, *attribute, positions, |parts| parts.iter().for_each(&mut float));
                 }
             }
-            Content::Segments => {
+            SpanContent::Segments => {
                 let segments = section.lines.as_ref().map_or(&[][..], |(segments, _)| segments);
                 segments[range].as_flattened().iter().for_each(|corner| bytes.extend_from_slice(&corner.to_le_bytes()));
             }
-            Content::Triangles(indices) => triangles(geometry, section, *indices, range, bytes),
-            Content::Instances(..) | Content::Zeros | Content::Image(_) | Content::Compressed(_) => {}
+            SpanContent::Triangles(indices) => triangles(geometry, section, *indices, range, bytes),
+            SpanContent::Instances(..) | SpanContent::Zeros | SpanContent::Image(_) | SpanContent::Compressed(_) => {}
         }
     }
 }
@@ -350,8 +358,8 @@ impl GltfData<'_> {
 /// A value as glTF stores it.
 #[inline]
 #[allow(clippy::unnecessary_cast, reason = "one of the types is f32")]
-pub(crate) fn as_float(values: &Values, place: usize) -> f32 {
-    with_values!(values, values => values[place] as f32)
+pub(crate) fn as_float(values: &Values, index: usize) -> f32 {
+    with_values!(values, values => values[index] as f32)
 }
 
 #[inline]
@@ -365,31 +373,34 @@ fn codes<const N: usize>(bytes: &mut Vec<u8>, values: [f32; N]) {
     bytes.extend_from_slice(values.map(|value| unit_code(value).to_le_bytes()).as_flattened());
 }
 
-fn instances(places: &[InstancePlace], value: InstanceValue, bytes: &mut Vec<u8>) {
+fn instances(transforms: &[InstanceTransform], value: InstanceValue, bytes: &mut Vec<u8>) {
     match value {
-        InstanceValue::Translation => places.iter().for_each(|place| floats(bytes, place.translation)),
-        InstanceValue::Rotation => places.iter().for_each(|place| floats(bytes, place.rotation)),
-        InstanceValue::Scale => places.iter().for_each(|place| floats(bytes, place.scale)),
+        InstanceValue::Translation => {
+            transforms.iter().for_each(|transform| floats(bytes, transform.translation));
+        }
+        InstanceValue::Rotation => transforms.iter().for_each(|transform| floats(bytes, transform.rotation)),
+        InstanceValue::Scale => transforms.iter().for_each(|transform| floats(bytes, transform.scale)),
     }
 }
 
-/// Emits triangles `range` of those of a material.
+/// Appends the triangles `range` of a material.
 fn triangles(
     geometry: &GltfGeometry<'_>,
-    section: &Section,
+    section: &MeshSection,
     indices: TriangleIndices,
     range: Range<usize>,
     bytes: &mut Vec<u8>,
 ) {
     let mut before = 0;
     for faces in &section.triangles[indices.group].faces {
-        let own = range.start.max(before)..range.end.min(before + faces.len());
+        let overlap = range.start.max(before)..range.end.min(before + faces.len());
+        // From the number of a triangle to its face. It may be negative, so it wraps.
         let shift = faces.start.wrapping_sub(before);
         before += faces.len();
-        if own.is_empty() {
+        if overlap.is_empty() {
             continue;
         }
-        let corners = 3 * own.start.wrapping_add(shift)..3 * own.end.wrapping_add(shift);
+        let corners = 3 * overlap.start.wrapping_add(shift)..3 * overlap.end.wrapping_add(shift);
         for triangle in geometry.welded.corner_vertices[corners].as_chunks::<3>().0 {
             let [a, mut b, mut c] = triangle.map(|vertex| section.vertices.number(vertex));
             if indices.is_mirrored {
@@ -420,14 +431,14 @@ impl Pages for GltfPages<'_> {
     fn format(&self, slot: &mut GltfPageSlot) -> Result<()> {
         slot.bytes.clear();
         slot.bytes.try_reserve_exact(PAGE_BYTES)?;
-        let end_of_all = (self.spans.len(), 0);
-        let (start, end) = (self.starts[slot.number], self.starts.get(slot.number + 1).copied().unwrap_or(end_of_all));
+        let start = self.starts[slot.number];
+        let end = self.starts.get(slot.number + 1).copied().unwrap_or((self.spans.len(), 0));
         for number in start.0..=end.0.min(self.spans.len().saturating_sub(1)) {
             let span = &self.spans[number];
             let from = if number == start.0 { start.1 } else { 0 };
             let to = if number == end.0 { end.1 } else { span.count };
             match span.content {
-                Content::Compressed(number) => slot.bytes.extend_from_slice(&self.compressed[number][from..to]),
+                SpanContent::Compressed(number) => slot.bytes.extend_from_slice(&self.compressed[number][from..to]),
                 _ => self.data.emit(span, from..to, &mut slot.bytes),
             }
         }

@@ -1,99 +1,99 @@
-//! The document of a scene, and the spans of its binary part.
+//! Plans the document of a scene, and the spans of its binary part.
 //!
 //! Objects become nodes, or instances of one. Objects with the same mesh share its vertices and indices; objects that
-//! are sections of one mesh have vertices of their own. Every value is checked here, so that the bytes, which are made
-//! later, need no second look. Materials are in [`crate::looks`], and what is left out is counted in [`crate::losses`].
+//! are sections of one mesh have separate vertices. Every value is checked here, so that the bytes can be made later
+//! without further checks. [`crate::looks`] converts materials, and [`crate::losses`] counts what is left out.
 
 use crate::document::{Accessor, Asset, Document, Extensions, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes};
 use crate::document::{component, mode};
 use crate::geometry::{GltfGeometry, VertexBlock};
 use crate::instances;
 use crate::instancing::{self, ATTRIBUTES, Candidate};
-use crate::looks::{self, Looks};
-use crate::pages::{Block, Content, GltfData, InstanceValue, Span, TriangleIndices, as_float};
+use crate::looks::{MaterialSet, convert_materials};
+use crate::pages::{BlockKind, GltfData, InstanceValue, SpanContent, TriangleIndices, ValueSpan, as_float};
 use crate::quantize::{self, Lattice};
 use crate::splats::{self, SplatAttribute, SplatPlaces};
-use crate::transforms::{IDENTITY, InstancePlace, Matrix, UNROTATED, column_major, is_decomposable};
-use crate::views::{MESHOPT, View, Views};
+use crate::transforms::{IDENTITY, InstanceTransform, NodeMatrix, UNROTATED, column_major, is_decomposable};
+use crate::views::{GltfView, MESHOPT, Views};
 use crate::writer::GltfJob;
-use polyhaul_mesh::frame::Frame;
-use polyhaul_mesh::parts::Part;
+use polyhaul_geometry::frame::Frame;
+use polyhaul_geometry::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The most vertices that indices of 16 bits tell apart: the largest index means something else to some programs.
+/// Maximum vertices for 16-bit indices: graphics APIs may reserve the largest index to restart primitives.
 const SHORT_VERTICES: usize = 65_535;
-/// The fewest objects that become instances.
+/// Minimum objects of a node with instances.
 const MIN_INSTANCES: usize = 2;
 
 /// A scene as glTF, before its bytes are made.
 pub(crate) struct GltfPlan<'a> {
-    /// Its views have no places yet.
+    /// Its views have no offsets yet.
     pub(crate) document: Document,
     pub(crate) data: GltfData<'a>,
-    pub(crate) views: Vec<View>,
-    /// What will differ from the scene.
+    pub(crate) views: Vec<GltfView>,
+    /// Differences from the scene.
     pub(crate) changes: Changes,
 }
 
-/// What is not stored as it is.
+/// Counts of differences between the scene and the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Changes {
     /// Normals that were missing or had no direction.
     pub(crate) repaired_normals: u64,
     /// Names of objects that became instances.
     pub(crate) names: u64,
-    /// Transforms that are no translation, rotation and scale but for rounding.
+    /// Transforms that are rounded to a translation, a rotation and a scale.
     pub(crate) transforms: u64,
-    /// The largest change of those, in lengths of the matrix's columns.
+    /// Maximum change of these transforms, relative to the length of the matrix's columns.
     pub(crate) transform_error: f64,
     /// Values with fewer bits.
     pub(crate) positions: u64,
     pub(crate) normals: u64,
     pub(crate) uvs: u64,
     pub(crate) colors: u64,
-    /// The most that a coordinate of a position changes.
+    /// Maximum change of a coordinate of a position.
     pub(crate) position_error: f64,
 }
 
-/// What the accessors of a section are; shared by the objects that show it.
+/// The accessors of a section, shared by the objects that show it.
 struct SectionAccessors {
     triangles: BTreeMap<String, usize>,
     /// The indices of each material.
     groups: Vec<usize>,
     lines: Option<(BTreeMap<String, usize>, usize)>,
     points: Option<BTreeMap<String, usize>>,
-    /// Around the positions of all, if they are quantized.
+    /// The lattice around all positions, if they are quantized.
     lattice: Option<Lattice>,
 }
 
-/// What an object shows.
+/// The accessors and the mesh of an object.
 #[derive(Clone, Copy)]
-struct Shown {
+struct ShownObject {
     accessors: usize,
     /// `None` if it has no elements.
     mesh: Option<usize>,
-    /// Whether its positions are in the file as its transform moves them.
+    /// Whether its positions are stored transformed, because a node cannot store the transform.
     is_moved: bool,
 }
 
-/// How values become those of the file.
+/// How values are encoded.
 #[derive(Clone, Copy)]
 struct Coding {
-    block: Block,
+    block: BlockKind,
     frame: Option<Frame>,
     lattice: Option<Lattice>,
 }
 
-struct Builder<'a, 'j> {
+struct PlanBuilder<'a, 'j> {
     job: &'j GltfJob<'a>,
     document: Document,
     data: GltfData<'a>,
     views: Views,
     changes: Changes,
-    /// Accessors by geometry, section, and the object whose frame moves it.
-    sections: HashMap<(usize, usize, Option<usize>), usize>,
+    /// Accessors by section, and by the object whose frame transforms it.
+    sections: HashMap<(SectionIndex, Option<usize>), usize>,
     accessors: Vec<SectionAccessors>,
     /// Materials without textures, by the material with them.
     bare: HashMap<usize, usize>,
@@ -103,8 +103,9 @@ struct Builder<'a, 'j> {
 
 /// Plans a scene.
 pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
-    let (geometries, places) = geometries(job)?;
-    let Looks { materials, textures, images, samplers, extensions } = looks::looks(job.materials, job.images);
+    let (geometries, sections) = geometries(job)?;
+    let MaterialSet { materials, textures, images, samplers, extensions } =
+        convert_materials(job.materials, job.images);
     let asset = Asset {
         version: "2.0".into(),
         generator: Some(concat!("polyhaul ", env!("CARGO_PKG_VERSION")).into()),
@@ -112,91 +113,102 @@ pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
     };
     let document =
         Document { asset, materials, textures, images, samplers, extensions_used: extensions, ..Document::default() };
-    let data = GltfData { geometries, instances: Vec::new(), images: job.images };
-    let views = Views::new(job.options.meshopt);
-    let (changes, sections, accessors, bare, meshes) = Default::default();
-    let mut builder = Builder { job, document, data, views, changes, sections, accessors, bare, meshes };
-    builder.add_nodes(&places)?;
+    let mut builder = PlanBuilder {
+        job,
+        document,
+        data: GltfData { geometries, instances: Vec::new(), images: job.images },
+        views: Views::new(job.options.meshopt),
+        changes: Changes::default(),
+        sections: HashMap::new(),
+        accessors: Vec::new(),
+        bare: HashMap::new(),
+        meshes: HashMap::new(),
+    };
+    builder.add_nodes(&sections)?;
     builder.finish()
 }
 
-/// A geometry, and a section of it.
-type SectionPlace = (usize, usize);
+/// The number of a geometry, and of a section in it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct SectionIndex {
+    geometry: usize,
+    section: usize,
+}
 
-/// The geometries of all meshes, and the place of each object.
-fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<SectionPlace>)> {
+/// The geometries of all meshes, and the section of each object.
+fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<SectionIndex>)> {
     let mut cuts: Vec<Vec<(Counts, Counts)>> = Vec::new();
     cuts.try_reserve_exact(job.scene.meshes.len())?;
     cuts.resize_with(job.scene.meshes.len(), Vec::new);
-    let mut places = Vec::new();
+    let mut sections = Vec::new();
     for part in job.parts {
         let number = part.object.mesh;
         // Objects of an evaluated mesh show all of it.
-        let own = if job.evaluated[number] {
+        let cut = if job.evaluated[number] {
             (Counts::default(), part.mesh.counts())
         } else {
             (part.object.start, part.object.end)
         };
         let cuts = &mut cuts[number];
         if !job.evaluated[number] || cuts.is_empty() {
-            try_push(cuts, own, "the plan")?;
+            try_push(cuts, cut, "the plan")?;
         }
-        try_push(&mut places, (number, cuts.len() - 1), "the plan")?;
+        try_push(&mut sections, SectionIndex { geometry: number, section: cuts.len() - 1 }, "the plan")?;
     }
-    let mut all = Vec::new();
+    let mut geometries = Vec::new();
     for (mesh, (cuts, &is_evaluated)) in job.scene.meshes.iter().zip(cuts.iter().zip(job.evaluated)) {
         let has_slots = is_evaluated && mesh.material_runs.is_empty();
         let splats = SplatPlaces::of(mesh, usize::from(job.harmonics_degree));
         splats.iter().try_for_each(|splats| splats.check(mesh))?;
         other_columns(mesh, splats.as_ref()).try_for_each(|(_, _, column)| check_finite(column))?;
         let geometry = GltfGeometry::new(mesh, cuts, has_slots, job.run)?;
-        try_push(&mut all, GltfGeometry { splats, ..geometry }, "the plan")?;
+        try_push(&mut geometries, GltfGeometry { splats, ..geometry }, "the plan")?;
     }
-    Ok((all, places))
+    Ok((geometries, sections))
 }
 
-impl<'a> Builder<'a, '_> {
+impl<'a> PlanBuilder<'a, '_> {
     /// Adds the nodes of all objects.
-    fn add_nodes(&mut self, places: &[SectionPlace]) -> Result<()> {
+    fn add_nodes(&mut self, sections: &[SectionIndex]) -> Result<()> {
         let mut shown = Vec::new();
-        shown.try_reserve_exact(places.len())?;
-        for (object, (part, &place)) in self.job.parts.iter().zip(places).enumerate() {
+        shown.try_reserve_exact(sections.len())?;
+        for (object, (part, &section)) in self.job.parts.iter().zip(sections).enumerate() {
             let frame = part.frame.filter(|frame| !is_decomposable(&frame.matrix()));
-            if frame.is_some() && self.data.geometries[place.0].splats.is_some() {
+            if frame.is_some() && self.data.geometries[section.geometry].splats.is_some() {
                 let what = format!("the transform of object `{}`: it shears Gaussian splats", part.object.name);
                 return Err(Error::new(ErrorKind::Unsupported, format!("glTF cannot store {what}")));
             }
-            let accessors = self.section(place, frame.map(|frame| (object, frame)))?;
-            let mesh = self.mesh(accessors, place, part)?;
-            shown.push(Shown { accessors, mesh, is_moved: frame.is_some() });
+            let accessors = self.section(section, frame.map(|frame| (object, frame)))?;
+            let mesh = self.mesh(accessors, section, part)?;
+            shown.push(ShownObject { accessors, mesh, is_moved: frame.is_some() });
         }
         let candidates = self.job.parts.iter().zip(&shown).map(|(part, shown)| {
             let is_instance =
-                |_: &usize| InstancePlace::from_matrix(&self.matrix(part, *shown).unwrap_or(IDENTITY)).is_some();
+                |_: &usize| InstanceTransform::from_matrix(&self.matrix(part, *shown).unwrap_or(IDENTITY)).is_some();
             Candidate { name: &part.object.name, mesh: shown.mesh.filter(is_instance) }
         });
-        let nodes = instancing::assign(candidates, self.job.options.instances)?;
+        let nodes = instancing::assign(candidates, self.job.instances)?;
         let mut objects = Vec::new();
         objects.try_reserve_exact(nodes.len())?;
         objects.extend(0..nodes.len());
         objects.sort_by_key(|&object| nodes[object]);
-        for own in objects.chunk_by(|&a, &b| nodes[a] == nodes[b]) {
-            self.add_node(own, &shown)?;
+        for node_objects in objects.chunk_by(|&a, &b| nodes[a] == nodes[b]) {
+            self.add_node(node_objects, &shown)?;
         }
         Ok(())
     }
 
     /// The transform of an object's node.
-    fn matrix(&self, part: &Part<'_>, shown: Shown) -> Option<Matrix> {
-        let own = part.frame.filter(|_| !shown.is_moved).map(|frame| frame.matrix());
+    fn matrix(&self, part: &Part<'_>, shown: ShownObject) -> Option<NodeMatrix> {
+        let matrix = part.frame.filter(|_| !shown.is_moved).map(|frame| frame.matrix());
         match self.accessors[shown.accessors].lattice {
-            Some(lattice) => Some(lattice.placed(own)).filter(|matrix| *matrix != IDENTITY),
-            None => own,
+            Some(lattice) => Some(lattice.placed(matrix)).filter(|matrix| *matrix != IDENTITY),
+            None => matrix,
         }
     }
 
     /// Adds the node of an object, or of several that show the same mesh.
-    fn add_node(&mut self, objects: &[usize], shown: &[Shown]) -> Result<()> {
+    fn add_node(&mut self, objects: &[usize], shown: &[ShownObject]) -> Result<()> {
         let job = self.job;
         let first = objects[0];
         let mut node = Node { mesh: shown[first].mesh, ..Node::default() };
@@ -206,7 +218,7 @@ impl<'a> Builder<'a, '_> {
             check_matrix(matrix.as_ref(), &job.parts[first].object.name)?;
             node.matrix = matrix.map(column_major);
         } else {
-            let (name, lost) = instancing::common_name(objects.iter().map(|&own| &*job.parts[own].object.name));
+            let (name, lost) = instancing::common_name(objects.iter().map(|&object| &*job.parts[object].object.name));
             self.changes.names += lost;
             node.name = named(name);
             let attributes = self.instances(objects, shown)?;
@@ -216,23 +228,25 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// The attributes of instances.
-    fn instances(&mut self, objects: &[usize], shown: &[Shown]) -> Result<BTreeMap<&'static str, usize>> {
-        let mut places = Vec::new();
-        places.try_reserve_exact(objects.len())?;
+    fn instances(&mut self, objects: &[usize], shown: &[ShownObject]) -> Result<BTreeMap<&'static str, usize>> {
+        let mut transforms = Vec::new();
+        transforms.try_reserve_exact(objects.len())?;
         for &object in objects {
             let matrix = self.matrix(&self.job.parts[object], shown[object]).unwrap_or(IDENTITY);
-            let place = InstancePlace::from_matrix(&matrix).ok_or_else(|| wrong("an instance has no place"))?;
-            let error = place.error(&matrix);
+            let transform = InstanceTransform::from_matrix(&matrix)
+                .ok_or_else(|| wrong("the transform of an instance cannot be decomposed"))?;
+            let error = transform.error(&matrix);
             self.changes.transforms += u64::from(error > 0.0);
             self.changes.transform_error = self.changes.transform_error.max(error);
-            places.push(place);
+            transforms.push(transform);
         }
         let [are_turned, are_scaled] = [
-            places.iter().any(|place| place.rotation != UNROTATED),
-            places.iter().any(|place| place.scale != [1.0; 3]),
+            transforms.iter().any(|transform| transform.rotation != UNROTATED),
+            transforms.iter().any(|transform| transform.scale != [1.0; 3]),
         ];
-        let (node, count) = (self.data.instances.len(), places.len());
-        try_push(&mut self.data.instances, places, "the plan")?;
+        let node = self.data.instances.len();
+        let count = transforms.len();
+        try_push(&mut self.data.instances, transforms, "the plan")?;
         let values = [
             (InstanceValue::Translation, "VEC3", true),
             (InstanceValue::Rotation, "VEC4", are_turned),
@@ -240,16 +254,17 @@ impl<'a> Builder<'a, '_> {
         ];
         let mut attributes = BTreeMap::new();
         for (name, (value, kind, _)) in ATTRIBUTES.into_iter().zip(values).filter(|(_, (.., is_used))| *is_used) {
-            let span = Span { geometry: 0, section: 0, content: Content::Instances(node, value), count };
+            let span = ValueSpan { geometry: 0, section: 0, content: SpanContent::Instances(node, value), count };
             attributes.insert(name, self.add(span, Accessor { kind: kind.into(), ..floats(count) })?);
         }
         Ok(attributes)
     }
 
     /// The mesh of an object; `None` if it has no elements.
-    fn mesh(&mut self, accessors: usize, (geometry, section): SectionPlace, part: &Part<'_>) -> Result<Option<usize>> {
-        let has_slots = self.data.geometries[geometry].has_slots;
-        let groups = &self.data.geometries[geometry].sections[section].triangles;
+    fn mesh(&mut self, accessors: usize, section: SectionIndex, part: &Part<'_>) -> Result<Option<usize>> {
+        let geometry = &self.data.geometries[section.geometry];
+        let has_slots = geometry.has_slots;
+        let groups = &geometry.sections[section.section].triangles;
         let material = |material: u32| match (has_slots, &part.object.materials) {
             (true, Some(slots)) => slots.get(material as usize).copied().flatten(),
             (true, None) => None,
@@ -262,8 +277,11 @@ impl<'a> Builder<'a, '_> {
                 *material = material.map(|number| bare_material(&mut self.document.materials, &mut self.bare, number));
             }
         }
-        let of = &self.accessors[accessors];
-        if of.groups.is_empty() && of.lines.is_none() && of.points.is_none() {
+        let section_accessors = &self.accessors[accessors];
+        if section_accessors.groups.is_empty()
+            && section_accessors.lines.is_none()
+            && section_accessors.points.is_none()
+        {
             return Ok(None);
         }
         let next = self.document.meshes.len();
@@ -277,16 +295,19 @@ impl<'a> Builder<'a, '_> {
             mode: (topology != mode::TRIANGLES).then_some(topology),
             ..Primitive::default()
         };
-        let triangles = of.groups.iter().zip(materials).map(|(&indices, material)| Primitive {
+        let triangles = section_accessors.groups.iter().zip(materials).map(|(&indices, material)| Primitive {
             material,
-            ..primitive(&of.triangles, Some(indices), mode::TRIANGLES)
+            ..primitive(&section_accessors.triangles, Some(indices), mode::TRIANGLES)
         });
-        let lines = of.lines.iter().map(|(attributes, indices)| primitive(attributes, Some(*indices), mode::LINES));
-        let extensions = match &self.data.geometries[geometry].splats {
+        let lines = section_accessors
+            .lines
+            .iter()
+            .map(|(attributes, indices)| primitive(attributes, Some(*indices), mode::LINES));
+        let extensions = match &geometry.splats {
             Some(_) => splats::extensions(self.job.scene),
             None => Extensions::default(),
         };
-        let points = of.points.iter().map(|attributes| Primitive {
+        let points = section_accessors.points.iter().map(|attributes| Primitive {
             extensions: extensions.clone(),
             ..primitive(attributes, None, mode::POINTS)
         });
@@ -296,127 +317,130 @@ impl<'a> Builder<'a, '_> {
         Ok(Some(number))
     }
 
-    /// The accessors of a section, which `moved` moves.
-    fn section(&mut self, (geometry, section): SectionPlace, moved: Option<(usize, Frame)>) -> Result<usize> {
-        let key = (geometry, section, moved.map(|(object, _)| object));
-        if let Some(&known) = self.sections.get(&key) {
-            return Ok(known);
+    /// The accessors of a section. `moved` is the object whose frame transforms it.
+    fn section(&mut self, section: SectionIndex, moved: Option<(usize, Frame)>) -> Result<usize> {
+        let key = (section, moved.map(|(object, _)| object));
+        if let Some(&number) = self.sections.get(&key) {
+            return Ok(number);
         }
         let frame = moved.map(|(_, frame)| frame);
-        let place = (geometry, section);
-        let bounds = self.bounds(place, frame)?;
-        let all = bounds.iter().flatten().copied().reduce(Bounds::union);
+        let bounds = self.bounds(section, frame)?;
+        let union = bounds.iter().flatten().copied().reduce(Bounds::union);
         // Scales of splats would grow with the lattice.
-        let is_quantized = self.job.options.quantize && self.data.geometries[geometry].splats.is_none();
-        let lattice = all.filter(|_| is_quantized).map(Lattice::around);
+        let is_quantized = self.job.options.quantize && self.data.geometries[section.geometry].splats.is_none();
+        let lattice = union.filter(|_| is_quantized).map(Lattice::around);
         let coding = |block| Coding { block, frame, lattice };
-        let triangles = self.attributes(place, coding(Block::Triangles), bounds[0])?;
-        let groups = self.triangles(place, frame)?;
-        let lines = self.attributes(place, coding(Block::Lines), bounds[1])?;
-        let lines = self.segments(place)?.map(|indices| (lines, indices));
-        let points = self.attributes(place, coding(Block::Points), bounds[2])?;
+        let triangles = self.attributes(section, coding(BlockKind::Triangles), bounds[0])?;
+        let groups = self.triangles(section, frame)?;
+        let lines = self.attributes(section, coding(BlockKind::Lines), bounds[1])?;
+        let lines = self.segments(section)?.map(|indices| (lines, indices));
+        let points = self.attributes(section, coding(BlockKind::Points), bounds[2])?;
         let points = bounds[2].map(|_| points);
         let number = self.accessors.len();
-        let own = SectionAccessors { triangles, groups, lines, points, lattice };
-        try_push(&mut self.accessors, own, "the plan")?;
+        let accessors = SectionAccessors { triangles, groups, lines, points, lattice };
+        try_push(&mut self.accessors, accessors, "the plan")?;
         self.sections.insert(key, number);
         Ok(number)
     }
 
     /// The boxes of triangles, lines and points, if there are some.
-    fn bounds(&self, (geometry, section): SectionPlace, frame: Option<Frame>) -> Result<[Option<Bounds>; 3]> {
-        let own = &self.data.geometries[geometry];
-        let mut all = [None; 3];
-        for (bounds, block) in all.iter_mut().zip([Block::Triangles, Block::Lines, Block::Points]) {
-            let vertices = own.sections[section].block(block);
+    fn bounds(&self, section: SectionIndex, frame: Option<Frame>) -> Result<[Option<Bounds>; 3]> {
+        let geometry = &self.data.geometries[section.geometry];
+        let mut boxes = [None; 3];
+        for (bounds, block) in boxes.iter_mut().zip([BlockKind::Triangles, BlockKind::Lines, BlockKind::Points]) {
+            let vertices = geometry.sections[section.section].block(block);
             if vertices.count() > 0 {
-                *bounds = Some(own.bounds(vertices, frame.as_ref(), self.job.run)?);
+                *bounds = Some(geometry.bounds(vertices, frame.as_ref(), self.job.run)?);
             }
         }
-        Ok(all)
+        Ok(boxes)
     }
 
     /// The indices of each material of a section.
-    fn triangles(&mut self, (geometry, section): SectionPlace, frame: Option<Frame>) -> Result<Vec<usize>> {
-        let own = &self.data.geometries[geometry].sections[section];
-        let is_wide = own.vertices.count() > SHORT_VERTICES;
+    fn triangles(&mut self, index: SectionIndex, frame: Option<Frame>) -> Result<Vec<usize>> {
+        let SectionIndex { geometry, section } = index;
+        let mesh_section = &self.data.geometries[geometry].sections[section];
+        let is_wide = mesh_section.vertices.count() > SHORT_VERTICES;
         let is_mirrored = frame.is_some_and(|frame| frame.is_mirrored);
         let component_type = if is_wide { component::UNSIGNED_INT } else { component::UNSIGNED_SHORT };
-        let counts: Vec<_> = own.triangles.iter().map(|group| group.count()).collect();
+        let counts: Vec<_> = mesh_section.triangles.iter().map(|group| group.count()).collect();
         let mut groups = Vec::new();
         for (group, count) in counts.into_iter().enumerate() {
-            let content = Content::Triangles(TriangleIndices { group, is_wide, is_mirrored });
+            let content = SpanContent::Triangles(TriangleIndices { group, is_wide, is_mirrored });
             let accessor = Accessor { component_type, count: 3 * count as u64, ..scalar() };
-            try_push(&mut groups, self.add(Span { geometry, section, content, count }, accessor)?, "the plan")?;
+            try_push(&mut groups, self.add(ValueSpan { geometry, section, content, count }, accessor)?, "the plan")?;
         }
         Ok(groups)
     }
 
     /// The indices of the segments of a section, if it has some.
-    fn segments(&mut self, (geometry, section): SectionPlace) -> Result<Option<usize>> {
+    fn segments(&mut self, index: SectionIndex) -> Result<Option<usize>> {
+        let SectionIndex { geometry, section } = index;
         let Some((segments, _)) = &self.data.geometries[geometry].sections[section].lines else { return Ok(None) };
         let count = segments.len();
         let accessor = Accessor { component_type: component::UNSIGNED_INT, count: 2 * count as u64, ..scalar() };
-        self.add(Span { geometry, section, content: Content::Segments, count }, accessor).map(Some)
+        self.add(ValueSpan { geometry, section, content: SpanContent::Segments, count }, accessor).map(Some)
     }
 
     /// The attributes of the vertices in a box; none if there are no vertices.
     fn attributes(
         &mut self,
-        (geometry, section): SectionPlace,
+        index: SectionIndex,
         coding: Coding,
         bounds: Option<Bounds>,
     ) -> Result<BTreeMap<String, usize>> {
         let Some(bounds) = bounds else { return Ok(BTreeMap::new()) };
         let Coding { block, frame, lattice } = coding;
-        let own = &self.data.geometries[geometry];
-        let vertices = own.sections[section].block(block);
-        let (count, is_quantized) = (vertices.count(), lattice.is_some());
-        let mut wanted = vec![(
+        let SectionIndex { geometry, section } = index;
+        let mesh_geometry = &self.data.geometries[geometry];
+        let vertices = mesh_geometry.sections[section].block(block);
+        let count = vertices.count();
+        let is_quantized = lattice.is_some();
+        let mut planned = vec![(
             "POSITION".to_owned(),
-            Content::Positions { block, frame, lattice },
+            SpanContent::Positions { block, frame, lattice },
             positions(bounds, lattice, count),
         )];
         let coded = |component_type| Accessor { component_type, normalized: true, ..floats(count) };
-        for attribute in own.splats.iter().flat_map(SplatPlaces::attributes) {
+        for attribute in mesh_geometry.splats.iter().flat_map(SplatPlaces::attributes) {
             let accessor =
                 if attribute == SplatAttribute::Color { coded(component::UNSIGNED_SHORT) } else { floats(count) };
             let accessor = Accessor { kind: attribute.kind().into(), ..accessor };
-            wanted.push((attribute.name(), Content::Splat(block, attribute), accessor));
+            planned.push((attribute.name(), SpanContent::Splat(block, attribute), accessor));
         }
-        if has_normals(own, vertices) {
+        if has_normals(mesh_geometry, vertices) {
             let accessor = if is_quantized { coded(component::BYTE) } else { floats(count) };
             let accessor = Accessor { kind: "VEC3".into(), ..accessor };
-            wanted.push(("NORMAL".into(), Content::Normals { block, frame, is_quantized }, accessor));
+            planned.push(("NORMAL".into(), SpanContent::Normals { block, frame, is_quantized }, accessor));
         }
-        if vertices.is_welded() && !own.welded.vertex_uvs.is_empty() {
-            let is_quantized = own.has_unit_uvs(vertices)? && is_quantized;
+        if vertices.is_welded() && !mesh_geometry.welded.vertex_uvs.is_empty() {
+            let is_quantized = mesh_geometry.has_unit_uvs(vertices)? && is_quantized;
             let accessor = if is_quantized { coded(component::UNSIGNED_SHORT) } else { floats(count) };
             let accessor = Accessor { kind: "VEC2".into(), ..accessor };
-            wanted.push(("TEXCOORD_0".into(), Content::Uvs { is_quantized }, accessor));
+            planned.push(("TEXCOORD_0".into(), SpanContent::Uvs { is_quantized }, accessor));
         }
-        if !own.mesh.colors.is_empty() && own.splats.is_none() {
-            let has_alpha = own.has_alpha;
+        if !mesh_geometry.mesh.colors.is_empty() && mesh_geometry.splats.is_none() {
+            let has_alpha = mesh_geometry.has_alpha;
             let accessor = if is_quantized { coded(component::UNSIGNED_SHORT) } else { floats(count) };
             let accessor = Accessor { kind: if has_alpha { "VEC4" } else { "VEC3" }.into(), ..accessor };
-            wanted.push(("COLOR_0".into(), Content::Colors { block, has_alpha, is_quantized }, accessor));
+            planned.push(("COLOR_0".into(), SpanContent::Colors { block, has_alpha, is_quantized }, accessor));
         }
-        for (number, name, _) in other_columns(&own.mesh, own.splats.as_ref()) {
-            if !wanted.iter().any(|(known, ..)| *known == name) {
+        for (number, name, _) in other_columns(&mesh_geometry.mesh, mesh_geometry.splats.as_ref()) {
+            if !planned.iter().any(|(planned_name, ..)| *planned_name == name) {
                 let accessor = Accessor { component_type: component::FLOAT, ..scalar() };
-                wanted.push((name, Content::Column(block, number), Accessor { count: count as u64, ..accessor }));
+                planned.push((name, SpanContent::Column(block, number), Accessor { count: count as u64, ..accessor }));
             }
         }
         let mut attributes = BTreeMap::new();
-        for (name, content, accessor) in wanted {
+        for (name, content, accessor) in planned {
             self.changes.note(&content, count);
-            attributes.insert(name, self.add(Span { geometry, section, content, count }, accessor)?);
+            attributes.insert(name, self.add(ValueSpan { geometry, section, content, count }, accessor)?);
         }
         Ok(attributes)
     }
 
     /// Appends a span to a view, and the accessor of its values.
-    fn add(&mut self, span: Span, accessor: Accessor) -> Result<usize> {
+    fn add(&mut self, span: ValueSpan, accessor: Accessor) -> Result<usize> {
         let number = self.document.accessors.len();
         let (view, byte_offset) = self.views.add(span)?;
         let accessor = Accessor { buffer_view: Some(view), byte_offset, ..accessor };
@@ -428,15 +452,15 @@ impl<'a> Builder<'a, '_> {
         let views = self.views.finish(&mut self.document)?;
         let used = [
             (instances::NAME, !self.data.instances.is_empty()),
-            (quantize::NAME, self.accessors.iter().any(|own| own.lattice.is_some())),
+            (quantize::NAME, self.accessors.iter().any(|accessors| accessors.lattice.is_some())),
             (MESHOPT, self.job.options.meshopt && !views.is_empty()),
         ];
-        // Readers without them would show other meshes, or one instance of many.
+        // Readers without these extensions would show other meshes, or one of many instances.
         let required: Vec<_> =
             used.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
         self.document.extensions_used.extend_from_slice(&required);
-        // Readers without it show points.
-        let has_splats = self.data.geometries.iter().any(|own| own.splats.is_some());
+        // Readers without this extension show points.
+        let has_splats = self.data.geometries.iter().any(|geometry| geometry.splats.is_some());
         self.document.extensions_used.extend(has_splats.then(|| splats::NAME.to_owned()));
         self.document.extensions_used.sort_unstable();
         self.document.extensions_required = required;
@@ -451,25 +475,26 @@ impl<'a> Builder<'a, '_> {
 
 impl Changes {
     /// Counts values with fewer bits.
-    fn note(&mut self, content: &Content, count: usize) {
-        let place = match content {
-            Content::Positions { lattice: Some(lattice), .. } => {
+    fn note(&mut self, content: &SpanContent, count: usize) {
+        let counter = match content {
+            SpanContent::Positions { lattice: Some(lattice), .. } => {
                 self.position_error = self.position_error.max(lattice.error());
                 &mut self.positions
             }
-            Content::Normals { is_quantized: true, .. } => &mut self.normals,
-            Content::Uvs { is_quantized: true } => &mut self.uvs,
-            Content::Colors { is_quantized: true, .. } => &mut self.colors,
+            SpanContent::Normals { is_quantized: true, .. } => &mut self.normals,
+            SpanContent::Uvs { is_quantized: true } => &mut self.uvs,
+            SpanContent::Colors { is_quantized: true, .. } => &mut self.colors,
             _ => return,
         };
-        *place += count as u64;
+        *counter += count as u64;
     }
 }
 
 /// The accessor of positions in a box.
 fn positions(bounds: Bounds, lattice: Option<Lattice>, count: usize) -> Accessor {
     let Some(lattice) = lattice else {
-        let (min, max) = (bounds.min.to_vec(), bounds.max.to_vec());
+        let min = bounds.min.to_vec();
+        let max = bounds.max.to_vec();
         return Accessor { kind: "VEC3".into(), min, max, ..floats(count) };
     };
     let [min, max] = [bounds.min, bounds.max].map(|corner| lattice.code(corner).map(f32::from).to_vec());
@@ -483,17 +508,17 @@ fn floats(count: usize) -> Accessor {
 }
 
 /// The number of a material without textures, for triangles without uvs: the same if it has none.
-fn bare_material(materials: &mut Vec<GltfMaterial>, known: &mut HashMap<usize, usize>, number: usize) -> usize {
-    if let Some(&bare) = known.get(&number) {
+fn bare_material(materials: &mut Vec<GltfMaterial>, bare_numbers: &mut HashMap<usize, usize>, number: usize) -> usize {
+    if let Some(&bare) = bare_numbers.get(&number) {
         return bare;
     }
     let bare = materials[number].without_textures();
-    let own = if bare == materials[number] { number } else { materials.len() };
-    if own == materials.len() {
+    let bare_number = if bare == materials[number] { number } else { materials.len() };
+    if bare_number == materials.len() {
         materials.push(bare);
     }
-    known.insert(number, own);
-    own
+    bare_numbers.insert(number, bare_number);
+    bare_number
 }
 
 fn scalar() -> Accessor {
@@ -514,8 +539,8 @@ pub(crate) fn has_normals(geometry: &GltfGeometry<'_>, vertices: &VertexBlock) -
     }
 }
 
-/// The columns that are attributes of their own, with their numbers and attributes: `_NAME` for numbers. Lists and
-/// columns of splats have none.
+/// The columns that become separate attributes, with their numbers and attribute names: `_NAME`. Lists and columns of
+/// splats do not.
 fn other_columns<'m>(
     mesh: &'m Mesh,
     splats: Option<&'m SplatPlaces>,
@@ -526,20 +551,20 @@ fn other_columns<'m>(
     others.map(|(number, column)| (number, format!("_{}", column.name), column))
 }
 
-/// How many columns of a mesh have no attribute: lists, those whose name another one has, and all of a mesh without
-/// vertices, which has no attributes.
+/// Counts the columns of a mesh without an attribute: lists, columns with the name of another one, and all columns of a
+/// mesh without vertices.
 pub(crate) fn columns_left_out(mesh: &Mesh, splats: Option<&SplatPlaces>) -> usize {
     if mesh.positions.is_empty() {
         return mesh.vertex_columns.len();
     }
-    let kept: HashSet<_> = other_columns(mesh, splats).map(|(_, name, _)| name).collect();
+    let names: HashSet<_> = other_columns(mesh, splats).map(|(_, name, _)| name).collect();
     let of_splats = mesh.vertex_columns.iter().enumerate();
-    let of_splats = of_splats.filter(|(number, own)| splats.is_some_and(|splats| splats.has(*number, &own.name)));
-    mesh.vertex_columns.len() - kept.len() - of_splats.count()
+    let of_splats = of_splats.filter(|(number, column)| splats.is_some_and(|splats| splats.has(*number, &column.name)));
+    mesh.vertex_columns.len() - names.len() - of_splats.count()
 }
 
-/// An error for a transform that overflows: quantized positions have their size in it.
-fn check_matrix(matrix: Option<&Matrix>, name: &str) -> Result<()> {
+/// Returns an error for a transform that overflows: with quantized positions, it includes their size.
+fn check_matrix(matrix: Option<&NodeMatrix>, name: &str) -> Result<()> {
     if matrix.is_none_or(|matrix| matrix.as_flattened().iter().all(|entry| entry.is_finite())) {
         return Ok(());
     }
@@ -548,9 +573,9 @@ fn check_matrix(matrix: Option<&Matrix>, name: &str) -> Result<()> {
 }
 
 fn check_finite(column: &Column) -> Result<()> {
-    let place = (0..column.values.len()).find(|&place| !as_float(&column.values, place).is_finite());
-    let Some(place) = place else { return Ok(()) };
-    let message = format!("glTF cannot store value {place} of vertex column `{}`: it is not finite", column.name);
+    let index = (0..column.values.len()).find(|&index| !as_float(&column.values, index).is_finite());
+    let Some(index) = index else { return Ok(()) };
+    let message = format!("glTF cannot store value {index} of vertex column `{}`: it is not finite", column.name);
     Err(Error::new(ErrorKind::Unsupported, message))
 }
 

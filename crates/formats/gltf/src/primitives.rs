@@ -1,15 +1,15 @@
 //! The topology of primitives: triangles, strips and fans to faces; segments, loops and strips to polylines; points.
 //!
-//! Source: section 3.7.2.1 of the specification. Nothing here reads attributes or materials.
+//! Source: section 3.7.2.1 of the specification.
 
 use crate::document::mode;
 use crate::log::over_limit;
 use polyhaul_model::Elements;
 use polyhaul_model::error::{Error, Result};
 
-/// What a primitive consists of.
+/// The elements of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum GltfTopology {
     Points,
     /// Segments, each of two vertices.
     Lines,
@@ -22,52 +22,52 @@ pub(crate) enum Shape {
     TriangleFan,
 }
 
-impl Shape {
-    /// The shape with this number in files.
-    pub(crate) fn from_mode(number: u32) -> Option<Shape> {
+impl GltfTopology {
+    /// The topology with this number in files.
+    pub(crate) fn from_mode(number: u32) -> Option<GltfTopology> {
         Some(match number {
-            mode::POINTS => Shape::Points,
-            mode::LINES => Shape::Lines,
-            mode::LINE_LOOP => Shape::Strip { is_closed: true },
-            mode::LINE_STRIP => Shape::Strip { is_closed: false },
-            mode::TRIANGLES => Shape::Triangles,
-            mode::TRIANGLE_STRIP => Shape::TriangleStrip,
-            mode::TRIANGLE_FAN => Shape::TriangleFan,
+            mode::POINTS => GltfTopology::Points,
+            mode::LINES => GltfTopology::Lines,
+            mode::LINE_LOOP => GltfTopology::Strip { is_closed: true },
+            mode::LINE_STRIP => GltfTopology::Strip { is_closed: false },
+            mode::TRIANGLES => GltfTopology::Triangles,
+            mode::TRIANGLE_STRIP => GltfTopology::TriangleStrip,
+            mode::TRIANGLE_FAN => GltfTopology::TriangleFan,
             _ => return None,
         })
     }
 
     pub(crate) fn has_faces(self) -> bool {
-        matches!(self, Shape::Triangles | Shape::TriangleStrip | Shape::TriangleFan)
+        matches!(self, GltfTopology::Triangles | GltfTopology::TriangleStrip | GltfTopology::TriangleFan)
     }
 
-    /// How many of `count` indices are of no element.
+    /// The number of indices, of `count`, that belong to no element.
     pub(crate) fn excess(self, count: usize) -> usize {
         match self {
-            Shape::Points => 0,
-            Shape::Lines => count % 2,
-            Shape::Triangles => count % 3,
-            Shape::Strip { .. } if count < 2 => count,
-            Shape::TriangleStrip | Shape::TriangleFan if count < 3 => count,
+            GltfTopology::Points => 0,
+            GltfTopology::Lines => count % 2,
+            GltfTopology::Triangles => count % 3,
+            GltfTopology::Strip { .. } if count < 2 => count,
+            GltfTopology::TriangleStrip | GltfTopology::TriangleFan if count < 3 => count,
             _ => 0,
         }
     }
 }
 
-/// The corners of the triangles of any shape that has some. Those of strips and fans that use a vertex twice join
-/// strips, and are no faces.
-pub(crate) fn triangles(shape: Shape, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
-    if shape == Shape::Triangles {
+/// Appends the corners of the triangles of a topology with faces. Triangles of strips and fans that use a vertex twice
+/// join strips, and are left out.
+pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
+    if topology == GltfTopology::Triangles {
         out.try_reserve(vertices.len()).map_err(|_| Error::memory("faces"))?;
         out.extend_from_slice(vertices);
         return Ok(());
     }
-    let most = vertices.len().saturating_sub(2).saturating_mul(3);
-    out.try_reserve(most).map_err(|_| Error::memory("faces"))?;
+    let capacity = vertices.len().saturating_sub(2).saturating_mul(3);
+    out.try_reserve(capacity).map_err(|_| Error::memory("faces"))?;
     let first = vertices.first().copied().unwrap_or(0);
-    for (number, three) in vertices.windows(3).enumerate() {
-        let [a, b, c] = match (shape, three) {
-            (Shape::TriangleFan, &[_, b, c]) => [b, c, first],
+    for (number, triple) in vertices.windows(3).enumerate() {
+        let [a, b, c] = match (topology, triple) {
+            (GltfTopology::TriangleFan, &[_, b, c]) => [b, c, first],
             (_, &[a, b, c]) if number % 2 == 0 => [a, b, c],
             (_, &[a, b, c]) => [a, c, b],
             _ => continue,
@@ -101,30 +101,30 @@ pub(crate) fn append_ends(elements: &mut Elements, count: usize, size: usize, li
 mod tests {
     use super::*;
 
-    fn corners(shape: Shape, vertices: &[u32]) -> Vec<u32> {
+    fn corners(topology: GltfTopology, vertices: &[u32]) -> Vec<u32> {
         let mut out = Vec::new();
-        triangles(shape, vertices, &mut out).unwrap();
+        triangles(topology, vertices, &mut out).unwrap();
         out
     }
 
     #[test]
     fn strips_and_fans_keep_their_winding() {
-        assert_eq!(corners(Shape::TriangleStrip, &[0, 1, 2, 3, 4]), [0, 1, 2, 1, 3, 2, 2, 3, 4]);
-        assert_eq!(corners(Shape::TriangleFan, &[9, 1, 2, 3]), [1, 2, 9, 2, 3, 9]);
+        assert_eq!(corners(GltfTopology::TriangleStrip, &[0, 1, 2, 3, 4]), [0, 1, 2, 1, 3, 2, 2, 3, 4]);
+        assert_eq!(corners(GltfTopology::TriangleFan, &[9, 1, 2, 3]), [1, 2, 9, 2, 3, 9]);
         // Two strips, joined by repeated vertices.
-        assert_eq!(corners(Shape::TriangleStrip, &[0, 1, 2, 2, 5, 5, 6, 7]), [0, 1, 2, 5, 7, 6]);
+        assert_eq!(corners(GltfTopology::TriangleStrip, &[0, 1, 2, 2, 5, 5, 6, 7]), [0, 1, 2, 5, 7, 6]);
         for count in 0..3 {
-            assert!(corners(Shape::TriangleStrip, &[0, 1, 2][..count]).is_empty());
+            assert!(corners(GltfTopology::TriangleStrip, &[0, 1, 2][..count]).is_empty());
         }
     }
 
     #[test]
     fn excess_and_ends() {
-        let excess = |shape: Shape| [0, 1, 2, 3, 4].map(|count| shape.excess(count));
-        assert_eq!(excess(Shape::Triangles), [0, 1, 2, 0, 1]);
-        assert_eq!(excess(Shape::Lines), [0, 1, 0, 1, 0]);
-        assert_eq!(excess(Shape::Strip { is_closed: true }), [0, 1, 0, 0, 0]);
-        assert_eq!(excess(Shape::TriangleFan), [0, 1, 2, 0, 0]);
+        let excess = |topology: GltfTopology| [0, 1, 2, 3, 4].map(|count| topology.excess(count));
+        assert_eq!(excess(GltfTopology::Triangles), [0, 1, 2, 0, 1]);
+        assert_eq!(excess(GltfTopology::Lines), [0, 1, 0, 1, 0]);
+        assert_eq!(excess(GltfTopology::Strip { is_closed: true }), [0, 1, 0, 0, 0]);
+        assert_eq!(excess(GltfTopology::TriangleFan), [0, 1, 2, 0, 0]);
         let mut elements = Elements::default();
         append_ends(&mut elements, 0, 3, 100).unwrap();
         assert!(elements.offsets.is_empty());

@@ -2,16 +2,16 @@
 //!
 //! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Khronos/KHR_mesh_quantization>.
 
-use crate::transforms::{IDENTITY, Matrix};
+use crate::transforms::{IDENTITY, NodeMatrix};
 use polyhaul_model::Bounds;
 
 /// The name of the extension.
 pub(crate) const NAME: &str = "KHR_mesh_quantization";
 
-/// The steps of a half axis in 16 bits, and in 8: the codes of -1 to 1.
+/// The codes of 1 in 16 bits, and in 8.
 const STEPS: f64 = 32767.0;
 const BYTE_STEPS: f32 = 127.0;
-/// Objects whose box is smaller are not magnified further, so that transforms stay invertible.
+/// Minimum scale of a lattice, so that transforms stay invertible.
 const MIN_SCALE: f32 = 1e-9;
 
 /// A lattice of 16 bits around the positions of an object: position = center + scale * code / 32767.
@@ -31,9 +31,10 @@ impl Lattice {
             let center = f64::from(center[axis]);
             (f64::from(max[axis]) - center).max(center - f64::from(min[axis]))
         };
-        let wanted = half(0).max(half(1)).max(half(2));
-        let rounded = wanted as f32;
-        let scale = if f64::from(rounded) < wanted { rounded.next_up() } else { rounded };
+        let half_side = half(0).max(half(1)).max(half(2));
+        // Rounded up, so that the codes of all positions are in range.
+        let rounded = half_side as f32;
+        let scale = if f64::from(rounded) < half_side { rounded.next_up() } else { rounded };
         Lattice { center, scale: scale.max(MIN_SCALE) }
     }
 
@@ -44,13 +45,13 @@ impl Lattice {
         [0, 1, 2].map(|axis| ((f64::from(position[axis]) - f64::from(self.center[axis])) * factor).round() as i16)
     }
 
-    /// The most that a coordinate changes.
+    /// Maximum change of a coordinate.
     pub(crate) fn error(&self) -> f64 {
         f64::from(self.scale) / STEPS / 2.0
     }
 
-    /// The transform of codes, for positions that have a transform.
-    pub(crate) fn placed(&self, matrix: Option<Matrix>) -> Matrix {
+    /// The transform of codes, if `matrix` is the transform of positions.
+    pub(crate) fn placed(&self, matrix: Option<NodeMatrix>) -> NodeMatrix {
         let matrix = matrix.unwrap_or(IDENTITY);
         let row = |row: usize| {
             let [a, b, c, shift] = matrix[row].map(f64::from);
@@ -62,14 +63,14 @@ impl Lattice {
     }
 }
 
-/// A vector of unit length, and a byte that fills up the word.
+/// The code of a unit vector, padded to four bytes.
 #[inline]
 pub(crate) fn normal_code([x, y, z]: [f32; 3]) -> [i8; 4] {
     let code = |part: f32| (part * BYTE_STEPS).round() as i8;
     [code(x), code(y), code(z), 0]
 }
 
-/// A value from 0 to 1.
+/// The code of a value from 0 to 1.
 #[inline]
 pub(crate) fn unit_code(value: f32) -> u16 {
     (f64::from(value) * 65535.0).round() as u16
@@ -82,7 +83,8 @@ mod tests {
     #[test]
     fn positions_are_near_their_codes() {
         let points = [[1e6, -3.0, 0.25], [1e6 + 7.0, 5.5, 0.25], [1e6 + 1.5, 0.1, 0.25]];
-        let (min, max) = ([1e6, -3.0, 0.25], [1e6 + 7.0, 5.5, 0.25]);
+        let min = [1e6, -3.0, 0.25];
+        let max = [1e6 + 7.0, 5.5, 0.25];
         let lattice = Lattice::around(Bounds { min, max });
         let matrix = lattice.placed(None);
         for point in points {
@@ -101,8 +103,8 @@ mod tests {
     fn boxes_without_size_and_with_all_sizes_have_codes() {
         let same = Lattice::around(Bounds { min: [3.0; 3], max: [3.0; 3] });
         assert_eq!((same.code([3.0; 3]), same.placed(None)[1]), ([0; 3], [0.0, MIN_SCALE, 0.0, 3.0]));
-        let all = Lattice::around(Bounds { min: [f32::MIN; 3], max: [f32::MAX; 3] });
-        assert_eq!((all.code([f32::MIN; 3]), all.code([f32::MAX; 3])), ([-32767; 3], [32767; 3]));
+        let widest = Lattice::around(Bounds { min: [f32::MIN; 3], max: [f32::MAX; 3] });
+        assert_eq!((widest.code([f32::MIN; 3]), widest.code([f32::MAX; 3])), ([-32767; 3], [32767; 3]));
         let turned = [[0.0, -2.0, 0.0, 1.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], IDENTITY[3]];
         let lattice = Lattice::around(Bounds { min: [0.0; 3], max: [8.0, 2.0, 2.0] });
         assert_eq!(lattice.placed(Some(turned))[..2], [[0.0, -8.0, 0.0, -1.0], [8.0, 0.0, 0.0, 8.0]]);

@@ -1,35 +1,36 @@
-//! A glTF file to a scene: parses the JSON, reads the meshes that nodes use, and makes an object of each such node.
+//! Reads a glTF file as a scene: parses the JSON, reads the meshes that nodes use, and makes an object of each such
+//! node.
 //!
 //! How polyhaul interprets a file where the model differs from glTF:
 //!
 //! - A mesh of glTF is one mesh, and a node with a mesh is an object with a transform; nodes share meshes. The scene is
-//!   the default one, or the first; what only other scenes have is dropped with a warning.
+//!   the default one, or the first; content of other scenes only is dropped with a warning.
 //! - v is flipped: 1 - v. Colors of vertices are converted from linear to sRGB, as in OBJ and PLY; their alpha stays.
 //! - Other uvs and colors and the attributes of applications are columns of vertices, with the values of the file.
-//! - Gaussian splats get the columns and the axes of PLY files (see `splats`): a scene that has some is turned.
-//! - Names of materials are made distinct. Images inside the file get names by which they are found later: see
-//!   `images`.
+//! - Gaussian splats get the columns and the axes of PLY files (see `splats`): a scene with splats is converted to
+//!   them.
+//! - Names of materials are made distinct. Images inside the file get names for reading them later: see `images`.
 //! - Tangents, skins, morph targets, animations, cameras and lights are dropped with a warning.
-//! - Objects of nodes and meshes without a name have none.
+//! - Objects have no name if neither the node nor the mesh has one.
 //! - Values are read even if they are not aligned, with a warning.
 //!
 //! The parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views), `accessors` (checked), `fills` and `convert`
 //! (their values), `meshes`, `streams`, `primitives`, `hierarchy`, `instances`, `materials`. Everything is checked
-//! before any value is read; then all are read in parallel. Nothing here opens a file.
+//! before any value is read; then all are read in parallel. The caller opens files.
 
-use crate::accessors::Values;
-use crate::buffers::{Buffers, OpenFile};
+use crate::accessors::AccessorValues;
+use crate::buffers::{Buffers, OpenBufferFile};
 use crate::chunks::{Chunks, chunks};
 use crate::document::{Document, Node};
 use crate::hierarchy;
-use crate::hierarchy::{IDENTITY, Matrix, rounded, walk};
-use crate::instances::Instances;
+use crate::hierarchy::{IDENTITY, WorldMatrix, rounded, walk};
+use crate::instances::NodeInstances;
 use crate::json;
-use crate::log::{Log, located, malformed, over_limit, unsupported};
+use crate::log::{GltfLog, located, malformed, over_limit, unsupported};
 use crate::materials::{check_name, materials};
 use crate::meshes::{FoundMesh, MeshReader};
 use crate::splats::SplatPrimitive;
-use polyhaul_mesh::transform::transform_axes;
+use polyhaul_geometry::transform::transform_axes;
 use polyhaul_model::error::{Error, Result, try_copy, try_push, try_string};
 use polyhaul_model::splats::{AXES, LINEAR_COLORS};
 use polyhaul_model::warnings::Warnings;
@@ -49,11 +50,11 @@ pub struct GltfFound {
     pub scene: Scene,
     /// Dropped and unusual parts of the file.
     pub warnings: Warnings,
-    /// The number of threads that worked.
+    /// Number of threads used.
     pub threads: usize,
 }
 
-/// Reads a `.glb` or `.gltf` file. `open_file` reads the buffers that are files of their own: it gets the name, without
+/// Reads a `.glb` or `.gltf` file. `open_file` reads buffers in separate files: it gets the name, without
 /// percent-encoding, and the maximum number of bytes needed.
 ///
 /// The maps of materials name images inside the file as parts of `file_name`: `chair.glb#image0.png`, for
@@ -68,12 +69,12 @@ pub fn read(
     bytes: Bytes<'_>,
     file_name: Option<&str>,
     options: &ParseOptions,
-    open_file: &mut OpenFile<'_>,
+    open_file: &mut OpenBufferFile<'_>,
 ) -> Result<GltfFound> {
     let name = bytes.name();
-    let mut log = Log::new(name, options.faults);
-    let found = read_scene(&bytes, file_name, options, open_file, &mut log);
-    let (scene, threads) = found.map_err(|error| located(error, name))?;
+    let mut log = GltfLog::new(name, options.faults);
+    let result = read_scene(&bytes, file_name, options, open_file, &mut log);
+    let (scene, threads) = result.map_err(|error| located(error, name))?;
     bytes.finish(&options.run.cancel)?;
     bytes.check_end(Extent::Whole, &options.run.cancel)?;
     Ok(GltfFound { scene, warnings: log.finish()?, threads })
@@ -84,18 +85,18 @@ fn read_scene(
     bytes: &Bytes<'_>,
     file_name: Option<&str>,
     options: &ParseOptions,
-    open_file: &mut OpenFile<'_>,
-    log: &mut Log,
+    open_file: &mut OpenBufferFile<'_>,
+    log: &mut GltfLog,
 ) -> Result<(Scene, usize)> {
-    let Chunks { json, whole, binary } = chunks(bytes, &options.limits)?;
-    let document = json::parse(&json, bytes.name(), whole, &options.limits)?;
+    let Chunks { json, location, binary } = chunks(bytes, &options.limits)?;
+    let document = json::parse(&json, bytes.name(), location, &options.limits)?;
     drop(json);
     json::check_extensions(&document)?;
     note_unread(&document, log)?;
     let buffers = Buffers::new(&document.buffers, binary, open_file)?;
-    let mut values = Values::new(&document, buffers, options.limits, &options.run).sized(bytes.len());
+    let mut values = AccessorValues::new(&document, buffers, options.limits, &options.run).sized(bytes.len());
     let materials = materials(&mut values, file_name, log)?;
-    let placed = place(&mut values, log)?;
+    let placed = placed_meshes(&mut values, log)?;
     let mut scene = Scene { materials, ..Scene::default() };
     scene.comments.extend(document.asset.copyright.as_deref().map(try_string).transpose()?);
     let mut builder = SceneBuilder { scene, values, log, indices: Vec::new(), splats: Vec::new() };
@@ -106,50 +107,54 @@ fn read_scene(
 }
 
 /// A use of a mesh.
-struct Placed {
+struct PlacedMesh {
     /// `None` if the file has no nodes.
     node: Option<usize>,
     mesh: usize,
-    world: Matrix,
+    world: WorldMatrix,
     /// The number among the instances of the node.
     instance: Option<usize>,
 }
 
-/// Where the scene has meshes.
-fn place(values: &mut Values<'_, '_>, log: &mut Log) -> Result<Vec<Placed>> {
+/// The uses of meshes in the scene.
+fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Result<Vec<PlacedMesh>> {
     let document = values.document;
     let mut placed = Vec::new();
     if document.nodes.is_empty() {
         hierarchy::walk(document, |_, _| Ok(()))?;
         for mesh in 0..document.meshes.len() {
-            push(&mut placed, Placed { node: None, mesh, world: IDENTITY, instance: None }, values.limits.objects)?;
+            push(&mut placed, PlacedMesh { node: None, mesh, world: IDENTITY, instance: None }, values.limits.objects)?;
         }
         return Ok(placed);
     }
-    let mut found = Vec::new();
+    let mut uses = Vec::new();
     walk(document, |index, world| {
         let node = &document.nodes[index];
         let Some(mesh) = node.mesh else { return Ok(()) };
         if mesh >= document.meshes.len() {
             return Err(malformed(format!("nodes[{index}]: meshes[{mesh}] does not exist")));
         }
-        let instances = Instances::plan(values, log, index, node)?;
-        let one = Placed { node: Some(index), mesh, world: *world, instance: None };
-        try_push(&mut found, (one, instances), "nodes")
+        let instances = NodeInstances::plan(values, log, index, node)?;
+        let mesh_use = PlacedMesh { node: Some(index), mesh, world: *world, instance: None };
+        try_push(&mut uses, (mesh_use, instances), "nodes")
     })?;
     let mut fills = Vec::new();
-    found.iter_mut().flat_map(|(_, instances)| instances).try_for_each(|own| own.add_fills(&mut fills))?;
+    uses.iter_mut().flat_map(|(_, instances)| instances).try_for_each(|instances| instances.add_fills(&mut fills))?;
     values.fill(&mut fills)?;
     drop(fills);
-    let reached = found.len();
-    for (one, instances) in found {
+    let reached = uses.len();
+    for (mesh_use, instances) in uses {
         let Some(instances) = instances else {
-            push(&mut placed, one, values.limits.objects.max(values.limits.instanced_objects))?;
+            push(&mut placed, mesh_use, values.limits.objects.max(values.limits.instanced_objects))?;
             continue;
         };
         for instance in 0..instances.count {
-            let world = instances.place(instance, &one.world);
-            push(&mut placed, Placed { world, instance: Some(instance), ..one }, values.limits.instanced_objects)?;
+            let world = instances.matrix(instance, &mesh_use.world);
+            push(
+                &mut placed,
+                PlacedMesh { world, instance: Some(instance), ..mesh_use },
+                values.limits.instanced_objects,
+            )?;
         }
     }
     if reached as u64 > values.limits.objects {
@@ -161,16 +166,16 @@ fn place(values: &mut Values<'_, '_>, log: &mut Log) -> Result<Vec<Placed>> {
     Ok(placed)
 }
 
-fn push(placed: &mut Vec<Placed>, one: Placed, limit: u64) -> Result<()> {
+fn push(placed: &mut Vec<PlacedMesh>, mesh_use: PlacedMesh, limit: u64) -> Result<()> {
     if placed.len() as u64 >= limit {
         return Err(over_limit("too many objects", limit, "objects"));
     }
-    try_push(placed, one, "objects")
+    try_push(placed, mesh_use, "objects")
 }
 
-/// Counts what is not read at all.
-fn note_unread(document: &Document, log: &mut Log) -> Result<()> {
-    let lights = document.extensions.get("KHR_lights_punctual").and_then(|own| own.get("lights"));
+/// Counts the parts of the file that are not read.
+fn note_unread(document: &Document, log: &mut GltfLog) -> Result<()> {
+    let lights = document.extensions.get("KHR_lights_punctual").and_then(|extension| extension.get("lights"));
     let lights = lights.and_then(Value::as_array).map_or(0, Vec::len);
     let kinds = [
         ("left-out-skins", "skins", document.skins.len()),
@@ -191,11 +196,11 @@ fn note_unread(document: &Document, log: &mut Log) -> Result<()> {
 /// A scene that grows.
 struct SceneBuilder<'l, 'a, 'f> {
     scene: Scene,
-    values: Values<'a, 'f>,
-    log: &'l mut Log,
+    values: AccessorValues<'a, 'f>,
+    log: &'l mut GltfLog,
     /// The mesh of the model and the material slots, by mesh of the file.
     indices: Vec<Option<UsedMesh>>,
-    /// What meshes say of splats.
+    /// The splat extensions of meshes.
     splats: Vec<SplatPrimitive>,
 }
 
@@ -207,20 +212,21 @@ struct UsedMesh {
 
 impl SceneBuilder<'_, '_, '_> {
     /// Reads the meshes that are used, in the order of the file.
-    fn read_meshes(&mut self, placed: &[Placed]) -> Result<()> {
+    fn read_meshes(&mut self, placed: &[PlacedMesh]) -> Result<()> {
         let count = self.values.document.meshes.len();
-        let (mut is_used, mut wanted) = (Vec::new(), Vec::new());
+        let mut is_used = Vec::new();
+        let mut used = Vec::new();
         is_used.try_reserve_exact(count)?;
         is_used.resize(count, false);
         placed.iter().for_each(|placed| is_used[placed.mesh] = true);
-        wanted.try_reserve_exact(count)?;
-        wanted.extend((0..count).filter(|&index| is_used[index]));
+        used.try_reserve_exact(count)?;
+        used.extend((0..count).filter(|&index| is_used[index]));
         self.indices.try_reserve_exact(count)?;
         self.indices.resize_with(count, || None);
-        self.scene.meshes.try_reserve_exact(wanted.len()).map_err(|_| Error::memory("meshes"))?;
-        for some in wanted.chunks(MESHES_AT_ONCE) {
-            let found = MeshReader { values: &mut self.values, log: self.log }.read(some)?;
-            for (&index, FoundMesh { mesh, slots, splats }) in some.iter().zip(found) {
+        self.scene.meshes.try_reserve_exact(used.len()).map_err(|_| Error::memory("meshes"))?;
+        for indices in used.chunks(MESHES_AT_ONCE) {
+            let meshes = MeshReader { values: &mut self.values, log: self.log }.read(indices)?;
+            for (&index, FoundMesh { mesh, slots, splats }) in indices.iter().zip(meshes) {
                 if let Some(splats) = splats {
                     try_push(&mut self.splats, splats, "meshes")?;
                 }
@@ -228,13 +234,13 @@ impl SceneBuilder<'_, '_, '_> {
                 self.scene.meshes.push(mesh);
             }
         }
-        let lost = (count - wanted.len()) as u64;
+        let lost = (count - used.len()) as u64;
         self.log.lose("left-out-meshes", lost, || format!("{lost} meshes are not in the default scene"))
     }
 
-    fn add_objects(&mut self, placed: Vec<Placed>) -> Result<()> {
+    fn add_objects(&mut self, placed: Vec<PlacedMesh>) -> Result<()> {
         self.scene.objects.try_reserve_exact(placed.len()).map_err(|_| Error::memory("objects"))?;
-        for Placed { node, mesh, world, instance } in placed {
+        for PlacedMesh { node, mesh, world, instance } in placed {
             let document = self.values.document;
             let Some(used) = self.indices.get(mesh).and_then(Option::as_ref) else { continue };
             let mesh_name = document.meshes[mesh].name.as_deref().unwrap_or_default();
@@ -261,7 +267,7 @@ impl SceneBuilder<'_, '_, '_> {
 }
 
 impl SceneBuilder<'_, '_, '_> {
-    /// Turns a scene with splats to the axes that they have in memory; others stay as they are.
+    /// Converts a scene with splats to the axes of splats in memory; other scenes stay unchanged.
     fn turn_splats(&mut self) -> Result<()> {
         let Some(first) = self.splats.first() else { return Ok(()) };
         if first.has_linear_colors {
@@ -276,11 +282,10 @@ impl SceneBuilder<'_, '_, '_> {
     }
 }
 
-/// The name of an object: that of the node, or else of the mesh. Instances of one with a
-/// name are numbered.
+/// The name of an object: the name of the node, or else of the mesh. Instances are numbered if it is not empty.
 fn object_name(node: Option<&Node>, mesh_name: &str, instance: Option<usize>) -> Result<String> {
-    let own = node.and_then(|node| node.name.as_deref()).filter(|name| !name.is_empty());
-    let base = try_string(own.unwrap_or(mesh_name))?;
+    let node_name = node.and_then(|node| node.name.as_deref()).filter(|name| !name.is_empty());
+    let base = try_string(node_name.unwrap_or(mesh_name))?;
     Ok(match instance {
         Some(instance) if !base.is_empty() => format!("{base}_{instance}"),
         _ => base,

@@ -12,14 +12,13 @@
 //! | `SH_DEGREE_0_COEF_0` | floats for red, green, blue | `f_dc_0` to `f_dc_2` |
 //! | `SH_DEGREE_l_COEF_n` | the same; degrees 1 to 3 | `f_rest_N` |
 //!
-//! `COLOR_0` is for programs that show points: it follows from the splats, so it is written and not read. glTF has y
-//! up, and splats in memory have y down: [`crate::reader`] and the caller of the writer turn whole scenes. Nothing here
-//! knows buffers.
+//! `COLOR_0` is for programs that show points: it follows from the splats, so it is written but not read. glTF has y
+//! up, and splats in memory have y down: [`crate::reader`] and the caller of the writer convert whole scenes.
 
 use crate::color::linear;
 use crate::convert::Finish;
 use crate::document::{Extensions, Primitive, mode};
-use crate::log::{Log, malformed, unsupported};
+use crate::log::{GltfLog, malformed, unsupported};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names::shown;
 use polyhaul_model::splats::{HARMONICS, LINEAR_COLORS, Splats, color_of, rest_name, unit_quaternion};
@@ -27,7 +26,7 @@ use polyhaul_model::{Mesh, Scene, Values};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The extension, and what its attributes begin with.
+/// The name of the extension, and the prefix of its attributes.
 pub(crate) const NAME: &str = "KHR_gaussian_splatting";
 /// The highest degree of spherical harmonics.
 pub(crate) const MAX_DEGREE: usize = 3;
@@ -90,7 +89,7 @@ impl SplatAttribute {
         self != SplatAttribute::Scale
     }
 
-    /// How numbers of the file become those in memory.
+    /// How values are changed after reading.
     pub(crate) fn finish(self) -> Finish {
         match self {
             SplatAttribute::Scale => Finish::Logarithm,
@@ -100,7 +99,7 @@ impl SplatAttribute {
     }
 }
 
-/// Where a mesh has the columns of splats that are written.
+/// The indices of the columns of splats that are written.
 #[derive(Debug)]
 pub(crate) struct SplatPlaces {
     /// w, x, y, z.
@@ -114,24 +113,24 @@ pub(crate) struct SplatPlaces {
 }
 
 impl SplatPlaces {
-    /// The places in a mesh of splats, with harmonics up to a degree.
+    /// The columns of a mesh of splats, with harmonics up to a degree; `None` for other meshes.
     pub(crate) fn of(mesh: &Mesh, degree: usize) -> Option<SplatPlaces> {
         let splats = Splats::from_mesh(mesh)?;
-        let all = HARMONICS[splats.degree()];
-        let more = all.min(HARMONICS[degree.min(MAX_DEGREE)]);
+        let available = HARMONICS[splats.degree()];
+        let written = available.min(HARMONICS[degree.min(MAX_DEGREE)]);
         let place = |name: String| mesh.vertex_columns.iter().position(|column| column.name == name);
         let three = |name: &dyn Fn(usize) -> String| Some([place(name(0))?, place(name(1))?, place(name(2))?]);
         let rotation = |part: usize| place(format!("rot_{part}"));
         let mut harmonics = vec![three(&|channel| format!("f_dc_{channel}"))?];
-        for number in 0..more {
-            harmonics.push(three(&|channel| rest_name(channel * all + number))?);
+        for number in 0..written {
+            harmonics.push(three(&|channel| rest_name(channel * available + number))?);
         }
         Some(SplatPlaces {
             rotations: [rotation(0)?, rotation(1)?, rotation(2)?, rotation(3)?],
             scales: three(&|axis| format!("scale_{axis}"))?,
             opacities: place("opacity".to_owned())?,
             harmonics,
-            left_out: all - more,
+            left_out: available - written,
         })
     }
 
@@ -147,17 +146,17 @@ impl SplatPlaces {
         3 * self.left_out
     }
 
-    /// Whether a column, which the mesh has here, is one of splats.
+    /// Whether the column `name` at an index is one of splats.
     pub(crate) fn has(&self, place: usize, name: &str) -> bool {
-        let all = self.harmonics.len() - 1 + self.left_out;
+        let available = self.harmonics.len() - 1 + self.left_out;
         self.rotations.contains(&place)
             || self.scales.contains(&place)
             || self.opacities == place
             || self.harmonics.iter().any(|channels| channels.contains(&place))
-            || self.left_out > 0 && (0..3 * all).any(|number| rest_name(number) == name)
+            || self.left_out > 0 && (0..3 * available).any(|number| rest_name(number) == name)
     }
 
-    /// Fails for numbers that glTF does not have.
+    /// Returns an error for values that glTF cannot store.
     pub(crate) fn check(&self, mesh: &Mesh) -> Result<()> {
         let check = |place: usize, is_fine: &dyn Fn(f32) -> bool| {
             let at = column(mesh, place).iter().position(|&value| !is_fine(value));
@@ -172,7 +171,7 @@ impl SplatPlaces {
         self.scales.iter().try_for_each(|&place| check(place, &|value| size_of_log(value).is_finite()))
     }
 
-    /// Hands values of a splat to `emit`: as many as the attribute has.
+    /// Calls `emit` with the components of the attribute for each splat.
     pub(crate) fn emit(
         &self,
         mesh: &Mesh,
@@ -201,8 +200,8 @@ impl SplatPlaces {
                 splats.for_each(|at| emit(&channels.map(|channel| channel[at])));
             }
             SplatAttribute::Color => {
-                let (channels, logits) = (self.harmonics[0].map(|place| column(mesh, place)), self.opacities);
-                let logits = column(mesh, logits);
+                let channels = self.harmonics[0].map(|place| column(mesh, place));
+                let logits = column(mesh, self.opacities);
                 splats.for_each(|at| {
                     let [red, green, blue] = channels.map(|channel| linear(color_of(channel[at]).clamp(0.0, 1.0)));
                     emit(&[red, green, blue, opacity_of_logit(logits[at])]);
@@ -212,7 +211,7 @@ impl SplatPlaces {
     }
 }
 
-/// A column of 32-bit floats, which those of splats are.
+/// The values of a column of splats, which are 32-bit floats.
 fn column(mesh: &Mesh, place: usize) -> &[f32] {
     match &mesh.vertex_columns[place].values {
         Values::F32(values) => values,
@@ -220,17 +219,17 @@ fn column(mesh: &Mesh, place: usize) -> &[f32] {
     }
 }
 
-/// The size of a logarithm, as precise as a float can be: read and written again, it is the same.
+/// The size of a logarithm with the full precision of a float, so that it is the same after reading and writing.
 fn size_of_log(logarithm: f32) -> f32 {
     f64::from(logarithm).exp() as f32
 }
 
-/// The opacity of a logit, just as precise.
+/// The opacity of a logit, with the same precision.
 fn opacity_of_logit(logit: f32) -> f32 {
     (1.0 / (1.0 + (-f64::from(logit)).exp())) as f32
 }
 
-/// The quaternion with length 1; as it is if it has that length but for rounding, so that its bits stay.
+/// The quaternion with length 1. It is unchanged if it has that length except for rounding, so that its bits stay.
 fn unit(quaternion: [f32; 4]) -> [f32; 4] {
     let square: f32 = quaternion.iter().map(|part| part * part).sum();
     if (square - 1.0).abs() <= 4.0 * f32::EPSILON { quaternion } else { unit_quaternion(quaternion) }
@@ -240,16 +239,16 @@ fn unit(quaternion: [f32; 4]) -> [f32; 4] {
 pub(crate) fn extensions(scene: &Scene) -> Extensions {
     let is_linear = scene.infos.iter().any(|info| info == LINEAR_COLORS);
     let color_space = if is_linear { LINEAR } else { SCREEN };
-    let own = json!({
+    let extension = json!({
         "kernel": KERNEL,
         "colorSpace": color_space,
         "projection": PROJECTION,
         "sortingMethod": SORTING,
     });
-    [(NAME.to_owned(), own)].into()
+    [(NAME.to_owned(), extension)].into()
 }
 
-/// What the extension of a primitive says.
+/// The splat extension of a primitive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SplatPrimitive {
     /// The degree of its spherical harmonics.
@@ -258,13 +257,13 @@ pub(crate) struct SplatPrimitive {
 }
 
 /// Checks a primitive of splats.
-pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut Log) -> Result<SplatPrimitive> {
+pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut GltfLog) -> Result<SplatPrimitive> {
     if primitive.mode != Some(mode::POINTS) {
         return Err(malformed(format!("{path}: Gaussian splats must have mode 0 (POINTS)")));
     }
-    let own = primitive.extensions.get(NAME).unwrap_or(&Value::Null);
+    let extension = primitive.extensions.get(NAME).unwrap_or(&Value::Null);
     let degree = degree(&primitive.attributes).map_err(|missing| {
-        let others = own.get("extensions").and_then(Value::as_object);
+        let others = extension.get("extensions").and_then(Value::as_object);
         match others.and_then(|others| others.keys().next()) {
             Some(other) => {
                 unsupported(format!("{path}: Gaussian splats compressed with `{}` are not supported", shown(other)))
@@ -272,32 +271,32 @@ pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut Log) -> Result<
             None => malformed(format!("{path}: Gaussian splats lack the attribute `{missing}`")),
         }
     })?;
-    for (key, wanted) in [("kernel", KERNEL), ("projection", PROJECTION), ("sortingMethod", SORTING)] {
-        note_unknown(own, (key, &[wanted]), path, log)?;
+    for (key, value) in [("kernel", KERNEL), ("projection", PROJECTION), ("sortingMethod", SORTING)] {
+        note_unknown(extension, key, &[value], path, log)?;
     }
-    note_unknown(own, ("colorSpace", &[SCREEN, LINEAR]), path, log)?;
-    for other in own.get("extensions").and_then(Value::as_object).into_iter().flat_map(|others| others.keys()) {
+    note_unknown(extension, "colorSpace", &[SCREEN, LINEAR], path, log)?;
+    for other in extension.get("extensions").and_then(Value::as_object).into_iter().flat_map(|others| others.keys()) {
         let message = || format!("{path}: the extension `{}` of splats was ignored", shown(other));
         log.lose_about("left-out-extensions", 1, message, Some(other))?;
     }
-    let has_linear_colors = own.get("colorSpace").and_then(Value::as_str) == Some(LINEAR);
+    let has_linear_colors = extension.get("colorSpace").and_then(Value::as_str) == Some(LINEAR);
     Ok(SplatPrimitive { degree, has_linear_colors })
 }
 
-/// Warns of a property with a value of another extension: the specification wants the default in its place.
-fn note_unknown(own: &Value, (key, known): (&str, &[&str]), path: &str, log: &mut Log) -> Result<()> {
-    match own.get(key).map(|value| value.as_str().unwrap_or_default()) {
+/// Warns about a property whose value is not supported; the specification requires the default in its place.
+fn note_unknown(extension: &Value, key: &str, supported: &[&str], path: &str, log: &mut GltfLog) -> Result<()> {
+    match extension.get(key).map(|value| value.as_str().unwrap_or_default()) {
         None if key == "projection" || key == "sortingMethod" => Ok(()),
-        None => log.note("missing-property", format!("{path}: `{key}` is missing; using `{}`", known[0])),
-        Some(value) if known.contains(&value) => Ok(()),
+        None => log.note("missing-property", format!("{path}: `{key}` is missing; using `{}`", supported[0])),
+        Some(value) if supported.contains(&value) => Ok(()),
         Some(value) => {
-            let message = || format!("{path}: unknown {key} `{}`; using `{}`", shown(value), known[0]);
+            let message = || format!("{path}: unknown {key} `{}`; using `{}`", shown(value), supported[0]);
             log.lose_about("changed-splats", 1, message, Some(value))
         }
     }
 }
 
-/// The degree of the harmonics that attributes have, or the name of one that is missing.
+/// The degree of the harmonics in `attributes`, or the name of a missing attribute.
 fn degree(attributes: &BTreeMap<String, usize>) -> std::result::Result<usize, String> {
     let missing = |attribute: SplatAttribute| {
         let name = attribute.name();
@@ -322,7 +321,7 @@ pub(crate) fn is_attribute(name: &str, degree: usize) -> bool {
     name.starts_with(NAME) && others.into_iter().chain(harmonics).any(|attribute| attribute.name() == name)
 }
 
-/// A column of splats in memory: its name, the attribute that it comes from, and the component of that.
+/// A column of splats in memory: its name, and the attribute and component that it is read from.
 pub(crate) struct SplatColumn {
     pub(crate) name: String,
     pub(crate) attribute: SplatAttribute,

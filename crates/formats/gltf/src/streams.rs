@@ -1,16 +1,16 @@
-//! Attributes of vertices: those of all primitives of a mesh, one after another, into the arrays of the model.
+//! Reads the vertex attributes of all primitives of a mesh, in order, into the arrays of the model.
 //!
-//! Primitives that have the same attributes share their vertices. A normal or uv that only some primitives have gets an
-//! index stream, and other values that are missing are NaN. Nothing here knows faces.
+//! Primitives with the same attributes share their vertices. Normals and uvs that only some primitives have get an
+//! index stream; other missing values are NaN.
 
-use crate::accessors::{ANY, Component, Layout, Values, width};
+use crate::accessors::{ANY, AccessorLayout, AccessorValues, Component, width};
 use crate::convert::Finish;
-use crate::fills::Fill;
-use crate::log::{Log, malformed, over_limit};
+use crate::fills::AccessorFill;
+use crate::log::{GltfLog, malformed, over_limit};
 use crate::splats::{self, SplatColumn};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::names;
-use polyhaul_model::{Column, Domain, Mesh, NONE, Values as ColumnValues};
+use polyhaul_model::{Column, Domain, Mesh, NONE, Values};
 use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
@@ -18,23 +18,23 @@ use std::sync::atomic::AtomicU64;
 /// The vertices of one or more primitives.
 pub(crate) struct VertexSet<'a> {
     pub(crate) attributes: &'a BTreeMap<String, usize>,
-    /// Names the first primitive with these attributes.
+    /// The JSON path of the first primitive with these attributes.
     pub(crate) path: String,
-    pub(crate) positions: Layout,
+    pub(crate) positions: AccessorLayout,
     /// The index of the first vertex in the mesh.
     pub(crate) base: u32,
 }
 
-/// Where the values of an attribute of each vertex set begin; all are empty if each vertex has a value.
+/// The start of an attribute's values for each vertex set; empty if every vertex has a value.
 #[derive(Default)]
-pub(crate) struct Starts {
+pub(crate) struct StreamStarts {
     pub(crate) domain: Domain,
     /// By vertex set; `None` for those without the attribute.
     starts: Vec<Option<u32>>,
 }
 
-impl Starts {
-    /// What is added to the index of a vertex of a set to get that of its value; `None` if it has no value.
+impl StreamStarts {
+    /// The difference between the index of a value and of its vertex in a set; `None` if the set has no values.
     pub(crate) fn shift(&self, set: usize, base: u32) -> Option<u32> {
         let start = self.starts.get(set).copied().flatten()?;
         Some(start.wrapping_sub(base))
@@ -58,95 +58,98 @@ impl Starts {
     }
 }
 
-/// The attributes of a mesh, checked: by attribute, the accessor of each vertex set that has it.
+/// The checked attributes of a mesh: by attribute, the accessor of each vertex set.
 #[derive(Default)]
 pub(crate) struct Streams {
     uvs: Layouts,
     normals: Layouts,
     colors: Layouts,
     columns: Vec<ColumnPlan>,
-    /// How many colors were cut to the range of the model.
+    /// Number of colors that were cut to the range of the model.
     pub(crate) cut: AtomicU64,
-    /// How many numbers of splats were cut.
+    /// Number of values of splats that were cut.
     pub(crate) cut_splats: AtomicU64,
 }
 
 /// The accessor of each vertex set; none at all if no set has the attribute.
-type Layouts = Vec<Option<Layout>>;
+type Layouts = Vec<Option<AccessorLayout>>;
 
-/// An attribute that becomes a column.
+/// A column read from an attribute.
 struct ColumnPlan {
     name: String,
     layouts: Layouts,
     /// Whether there is a list of numbers per vertex, rather than one number.
     has_lists: bool,
     finish: Finish,
-    /// The number in place of those that are missing.
+    /// The number for missing values.
     missing: f32,
 }
 
 impl Streams {
-    /// Where uvs and normals begin.
-    pub(crate) fn starts(&self) -> Result<(Starts, Starts)> {
+    /// The starts of uvs and normals.
+    pub(crate) fn starts(&self) -> Result<(StreamStarts, StreamStarts)> {
         Ok((starts(&self.uvs)?, starts(&self.normals)?))
     }
 
     /// Makes room for the values of all sets, which have `total` vertices.
     pub(crate) fn make_room(&self, sets: &[VertexSet<'_>], total: usize, mesh: &mut Mesh) -> Result<()> {
         mesh.positions = zeroed(total, "positions")?.into();
-        (mesh.uvs, mesh.uv_domain) = (zeroed(sum(&self.uvs), "uvs")?.into(), domain(&self.uvs));
-        (mesh.normals, mesh.normal_domain) = (zeroed(sum(&self.normals), "normals")?.into(), domain(&self.normals));
+        mesh.uvs = zeroed(sum(&self.uvs), "uvs")?.into();
+        mesh.uv_domain = domain(&self.uvs);
+        mesh.normals = zeroed(sum(&self.normals), "normals")?.into();
+        mesh.normal_domain = domain(&self.normals);
         mesh.colors = zeroed(if self.colors.is_empty() { 0 } else { total }, "colors")?.into();
         for column in &self.columns {
             let offsets = if column.has_lists { Some(column.offsets(sets, total)?) } else { None };
             let count = offsets.as_ref().map_or(total, |offsets| offsets.last().map_or(0, |&last| last as usize));
-            let values = ColumnValues::F32(zeroed(count, "columns")?.into());
+            let values = Values::F32(zeroed(count, "columns")?.into());
             let column = Column { name: try_string(&column.name)?, values, offsets: offsets.map(Into::into) };
             try_push(&mut mesh.vertex_columns, column, "columns")?;
         }
         Ok(())
     }
 
-    /// Adds the values of all attributes, which belong to the room that was made in `mesh`.
+    /// Adds the values of all attributes, for the arrays of `mesh` from [`Streams::make_room`].
     pub(crate) fn add_fills<'m>(
         &'m self,
         sets: &[VertexSet<'_>],
         mesh: &'m mut Mesh,
-        fills: &mut Vec<Fill<'m>>,
+        fills: &mut Vec<AccessorFill<'m>>,
     ) -> Result<()> {
         let Mesh { positions, uvs, normals, colors, vertex_columns, .. } = mesh;
         let mut adder = Adder { sets, fills };
-        let cut = &self.cut;
-        let all = sets.iter().map(|set| Some(&set.positions));
-        adder.add(all, positions.to_mut()?.as_flattened_mut(), (Some(3), Finish::Keep, cut), None)?;
+        let form = |width, finish| AttributeForm { width: Some(width), finish, cut: &self.cut, missing: None };
+        let position_layouts = sets.iter().map(|set| Some(&set.positions));
+        adder.add(position_layouts, positions.to_mut()?.as_flattened_mut(), form(3, Finish::Keep))?;
         // The origin of uvs is the upper left corner of an image.
-        adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), (Some(2), Finish::FlipV, cut), None)?;
-        adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), (Some(3), Finish::Unit, cut), None)?;
-        adder.add(
-            each(&self.colors),
-            colors.to_mut()?.as_flattened_mut(),
-            (Some(4), Finish::Screen, cut),
-            Some(f32::NAN),
-        )?;
+        adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), form(2, Finish::FlipV))?;
+        adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), form(3, Finish::Unit))?;
+        let color_form = AttributeForm { missing: Some(f32::NAN), ..form(4, Finish::Screen) };
+        adder.add(each(&self.colors), colors.to_mut()?.as_flattened_mut(), color_form)?;
         for (plan, column) in self.columns.iter().zip(vertex_columns) {
-            let ColumnValues::F32(values) = &mut column.values else { continue };
-            let width = if plan.has_lists { None } else { Some(1) };
-            let missing = (!plan.has_lists).then_some(plan.missing);
-            adder.add(each(&plan.layouts), values.to_mut()?, (width, plan.finish, &self.cut_splats), missing)?;
+            let Values::F32(values) = &mut column.values else { continue };
+            let form = AttributeForm {
+                width: if plan.has_lists { None } else { Some(1) },
+                finish: plan.finish,
+                cut: &self.cut_splats,
+                missing: (!plan.has_lists).then_some(plan.missing),
+            };
+            adder.add(each(&plan.layouts), values.to_mut()?, form)?;
         }
         Ok(())
     }
 }
 
 impl ColumnPlan {
-    /// Where the list of each vertex ends; lists are empty where the attribute is missing.
+    /// The bounds of each vertex's list; lists are empty where the attribute is missing.
     fn offsets(&self, sets: &[VertexSet<'_>], total: usize) -> Result<Vec<u32>> {
         let mut offsets: Vec<u32> = Vec::new();
         offsets.try_reserve_exact(total.saturating_add(1)).map_err(|_| Error::memory("columns"))?;
         offsets.push(0);
         for (set, layout) in sets.iter().zip(&self.layouts) {
             let width = layout.map_or(0, |layout| layout.width as u32);
-            let (count, start) = (set.positions.count, offsets.last().copied().unwrap_or(0));
+            let count = set.positions.count;
+            let start = offsets.last().copied().unwrap_or(0);
             if u64::from(start) + count as u64 * u64::from(width) >= u64::from(NONE) {
                 let limit = u64::from(NONE) - 1;
                 return Err(over_limit("too many values of an attribute", limit, "elements"));
@@ -157,7 +160,7 @@ impl ColumnPlan {
     }
 }
 
-fn each(layouts: &Layouts) -> impl Iterator<Item = Option<&Layout>> {
+fn each(layouts: &Layouts) -> impl Iterator<Item = Option<&AccessorLayout>> {
     layouts.iter().map(Option::as_ref)
 }
 
@@ -175,34 +178,45 @@ fn domain(layouts: &Layouts) -> Domain {
     }
 }
 
-fn starts(layouts: &Layouts) -> Result<Starts> {
-    let mut found = Starts { domain: domain(layouts), starts: Vec::new() };
-    if found.domain == Domain::Indexed {
+fn starts(layouts: &Layouts) -> Result<StreamStarts> {
+    let mut result = StreamStarts { domain: domain(layouts), starts: Vec::new() };
+    if result.domain == Domain::Indexed {
         let mut start = 0;
         for layout in layouts {
-            try_push(&mut found.starts, layout.map(|_| start), "primitives")?;
+            try_push(&mut result.starts, layout.map(|_| start), "primitives")?;
             start += layout.map_or(0, |layout| layout.count as u32);
         }
     }
-    Ok(found)
+    Ok(result)
 }
 
 /// Adds the values of attributes.
 struct Adder<'m, 's> {
     sets: &'s [VertexSet<'s>],
-    fills: &'s mut Vec<Fill<'m>>,
+    fills: &'s mut Vec<AccessorFill<'m>>,
+}
+
+/// The values of an attribute.
+#[derive(Clone, Copy)]
+struct AttributeForm<'m> {
+    /// Components of an element; `None` for the number in the file.
+    width: Option<usize>,
+    finish: Finish,
+    /// Counts values that were cut.
+    cut: &'m AtomicU64,
+    /// The values of vertex sets without the attribute; `None` if there are none.
+    missing: Option<f32>,
 }
 
 impl<'m> Adder<'m, '_> {
-    /// Adds an attribute with elements of a width, or of that in the file. Sets without it have a number in place of
-    /// each, or no values.
+    /// Adds an attribute, with the accessor of each vertex set.
     fn add<'l>(
         &mut self,
-        layouts: impl Iterator<Item = Option<&'l Layout>>,
+        layouts: impl Iterator<Item = Option<&'l AccessorLayout>>,
         mut values: &'m mut [f32],
-        (width, finish, cut): (Option<usize>, Finish, &'m AtomicU64),
-        missing: Option<f32>,
+        form: AttributeForm<'m>,
     ) -> Result<()> {
+        let AttributeForm { width, finish, cut, missing } = form;
         for (set, layout) in self.sets.iter().zip(layouts) {
             let width = width.or(layout.map(|layout| layout.width)).unwrap_or(0);
             let count = if layout.is_some() || missing.is_some() { set.positions.count * width } else { 0 };
@@ -211,7 +225,7 @@ impl<'m> Adder<'m, '_> {
                 Some(layout) => {
                     let is_exact = finish == Finish::Unit && layout.component == Component::F32;
                     let finish = if is_exact { Finish::Keep } else { finish };
-                    try_push(self.fills, Fill::floats(layout, part, (width, finish), Some(cut)), "attributes")?;
+                    try_push(self.fills, AccessorFill::floats(layout, part, width, finish, Some(cut)), "attributes")?;
                 }
                 None => part.fill(missing.unwrap_or(f32::NAN)),
             }
@@ -222,8 +236,8 @@ impl<'m> Adder<'m, '_> {
 
 /// Checks the attributes of the vertex sets of a mesh.
 pub(crate) struct StreamPlanner<'s, 'v, 'a, 'f> {
-    pub(crate) values: &'v mut Values<'a, 'f>,
-    pub(crate) log: &'v mut Log,
+    pub(crate) values: &'v mut AccessorValues<'a, 'f>,
+    pub(crate) log: &'v mut GltfLog,
     pub(crate) sets: &'s [VertexSet<'a>],
     /// The highest degree of harmonics, if all sets are Gaussian splats.
     pub(crate) splats: Option<usize>,
@@ -264,7 +278,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
     }
 
     /// The checked accessor of an attribute of a set, if it has it.
-    fn layout(&mut self, set: &VertexSet<'_>, name: &str, widths: &[usize]) -> Result<Option<Layout>> {
+    fn layout(&mut self, set: &VertexSet<'_>, name: &str, widths: &[usize]) -> Result<Option<AccessorLayout>> {
         let Some(&index) = set.attributes.get(name) else { return Ok(None) };
         let user = format!("{}.attributes.{}", set.path, names::shown(name));
         let layout = self.values.layout(index, &user, widths, self.log)?;
@@ -278,31 +292,43 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Err(malformed(format!("{user}: accessors[{index}] has {counts}")))
     }
 
-    /// The columns of splats, and the attributes of applications.
+    /// The columns of splats, and the custom attributes of applications.
     fn splat_columns(&mut self, degree: usize) -> Result<Vec<ColumnPlan>> {
-        let (mut columns, mut known): (Vec<ColumnPlan>, BTreeMap<String, Layouts>) = Default::default();
+        let mut columns: Vec<ColumnPlan> = Vec::new();
+        // Columns of the same attribute share its layouts, so that the attribute is checked and charged once.
+        let mut attribute_layouts: BTreeMap<String, Layouts> = BTreeMap::new();
         for SplatColumn { name, attribute, component } in splats::columns(degree) {
-            let (own, width, is_unit) = (attribute.name(), attribute.width(), attribute.is_normalized());
-            let layouts = match known.get(&own) {
+            let attribute_name = attribute.name();
+            let width = attribute.width();
+            let is_unit = attribute.is_normalized();
+            let layouts = match attribute_layouts.get(&attribute_name) {
                 Some(layouts) => layouts,
                 None => {
-                    let layouts = self.layouts(&own, &[width], width * size_of::<f32>())?;
-                    known.entry(own).or_insert(layouts)
+                    let layouts = self.layouts(&attribute_name, &[width], width * size_of::<f32>())?;
+                    attribute_layouts.entry(attribute_name).or_insert(layouts)
                 }
             };
-            let part = |layout: Layout| if is_unit { layout.as_normalized() } else { layout }.component(component);
-            let mut own: Layouts = Vec::new();
-            own.try_reserve_exact(layouts.len()).map_err(|_| Error::memory("attributes"))?;
-            own.extend(layouts.iter().map(|layout| layout.map(part)));
-            let plan = ColumnPlan { name, layouts: own, has_lists: false, finish: attribute.finish(), missing: 0.0 };
+            let part =
+                |layout: AccessorLayout| if is_unit { layout.as_normalized() } else { layout }.component(component);
+            let mut column_layouts: Layouts = Vec::new();
+            column_layouts.try_reserve_exact(layouts.len()).map_err(|_| Error::memory("attributes"))?;
+            column_layouts.extend(layouts.iter().map(|layout| layout.map(part)));
+            let plan = ColumnPlan {
+                name,
+                layouts: column_layouts,
+                has_lists: false,
+                finish: attribute.finish(),
+                missing: 0.0,
+            };
             try_push(&mut columns, plan, "columns")?;
         }
         self.columns(columns)
     }
 
-    /// Other uvs, other colors, and the attributes of applications, after `columns`, whose names they cannot have.
+    /// Appends further uvs and colors and the attributes of applications to `columns`; names of splat columns are
+    /// taken.
     fn columns(&mut self, mut columns: Vec<ColumnPlan>) -> Result<Vec<ColumnPlan>> {
-        let found: BTreeSet<&str> = self
+        let attribute_names: BTreeSet<&str> = self
             .sets
             .iter()
             .flat_map(|set| set.attributes.keys())
@@ -310,13 +336,13 @@ impl StreamPlanner<'_, '_, '_, '_> {
             .filter(|name| is_column(name))
             .collect();
         let limit = self.values.limits.columns;
-        if (columns.len() + found.len()) as u64 > limit {
-            return Err(over_limit(&format!("{} attributes", columns.len() + found.len()), limit, "columns"));
+        if (columns.len() + attribute_names.len()) as u64 > limit {
+            return Err(over_limit(&format!("{} attributes", columns.len() + attribute_names.len()), limit, "columns"));
         }
         let taken = columns.len();
-        for name in found {
-            let own = name.strip_prefix('_').unwrap_or(name);
-            if self.splats.is_some() && columns[..taken].iter().any(|column| column.name == own) {
+        for name in attribute_names {
+            let column_name = name.strip_prefix('_').unwrap_or(name);
+            if self.splats.is_some() && columns[..taken].iter().any(|column| column.name == column_name) {
                 let shown = names::shown(name);
                 let message =
                     || format!("the attribute `{shown}` was dropped: splats already have a column of this name");
@@ -330,14 +356,19 @@ impl StreamPlanner<'_, '_, '_, '_> {
                 continue;
             };
             let layouts = self.layouts(name, if has_lists { ANY } else { &[1] }, size_of::<f32>())?;
-            let plan =
-                ColumnPlan { name: try_string(own)?, layouts, has_lists, finish: Finish::Keep, missing: f32::NAN };
+            let plan = ColumnPlan {
+                name: try_string(column_name)?,
+                layouts,
+                has_lists,
+                finish: Finish::Keep,
+                missing: f32::NAN,
+            };
             try_push(&mut columns, plan, "columns")?;
         }
         Ok(columns)
     }
 
-    /// Whether an attribute has more than a number per vertex; `None` if it cannot be a column.
+    /// Whether an attribute has several numbers per vertex; `None` if it cannot be a column.
     fn has_lists(&self, name: &str) -> Option<bool> {
         let mut has_lists = false;
         for set in self.sets {
@@ -352,7 +383,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Some(has_lists)
     }
 
-    /// Counts what the model has no place for.
+    /// Counts the attributes that the model cannot store.
     fn losses(&mut self) -> Result<()> {
         for set in self.sets {
             let count = set.positions.count as u64;

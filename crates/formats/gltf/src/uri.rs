@@ -1,12 +1,12 @@
 //! URIs in glTF files: percent-encoded names of files, and data in place of a file.
 //!
-//! Nothing here opens a file or decides which may be opened.
+//! The caller opens files, and decides which may be opened.
 
 use crate::log::malformed;
 use polyhaul_model::error::{Error, Result, try_string};
 
-/// What a URI stands for.
-pub(crate) enum Target<'a> {
+/// The target of a URI.
+pub(crate) enum UriTarget<'a> {
     /// The bytes of a `data:` URI.
     Data(DataUri<'a>),
     /// A file: the decoded name.
@@ -18,7 +18,7 @@ pub(crate) enum Target<'a> {
 pub(crate) struct DataUri<'a> {
     /// `image/png`; may be empty.
     pub(crate) media_type: &'a str,
-    /// What follows the comma.
+    /// The text after the comma.
     pub(crate) text: &'a str,
     pub(crate) is_base64: bool,
 }
@@ -31,16 +31,16 @@ impl DataUri<'_> {
     }
 }
 
-/// What `uri` stands for.
-pub(crate) fn target(uri: &str) -> Result<Target<'_>> {
+/// The target of `uri`.
+pub(crate) fn target(uri: &str) -> Result<UriTarget<'_>> {
     let is_data = uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
     if !is_data {
-        return decode_name(uri).map(Target::File);
+        return decode_name(uri).map(UriTarget::File);
     }
     let (kind, text) = uri[5..].split_once(',').ok_or_else(|| malformed("data URI without a comma"))?;
     let is_base64 = kind.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64"));
     let media_type = kind.split(';').next().unwrap_or_default();
-    Ok(Target::Data(DataUri { media_type, text, is_base64 }))
+    Ok(UriTarget::Data(DataUri { media_type, text, is_base64 }))
 }
 
 /// A name without percent-encoding. One that would not be UTF-8 stays as it is.
@@ -84,7 +84,7 @@ fn decode_percent(text: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// No digit.
+/// The value of bytes that are not digits.
 const INVALID: u8 = 255;
 
 /// The value of each digit.
@@ -130,15 +130,15 @@ pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The three bytes that four digits are.
+/// The three bytes of four digits.
 fn bytes_of([a, b, c, d]: [u8; 4]) -> [u8; 3] {
     [a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d]
 }
 
-/// The error about the first invalid digit of `text`, which begins at digit `begin`.
-fn bad_digit(text: &[u8], begin: usize) -> Error {
+/// The error about the first invalid digit of `text`, which starts at digit `start`.
+fn bad_digit(text: &[u8], start: usize) -> Error {
     let at = text.iter().position(|&byte| DIGITS[usize::from(byte)] == INVALID).unwrap_or(0);
-    malformed(format!("invalid base64 digit at position {}", begin + at))
+    malformed(format!("invalid base64 digit at position {}", start + at))
 }
 
 #[cfg(test)]
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn names_and_data() {
         let name = |uri: &str| match target(uri).unwrap() {
-            Target::File(name) => name,
-            Target::Data(DataUri { media_type, text, is_base64 }) => format!("{media_type} {text} {is_base64}"),
+            UriTarget::File(name) => name,
+            UriTarget::Data(DataUri { media_type, text, is_base64 }) => format!("{media_type} {text} {is_base64}"),
         };
         assert_eq!(name("a%20b.bin"), "a b.bin");
         assert_eq!(name("100%.bin"), "100%.bin");

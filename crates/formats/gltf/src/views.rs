@@ -1,11 +1,11 @@
-//! Views of buffers: values of one kind lie together, so that all of a view have one stride.
+//! Buffer views: values of one kind are stored together, so that a view has one stride.
 //!
-//! A view that will be compressed is encoded and decoded as a whole, by one thread. So those end after some values; the
-//! others hold all values of their kind. What the values are is in [`crate::pages`].
+//! A compressed view is encoded and decoded as a whole, by one thread. So its size is limited; other views hold all
+//! values of their kind. [`crate::pages`] formats the values.
 
 use crate::document::{Buffer, BufferView, Document};
 use crate::looks::GltfImages;
-use crate::pages::{Content, Span};
+use crate::pages::{SpanContent, ValueSpan};
 use polyhaul_model::error::{Result, try_push};
 use serde_json::json;
 
@@ -13,13 +13,13 @@ use serde_json::json;
 /// <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_meshopt_compression>.
 pub(crate) const MESHOPT: &str = "EXT_meshopt_compression";
 
-/// Views that will be compressed end after this many bytes, if not before.
+/// The size from which a view to compress is full.
 const SPLIT_BYTES: u64 = 1 << 20;
 /// The targets of views.
 const VERTICES: u32 = 34962;
 const INDICES: u32 = 34963;
 
-/// Kinds of values, in this order in the file: those of two bytes come last.
+/// Kinds of values, in this order in the file: values of two bytes come last, so that the others stay aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ViewKind {
     Positions,
@@ -47,7 +47,7 @@ const KINDS: usize = ViewKind::ShortIndices as usize + 1;
 
 /// How a view is compressed: the modes of the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum ViewMode {
     Attributes,
     Triangles,
     Indices,
@@ -67,19 +67,19 @@ impl ViewKind {
         }
     }
 
-    pub(crate) fn mode(self) -> Mode {
+    pub(crate) fn mode(self) -> ViewMode {
         match self {
-            ViewKind::Indices | ViewKind::ShortIndices => Mode::Triangles,
-            ViewKind::Segments => Mode::Indices,
-            _ => Mode::Attributes,
+            ViewKind::Indices | ViewKind::ShortIndices => ViewMode::Triangles,
+            ViewKind::Segments => ViewMode::Indices,
+            _ => ViewMode::Attributes,
         }
     }
 
-    /// What the GPU does with it; nothing with values of instances.
+    /// The use of the view by the GPU; `None` for values of instances.
     fn target(self) -> Option<u32> {
         match self {
             ViewKind::Translations | ViewKind::Rotations | ViewKind::Scales => None,
-            _ if self.mode() == Mode::Attributes => Some(VERTICES),
+            _ if self.mode() == ViewMode::Attributes => Some(VERTICES),
             _ => Some(INDICES),
         }
     }
@@ -87,27 +87,27 @@ impl ViewKind {
 
 /// The values of a view.
 #[derive(Debug)]
-pub(crate) struct View {
+pub(crate) struct GltfView {
     pub(crate) kind: ViewKind,
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<ValueSpan>,
     /// Their size.
     pub(crate) bytes: u64,
 }
 
-/// Views in the making.
+/// The views of a file that is being planned.
 #[derive(Debug)]
 pub(crate) struct Views {
-    views: Vec<View>,
+    views: Vec<GltfView>,
     /// The view of each kind that is not full.
     open: [Option<usize>; KINDS],
     /// The size from which a view is full.
     full: u64,
 }
 
-/// Where values lie in the binary part.
-pub(crate) struct Layout {
+/// The layout of the binary part.
+pub(crate) struct FileLayout {
     /// In the order of the file.
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<ValueSpan>,
     /// Their size.
     pub(crate) bytes: u64,
 }
@@ -117,13 +117,13 @@ impl Views {
         Views { views: Vec::new(), open: [None; KINDS], full: if are_compressed { SPLIT_BYTES } else { u64::MAX } }
     }
 
-    /// Appends a span; returns its view, whose number is not yet that in the file, and where it is there.
-    pub(crate) fn add(&mut self, span: Span) -> Result<(usize, u64)> {
+    /// Appends a span; returns the provisional number of its view, and its offset in the view.
+    pub(crate) fn add(&mut self, span: ValueSpan) -> Result<(usize, u64)> {
         let kind = span.content.kind();
         let number = match self.open[kind as usize].filter(|&number| self.views[number].bytes < self.full) {
             Some(number) => number,
             None => {
-                try_push(&mut self.views, View { kind, spans: Vec::new(), bytes: 0 }, "the plan")?;
+                try_push(&mut self.views, GltfView { kind, spans: Vec::new(), bytes: 0 }, "the plan")?;
                 self.views.len() - 1
             }
         };
@@ -135,47 +135,49 @@ impl Views {
         Ok((number, offset))
     }
 
-    /// Adds the views to the document, in their order, without their places.
-    pub(crate) fn finish(mut self, document: &mut Document) -> Result<Vec<View>> {
+    /// Adds the views to the document, in their order, without offsets.
+    pub(crate) fn finish(mut self, document: &mut Document) -> Result<Vec<GltfView>> {
         let mut order: Vec<usize> = (0..self.views.len()).collect();
         order.sort_by_key(|&number| self.views[number].kind);
         let mut numbers = vec![0; order.len()];
-        for (number, &own) in order.iter().enumerate() {
-            numbers[own] = number;
-            let View { kind, bytes, .. } = self.views[own];
+        for (number, &provisional) in order.iter().enumerate() {
+            numbers[provisional] = number;
+            let GltfView { kind, bytes, .. } = self.views[provisional];
             let byte_stride = (kind.target() == Some(VERTICES)).then(|| kind.stride());
             let view = BufferView { byte_length: bytes, byte_stride, target: kind.target(), ..BufferView::default() };
             try_push(&mut document.buffer_views, view, "the plan")?;
         }
         for accessor in &mut document.accessors {
-            accessor.buffer_view = accessor.buffer_view.map(|own| numbers[own]);
+            accessor.buffer_view = accessor.buffer_view.map(|provisional| numbers[provisional]);
         }
         self.views.sort_by_key(|view| view.kind);
         Ok(self.views)
     }
 }
 
-/// Gives the views of a document their places, and appends its images. `compressed` has the bytes of each view, if they
-/// are compressed.
+/// Assigns offsets to the views of a document, and appends its images. `compressed` has the bytes of each view, if
+/// views are compressed.
 pub(crate) fn lay_out(
     document: &mut Document,
-    views: &mut [View],
+    views: &mut [GltfView],
     compressed: Option<&[Vec<u8>]>,
     images: &GltfImages,
-) -> Result<Layout> {
-    let mut layout = Layout { spans: Vec::new(), bytes: 0 };
+) -> Result<FileLayout> {
+    let mut layout = FileLayout { spans: Vec::new(), bytes: 0 };
     let mut decoded = 0;
     for (number, view) in views.iter_mut().enumerate() {
-        let own = &mut document.buffer_views[number];
+        let buffer_view = &mut document.buffer_views[number];
         match compressed.and_then(|compressed| compressed.get(number)) {
             Some(bytes) => {
-                (own.buffer, own.byte_offset) = (Some(1), decoded);
+                buffer_view.buffer = Some(1);
+                buffer_view.byte_offset = decoded;
                 decoded += view.bytes.next_multiple_of(4);
-                own.extensions.insert(MESHOPT.into(), compressed_view(view, layout.bytes, bytes.len()));
-                layout.add(Content::Compressed(number), bytes.len())?;
+                buffer_view.extensions.insert(MESHOPT.into(), compressed_view(view, layout.bytes, bytes.len()));
+                layout.add(SpanContent::Compressed(number), bytes.len())?;
             }
             None => {
-                (own.buffer, own.byte_offset) = (Some(0), layout.bytes);
+                buffer_view.buffer = Some(0);
+                buffer_view.byte_offset = layout.bytes;
                 layout.bytes += view.bytes;
                 layout.spans.try_reserve(view.spans.len())?;
                 layout.spans.append(&mut view.spans);
@@ -187,19 +189,19 @@ pub(crate) fn lay_out(
         document.buffers = vec![Buffer { byte_length: layout.bytes, ..Buffer::default() }];
     }
     if decoded > 0 {
-        // There are no bytes: readers must know the extension.
+        // The buffer has no bytes: readers must support the extension.
         let extensions = [(MESHOPT.to_owned(), json!({ "fallback": true }))].into();
         document.buffers.push(Buffer { byte_length: decoded, extensions, ..Buffer::default() });
     }
     Ok(layout)
 }
 
-/// The extension of a view whose compressed bytes lie at `offset`.
-fn compressed_view(view: &View, offset: u64, bytes: usize) -> serde_json::Value {
+/// The extension of a view whose compressed bytes are at `offset`.
+fn compressed_view(view: &GltfView, offset: u64, bytes: usize) -> serde_json::Value {
     let mode = match view.kind.mode() {
-        Mode::Attributes => "ATTRIBUTES",
-        Mode::Triangles => "TRIANGLES",
-        Mode::Indices => "INDICES",
+        ViewMode::Attributes => "ATTRIBUTES",
+        ViewMode::Triangles => "TRIANGLES",
+        ViewMode::Indices => "INDICES",
     };
     let stride = view.kind.stride();
     json!({
@@ -212,26 +214,26 @@ fn compressed_view(view: &View, offset: u64, bytes: usize) -> serde_json::Value 
     })
 }
 
-/// Appends the images that the document has, each with a view.
-fn add_images(document: &mut Document, images: &GltfImages, layout: &mut Layout) -> Result<()> {
+/// Appends the embedded images of the document, each with a view.
+fn add_images(document: &mut Document, images: &GltfImages, layout: &mut FileLayout) -> Result<()> {
     for image in &mut document.images {
         let Some(number) = image.buffer_view else { continue };
-        // What is before may end in indices of 16 bits.
+        // The preceding bytes may be indices of 16 bits.
         layout.pad()?;
         let byte_length = images.images[number].bytes.len() as u64;
         image.buffer_view = Some(document.buffer_views.len());
         let view = BufferView { buffer: Some(0), byte_offset: layout.bytes, byte_length, ..BufferView::default() };
         try_push(&mut document.buffer_views, view, "the plan")?;
-        layout.add(Content::Image(number), byte_length as usize)?;
+        layout.add(SpanContent::Image(number), byte_length as usize)?;
     }
     Ok(())
 }
 
-impl Layout {
+impl FileLayout {
     /// Appends bytes, and zeros up to a multiple of four.
-    fn add(&mut self, content: Content, count: usize) -> Result<()> {
+    fn add(&mut self, content: SpanContent, count: usize) -> Result<()> {
         self.bytes += count as u64;
-        try_push(&mut self.spans, Span { geometry: 0, section: 0, content, count }, "the plan")?;
+        try_push(&mut self.spans, ValueSpan { geometry: 0, section: 0, content, count }, "the plan")?;
         self.pad()
     }
 
@@ -239,7 +241,11 @@ impl Layout {
         let count = (self.bytes.next_multiple_of(4) - self.bytes) as usize;
         if count > 0 {
             self.bytes += count as u64;
-            try_push(&mut self.spans, Span { geometry: 0, section: 0, content: Content::Zeros, count }, "the plan")?;
+            try_push(
+                &mut self.spans,
+                ValueSpan { geometry: 0, section: 0, content: SpanContent::Zeros, count },
+                "the plan",
+            )?;
         }
         Ok(())
     }

@@ -1,17 +1,17 @@
-//! Writing: a scene to a `.glb` file, or to a `.gltf` file and its buffer.
+//! Writes a scene to a `.glb` file, or to a `.gltf` file and its buffer.
 
 use crate::compress::compress;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
 use crate::document::Document;
 use crate::looks::GltfImages;
 use crate::losses;
-use crate::options::GltfWriteOptions;
 use crate::pages::{GltfData, GltfPages, PAGE_BYTES};
 use crate::plan::{GltfPlan, plan};
 use crate::uri::encode_name;
-use crate::views::{Layout, lay_out};
-use polyhaul_mesh::parts::Part;
+use crate::views::{FileLayout, lay_out};
+use polyhaul_geometry::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{GltfWriteOptions, Instances};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Scene};
 use polyhaul_pipeline::options::RunOptions;
@@ -27,31 +27,33 @@ pub struct GltfJob<'a> {
     pub evaluated: &'a [bool],
     /// Its materials, whose files are named as from the output.
     pub materials: &'a [Material],
-    /// Those of their images that the file will hold.
+    /// The images of the materials to embed.
     pub images: &'a GltfImages,
-    /// The output's name in messages.
+    /// The name of the output, for messages.
     pub output: &'a str,
-    /// The format's own; its placement is that of the parts.
+    /// The format's own options.
     pub options: &'a GltfWriteOptions,
+    /// How objects that share a mesh are written.
+    pub instances: Instances,
     /// The highest degree of spherical harmonics of Gaussian splats; glTF stores 3.
     pub harmonics_degree: u8,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Whether a loss is an error, which comes before the first byte.
+    /// Whether a loss is an error, before the first byte is written.
     pub strict: bool,
 }
 
-/// A scene as glTF: what it will be, before anything is written.
+/// The planned file of a scene.
 pub struct GltfFile<'a> {
     document: Document,
     data: GltfData<'a>,
     /// The bytes of compressed views.
     compressed: Vec<Vec<u8>>,
-    layout: Layout,
+    layout: FileLayout,
 }
 
 impl<'a> GltfFile<'a> {
-    /// Plans the file of a scene. Values to compress are compressed here, and kept.
+    /// Plans the file of a scene. Compresses views, and keeps the compressed bytes in memory.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] for coordinates that are not finite, and for compression that this build lacks;
@@ -76,16 +78,17 @@ impl<'a> GltfFile<'a> {
     /// Writes the JSON and the binary part as `.glb`.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] if the file is larger than 4 GiB; those of the output.
+    /// [`ErrorKind::Limit`] if the file is larger than 4 GiB; errors of the output.
     pub fn write_glb(&mut self, writing: &mut Writing<'_, '_>) -> Result<()> {
         let mut json = self.json(None)?;
+        // Chunks are padded to four bytes: JSON with spaces, binary values with zeros.
         json.resize(json.len().next_multiple_of(4), b' ');
         let binary = self.layout.bytes.next_multiple_of(4);
         let chunks = if binary == 0 { CHUNK_HEADER_BYTES } else { 2 * CHUNK_HEADER_BYTES };
         let total = (HEADER_BYTES + chunks + json.len()) as u64 + binary;
         let total = u32::try_from(total).map_err(|_| {
             let message = format!("a .glb file cannot have more than 4 GiB, and this one would have {total} bytes");
-            Error::new(ErrorKind::Limit, message).with_hint("write a .gltf file, whose buffer is a file of its own")
+            Error::new(ErrorKind::Limit, message).with_hint("write a .gltf file, whose buffer is a separate file")
         })?;
         let mut head = Vec::new();
         head.try_reserve_exact(HEADER_BYTES + chunks + json.len())?;
@@ -108,13 +111,13 @@ impl<'a> GltfFile<'a> {
     /// Writes the binary part: the buffer of a `.gltf` file.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn write_binary(&self, writing: &mut Writing<'_, '_>) -> Result<()> {
         let pages = GltfPages::new(&self.data, &self.compressed, &self.layout.spans)?;
         writing.pages(&pages, &mut (), pages.count() as u64, PAGE_BYTES)
     }
 
-    /// The JSON, with the URI of its buffer unless that is the chunk after it.
+    /// The JSON, with the URI of its buffer; `None` if the buffer is the second chunk.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].

@@ -1,4 +1,4 @@
-//! Files that are broken or hostile: each is an error of the right kind, never a panic, and takes little memory.
+//! Broken and hostile files: each is an error of the right kind, never a panic, and uses little memory.
 
 use polyhaul_bytes::Source;
 use polyhaul_gltf::{GltfFound, read, read_image};
@@ -41,10 +41,10 @@ fn chunk(kind: &[u8; 4], content: &[u8], padding: u8) -> Vec<u8> {
 }
 
 fn glb(chunks: &[Vec<u8>]) -> Vec<u8> {
-    let all = chunks.concat();
+    let content = chunks.concat();
     let mut bytes = b"glTF\x02\0\0\0".to_vec();
-    bytes.extend((12 + all.len() as u32).to_le_bytes());
-    bytes.extend(all);
+    bytes.extend((12 + content.len() as u32).to_le_bytes());
+    bytes.extend(content);
     bytes
 }
 
@@ -71,9 +71,9 @@ fn with_binary(json: &Value) -> Vec<u8> {
 
 #[test]
 fn the_unbroken_file_is_read() {
-    let found = read_bytes(&with_binary(&triangle())).unwrap();
-    let scene = &found.scene;
-    assert_eq!((found.warnings.total(), scene.meshes.len(), scene.objects.len()), (0, 1, 1));
+    let result = read_bytes(&with_binary(&triangle())).unwrap();
+    let scene = &result.scene;
+    assert_eq!((result.warnings.total(), scene.meshes.len(), scene.objects.len()), (0, 1, 1));
     assert_eq!(scene.meshes[0].positions, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
     assert_eq!(scene.meshes[0].faces.corner_positions, [0, 1, 2]);
     let object = &scene.objects[0];
@@ -84,7 +84,7 @@ fn the_unbroken_file_is_read() {
     json.resize(json.len().next_multiple_of(4), 0);
     let mut other = glb(&[chunk(b"JSON", &json, 0), chunk(b"BIN\0", &binary(), 0), chunk(b"ABCD", b"1234", 0)]);
     other.extend(b"and more");
-    assert_eq!(read_bytes(&other).unwrap().scene, found.scene);
+    assert_eq!(read_bytes(&other).unwrap().scene, result.scene);
 }
 
 /// The file with a change: the path of a value, and its new value.
@@ -136,7 +136,7 @@ fn broken_values_are_malformed() {
     for (path, value) in cases {
         let mut json = triangle();
         match json.pointer_mut(path) {
-            Some(place) => *place = value.clone(),
+            Some(target) => *target = value.clone(),
             None => {
                 let (owner, name) = path.rsplit_once('/').unwrap();
                 json.pointer_mut(owner).unwrap()[name] = value.clone();
@@ -149,12 +149,12 @@ fn broken_values_are_malformed() {
 }
 
 #[test]
-fn what_asks_for_too_much_exceeds_a_limit() {
+fn excessive_counts_exceed_a_limit() {
     let count =
         |count: u64| json!([{"componentType": 5126, "count": count, "type": "VEC3"}, triangle()["accessors"][1]]);
-    for asked in [100_000, 100_000_000, 4_000_000_000, 1_000_000_000_000, u64::MAX] {
-        let error = read_bytes(&changed("/accessors", count(asked))).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Limit, "{asked}: {error}");
+    for requested in [100_000, 100_000_000, 4_000_000_000, 1_000_000_000_000, u64::MAX] {
+        let error = read_bytes(&changed("/accessors", count(requested))).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{requested}: {error}");
     }
     // Many meshes of the same values.
     let primitive = json!({"attributes": {"POSITION": 0}, "indices": 1});
@@ -182,7 +182,7 @@ fn what_asks_for_too_much_exceeds_a_limit() {
 }
 
 #[test]
-fn what_is_not_supported_is_named() {
+fn unsupported_features_are_named() {
     for name in ["KHR_draco_mesh_compression", "KHR_texture_basisu", "MY_own"] {
         let mut json = triangle();
         json["extensionsRequired"] = json!([name]);
@@ -194,14 +194,13 @@ fn what_is_not_supported_is_named() {
     assert_eq!(read_bytes(&bytes).unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
-/// A file with a view of positions that claims to be compressed, from all bytes, with changes.
+/// A file with a view of positions that claims to be compressed from all bytes, with changes.
 fn compressed(count: u64, change: Value) -> Value {
-    let mut own = json!({"buffer": 0, "byteLength": 39, "byteStride": 12, "count": count, "mode": "ATTRIBUTES"});
-    own.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    let mut extension = json!({"buffer": 0, "byteLength": 39, "byteStride": 12, "count": count, "mode": "ATTRIBUTES"});
+    extension.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
     let mut json = triangle();
     json["buffers"] = json!([{"byteLength": 39}, {"byteLength": count.saturating_mul(12)}]);
-    json["bufferViews"][0] =
-        json!({"buffer": 1, "byteLength": count.saturating_mul(12), "extensions": {"EXT_meshopt_compression": own}});
+    json["bufferViews"][0] = json!({"buffer": 1, "byteLength": count.saturating_mul(12), "extensions": {"EXT_meshopt_compression": extension}});
     json["extensionsRequired"] = json!(["EXT_meshopt_compression"]);
     json
 }
@@ -274,37 +273,37 @@ fn broken_containers() {
 }
 
 #[test]
-fn a_gltf_file_has_its_data_inside_or_beside() {
+fn a_gltf_file_has_its_data_inside_or_in_other_files() {
     let mut json = triangle();
     json["buffers"] = json!([{"byteLength": 39,
         "uri": "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAEC"}]);
-    let found = read_bytes(json.to_string().as_bytes()).unwrap();
-    assert_eq!(found.scene, read_bytes(&with_binary(&triangle())).unwrap().scene);
+    let result = read_bytes(json.to_string().as_bytes()).unwrap();
+    assert_eq!(result.scene, read_bytes(&with_binary(&triangle())).unwrap().scene);
     json["buffers"][0]["uri"] = json!("missing%20file.bin");
     let error = read_bytes(json.to_string().as_bytes()).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains("missing file.bin"), "{error}");
 }
 
 #[test]
-fn a_chain_of_nodes_is_no_recursion() {
+fn a_long_chain_of_nodes_does_not_overflow_the_stack() {
     let count = 200_000;
     let mut json = triangle();
     let mut nodes: Vec<Value> = (1..count).map(|child| json!({"children": [child]})).collect();
     nodes.push(json!({"mesh": 0, "translation": [1, 2, 3]}));
     json["nodes"] = json!(nodes);
-    let found = read_bytes(&with_binary(&json)).unwrap();
-    assert_eq!(found.scene.objects[0].transform.unwrap()[1][3], 2.0);
+    let result = read_bytes(&with_binary(&json)).unwrap();
+    assert_eq!(result.scene.objects[0].transform.unwrap()[1][3], 2.0);
 }
 
 /// Reads image 0 of a `.glb` from memory and as a stream; both give the same.
-fn image(json: &Value, binary: &[u8], most: u64) -> Result<Vec<u8>> {
+fn image(json: &Value, binary: &[u8], max_bytes: u64) -> Result<Vec<u8>> {
     let bytes = glb(&[chunk(b"JSON", json.to_string().as_bytes(), b' '), chunk(b"BIN\0", binary, 0)]);
     let read = |source: Source<'static>| {
         let mut beside = |name: &str, offset: u64, count: usize| match name {
             "three.bin" => Ok([1, 2, 3].into_iter().skip(offset as usize).take(count).collect()),
             _ => Err(Error::new(ErrorKind::Io, format!("no file {name}"))),
         };
-        read_image(Bytes::new(&source, None), 0, &ParseOptions::default(), most, &mut beside)
+        read_image(Bytes::new(&source, None), 0, &ParseOptions::default(), max_bytes, &mut beside)
     };
     let placed = read(Source::named_memory(bytes.clone(), "x.glb"));
     let stream = read(Source::reader(Box::new(std::io::Cursor::new(bytes)), "x.glb"));
@@ -324,13 +323,13 @@ fn with_view(view: Value, buffer: Value) -> Value {
 #[test]
 fn images_are_the_bytes_of_their_view_or_uri() {
     let view = json!({"buffer": 0, "byteOffset": 1, "byteLength": 2});
-    for (json, wanted) in [
+    for (json, expected) in [
         (with_view(view.clone(), json!({"byteLength": 4})), b"bc".to_vec()),
         (with_view(view.clone(), json!({"byteLength": 3, "uri": "three.bin"})), vec![2, 3]),
         (with_view(view, json!({"byteLength": 3, "uri": "data:;base64,BAUG"})), vec![5, 6]),
         (json!({"images": [{"uri": "data:image/png;base64,BAUG"}]}), vec![4, 5, 6]),
     ] {
-        assert_eq!(image(&json, b"abcd", 3).unwrap(), wanted, "{json}");
+        assert_eq!(image(&json, b"abcd", 3).unwrap(), expected, "{json}");
         assert_eq!(image(&json, b"abcd", 1).unwrap_err().kind(), ErrorKind::Limit, "{json}");
     }
 }

@@ -1,9 +1,10 @@
-//! Gaussian splats: what is written and read of them, against numbers made by hand.
+//! Gaussian splats: written and read, compared with numbers made by hand.
 
 use polyhaul_bytes::{Sink, Source};
+use polyhaul_geometry::parts::parts;
 use polyhaul_gltf::{GltfFile, GltfFound, GltfImages, GltfJob, GltfWriteOptions, read};
-use polyhaul_mesh::parts::parts;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{Instances, Placement};
 use polyhaul_model::splats::{CONSTANT_HARMONIC, HARMONICS, LINEAR_COLORS, SplatColumns, Splats, logit_of, opacity_of};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Axes, Column, Mesh, Scene, Values};
@@ -12,14 +13,14 @@ use polyhaul_pipeline::options::{ParseOptions, RunOptions};
 use polyhaul_pipeline::write::Writing;
 use serde_json::{Value, json};
 
-/// The attributes of splats begin with this.
-const OWN: &str = "KHR_gaussian_splatting";
+/// The prefix of the attributes of splats.
+const EXTENSION: &str = "KHR_gaussian_splatting";
 
 /// The bytes of a scene whose y is up.
 fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -> Result<(Vec<u8>, Warnings)> {
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
-    let parts = parts(scene, &objects, &evaluated, &options.placement)?;
+    let parts = parts(scene, &objects, &evaluated, &Placement { axes: Some(Axes::OBJ), ..Placement::default() })?;
     let (run, images) = (RunOptions::default().with_threads(Some(threads)), GltfImages::default());
     let (mut warnings, mut bytes) = (Warnings::default(), Vec::new());
     let job = GltfJob {
@@ -30,6 +31,7 @@ fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -
         images: &images,
         output: "x.glb",
         options: &options,
+        instances: Instances::Auto,
         harmonics_degree: degree,
         run: &run,
         strict: false,
@@ -41,7 +43,7 @@ fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -
     Ok((bytes, warnings))
 }
 
-fn found(bytes: Vec<u8>) -> Result<GltfFound> {
+fn read_glb(bytes: Vec<u8>) -> Result<GltfFound> {
     let source = Source::named_memory(bytes, "x.glb");
     let mut files = |name: &str, _: u64| Err(Error::new(ErrorKind::Io, format!("no file {name}")));
     read(Bytes::new(&source, None), None, &ParseOptions::default(), &mut files)
@@ -50,7 +52,7 @@ fn found(bytes: Vec<u8>) -> Result<GltfFound> {
 /// The same with y up, as the caller of the writer makes it.
 fn upright(scene: &Scene) -> Scene {
     let mut scene = Scene { axes: polyhaul_model::splats::AXES, ..scene.clone() };
-    polyhaul_mesh::transform::transform_axes(&mut scene, Axes::OBJ, 1.0, &RunOptions::default()).unwrap();
+    polyhaul_geometry::transform::transform_axes(&mut scene, Axes::OBJ, 1.0, &RunOptions::default()).unwrap();
     scene
 }
 
@@ -110,7 +112,7 @@ fn values(bytes: &[u8], name: &str) -> Vec<f64> {
 }
 
 #[test]
-fn attributes_are_those_of_the_specification() {
+fn attributes_match_the_specification() {
     let columns = SplatColumns {
         positions: vec![[1.0, 2.0, 3.0], [-1.0, 0.0, 0.5]],
         opacities: vec![0.0, f32::INFINITY],
@@ -125,41 +127,41 @@ fn attributes_are_those_of_the_specification() {
     scene.meshes[0].vertex_columns.push(extra("label", Values::U8(vec![7, 9].into())));
     let (bytes, warnings) = write(&scene, GltfWriteOptions::default(), 4, 1).unwrap();
     let json = glb_json(&bytes);
-    assert_eq!(json["extensionsUsed"], json!([OWN]));
+    assert_eq!(json["extensionsUsed"], json!([EXTENSION]));
     assert!(json["extensionsRequired"].is_null());
     let primitive = &json["meshes"][0]["primitives"][0];
     assert_eq!(primitive["mode"], 0);
-    let own = json!({"kernel": "ellipse", "colorSpace": "srgb_rec709_display", "projection": "perspective",
+    let properties = json!({"kernel": "ellipse", "colorSpace": "srgb_rec709_display", "projection": "perspective",
         "sortingMethod": "cameraDistance"});
-    assert_eq!(primitive["extensions"][OWN], own);
+    assert_eq!(primitive["extensions"][EXTENSION], properties);
     let names: Vec<_> = primitive["attributes"].as_object().unwrap().keys().cloned().collect();
-    let harmonics = |degree: usize| (0..=2 * degree).map(move |n| format!("{OWN}:SH_DEGREE_{degree}_COEF_{n}"));
-    let mut wanted: Vec<String> = ["COLOR_0", "POSITION", "_label"].map(String::from).into();
-    wanted.extend(["ROTATION", "SCALE", "OPACITY"].map(|name| format!("{OWN}:{name}")));
-    wanted.extend((0..3).flat_map(harmonics));
-    wanted.sort();
-    assert_eq!(names, wanted);
-    let own = |name: &str| values(&bytes, &format!("{OWN}:{name}"));
+    let harmonics = |degree: usize| (0..=2 * degree).map(move |n| format!("{EXTENSION}:SH_DEGREE_{degree}_COEF_{n}"));
+    let mut expected: Vec<String> = ["COLOR_0", "POSITION", "_label"].map(String::from).into();
+    expected.extend(["ROTATION", "SCALE", "OPACITY"].map(|name| format!("{EXTENSION}:{name}")));
+    expected.extend((0..3).flat_map(harmonics));
+    expected.sort();
+    assert_eq!(names, expected);
+    let splat_values = |name: &str| values(&bytes, &format!("{EXTENSION}:{name}"));
     assert_eq!(values(&bytes, "POSITION"), [1.0, 2.0, 3.0, -1.0, 0.0, 0.5]);
     let floats = |values: &[f64]| values.iter().map(|&value| f64::from(value as f32)).collect::<Vec<_>>();
     // x, y, z, w.
-    assert_eq!(own("ROTATION"), floats(&[0.0, 0.0, 0.0, 1.0, 0.6, 0.0, -0.8, 0.0]));
-    assert_eq!(own("SCALE"), floats(&[1.0, (-2f64).exp(), 0.0, 1f64.exp(), 2f64.exp(), 3f64.exp()]));
-    assert_eq!(own("OPACITY"), [0.5, 1.0]);
-    assert_eq!(own("SH_DEGREE_0_COEF_0"), [0.0, 5.0, 0.5, 1.0, -5.0, 0.25]);
-    // Red, green and blue have eight each.
-    assert_eq!(own("SH_DEGREE_1_COEF_0"), [0.0, 8.0, 16.0, 0.5, 0.5, 0.5]);
-    assert_eq!(own("SH_DEGREE_2_COEF_4"), [7.0, 15.0, 23.0, 0.5, 0.5, 0.5]);
-    // Colors of a screen, in linear 16 bits, cut, with the opacity.
+    assert_eq!(splat_values("ROTATION"), floats(&[0.0, 0.0, 0.0, 1.0, 0.6, 0.0, -0.8, 0.0]));
+    assert_eq!(splat_values("SCALE"), floats(&[1.0, (-2f64).exp(), 0.0, 1f64.exp(), 2f64.exp(), 3f64.exp()]));
+    assert_eq!(splat_values("OPACITY"), [0.5, 1.0]);
+    assert_eq!(splat_values("SH_DEGREE_0_COEF_0"), [0.0, 5.0, 0.5, 1.0, -5.0, 0.25]);
+    // Red, green and blue have eight harmonics each.
+    assert_eq!(splat_values("SH_DEGREE_1_COEF_0"), [0.0, 8.0, 16.0, 0.5, 0.5, 0.5]);
+    assert_eq!(splat_values("SH_DEGREE_2_COEF_4"), [7.0, 15.0, 23.0, 0.5, 0.5, 0.5]);
+    // sRGB colors, as linear 16 bits, cut, with the opacity.
     let linear = |color: f64| (((color + 0.055) / 1.055).powf(2.4) * 65535.0).round();
-    let wanted = [linear(0.5), 65535.0, linear(0.5 + 0.5 * CONSTANT_HARMONIC), 32768.0];
-    assert!(values(&bytes, "COLOR_0")[..4].iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1.0));
+    let expected = [linear(0.5), 65535.0, linear(0.5 + 0.5 * CONSTANT_HARMONIC), 32768.0];
+    assert!(values(&bytes, "COLOR_0")[..4].iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1.0));
     assert_eq!(values(&bytes, "COLOR_0")[7], 65535.0);
     let codes: Vec<_> = warnings.counts().keys().copied().collect();
     assert_eq!(codes, ["changed-numbers"]);
-    let again = found(bytes).unwrap();
-    assert!(again.warnings.is_empty(), "{:?}", again.warnings);
-    let label = again.scene.meshes[0].vertex_columns.last().unwrap();
+    let reread = read_glb(bytes).unwrap();
+    assert!(reread.warnings.is_empty(), "{:?}", reread.warnings);
+    let label = reread.scene.meshes[0].vertex_columns.last().unwrap();
     assert_eq!((&*label.name, &label.values), ("label", &Values::F32(vec![7.0, 9.0].into())));
 }
 
@@ -168,27 +170,29 @@ fn a_second_trip_changes_no_bit() {
     for degree in 0..=3 {
         for options in [GltfWriteOptions::default(), GltfWriteOptions::default().with_quantize(true)] {
             let scene = scene(3000, degree);
-            let once = found(write(&upright(&scene), options, 4, 1).unwrap().0).unwrap();
+            let once = read_glb(write(&upright(&scene), options, 4, 1).unwrap().0).unwrap();
             assert!(once.warnings.is_empty(), "{:?}", once.warnings);
-            let (a, b) = (&scene.meshes[0], &once.scene.meshes[0]);
-            assert!(a.positions == b.positions);
-            for (old, new) in a.vertex_columns.iter().zip(&b.vertex_columns) {
+            let old_mesh = &scene.meshes[0];
+            let new_mesh = &once.scene.meshes[0];
+            assert!(old_mesh.positions == new_mesh.positions);
+            for (old, new) in old_mesh.vertex_columns.iter().zip(&new_mesh.vertex_columns) {
                 assert_eq!(old.name, new.name);
-                let (Values::F32(old_values), Values::F32(new_values)) = (&old.values, &new.values) else { panic!() };
-                let most = match &*old.name {
+                let Values::F32(old_values) = &old.values else { panic!() };
+                let Values::F32(new_values) = &new.values else { panic!() };
+                let max_difference = match &*old.name {
                     // Near 1, an opacity has 24 bits, and its logit fewer.
                     "opacity" => 1e-3,
                     name if name.starts_with("scale_") => 1e-6,
                     _ => 0.0,
                 };
-                let far = old_values.iter().zip(new_values.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-                assert!(far <= most, "{} {far}", old.name);
+                let difference =
+                    old_values.iter().zip(new_values.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(difference <= max_difference, "{} {difference}", old.name);
             }
-            let (bytes, others) =
-                (write(&upright(&once.scene), options, 4, 1), write(&upright(&once.scene), options, 4, 7));
-            let (bytes, others) = (bytes.unwrap().0, others.unwrap().0);
+            let (bytes, _) = write(&upright(&once.scene), options, 4, 1).unwrap();
+            let (others, _) = write(&upright(&once.scene), options, 4, 7).unwrap();
             assert!(bytes == others, "the bytes depend on the threads");
-            assert!(found(bytes).unwrap().scene.meshes == once.scene.meshes);
+            assert!(read_glb(bytes).unwrap().scene.meshes == once.scene.meshes);
         }
     }
 }
@@ -197,38 +201,41 @@ fn a_second_trip_changes_no_bit() {
 #[test]
 fn compressed_splats_are_the_same() {
     let scene = upright(&scene(70_000, 1));
-    let plain = found(write(&scene, GltfWriteOptions::default(), 4, 2).unwrap().0).unwrap();
-    let small = found(write(&scene, GltfWriteOptions::default().with_meshopt(true), 4, 2).unwrap().0).unwrap();
+    let plain = read_glb(write(&scene, GltfWriteOptions::default(), 4, 2).unwrap().0).unwrap();
+    let small = read_glb(write(&scene, GltfWriteOptions::default().with_meshopt(true), 4, 2).unwrap().0).unwrap();
     assert!(plain.scene == small.scene);
 }
 
 #[test]
-fn what_gltf_does_not_have_of_splats_is_counted() {
+fn splat_data_that_gltf_cannot_store_is_counted() {
     let mut scene = scene(5, 4);
     scene.infos = vec![LINEAR_COLORS.into(), "splats antialiased".into()];
     scene.meshes[0].colors = vec![[0.5, 2.0, 0.5, 1.0]; 5].into();
     scene.meshes[0].normals = vec![[0.0; 3], [0.0; 3], [1.0, 0.0, 0.0], [0.0; 3], [0.0; 3]].into();
     let (bytes, warnings) = write(&scene, GltfWriteOptions::default(), 4, 1).unwrap();
     let counts: Vec<_> = warnings.counts().iter().map(|(&code, &count)| (code, count)).collect();
-    let wanted = [
+    let expected = [
         ("changed-numbers", 5),
         ("left-out-colors", 5),
         ("left-out-columns", 27),
         ("left-out-normals", 1),
         ("left-out-remarks", 1),
     ];
-    assert_eq!(counts, wanted);
-    assert_eq!(glb_json(&bytes)["meshes"][0]["primitives"][0]["extensions"][OWN]["colorSpace"], "lin_rec709_display");
-    let again = found(bytes).unwrap().scene;
-    assert_eq!(again.infos, [LINEAR_COLORS]);
-    let splats = Splats::from_mesh(&again.meshes[0]).unwrap();
-    assert_eq!((splats.degree(), again.meshes[0].colors.len(), again.meshes[0].points.len()), (3, 0, 0));
+    assert_eq!(counts, expected);
+    assert_eq!(
+        glb_json(&bytes)["meshes"][0]["primitives"][0]["extensions"][EXTENSION]["colorSpace"],
+        "lin_rec709_display"
+    );
+    let reread = read_glb(bytes).unwrap().scene;
+    assert_eq!(reread.infos, [LINEAR_COLORS]);
+    let splats = Splats::from_mesh(&reread.meshes[0]).unwrap();
+    assert_eq!((splats.degree(), reread.meshes[0].colors.len(), reread.meshes[0].points.len()), (3, 0, 0));
     let (bytes, _) = write(&scene, GltfWriteOptions::default(), 1, 1).unwrap();
-    assert_eq!(Splats::from_mesh(&found(bytes).unwrap().scene.meshes[0]).unwrap().degree(), 1);
+    assert_eq!(Splats::from_mesh(&read_glb(bytes).unwrap().scene.meshes[0]).unwrap().degree(), 1);
 }
 
 #[test]
-fn numbers_that_gltf_does_not_have_are_errors() {
+fn numbers_that_gltf_cannot_store_are_errors() {
     for (name, value) in [("opacity", f32::NAN), ("scale_1", 100.0), ("rot_3", f32::INFINITY), ("f_rest_8", f32::NAN)] {
         let mut scene = scene(5, 1);
         let column = scene.meshes[0].vertex_columns.iter_mut().find(|column| column.name == name).unwrap();
@@ -242,13 +249,13 @@ fn numbers_that_gltf_does_not_have_are_errors() {
 
 /// A file of one mesh, made by hand.
 #[derive(Default)]
-struct Maker {
+struct SplatFileMaker {
     bytes: Vec<u8>,
     views: Vec<Value>,
     accessors: Vec<Value>,
 }
 
-impl Maker {
+impl SplatFileMaker {
     fn add(&mut self, bytes: &[u8], component: u32, kind: &str, count: usize, is_normalized: bool) -> usize {
         self.views.push(json!({"buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len()}));
         self.bytes.extend_from_slice(bytes);
@@ -268,7 +275,7 @@ impl Maker {
         json["buffers"] = json!([{"byteLength": self.bytes.len()}]);
         json["bufferViews"] = json!(self.views);
         json["accessors"] = json!(self.accessors);
-        json["extensionsUsed"] = json!([OWN]);
+        json["extensionsUsed"] = json!([EXTENSION]);
         let mut text = serde_json::to_vec(&json).unwrap();
         text.resize(text.len().next_multiple_of(4), b' ');
         let total = 28 + text.len() + self.bytes.len();
@@ -281,8 +288,8 @@ impl Maker {
 }
 
 /// Two splats in integers, as the specification allows them, with `change` made to the primitive.
-fn quantized(change: impl Fn(&mut Value, &mut Maker)) -> Result<GltfFound> {
-    let mut maker = Maker::default();
+fn quantized(change: impl Fn(&mut Value, &mut SplatFileMaker)) -> Result<GltfFound> {
+    let mut maker = SplatFileMaker::default();
     let position = maker.floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "VEC3", 2);
     let rotation = maker.add(&[0, 0, 0, 127, 127, 0, 0, 0], 5120, "VEC4", 2, true);
     let scale = maker.add(&[1, 2, 255, 0, 1, 1], 5121, "VEC3", 2, false);
@@ -290,31 +297,31 @@ fn quantized(change: impl Fn(&mut Value, &mut Maker)) -> Result<GltfFound> {
     let opacity = maker.add(&shorts, 5123, "SCALAR", 2, true);
     let constant = maker.floats(&[0.25, 0.5, 0.75, -1.0, -2.0, -3.0], "VEC3", 2);
     let mut primitive = json!({"mode": 0, "attributes": {"POSITION": position, "COLOR_0": constant},
-        "extensions": {OWN: {"kernel": "ellipse", "colorSpace": "srgb_rec709_display"}}});
+        "extensions": {EXTENSION: {"kernel": "ellipse", "colorSpace": "srgb_rec709_display"}}});
     for (name, index) in
         [("ROTATION", rotation), ("SCALE", scale), ("OPACITY", opacity), ("SH_DEGREE_0_COEF_0", constant)]
     {
-        primitive["attributes"][format!("{OWN}:{name}")] = json!(index);
+        primitive["attributes"][format!("{EXTENSION}:{name}")] = json!(index);
     }
     change(&mut primitive, &mut maker);
     let primitives = if primitive.is_array() { primitive } else { json!([primitive]) };
-    found(maker.glb(json!({"meshes": [{"primitives": primitives}],
+    read_glb(maker.glb(json!({"meshes": [{"primitives": primitives}],
         "nodes": [{"mesh": 0, "translation": [1.0, 2.0, 3.0]}], "scenes": [{"nodes": [0]}], "scene": 0})))
 }
 
 #[test]
-fn integers_are_read_and_turned() {
-    let found = quantized(|_, _| {}).unwrap();
-    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
-    let mesh = &found.scene.meshes[0];
+fn integers_are_read_and_axes_converted() {
+    let result = quantized(|_, _| {}).unwrap();
+    assert!(result.warnings.is_empty(), "{:?}", result.warnings);
+    let mesh = &result.scene.meshes[0];
     let splats = Splats::from_mesh(mesh).unwrap();
     // y and z change their signs, and so do those parts of quaternions, and the translation.
     assert_eq!(splats.positions, [[1.0, -2.0, -3.0], [4.0, -5.0, -6.0]]);
-    let [.., shift] = found.scene.objects[0].transform.unwrap()[..3].iter().map(|row| row[3]).collect::<Vec<_>>()[..]
+    let [.., shift] = result.scene.objects[0].transform.unwrap()[..3].iter().map(|row| row[3]).collect::<Vec<_>>()[..]
     else {
         panic!()
     };
-    assert_eq!((shift, found.scene.axes), (-3.0, Axes::default()));
+    assert_eq!((shift, result.scene.axes), (-3.0, Axes::default()));
     assert_eq!([splats.rotation(0), splats.rotation(1)], [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]);
     assert_eq!(splats.scales.map(|axis| axis[0]), [1f32, 2.0, 255.0].map(f32::ln));
     // A size of 0 has the logarithm of the smallest number.
@@ -327,54 +334,55 @@ fn integers_are_read_and_turned() {
 
 #[test]
 fn splats_that_break_rules_are_errors() {
-    let failed = |change: &dyn Fn(&mut Value, &mut Maker)| quantized(change).unwrap_err().to_string();
-    let own = |name: &str| format!("{OWN}:{name}");
+    let failed = |change: &dyn Fn(&mut Value, &mut SplatFileMaker)| quantized(change).unwrap_err().to_string();
+    let attribute = |name: &str| format!("{EXTENSION}:{name}");
     for name in ["ROTATION", "SCALE", "OPACITY", "SH_DEGREE_0_COEF_0"] {
         let message = failed(&|primitive, _| {
-            primitive["attributes"].as_object_mut().unwrap().remove(&own(name));
+            primitive["attributes"].as_object_mut().unwrap().remove(&attribute(name));
         });
-        assert!(message.contains(&format!("lack the attribute `{}`", own(name))), "{message}");
+        assert!(message.contains(&format!("lack the attribute `{}`", attribute(name))), "{message}");
     }
     let message = failed(&|primitive, _| {
-        primitive["attributes"][own("SH_DEGREE_2_COEF_1")] = primitive["attributes"][own("SH_DEGREE_0_COEF_0")].clone();
+        primitive["attributes"][attribute("SH_DEGREE_2_COEF_1")] =
+            primitive["attributes"][attribute("SH_DEGREE_0_COEF_0")].clone();
     });
     assert!(message.contains("lack the attribute `KHR_gaussian_splatting:SH_DEGREE_1_COEF_0`"), "{message}");
     let message = failed(&|primitive, maker| {
-        primitive["attributes"][own("SCALE")] = json!(maker.floats(&[1.0; 4], "SCALAR", 4));
+        primitive["attributes"][attribute("SCALE")] = json!(maker.floats(&[1.0; 4], "SCALAR", 4));
     });
     assert!(message.contains("wrong type `SCALAR`"), "{message}");
     let message = failed(&|primitive, maker| {
-        primitive["attributes"][own("OPACITY")] = json!(maker.floats(&[1.0; 3], "SCALAR", 3));
+        primitive["attributes"][attribute("OPACITY")] = json!(maker.floats(&[1.0; 3], "SCALAR", 3));
     });
     assert!(message.contains("3 elements for 2 positions"), "{message}");
     let message = failed(&|primitive, maker| {
-        primitive["attributes"][own("OPACITY")] = json!(maker.add(&[0; 8], 5125, "SCALAR", 2, false));
+        primitive["attributes"][attribute("OPACITY")] = json!(maker.add(&[0; 8], 5125, "SCALAR", 2, false));
     });
     assert!(message.contains("wrong componentType 5125"), "{message}");
     assert!(failed(&|primitive, _| primitive["mode"] = json!(4)).contains("mode 0 (POINTS)"));
     let message = failed(&|primitive, _| {
         primitive["attributes"] = json!({"POSITION": 0});
-        primitive["extensions"][OWN]["extensions"] = json!({"KHR_gaussian_splatting_compression_spz_2": {}});
+        primitive["extensions"][EXTENSION]["extensions"] = json!({"KHR_gaussian_splatting_compression_spz_2": {}});
     });
     assert!(message.contains("`KHR_gaussian_splatting_compression_spz_2` are not supported"), "{message}");
 }
 
 #[test]
 fn unknown_values_and_numbers_out_of_range_are_warnings() {
-    let counts = |change: &dyn Fn(&mut Value, &mut Maker)| -> Vec<(&str, u64)> {
-        let found = quantized(change).unwrap();
-        assert!(Splats::from_mesh(&found.scene.meshes[0]).is_some());
-        found.warnings.counts().iter().map(|(&code, &count)| (code, count)).collect()
+    let counts = |change: &dyn Fn(&mut Value, &mut SplatFileMaker)| -> Vec<(&str, u64)> {
+        let result = quantized(change).unwrap();
+        assert!(Splats::from_mesh(&result.scene.meshes[0]).is_some());
+        result.warnings.counts().iter().map(|(&code, &count)| (code, count)).collect()
     };
     let unknown = counts(&|primitive, _| {
-        primitive["extensions"][OWN] = json!({"kernel": "box", "colorSpace": "x", "projection": "p",
+        primitive["extensions"][EXTENSION] = json!({"kernel": "box", "colorSpace": "x", "projection": "p",
             "sortingMethod": "z", "extensions": {"EXT_box": {}}});
     });
     assert_eq!(unknown, [("changed-splats", 4), ("left-out-extensions", 1)]);
-    assert_eq!(counts(&|primitive, _| primitive["extensions"][OWN] = json!({})), [("missing-property", 2)]);
+    assert_eq!(counts(&|primitive, _| primitive["extensions"][EXTENSION] = json!({})), [("missing-property", 2)]);
     let cut = counts(&|primitive, maker| {
         let logarithms = maker.floats(&[-3.0, -2.0, 1.0, f32::NAN, 0.0, f32::INFINITY], "VEC3", 2);
-        primitive["attributes"][format!("{OWN}:SCALE")] = json!(logarithms);
+        primitive["attributes"][format!("{EXTENSION}:SCALE")] = json!(logarithms);
     });
     assert_eq!(cut, [("clamped-numbers", 4)]);
     let others = counts(&|primitive, maker| {
@@ -387,7 +395,7 @@ fn unknown_values_and_numbers_out_of_range_are_warnings() {
 
 #[test]
 fn primitives_of_a_mesh_are_all_splats_or_points() {
-    let two = |change: &dyn Fn(&mut Value, &mut Maker)| {
+    let two = |change: &dyn Fn(&mut Value, &mut SplatFileMaker)| {
         quantized(|primitive, maker| {
             let mut other = primitive.clone();
             change(&mut other, maker);
@@ -398,18 +406,18 @@ fn primitives_of_a_mesh_are_all_splats_or_points() {
     let both = two(&|other, maker| {
         for number in 0..3 {
             let harmonic = maker.floats(&[number as f32; 6], "VEC3", 2);
-            other["attributes"][format!("{OWN}:SH_DEGREE_1_COEF_{number}")] = json!(harmonic);
+            other["attributes"][format!("{EXTENSION}:SH_DEGREE_1_COEF_{number}")] = json!(harmonic);
         }
     });
     let splats = Splats::from_mesh(&both.scene.meshes[0]).unwrap();
-    // Those that the first one lacks are 0. The first of the degree goes with y, the second with z.
+    // Harmonics that the first primitive lacks are 0. The first of the degree goes with y, the second with z.
     assert_eq!((splats.len(), splats.degree()), (4, 1));
     assert_eq!(splats.harmonics[0][1..], [&[0.0, 0.0, 0.0, 0.0], &[0.0, 0.0, -1.0, -1.0], &[0.0, 0.0, 2.0, 2.0]]);
     let mixed = two(&|other, _| *other = json!({"mode": 0, "attributes": {"POSITION": 0}}));
     assert!(Splats::from_mesh(&mixed.scene.meshes[0]).is_none());
     assert_eq!(mixed.warnings.counts()["changed-splats"], 1);
     assert_eq!((mixed.scene.meshes[0].points.len(), mixed.scene.meshes[0].positions[0]), (4, [1.0, 2.0, 3.0]));
-    // Indices choose splats, and those stay chosen.
+    // Indices select splats, and the selection is kept.
     let chosen = quantized(|primitive, maker| primitive["indices"] = json!(maker.add(&[1], 5121, "SCALAR", 1, false)));
     let Mesh { points, positions, .. } = &chosen.unwrap().scene.meshes[0];
     assert_eq!((&points[..], positions.len()), (&[1][..], 2));

@@ -1,9 +1,11 @@
-//! What the options of the writer make of scenes: instances, quantized values, compressed views, and the largest file.
+//! Options of the writer: instances, quantized values, compressed views, and the largest file.
 
 use polyhaul_bytes::{Sink, Source};
-use polyhaul_gltf::{GltfFile, GltfImages, GltfInstances, GltfJob, GltfWriteOptions, read};
-use polyhaul_mesh::parts::parts;
+use polyhaul_geometry::parts::parts;
+use polyhaul_gltf::{GltfFile, GltfImages, GltfJob, GltfWriteOptions, read};
+use polyhaul_model::Axes;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{Instances, Placement};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Elements, Mesh, Object, Scene};
 use polyhaul_pipeline::bytes::Bytes;
@@ -16,10 +18,16 @@ struct Glb {
     warnings: Warnings,
 }
 
-fn try_write(scene: &Scene, options: GltfWriteOptions, threads: usize, bytes: &mut Vec<u8>) -> Result<Warnings> {
+fn try_write(
+    scene: &Scene,
+    options: GltfWriteOptions,
+    instances: Instances,
+    threads: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<Warnings> {
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
-    let parts = parts(scene, &objects, &evaluated, &options.placement)?;
+    let parts = parts(scene, &objects, &evaluated, &Placement { axes: Some(Axes::OBJ), ..Placement::default() })?;
     let (run, images) = (RunOptions::default().with_threads(Some(threads)), GltfImages::default());
     let mut warnings = Warnings::default();
     let job = GltfJob {
@@ -31,6 +39,7 @@ fn try_write(scene: &Scene, options: GltfWriteOptions, threads: usize, bytes: &m
         images: &images,
         output: "x.glb",
         options: &options,
+        instances,
         run: &run,
         strict: false,
     };
@@ -42,9 +51,13 @@ fn try_write(scene: &Scene, options: GltfWriteOptions, threads: usize, bytes: &m
 }
 
 fn write(scene: &Scene, options: GltfWriteOptions) -> Glb {
+    write_instances(scene, options, Instances::Auto)
+}
+
+fn write_instances(scene: &Scene, options: GltfWriteOptions, instances: Instances) -> Glb {
     let [mut bytes, mut others] = [Vec::new(), Vec::new()];
-    let warnings = try_write(scene, options, 1, &mut bytes).unwrap();
-    try_write(scene, options, 5, &mut others).unwrap();
+    let warnings = try_write(scene, options, instances, 1, &mut bytes).unwrap();
+    try_write(scene, options, instances, 5, &mut others).unwrap();
     assert!(bytes == others, "the bytes depend on the threads");
     Glb { bytes, warnings }
 }
@@ -106,10 +119,10 @@ fn grid(side: usize) -> Mesh {
     }
 }
 
-type Matrix = [[f32; 4]; 4];
+type ObjectMatrix = [[f32; 4]; 4];
 
-fn placed(mesh: &Mesh, objects: &[(&str, Matrix)]) -> Scene {
-    let object = |&(name, transform): &(&str, Matrix)| Object {
+fn placed(mesh: &Mesh, objects: &[(&str, ObjectMatrix)]) -> Scene {
+    let object = |&(name, transform): &(&str, ObjectMatrix)| Object {
         name: name.into(),
         end: mesh.counts(),
         transform: Some(transform),
@@ -118,18 +131,18 @@ fn placed(mesh: &Mesh, objects: &[(&str, Matrix)]) -> Scene {
     Scene { meshes: vec![mesh.clone()], objects: objects.iter().map(object).collect(), ..Scene::default() }
 }
 
-/// A rotation around z, a scale, and a place.
-fn turned(degrees: f32, scale: f32, x: f32) -> Matrix {
+/// A rotation around z, a scale, and a translation.
+fn turned(degrees: f32, scale: f32, x: f32) -> ObjectMatrix {
     let (sin, cos) = degrees.to_radians().sin_cos();
     let [sin, cos] = [scale * sin, scale * cos];
     [[cos, -sin, 0.0, x], [sin, cos, 0.0, 2.0], [0.0, 0.0, scale, 0.0], [0.0, 0.0, 0.0, 1.0]]
 }
 
-fn sheared() -> Matrix {
+fn sheared() -> ObjectMatrix {
     [[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]
 }
 
-fn moved(matrix: Option<Matrix>, [x, y, z]: [f32; 3]) -> [f64; 3] {
+fn moved(matrix: Option<ObjectMatrix>, [x, y, z]: [f32; 3]) -> [f64; 3] {
     let rows = matrix.unwrap_or(turned(0.0, 1.0, 0.0));
     [0, 1, 2].map(|row| {
         let [a, b, c, d] = rows[row].map(f64::from);
@@ -137,16 +150,16 @@ fn moved(matrix: Option<Matrix>, [x, y, z]: [f32; 3]) -> [f64; 3] {
     })
 }
 
-/// The corners of all objects, where they are in the scene, and how far the others are from them.
+/// The maximum difference between coordinates of the corners of two scenes, in world space.
 fn distance(a: &Scene, b: &Scene) -> f64 {
     let corners = |scene: &Scene| {
-        let mut all = Vec::new();
+        let mut points = Vec::new();
         for object in &scene.objects {
             let mesh = &scene.meshes[object.mesh];
             let corners = &mesh.faces.corner_positions;
-            all.extend(corners.iter().map(|&corner| moved(object.transform, mesh.positions[corner as usize])));
+            points.extend(corners.iter().map(|&corner| moved(object.transform, mesh.positions[corner as usize])));
         }
-        all
+        points
     };
     let [a, b] = [corners(a), corners(b)];
     assert_eq!(a.len(), b.len());
@@ -154,15 +167,12 @@ fn distance(a: &Scene, b: &Scene) -> f64 {
     coordinates.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-fn options(instances: GltfInstances) -> GltfWriteOptions {
-    GltfWriteOptions::default().with_instances(instances)
-}
-
 #[test]
 fn instances_share_a_node() {
-    let (mesh, mirror) = (grid(1), [[1.0, 0.0, 0.0, 4.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, -2.0, 0.0], [0.0; 4]]);
-    let places = [turned(0.0, 1.0, 1.0), turned(30.0, 2.0, 2.0), turned(77.0, 0.5, 3.0), mirror];
-    let scene = placed(&mesh, &[0, 1, 2, 3].map(|place| ("tree", places[place])));
+    let mesh = grid(1);
+    let mirror = [[1.0, 0.0, 0.0, 4.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, -2.0, 0.0], [0.0; 4]];
+    let transforms = [turned(0.0, 1.0, 1.0), turned(30.0, 2.0, 2.0), turned(77.0, 0.5, 3.0), mirror];
+    let scene = placed(&mesh, &transforms.map(|transform| ("tree", transform)));
     let glb = write(&scene, GltfWriteOptions::default());
     let json = glb.json();
     assert_eq!((json["nodes"].as_array().unwrap().len(), &json["nodes"][0]["name"]), (1, &"tree".into()));
@@ -175,18 +185,18 @@ fn instances_share_a_node() {
     let again = write(&found, GltfWriteOptions::default());
     assert_eq!(again.json()["nodes"].as_array().unwrap().len(), 1);
     assert_eq!(again.scene().objects[3].name, "tree_3");
-    let nodes = write(&scene, options(GltfInstances::Nodes));
+    let nodes = write_instances(&scene, GltfWriteOptions::default(), Instances::Nodes);
     assert_eq!(nodes.json()["nodes"].as_array().unwrap().len(), 4);
     assert_eq!(nodes.json().get("extensionsRequired"), None);
 }
 
 #[test]
-fn names_keep_objects_apart_unless_instances_are_asked_for() {
-    let place = |x| turned(0.0, 1.0, x);
-    let scene = placed(&grid(1), &[("a", place(0.0)), ("b", place(1.0)), ("odd", sheared()), ("", place(3.0))]);
+fn different_names_prevent_instances_unless_requested() {
+    let at = |x| turned(0.0, 1.0, x);
+    let scene = placed(&grid(1), &[("a", at(0.0)), ("b", at(1.0)), ("odd", sheared()), ("", at(3.0))]);
     let glb = write(&scene, GltfWriteOptions::default());
     assert_eq!((glb.json()["nodes"].as_array().unwrap().len(), glb.codes()), (4, vec![]));
-    let glb = write(&scene, options(GltfInstances::Gpu));
+    let glb = write_instances(&scene, GltfWriteOptions::default(), Instances::Gpu);
     assert_eq!((glb.json()["nodes"].as_array().unwrap().len(), glb.codes()), (2, vec![("left-out-names", 2)]));
     assert_eq!(glb.scene().objects.len(), 4);
     let attributes = &glb.json()["nodes"][0]["extensions"]["EXT_mesh_gpu_instancing"]["attributes"];
@@ -219,17 +229,17 @@ fn quantized_values_are_near() {
     let count = 2 * mesh.positions.len() as u64;
     let changes = ["changed-colors", "changed-normals", "changed-positions", "changed-uvs"];
     assert_eq!(glb.codes(), changes.map(|code| (code, count)));
-    let found = glb.scene();
+    let reread = glb.scene();
     // Half of 20 units in 32,767 steps, twice as large for the third object.
-    let error = distance(&found, &scene);
+    let error = distance(&reread, &scene);
     assert!(error > 1e-5 && error < 1.1 * 2.0 * 10.0 / 65534.0, "{error}");
-    let own = &found.meshes[0];
-    let [uvs, wanted] = [own, &mesh].map(|mesh| at_corners(mesh, &mesh.uvs));
-    assert!(is_near(&uvs, &wanted, 1e-5) && uvs != wanted);
-    let [normals, wanted] = [own, &mesh].map(|mesh| at_corners(mesh, &mesh.normals));
-    assert!(is_near(&normals, &wanted, 1.0 / 127.0) && normals != wanted);
-    let [colors, wanted] = [own, &mesh].map(|mesh| at_corners(mesh, &mesh.colors));
-    assert!(is_near(&colors, &wanted, 1e-2) && colors != wanted);
+    let quantized = &reread.meshes[0];
+    let [uvs, expected] = [quantized, &mesh].map(|mesh| at_corners(mesh, &mesh.uvs));
+    assert!(is_near(&uvs, &expected, 1e-5) && uvs != expected);
+    let [normals, expected] = [quantized, &mesh].map(|mesh| at_corners(mesh, &mesh.normals));
+    assert!(is_near(&normals, &expected, 1.0 / 127.0) && normals != expected);
+    let [colors, expected] = [quantized, &mesh].map(|mesh| at_corners(mesh, &mesh.colors));
+    assert!(is_near(&colors, &expected, 1e-2) && colors != expected);
     let json = glb.json();
     assert_eq!(json["extensionsRequired"], serde_json::json!(["KHR_mesh_quantization"]));
     let views = json["bufferViews"].as_array().unwrap();
@@ -251,8 +261,8 @@ fn bounds_of_quantized_positions_are_exact() {
         .to_vec();
     for (name, edge) in [("min", Iterator::min as fn(_) -> _), ("max", Iterator::max)] {
         let axis = |axis: usize| edge(codes.iter().map(move |code| code[axis]).collect::<Vec<_>>().into_iter());
-        let wanted = [0, 1, 2].map(|own| f64::from(axis(own).unwrap()));
-        assert_eq!(json["accessors"][0][name], serde_json::json!(wanted));
+        let expected = [0, 1, 2].map(|number| f64::from(axis(number).unwrap()));
+        assert_eq!(json["accessors"][0][name], serde_json::json!(expected));
     }
 }
 
@@ -262,7 +272,7 @@ fn transforms_that_overflow_are_refused() {
     mesh.positions = mesh.positions.iter().map(|&[x, y, z]| [1e30 * x, 1e30 * y, 1e30 * z]).collect::<Vec<_>>().into();
     let scene = placed(&mesh, &[("huge", turned(0.0, 1e15, 0.0))]);
     let options = GltfWriteOptions::default().with_quantize(true);
-    let error = try_write(&scene, options, 1, &mut Vec::new()).unwrap_err();
+    let error = try_write(&scene, options, Instances::Auto, 1, &mut Vec::new()).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("object `huge`"), "{error}");
 }
 
@@ -271,22 +281,23 @@ fn uvs_outside_of_the_unit_square_stay_floats() {
     let mut mesh = grid(2);
     mesh.uvs = mesh.uvs.iter().map(|&[u, v]| [u + 0.01, v]).collect::<Vec<_>>().into();
     let glb = write(&placed(&mesh, &[("a", turned(0.0, 1.0, 0.0))]), GltfWriteOptions::default().with_quantize(true));
-    let found = &glb.scene().meshes[0];
-    assert_eq!(at_corners(found, &found.uvs), at_corners(&mesh, &mesh.uvs));
+    let reread = &glb.scene().meshes[0];
+    assert_eq!(at_corners(reread, &reread.uvs), at_corners(&mesh, &mesh.uvs));
     assert!(glb.codes().iter().all(|(code, _)| *code != "changed-uvs"));
 }
 
 #[test]
 fn files_beyond_4_gib_are_refused_before_the_first_byte() {
-    // The same triangle often, in objects that cannot share it: 6 bytes of indices each.
-    let (triangles, objects) = (500_000, 1440);
+    // One triangle many times, in objects that cannot share it: 6 bytes of indices each.
+    let triangles = 500_000;
+    let objects = 1440;
     let corners: Vec<u32> = [0, 1, 2].repeat(triangles);
     let offsets: Vec<u32> = (0..=triangles as u32).map(|face| 3 * face).collect();
     let faces = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
     let mesh = Mesh { positions: grid(1).positions[..3].to_vec().into(), faces, ..Mesh::default() };
     let scene = placed(&mesh, &vec![("", sheared()); objects]);
     let mut bytes = Vec::new();
-    let error = try_write(&scene, GltfWriteOptions::default(), 2, &mut bytes).unwrap_err();
+    let error = try_write(&scene, GltfWriteOptions::default(), Instances::Auto, 2, &mut bytes).unwrap_err();
     assert_eq!((error.kind(), bytes.len()), (ErrorKind::Limit, 0));
     let hint = error.diagnostic().hint.as_deref();
     assert!(hint.is_some_and(|hint| hint.contains("write a .gltf file")), "{error:?}");
@@ -298,12 +309,13 @@ mod compressed {
 
     /// The decoded bytes of a compressed view.
     fn decoded(view: &Value, binary: &[u8]) -> Vec<u8> {
-        let own = &view["extensions"]["EXT_meshopt_compression"];
-        let number = |name: &str| own[name].as_u64().unwrap_or(0) as usize;
-        let (offset, count) = (number("byteOffset"), number("count"));
+        let extension = &view["extensions"]["EXT_meshopt_compression"];
+        let number = |name: &str| extension[name].as_u64().unwrap_or(0) as usize;
+        let offset = number("byteOffset");
+        let count = number("count");
         assert_eq!((offset % 4, number("buffer")), (0, 0));
         let bytes = &binary[offset..offset + number("byteLength")];
-        match (own["mode"].as_str().unwrap(), number("byteStride")) {
+        match (extension["mode"].as_str().unwrap(), number("byteStride")) {
             ("ATTRIBUTES", 4) => vertices::<4>(bytes, count),
             ("ATTRIBUTES", 8) => vertices::<8>(bytes, count),
             ("ATTRIBUTES", 12) => vertices::<12>(bytes, count),
@@ -331,36 +343,38 @@ mod compressed {
         indices.iter().flat_map(|index| index.to_le_bytes()).collect()
     }
 
-    /// Triangles begin with their least index: the codec turns them.
+    /// Rotates triangles to start with their smallest index, because the codec may rotate them.
     fn turned_triangles(bytes: &[u8], width: usize) -> Vec<Vec<&[u8]>> {
         let indices: Vec<&[u8]> = bytes.chunks(width).collect();
         let mut triangles: Vec<Vec<&[u8]>> = indices.chunks(3).map(<[&[u8]]>::to_vec).collect();
         for triangle in &mut triangles {
-            let least = (0..3).min_by_key(|&corner| triangle[corner].iter().rev().collect::<Vec<_>>()).unwrap();
-            triangle.rotate_left(least);
+            let smallest = (0..3).min_by_key(|&corner| triangle[corner].iter().rev().collect::<Vec<_>>()).unwrap();
+            triangle.rotate_left(smallest);
         }
         triangles
     }
 
     fn check(scene: &Scene, options: GltfWriteOptions) {
         let [plain, packed] = [false, true].map(|meshopt| write(scene, options.with_meshopt(meshopt)));
-        let [wanted, json] = [plain.json(), packed.json()];
-        let (views, found) = (wanted["bufferViews"].as_array().unwrap(), json["bufferViews"].as_array().unwrap());
-        assert_eq!((views.len(), &wanted["accessors"]), (found.len(), &json["accessors"]));
+        let plain_json = plain.json();
+        let json = packed.json();
+        let plain_views = plain_json["bufferViews"].as_array().unwrap();
+        let packed_views = json["bufferViews"].as_array().unwrap();
+        assert_eq!((plain_views.len(), &plain_json["accessors"]), (packed_views.len(), &json["accessors"]));
         let mut fallback = 0;
-        for (view, own) in views.iter().zip(found) {
+        for (view, packed_view) in plain_views.iter().zip(packed_views) {
             let number = |view: &Value, name: &str| view[name].as_u64().unwrap_or(0) as usize;
             let bytes = &plain.binary()[number(view, "byteOffset")..][..number(view, "byteLength")];
-            let decoded = decoded(own, packed.binary());
-            let extension = &own["extensions"]["EXT_meshopt_compression"];
+            let decoded = decoded(packed_view, packed.binary());
+            let extension = &packed_view["extensions"]["EXT_meshopt_compression"];
             if extension["mode"] == "TRIANGLES" {
                 let width = number(extension, "byteStride");
                 assert_eq!(turned_triangles(&decoded, width), turned_triangles(bytes, width));
             } else {
                 assert_eq!(decoded, bytes);
             }
-            assert_eq!((own["buffer"].as_u64(), number(own, "byteOffset")), (Some(1), fallback));
-            assert_eq!([&own["byteLength"], &own["target"]], [&view["byteLength"], &view["target"]]);
+            assert_eq!((packed_view["buffer"].as_u64(), number(packed_view, "byteOffset")), (Some(1), fallback));
+            assert_eq!([&packed_view["byteLength"], &packed_view["target"]], [&view["byteLength"], &view["target"]]);
             fallback += bytes.len().next_multiple_of(4);
         }
         assert_eq!(json["buffers"][1]["byteLength"], fallback);
@@ -371,7 +385,7 @@ mod compressed {
     }
 
     #[test]
-    fn views_are_those_of_the_plain_file() {
+    fn views_match_the_plain_file() {
         let mut mesh = grid(40);
         mesh.lines = Elements {
             offsets: [0, 4, 7].into(),
@@ -379,16 +393,16 @@ mod compressed {
             ..Elements::default()
         };
         mesh.points = [1, 4, 9].into();
-        let places: Vec<_> = (0..40).map(|place| ("tree", turned(7.0 * place as f32, 2.0, place as f32))).collect();
+        let objects: Vec<_> = (0..40).map(|number| ("tree", turned(7.0 * number as f32, 2.0, number as f32))).collect();
         for quantize in [false, true] {
-            check(&placed(&mesh, &places), GltfWriteOptions::default().with_quantize(quantize));
+            check(&placed(&mesh, &objects), GltfWriteOptions::default().with_quantize(quantize));
         }
         // Indices of 32 bits.
         check(&placed(&grid(256), &[("a", turned(0.0, 1.0, 0.0))]), GltfWriteOptions::default());
     }
 
     #[test]
-    fn long_views_end_and_begin_anew() {
+    fn long_views_are_split() {
         let meshes = vec![grid(250); 3];
         let scene = Scene { meshes, ..Scene::default() };
         let glb = write(&scene, GltfWriteOptions::default().with_meshopt(true));
@@ -397,7 +411,10 @@ mod compressed {
         let sizes: Vec<_> = views.iter().map(|view| decoded(view, glb.binary()).len() as u64).collect();
         assert!(views.iter().zip(&sizes).all(|(view, size)| view["byteLength"] == *size));
         let accessors = json["accessors"].as_array().unwrap();
-        let positions: Vec<_> = accessors.iter().filter(|own| own.get("min").is_some()).collect();
-        assert_eq!(positions.iter().map(|own| own["bufferView"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 0, 1]);
+        let positions: Vec<_> = accessors.iter().filter(|accessor| accessor.get("min").is_some()).collect();
+        assert_eq!(
+            positions.iter().map(|accessor| accessor["bufferView"].as_u64().unwrap()).collect::<Vec<_>>(),
+            [0, 0, 1]
+        );
     }
 }

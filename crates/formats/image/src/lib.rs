@@ -1,6 +1,6 @@
 //! Formats of images and textures, and operations on images.
 //!
-//! A folder per format. None of them names another, opens a file or starts a thread.
+//! A folder per format. They do not depend on each other, open files or start threads.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![cfg_attr(
@@ -34,7 +34,6 @@ pub mod jpeg;
 pub mod ktx2;
 pub mod masks;
 pub mod mipmaps;
-pub mod options;
 pub mod pieces;
 pub mod pixels;
 #[cfg(target_arch = "x86_64")]

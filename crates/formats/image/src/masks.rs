@@ -1,6 +1,6 @@
 //! Pixels whose channels are bits of a number, located by masks, as in DDS and BMP.
 //!
-//! It knows nothing of file headers.
+//! File headers are read elsewhere.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Encoding, Texel};
@@ -14,12 +14,12 @@ pub(crate) struct ChannelMasks {
     channels: [ChannelMask; 4],
 }
 
-/// A channel: a number from 0 to `most`, shifted by `shift` bits.
+/// A channel: a number from 0 to `max`, shifted by `shift` bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ChannelMask {
     mask: u32,
     shift: u32,
-    most: u32,
+    max: u32,
     /// The value without a mask, in 8 bits.
     missing: u8,
     /// Every number as 8 bits, if it has no more than that.
@@ -29,15 +29,15 @@ struct ChannelMask {
 impl ChannelMask {
     fn new(mask: u32, missing: u8) -> ChannelMask {
         let shift = if mask == 0 { 0 } else { mask.trailing_zeros() };
-        let most = mask >> shift;
-        let table = (mask != 0 && most < 256).then(|| {
+        let max = mask >> shift;
+        let table = (mask != 0 && max < 256).then(|| {
             let mut table = Box::new([0; 256]);
-            for (number, to) in (0..=most).zip(table.iter_mut()) {
-                *to = scaled(number, most, 255) as u8;
+            for (number, to) in (0..=max).zip(table.iter_mut()) {
+                *to = scaled(number, max, 255) as u8;
             }
             table
         });
-        ChannelMask { mask, shift, most, missing, table }
+        ChannelMask { mask, shift, max, missing, table }
     }
 
     #[inline]
@@ -46,21 +46,23 @@ impl ChannelMask {
         match &self.table {
             Some(table) => table[number as usize & 255],
             None if self.mask == 0 => self.missing,
-            None => scaled(number, self.most, 255) as u8,
+            None => scaled(number, self.max, 255) as u8,
         }
     }
 
     fn wide(&self, pixel: u32) -> u16 {
         match self.mask {
             0 => u16::from(self.missing) * 257,
-            mask => scaled((pixel & mask) >> self.shift, self.most, 65_535) as u16,
+            mask => scaled((pixel & mask) >> self.shift, self.max, 65_535) as u16,
         }
     }
 }
 
 /// A number from 0 to `from` as one from 0 to `to`, rounded to the nearest.
 fn scaled(number: u32, from: u32, to: u32) -> u32 {
-    let (number, from, to) = (u64::from(number), u64::from(from), u64::from(to));
+    let number = u64::from(number);
+    let from = u64::from(from);
+    let to = u64::from(to);
     ((number * to + from / 2) / from.max(1)) as u32
 }
 
@@ -88,7 +90,7 @@ impl ChannelMasks {
 
     /// An encoding that holds all the information of the pixels: samples of 16 bits if a channel has more than 8.
     pub(crate) fn encoding(&self) -> Encoding {
-        let is_wide = self.channels.iter().any(|channel| channel.most > 255);
+        let is_wide = self.channels.iter().any(|channel| channel.max > 255);
         Encoding::Plain { channels: 4, texel: if is_wide { Texel::U16 } else { Texel::U8 } }
     }
 
@@ -105,7 +107,7 @@ impl ChannelMasks {
         [0, 1, 2, 3].map(|channel: usize| self.channels[channel].narrow(pixel))
     }
 
-    /// Converts stored pixels to [`Masks::encoding`].
+    /// Converts stored pixels to [`ChannelMasks::encoding`].
     pub(crate) fn expand(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let encoding = self.encoding();
         let pixels = stored.chunks_exact(self.bytes);
@@ -136,7 +138,7 @@ mod tests {
         let ten = ChannelMasks::new(4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30]);
         let wide = ten.expand(&u32::MAX.to_le_bytes()).unwrap();
         assert_eq!((wide, ten.narrow(&u32::MAX.to_le_bytes())), (vec![255; 8], [255; 4]));
-        let all = ChannelMasks::new(4, [u32::MAX; 4]);
-        assert_eq!(all.expand(&[0, 0, 0, 0x80]).unwrap(), [0, 0x80].repeat(4));
+        let full = ChannelMasks::new(4, [u32::MAX; 4]);
+        assert_eq!(full.expand(&[0, 0, 0, 0x80]).unwrap(), [0, 0x80].repeat(4));
     }
 }

@@ -1,7 +1,7 @@
-//! Pieces of a file whose places and sizes are known in advance: the images of a texture, one after another.
+//! Pieces of a file whose offsets and sizes are known in advance, such as the images of a texture.
 //!
 //! `Pieces` reads them in file order, without trusting their sizes when allocating; [`write`] writes separate slices as
-//! one. Neither knows what they contain.
+//! one. Neither depends on their content.
 
 use polyhaul_model::error::{Error, Result, fault};
 use polyhaul_pipeline::bytes::Bytes;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// How many bytes are read at a time: between reads memory is allocated and cancellation is checked.
 const STEP_BYTES: usize = 1 << 20;
-/// About how many bytes a page has that is written.
+/// Approximate bytes of a page that is written.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// The bytes of a file, from its begin to its end.
+/// The bytes of a file, read from start to end.
 pub(crate) struct Pieces<'a> {
     bytes: Bytes<'a>,
     pub(crate) file: Arc<str>,
@@ -43,7 +43,7 @@ impl<'a> Pieces<'a> {
         &self.bytes
     }
 
-    /// Goes on at `at`, up to which somebody else read.
+    /// Continues at `at`, up to which the caller has read.
     pub(crate) fn moved_to(&mut self, at: u64) {
         self.at = at;
     }
@@ -72,15 +72,15 @@ impl<'a> Pieces<'a> {
         Ok(head)
     }
 
-    /// Goes on to `offset`, which lies ahead.
+    /// Skips to `offset`, which lies ahead.
     pub(crate) fn skip_to(&mut self, offset: u64) -> Result<()> {
         let mut scratch = [0; 4096];
         while self.bytes.in_order() && self.at < offset {
             if self.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            let most = scratch.len().min(usize::try_from(offset - self.at).unwrap_or(usize::MAX));
-            if self.read(&mut scratch[..most])? < most {
+            let count = scratch.len().min(usize::try_from(offset - self.at).unwrap_or(usize::MAX));
+            if self.read(&mut scratch[..count])? < count {
                 return Ok(());
             }
         }
@@ -89,7 +89,7 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    /// Goes on to `offset`, before which the file must not end.
+    /// Skips to `offset`; fails if the file ends before it.
     pub(crate) fn pass_to(&mut self, offset: u64, what: &str) -> Result<()> {
         self.skip_to(offset)?;
         if self.at < offset { Err(self.cut(self.at, what)) } else { Ok(()) }
@@ -114,11 +114,11 @@ impl<'a> Pieces<'a> {
             if self.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            let begin = to.len();
-            let step = STEP_BYTES.min(end - begin);
+            let start = to.len();
+            let step = STEP_BYTES.min(end - start);
             to.try_reserve(step).map_err(|_| Error::memory(what))?;
-            to.resize(begin + step, 0);
-            if self.read(&mut to[begin..])? < step {
+            to.resize(start + step, 0);
+            if self.read(&mut to[start..])? < step {
                 return Err(self.cut(self.at, what));
             }
             self.report();
@@ -133,7 +133,7 @@ impl<'a> Pieces<'a> {
         Ok(bytes)
     }
 
-    /// Reads a stream to its end, where damage of compressed data shows.
+    /// Reads a stream to its end, since damage of compressed data is found only there.
     pub(crate) fn finish(mut self) -> Result<()> {
         if self.bytes.in_order() {
             self.skip_to(u64::MAX)?;
@@ -142,9 +142,9 @@ impl<'a> Pieces<'a> {
     }
 
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {
-        let found = self.bytes.read(self.at, to)?;
-        self.at += found as u64;
-        Ok(found)
+        let count = self.bytes.read(self.at, to)?;
+        self.at += count as u64;
+        Ok(count)
     }
 
     fn cut(&self, offset: u64, what: &str) -> Error {
@@ -161,7 +161,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Writes pieces one after another, in pages of about the same size.
+/// Writes the concatenation of pieces, in pages of about the same size.
 pub(crate) fn write(pieces: Vec<&[u8]>, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let mut ends = Vec::new();
     ends.try_reserve_exact(pieces.len()).map_err(|_| Error::memory("a page"))?;
@@ -191,12 +191,12 @@ struct PiecesPage {
 }
 
 impl PiecesJoined<'_> {
-    /// The part of a piece that begins at `at` of all, and has at most `most` bytes.
-    fn part(&self, at: u64, most: usize) -> Option<(usize, Range<usize>)> {
+    /// The part of a piece that starts at `at` of their concatenation, of at most `max_bytes` bytes.
+    fn part(&self, at: u64, max_bytes: usize) -> Option<(usize, Range<usize>)> {
         let piece = self.ends.partition_point(|end| *end <= at);
         let bytes = self.pieces.get(piece)?;
-        let begin = bytes.len() - (self.ends[piece] - at) as usize;
-        Some((piece, begin..bytes.len().min(begin.saturating_add(most))))
+        let start = bytes.len() - (self.ends[piece] - at) as usize;
+        Some((piece, start..bytes.len().min(start.saturating_add(max_bytes))))
     }
 }
 
@@ -222,7 +222,8 @@ impl Pages for PiecesJoined<'_> {
                 page.copy.extend_from_slice(&self.pieces[piece][part]);
             }
         }
-        (page.piece, page.part) = (piece, part);
+        page.piece = piece;
+        page.part = part;
         Ok(true)
     }
 

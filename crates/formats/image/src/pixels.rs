@@ -1,7 +1,6 @@
-//! Pixels as files have them to pixels as the model has them: other orders of channels, fewer bits.
+//! Stored pixels to pixels of the model: other orders of channels, fewer bits.
 //!
-//! One row, or any run of pixels, at a time. It knows neither file headers nor the places of rows: those are in the
-//! folders of the formats.
+//! One row, or any run of pixels, at a time. File headers and the order of rows are in the folders of the formats.
 
 use polyhaul_model::Channels;
 use polyhaul_text::cpu::Level;
@@ -53,7 +52,8 @@ impl PixelsStored {
             PixelsStored::Bgra8 => each(from, to, |[b, g, r, a]: [u8; 4]| [r, g, b, a]),
             PixelsStored::Bgr5 => each(from, to, five_bits),
             PixelsStored::Bgr5A1 => each(from, to, |pixel| {
-                let ([r, g, b], alpha) = (five_bits(pixel), pixel[1] >> 7);
+                let [r, g, b] = five_bits(pixel);
+                let alpha = pixel[1] >> 7;
                 [r, g, b, alpha.wrapping_neg()]
             }),
         }
@@ -83,7 +83,8 @@ fn each<const FROM: usize, const TO: usize>(
     to: &mut [MaybeUninit<u8>],
     pixel: impl Fn([u8; FROM]) -> [u8; TO],
 ) {
-    let (from, to) = (from.as_chunks::<FROM>().0, to.as_chunks_mut::<TO>().0);
+    let from = from.as_chunks::<FROM>().0;
+    let to = to.as_chunks_mut::<TO>().0;
     for (from, to) in from.iter().zip(to) {
         *to = pixel(*from).map(MaybeUninit::new);
     }
@@ -101,12 +102,12 @@ fn five_bits([low, high]: [u8; 2]) -> [u8; 3] {
 /// Blue, green, red to red, green, blue.
 fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
     #[cfg(target_arch = "x86_64")]
-    let done = crate::pixels_x86::swap_three(level, from, to);
+    let converted = crate::pixels_x86::swap_three(level, from, to);
     #[cfg(not(target_arch = "x86_64"))]
-    let done = 0;
+    let converted = 0;
     #[cfg(not(target_arch = "x86_64"))]
     let _ = level;
-    each(&from[done..], &mut to[done..], |[b, g, r]: [u8; 3]| [r, g, b]);
+    each(&from[converted..], &mut to[converted..], |[b, g, r]: [u8; 3]| [r, g, b]);
 }
 
 #[cfg(test)]
@@ -116,7 +117,7 @@ mod tests {
     fn expanded(stored: PixelsStored, level: Level, from: &[u8]) -> Vec<u8> {
         let mut to = vec![MaybeUninit::new(0xAA); from.len() / stored.bytes() * stored.channels().count()];
         stored.expand(level, from, &mut to);
-        // SAFETY: all were initialised when the vector was made.
+        // SAFETY: all elements were initialized when the vector was made.
         to.iter().map(|byte| unsafe { byte.assume_init() }).collect()
     }
 
@@ -137,8 +138,8 @@ mod tests {
     #[test]
     fn five_bits_are_rounded_to_the_nearest() {
         for five in 0..32_u16 {
-            let wanted = (f64::from(five) * 255.0 / 31.0).round() as u8;
-            assert_eq!(five_bits((five << 10).to_le_bytes()), [wanted, 0, 0]);
+            let expected = (f64::from(five) * 255.0 / 31.0).round() as u8;
+            assert_eq!(five_bits((five << 10).to_le_bytes()), [expected, 0, 0]);
         }
     }
 
@@ -160,7 +161,7 @@ mod tests {
         for level in Level::all() {
             let mut to = [MaybeUninit::new(0xAA); 300];
             PixelsStored::Bgr8.expand(level, &[7; 297], &mut to[..297]);
-            // SAFETY: all were initialised above.
+            // SAFETY: all elements were initialized above.
             let to = to.map(|byte| unsafe { byte.assume_init() });
             assert_eq!((&to[..297], &to[297..]), (&[7; 297][..], &[0xAA; 3][..]));
         }

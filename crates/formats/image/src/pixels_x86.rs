@@ -1,4 +1,4 @@
-//! Reverses the order of three bytes, for many pixels at once. The portable loop does the rest of a row.
+//! Reverses the order of three bytes, for many pixels at once. The portable loop converts the last few of a row.
 
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
@@ -12,10 +12,11 @@ use std::mem::MaybeUninit;
 /// has cleared them.
 const AHEAD: usize = 1024;
 
-/// Turns whole pixels and returns how many bytes that were: all but the last few of both.
+/// Converts whole pixels and returns the number of their bytes: all but the last few of both slices.
 pub(super) fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     let count = from.len().min(to.len());
-    let (from, to) = (&from[..count], &mut to[..count]);
+    let from = &from[..count];
+    let to = &mut to[..count];
     match level.min(Level::best()) {
         Level::Portable | Level::Vector => 0,
         // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; both slices were cut to `count`.
@@ -35,22 +36,23 @@ unsafe fn swap_avx2(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     let order = _mm256_setr_epi8(
         2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, -1, -1, -1, -1, 2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, -1, -1, -1, -1,
     );
-    let mut done = 0;
-    // The last four bytes of each half are written over by the next.
-    while done + 28 <= from.len() {
-        // SAFETY: `done + 28 <= from.len()`, and `to` is as long: the loads and the stores take 16 bytes at `done` and
-        // at `done + 12`.
+    let mut converted = 0;
+    // The last four bytes of each half are overwritten by the next.
+    while converted + 28 <= from.len() {
+        // SAFETY: `converted + 28 <= from.len()`, and `to` is as long: the loads and the stores take 16 bytes at
+        // `converted` and at `converted + 12`.
         unsafe {
-            let (low, high) = (from.as_ptr().add(done), from.as_ptr().add(done + 12));
+            let low = from.as_ptr().add(converted);
+            let high = from.as_ptr().add(converted + 12);
             let pixels = _mm256_set_m128i(_mm_loadu_si128(high.cast()), _mm_loadu_si128(low.cast()));
             let turned = _mm256_shuffle_epi8(pixels, order);
-            let to: *mut __m128i = to.as_mut_ptr().add(done).cast();
+            let to: *mut __m128i = to.as_mut_ptr().add(converted).cast();
             _mm_storeu_si128(to, _mm256_castsi256_si128(turned));
             _mm_storeu_si128(to.byte_add(12), _mm256_extracti128_si256::<1>(turned));
         }
-        done += 24;
+        converted += 24;
     }
-    done
+    converted
 }
 
 /// 21 pixels a step.
@@ -65,18 +67,18 @@ unsafe fn swap_avx512(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     }
     // SAFETY: `order` is an array of 64 bytes, as many as the load reads.
     let order: __m512i = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
-    let mut done = 0;
-    // The last byte is written over by the next step.
-    while done + 64 <= from.len() {
-        // SAFETY: `done + 64 <= from.len()`, and `to` is as long: load and store take 64 bytes at `done`. A prefetch
-        // never faults, and `wrapping_add` may leave the slice.
+    let mut converted = 0;
+    // The last byte is overwritten by the next step.
+    while converted + 64 <= from.len() {
+        // SAFETY: `converted + 64 <= from.len()`, and `to` is as long: load and store take 64 bytes at `converted`. A
+        // prefetch never faults, and `wrapping_add` may leave the slice.
         unsafe {
-            let turned = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(from.as_ptr().add(done).cast()));
-            let target = to.as_mut_ptr().add(done);
+            let turned = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(from.as_ptr().add(converted).cast()));
+            let target = to.as_mut_ptr().add(converted);
             _mm_prefetch::<_MM_HINT_ET0>(target.wrapping_add(AHEAD).cast());
             _mm512_storeu_si512(target.cast(), turned);
         }
-        done += 63;
+        converted += 63;
     }
-    done
+    converted
 }

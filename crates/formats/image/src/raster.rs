@@ -1,8 +1,8 @@
 //! The samples of an image while it is read: rows in file order, which may be bottom-up.
 //!
-//! If the file is large enough to hold the rows that it claims, they go directly to their places. Otherwise memory
-//! grows as rows arrive, and they are flipped at the end if necessary. Rows are written in pages. It knows nothing of
-//! pixel formats.
+//! If the file is large enough to hold the rows that it claims, they are written directly to their final positions.
+//! Otherwise memory grows as rows arrive, and they are flipped at the end if necessary. Pixel formats are converted
+//! elsewhere.
 
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, planted};
 use polyhaul_model::limits::Limits;
@@ -11,15 +11,15 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An image that claims this many bytes, and this many times the bytes of its file on top, is believed.
+/// An image of up to this many bytes, plus this many times the bytes of its file, is allocated at once.
 const BELIEVED_BYTES: u64 = 64 << 20;
 const BELIEVED_RATIO: u64 = 4;
 
-/// A file of any size may produce an image of this many bytes: 8192 x 8192 pixels of one color are a real file of a few
-/// hundred KB.
+/// A file of any size may produce an image of this many bytes: 8192 x 8192 pixels of one color are a valid file of a
+/// few hundred KB.
 const FREE_BYTES: u64 = 512 << 20;
 
-/// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
+/// Fails if an image of this size, which is declared at `offset` of a file, has more pixels than the limit.
 pub fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
     check_pixels([width, height, 1], limits, file, offset)
 }
@@ -41,14 +41,14 @@ pub(crate) fn check_pixels(
     Err(error.with_hint(format!("raise the limit with `--limit pixels={count}`, or `Limits::pixels` in the API")))
 }
 
-/// How many bytes a compressed file must have for an image of `image_bytes` in memory.
-pub(crate) fn least_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
+/// Minimum bytes of a compressed file for an image of `image_bytes` in memory.
+pub(crate) fn min_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
     if image_bytes <= FREE_BYTES { 0 } else { image_bytes.div_ceil(limits.image_ratio.max(1)) }
 }
 
-/// An error where an image, whose size is declared at `offset` of a file, comes out of too few compressed bytes.
+/// Fails if an image, whose size is declared at `offset` of a file, comes from too few compressed bytes.
 pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
-    if file_bytes >= least_file_bytes(image_bytes, limits) {
+    if file_bytes >= min_file_bytes(image_bytes, limits) {
         return Ok(());
     }
     let ratio = image_bytes.div_ceil(file_bytes.max(1));
@@ -74,7 +74,7 @@ pub(crate) struct Raster<T> {
     height: usize,
     /// Whether the first row of the file is the bottom one.
     is_upward: bool,
-    /// Whether all rows have their places.
+    /// Whether all rows were allocated at once, so that each is written at its final position.
     is_placed: bool,
 }
 
@@ -105,7 +105,7 @@ impl<T: Copy + Send> Raster<T> {
         if self.is_placed { Ok(()) } else { self.samples.reserve(self.row * count.min(self.height)) }
     }
 
-    /// Hands out row `number` of the file, which there is room for, to be filled as a whole.
+    /// Calls `fill` with the samples of row `number` of the file, which must be reserved. It fills all of them.
     ///
     /// # Safety
     /// No other thread uses row `number` while this runs.
@@ -126,8 +126,8 @@ impl<T: Copy + Send> Raster<T> {
     ) -> Result<()> {
         let place = if self.is_placed && self.is_upward { self.height - 1 - number } else { number };
         let start = place * self.row;
-        // SAFETY: different rows have different places, and `part` of this row is the caller's alone, this function's
-        // condition. `Column::write` checks the end of the range against the capacity.
+        // SAFETY: different rows have different positions, and `part` of this row is the caller's alone, this
+        // function's condition. `Column::write` checks the end of the range against the capacity.
         unsafe { self.samples.write(start + part.start..start + part.end, fill) }
     }
 
@@ -140,7 +140,7 @@ impl<T: Copy + Send> Raster<T> {
         // SAFETY: all `row * height` samples were written, this function's condition.
         let mut samples = unsafe { samples.finish(row * height) };
         if is_upward && !is_placed && !planted("image-upward") {
-            turn_round(&mut samples, row);
+            reverse_rows(&mut samples, row);
         }
         if let Some(size) = mirrored.filter(|_| row > 0) {
             samples.chunks_exact_mut(row).for_each(|row| {
@@ -152,14 +152,14 @@ impl<T: Copy + Send> Raster<T> {
     }
 }
 
-/// The samples of page `number`, where all pages but the last have `page` samples; empty after that.
+/// The samples of page `number`, where all pages except the last have `page` samples; empty after that.
 pub(crate) fn page_of(number: u64, page: usize, total: usize) -> Range<usize> {
     let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(page).min(total);
     start..total.min(start.saturating_add(page))
 }
 
-/// The last row first.
-fn turn_round<T: Copy>(samples: &mut [T], row: usize) {
+/// Reverses the order of rows in place.
+fn reverse_rows<T: Copy>(samples: &mut [T], row: usize) {
     let height = samples.len().checked_div(row).unwrap_or(0);
     let (top, bottom) = samples.split_at_mut(height.div_ceil(2) * row);
     if row > 0 {

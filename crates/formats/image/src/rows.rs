@@ -1,4 +1,4 @@
-//! Rows of pixels of equal size, one after another in a file: read by place and converted in parallel.
+//! Consecutive rows of equal size in a file: read by offset and converted in parallel.
 //!
 //! The format converts a row; [`crate::raster`] decides where rows go.
 
@@ -12,10 +12,10 @@ use polyhaul_pipeline::run::{Crew, run};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// About how many bytes are read at a time: this much stays in the nearest caches.
+/// Approximate bytes that are read at a time: this much stays in the nearest caches.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Converts the bytes of a row, without padding, which begin at an offset of the file, to its samples. It fills all of
+/// Converts the bytes of a row, without padding, which start at an offset of the file, to its samples. It fills all of
 /// them.
 pub(crate) trait RowsTurn<T>: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync {}
 
@@ -28,7 +28,7 @@ pub(crate) struct ImageRows<'a> {
     pub(crate) body: u64,
     /// Bytes of a row, its padding included.
     pub(crate) stride: usize,
-    /// Bytes of a row without padding; the last row needs no others.
+    /// Bytes of a row without padding, which the last row may lack.
     pub(crate) used: usize,
     /// The error if the file ends before its rows do.
     pub(crate) cut: &'a (dyn Fn(u64) -> Error + Sync),
@@ -70,14 +70,14 @@ struct RowsJob<'a, T, F> {
 }
 
 #[derive(Default)]
-struct RowsSlot {
+struct ImageRowsSlot {
     bytes: Vec<u8>,
     rows: Range<usize>,
 }
 
 impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
-    type Slot = RowsSlot;
-    /// Bytes that are done.
+    type Slot = ImageRowsSlot;
+    /// Bytes of the rows so far.
     type State = u64;
     const PHASE: Phase = Phase::Decode;
 
@@ -85,11 +85,11 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
         self.rows.bytes.in_order()
     }
 
-    fn slot(&self) -> Result<RowsSlot> {
-        Ok(RowsSlot::default())
+    fn slot(&self) -> Result<ImageRowsSlot> {
+        Ok(ImageRowsSlot::default())
     }
 
-    fn take(&self, number: u64, slot: &mut RowsSlot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut ImageRowsSlot) -> Result<bool> {
         let height = self.raster.height();
         let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.chunk_rows);
         if first >= height {
@@ -98,7 +98,7 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
         slot.rows = first..height.min(first + self.chunk_rows);
         let ImageRows { bytes, stride, used, .. } = *self.rows;
         bytes.read_as_claimed(self.rows.place(first), slot.rows.len() * stride, &mut slot.bytes)?;
-        // Rows that the file does not have need no room, nor do those before them: their chunks reserve it themselves.
+        // Only rows that the file has get memory. Rows of previous chunks are reserved by these.
         let whole = (slot.bytes.len() + stride - used) / stride.max(1);
         if whole > 0 {
             self.raster.reserve(slot.rows.end.min(first + whole))?;
@@ -106,12 +106,12 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
         Ok(true)
     }
 
-    fn parse(&self, slot: &mut RowsSlot) -> Result<()> {
+    fn parse(&self, slot: &mut ImageRowsSlot) -> Result<()> {
         let ImageRows { stride, used, .. } = *self.rows;
         let stored = &mut slot.bytes.chunks(stride);
         for number in slot.rows.clone() {
-            let least = if number + 1 == self.raster.height() { used } else { stride };
-            let Some(from) = stored.next().filter(|row| row.len() >= least).and_then(|row| row.get(..used)) else {
+            let min_bytes = if number + 1 == self.raster.height() { used } else { stride };
+            let Some(from) = stored.next().filter(|row| row.len() >= min_bytes).and_then(|row| row.get(..used)) else {
                 return Err((self.rows.cut)(self.rows.place(slot.rows.start) + slot.bytes.len() as u64));
             };
             let mut result = Ok(());
@@ -124,10 +124,10 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
         Ok(())
     }
 
-    fn place(&self, done: &mut u64, slot: &mut RowsSlot) -> Result<()> {
-        *done += slot.bytes.len() as u64;
+    fn place(&self, read_bytes: &mut u64, slot: &mut ImageRowsSlot) -> Result<()> {
+        *read_bytes += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.progress {
-            progress.report(self.rows.body + *done, self.rows.bytes.len());
+            progress.report(self.rows.body + *read_bytes, self.rows.bytes.len());
         }
         Ok(())
     }

@@ -2,21 +2,21 @@
 //! next item is repeated.
 //!
 //! Packets are a few items long in most images, so the cost per packet decides. Every packet writes a fixed number of
-//! bytes at once, also past its own end, where the next one follows: that completes most of them. The format decides
-//! the meaning of the first byte, and handles invalid packets and the last one before an end of the memory.
+//! bytes at once, also past its end, where the next packet overwrites them: one such write completes most packets. The
+//! format decides the meaning of the first byte, and handles invalid packets and the last one before an end of memory.
 
 use polyhaul_text::cpu::Level;
 
 /// The meaning of a packet's first byte.
 pub(crate) trait RunCode {
-    /// The number of items that the packet produces, and whether they repeat one item. No items are an error, which the
+    /// The number of items that the packet produces, and whether they repeat one item. 0 items are an error, which the
     /// caller reports.
     fn decode(head: u8) -> (usize, bool);
 }
 
 /// Progress of unpacking: bytes consumed and bytes produced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RunsDone {
+pub(crate) struct RunsProgress {
     pub(crate) used: usize,
     pub(crate) made: usize,
 }
@@ -27,24 +27,29 @@ pub(crate) const SLACK: usize = 64;
 /// How many bytes the portable loop writes at once: whole items of one to four bytes.
 const STEP: usize = 24;
 
-/// Unpacks whole packets of items of `SIZE` bytes, one to four, from where `done` is on. Stops before one that does not
-/// end [`SLACK`] bytes before the ends of both, and before one of no items. Every level gives the same.
-pub(crate) fn unpack<C: RunCode, const SIZE: usize>(level: Level, from: &[u8], to: &mut [u8], done: &mut RunsDone) {
-    if done.made + SLACK > to.len() || done.used > from.len() {
+/// Unpacks whole packets of items of `SIZE` bytes, one to four, starting at `progress`. Stops before a packet that does
+/// not end [`SLACK`] bytes before the ends of both slices, and before a packet of 0 items. Every level gives the same.
+pub(crate) fn unpack<C: RunCode, const SIZE: usize>(
+    level: Level,
+    from: &[u8],
+    to: &mut [u8],
+    progress: &mut RunsProgress,
+) {
+    if progress.made + SLACK > to.len() || progress.used > from.len() {
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    if crate::runs_x86::unpack::<C, SIZE>(level, from, to, done) {
+    if crate::runs_x86::unpack::<C, SIZE>(level, from, to, progress) {
         return;
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = level;
-    portable::<C, SIZE>(from, to, done);
+    portable::<C, SIZE>(from, to, progress);
 }
 
-fn portable<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mut RunsDone) {
+fn portable<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], progress: &mut RunsProgress) {
     // A local copy stays in registers.
-    let RunsDone { mut used, mut made } = *done;
+    let RunsProgress { mut used, mut made } = *progress;
     while let Some(head) = from.get(used) {
         let (count, is_run) = C::decode(*head);
         let size = count * SIZE;
@@ -55,12 +60,14 @@ fn portable<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mu
             break;
         }
         let mut step: [u8; STEP] = [0; STEP];
-        if let (true, Some(item)) = (is_run, source.first_chunk::<SIZE>()) {
+        let item = source.first_chunk::<SIZE>();
+        if is_run && let Some(item) = item {
             step.as_chunks_mut().0.fill(*item);
         }
         // Two steps for every packet, however short: a loop with an unpredictable end costs more.
         for at in (0..size.max(2 * STEP)).step_by(STEP) {
-            if let (false, Some(next)) = (is_run, source.get(at..).and_then(<[u8]>::first_chunk)) {
+            let next = source.get(at..).and_then(<[u8]>::first_chunk);
+            if !is_run && let Some(next) = next {
                 step = *next;
             }
             if let Some(target) = target.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
@@ -70,7 +77,7 @@ fn portable<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mu
         used += 1 + stored;
         made += size;
     }
-    *done = RunsDone { used, made };
+    *progress = RunsProgress { used, made };
 }
 
 #[cfg(test)]
@@ -87,7 +94,9 @@ mod tests {
 
     /// Packets of all lengths, and their content, byte by byte.
     fn sample(size: usize) -> (Vec<u8>, Vec<u8>) {
-        let (mut packed, mut plain, mut seed) = (Vec::new(), Vec::new(), 1_u32);
+        let mut packed = Vec::new();
+        let mut plain = Vec::new();
+        let mut seed = 1_u32;
         let mut items = |count: usize| {
             (0..count * size)
                 .map(|_| {
@@ -111,16 +120,16 @@ mod tests {
 
     fn packets_come_out_whole<const SIZE: usize>() {
         let (packed, plain) = sample(SIZE);
-        // The boundaries of packets: only there may it stop.
+        // The last boundary between packets with enough room: it must stop there.
         let borders = |room: usize, input: usize| {
-            let mut end = RunsDone::default();
+            let mut end = RunsProgress::default();
             while let Some(head) = packed.get(end.used) {
                 let (count, is_run) = Test::decode(*head);
                 let used = end.used + 1 + if is_run { SIZE } else { count * SIZE };
                 if used + SLACK > input || end.made + count * SIZE + SLACK > room {
                     break;
                 }
-                end = RunsDone { used, made: end.made + count * SIZE };
+                end = RunsProgress { used, made: end.made + count * SIZE };
             }
             end
         };
@@ -128,12 +137,13 @@ mod tests {
         for level in Level::all() {
             for (room, input) in lengths.iter().flat_map(|room| lengths.map(|input| (*room, input))) {
                 let input = input.min(packed.len());
-                let (mut to, mut done) = (vec![0xEE; room], RunsDone::default());
-                unpack::<Test, SIZE>(level, &packed[..input], &mut to, &mut done);
+                let mut to = vec![0xEE; room];
+                let mut progress = RunsProgress::default();
+                unpack::<Test, SIZE>(level, &packed[..input], &mut to, &mut progress);
                 let at = format!("{level:?}, items of {SIZE}, {input} into {room}");
-                assert_eq!(done, borders(room, input), "{at}");
-                assert!(to[..done.made] == plain[..done.made], "{at}");
-                assert!(to[room.min(done.made + SLACK)..].iter().all(|byte| *byte == 0xEE), "{at}");
+                assert_eq!(progress, borders(room, input), "{at}");
+                assert!(to[..progress.made] == plain[..progress.made], "{at}");
+                assert!(to[room.min(progress.made + SLACK)..].iter().all(|byte| *byte == 0xEE), "{at}");
             }
         }
     }
@@ -150,9 +160,10 @@ mod tests {
     fn a_packet_of_nothing_is_left_to_the_caller() {
         let packed = [&[0x81, 5, 0x80][..], &[9; 200]].concat();
         for level in Level::all() {
-            let (mut to, mut done) = (vec![0; 300], RunsDone::default());
-            unpack::<Test, 1>(level, &packed, &mut to, &mut done);
-            assert_eq!((done, to[0]), (RunsDone { used: 2, made: 1 }, 5), "{level:?}");
+            let mut to = vec![0; 300];
+            let mut progress = RunsProgress::default();
+            unpack::<Test, 1>(level, &packed, &mut to, &mut progress);
+            assert_eq!((progress, to[0]), (RunsProgress { used: 2, made: 1 }, 5), "{level:?}");
         }
     }
 }

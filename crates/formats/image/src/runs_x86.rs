@@ -1,34 +1,34 @@
 //! Packets of runs and of literals, 64 bytes at once: one shuffle repeats an item, another copies, and a packet only
-//! chooses between them. So only the end of a long packet needs prediction.
+//! chooses between them. Only the end of a long packet depends on branch prediction.
 
-use crate::runs::{RunCode, RunsDone, SLACK};
+use crate::runs::{RunCode, RunsProgress, SLACK};
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm512_loadu_si512, _mm512_permutexvar_epi8,
     _mm512_storeu_si512,
 };
 
-/// Like [`crate::runs::unpack`]; `false` if the level has no loop here. There is room for [`SLACK`] bytes at `done` in
-/// `to`, and in `from`.
+/// Like [`crate::runs::unpack`]; `false` if the level has no loop here. There is room for [`SLACK`] bytes at `progress`
+/// in `to`, and in `from`.
 pub(super) fn unpack<C: RunCode, const SIZE: usize>(
     level: Level,
     from: &[u8],
     to: &mut [u8],
-    done: &mut RunsDone,
+    progress: &mut RunsProgress,
 ) -> bool {
     match level.min(Level::best()) {
         Level::Portable | Level::Vector => return false,
         // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; `runs::unpack` checked `done.made + SLACK <=
         // to.len()`.
-        Level::Avx2 => unsafe { unpack_avx2::<C, SIZE>(from, to, done) },
+        Level::Avx2 => unsafe { unpack_avx2::<C, SIZE>(from, to, progress) },
         // SAFETY: `Level::best()` bounds the level, and AVX-512 here includes VBMI; `runs::unpack` checked the room.
-        Level::Avx512 => unsafe { unpack_avx512::<C, SIZE>(from, to, done) },
+        Level::Avx512 => unsafe { unpack_avx512::<C, SIZE>(from, to, progress) },
     }
     true
 }
 
-/// A packet that ends early enough before the ends of both.
-struct Packet {
+/// A packet that ends early enough before the ends of both slices.
+struct RunsPacket {
     is_run: bool,
     /// Bytes after the first one.
     stored: usize,
@@ -36,23 +36,25 @@ struct Packet {
     size: usize,
 }
 
-/// The packet at `done`, if it can be unpacked here.
+/// The packet at `progress`, if it can be unpacked here.
 #[inline(always)]
-fn packet<C: RunCode, const SIZE: usize>(from: &[u8], to: &[u8], done: RunsDone) -> Option<Packet> {
-    let (count, is_run) = C::decode(*from.get(done.used)?);
+fn packet<C: RunCode, const SIZE: usize>(from: &[u8], to: &[u8], progress: RunsProgress) -> Option<RunsPacket> {
+    let (count, is_run) = C::decode(*from.get(progress.used)?);
     let size = count * SIZE;
     // Without a branch: the kind of the next packet is unpredictable.
     let stored = SIZE.wrapping_add(size.wrapping_sub(SIZE) & usize::from(is_run).wrapping_sub(1));
-    // An empty packet has none either.
-    let has_room = size.wrapping_sub(1) < to.len() - SLACK - done.made;
-    (has_room && done.used + 1 + stored + SLACK <= from.len()).then_some(Packet { is_run, stored, size })
+    // A size of 0 wraps around and has no room either.
+    let has_room = size.wrapping_sub(1) < to.len() - SLACK - progress.made;
+    (has_room && progress.used + 1 + stored + SLACK <= from.len()).then_some(RunsPacket { is_run, stored, size })
 }
 
-/// Which bytes to take for each of `COUNT`: as they are, and of the first item again and again.
+/// The source of each of `COUNT` bytes: for literals the same byte, for runs the bytes of the first item repeatedly.
 const fn orders<const SIZE: usize, const COUNT: usize>() -> [[u8; COUNT]; 2] {
-    let (mut orders, mut at) = ([[0; COUNT]; 2], 0);
+    let mut orders = [[0; COUNT]; 2];
+    let mut at = 0;
     while at < COUNT {
-        (orders[0][at], orders[1][at]) = (at as u8, (at % SIZE) as u8);
+        orders[0][at] = at as u8;
+        orders[1][at] = (at % SIZE) as u8;
         at += 1;
     }
     orders
@@ -61,13 +63,13 @@ const fn orders<const SIZE: usize, const COUNT: usize>() -> [[u8; COUNT]; 2] {
 /// # Safety
 /// The CPU has AVX-512 F and VBMI, and `end.made + SLACK <= to.len()`.
 #[target_feature(enable = "avx512f,avx512vbmi")]
-unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsDone) {
+unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsProgress) {
     // Whole items.
     let step = 64 - 64 % SIZE;
     // SAFETY: an order is an array of 64 bytes, as many as the load reads.
     let orders: [__m512i; 2] = orders::<SIZE, 64>().map(|order| unsafe { _mm512_loadu_si512(order.as_ptr().cast()) });
-    let mut done = *end;
-    while let Some(Packet { is_run, stored, size }) = packet::<C, SIZE>(from, to, done) {
+    let mut progress = *end;
+    while let Some(RunsPacket { is_run, stored, size }) = packet::<C, SIZE>(from, to, progress) {
         let order = orders[usize::from(is_run)];
         let mut at = 0;
         loop {
@@ -75,30 +77,30 @@ unsafe fn unpack_avx512<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8
             // and `SLACK` is 64. Here `at < size`, and at the source `at < stored` or 0, so that load and store of 64
             // bytes stay inside.
             unsafe {
-                let source = from.as_ptr().add(done.used + 1 + (at & usize::from(is_run).wrapping_sub(1)));
+                let source = from.as_ptr().add(progress.used + 1 + (at & usize::from(is_run).wrapping_sub(1)));
                 let bytes = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(source.cast()));
-                _mm512_storeu_si512(to.as_mut_ptr().add(done.made + at).cast(), bytes);
+                _mm512_storeu_si512(to.as_mut_ptr().add(progress.made + at).cast(), bytes);
             }
             at += step;
             if at >= size {
                 break;
             }
         }
-        done = RunsDone { used: done.used + 1 + stored, made: done.made + size };
+        progress = RunsProgress { used: progress.used + 1 + stored, made: progress.made + size };
     }
-    *end = done;
+    *end = progress;
 }
 
 /// # Safety
 /// The CPU has AVX2, and `end.made + SLACK <= to.len()`.
 #[target_feature(enable = "avx2")]
-unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsDone) {
+unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut RunsProgress) {
     // Whole items.
     let step = 16 - 16 % SIZE;
     // SAFETY: an order is an array of 16 bytes, as many as the load reads.
     let orders: [__m128i; 2] = orders::<SIZE, 16>().map(|order| unsafe { _mm_loadu_si128(order.as_ptr().cast()) });
-    let mut done = *end;
-    while let Some(Packet { is_run, stored, size }) = packet::<C, SIZE>(from, to, done) {
+    let mut progress = *end;
+    while let Some(RunsPacket { is_run, stored, size }) = packet::<C, SIZE>(from, to, progress) {
         let order = orders[usize::from(is_run)];
         let moved = usize::from(is_run).wrapping_sub(1);
         let mut at = 0;
@@ -108,9 +110,9 @@ unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8],
                 // from.len()`, and `SLACK` is 64. Here `at < size`, a part is at most 48 and a vector 16 bytes: 64 from
                 // `at`, at the target and at the source.
                 unsafe {
-                    let source = from.as_ptr().add(done.used + 1 + ((at + part) & moved));
+                    let source = from.as_ptr().add(progress.used + 1 + ((at + part) & moved));
                     let bytes = _mm_shuffle_epi8(_mm_loadu_si128(source.cast()), order);
-                    _mm_storeu_si128(to.as_mut_ptr().add(done.made + at + part).cast(), bytes);
+                    _mm_storeu_si128(to.as_mut_ptr().add(progress.made + at + part).cast(), bytes);
                 }
             }
             at += 4 * step;
@@ -118,7 +120,7 @@ unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8],
                 break;
             }
         }
-        done = RunsDone { used: done.used + 1 + stored, made: done.made + size };
+        progress = RunsProgress { used: progress.used + 1 + stored, made: progress.made + size };
     }
-    *end = done;
+    *end = progress;
 }

@@ -1,6 +1,6 @@
-//! The sizes that the header of a texture file claims, and how many bytes they come to.
+//! The sizes that the header of a texture file declares, and the number of bytes that follow from them.
 //!
-//! Everything in a header is checked here before memory is allocated. It does not know the layout of the header.
+//! Everything in a header is checked here before memory is allocated. Headers are parsed by the formats.
 
 use crate::pieces::Pieces;
 use crate::raster::check_pixels;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The declarations of a header.
 #[derive(Clone, Debug)]
-pub(crate) struct Surface {
+pub(crate) struct TextureSurface {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) depth: usize,
@@ -27,18 +27,20 @@ pub(crate) struct Surface {
     pub(crate) premultiplied: bool,
 }
 
-impl Surface {
+impl TextureSurface {
     /// The texture, without its levels.
     pub(crate) fn texture(&self) -> Texture {
-        let Surface { width, height, depth, layers, faces, color_space, premultiplied, .. } = *self;
-        let (encoding, levels) = (self.texels.encoding(), Vec::new());
+        let TextureSurface { width, height, depth, layers, faces, color_space, premultiplied, .. } = *self;
+        let encoding = self.texels.encoding();
+        let levels = Vec::new();
         Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, levels }
     }
 
-    /// An error, at `offset` of the file, if there is no such texture, or it has more pixels than the limit.
+    /// Fails, at `offset` of the file, if the sizes are invalid, or the texture has more pixels than the limit.
     pub(crate) fn check(&self, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
-        let Surface { width, height, depth, layers, faces, levels, .. } = *self;
-        let (counts, most) = ([width, height, depth, layers, faces], self.texture().max_levels());
+        let TextureSurface { width, height, depth, layers, faces, levels, .. } = *self;
+        let counts = [width, height, depth, layers, faces];
+        let max_levels = self.texture().max_levels();
         if counts.contains(&0) {
             let message = format!("the texture is empty ({width} x {height} x {depth} pixels, {layers} layers)");
             return Err(fault(file, offset, message));
@@ -55,9 +57,9 @@ impl Surface {
             let message = format!("{width} x {height} x {depth} pixels in {layers} layers are larger than any file");
             return Err(fault(file, offset, message));
         }
-        if levels == 0 || levels > most {
+        if levels == 0 || levels > max_levels {
             let message =
-                format!("invalid number of mip levels: {levels}; {width} x {height} pixels have at most {most}");
+                format!("invalid number of mip levels: {levels}; {width} x {height} pixels have at most {max_levels}");
             return Err(fault(file, offset, message));
         }
         if faces == 6 && width != height {
@@ -102,7 +104,7 @@ impl Surface {
         pieces.check_left(total, "pixels")?;
         let mut stored = vec![Vec::new(); self.levels];
         for (number, level) in stored.iter_mut().enumerate() {
-            // A single image is read as it comes; for more, the file must have them all.
+            // `check_left` has shown that a backed file has all of these bytes.
             if pieces.is_backed() {
                 level.try_reserve_exact(self.level_bytes(number)?)?;
             }

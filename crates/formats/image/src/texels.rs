@@ -4,7 +4,7 @@ use crate::masks::ChannelMasks;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Encoding, Texel};
 
-/// Pixels as a file has them.
+/// The layout of pixels in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Texels {
     /// As in the model.
@@ -43,7 +43,7 @@ impl Texels {
         width.checked_mul(height)?.checked_mul(bytes)
     }
 
-    /// Whole images of the file as the model has them.
+    /// Converts whole images of the file to the model's layout.
     pub(crate) fn expand(&self, stored: Vec<u8>) -> Result<Vec<u8>> {
         match self {
             Texels::Same(_) => Ok(stored),
@@ -54,7 +54,8 @@ impl Texels {
             }
             Texels::Signed { .. } => expanded(&stored, |pair| signed(i16::from_le_bytes(pair).into(), 32_767.0)),
             Texels::Three(texel) => {
-                let (full, pixels) = (opaque(*texel), stored.chunks_exact(3 * texel.bytes()));
+                let full = opaque(*texel);
+                let pixels = stored.chunks_exact(3 * texel.bytes());
                 let mut to = Vec::new();
                 to.try_reserve_exact(stored.len() / 3 * 4).map_err(|_| Error::memory("pixels"))?;
                 for pixel in pixels {
@@ -79,7 +80,7 @@ fn expanded<const FROM: usize, const TO: usize>(
     Ok(to)
 }
 
-/// A number as a part of the largest one, at least -1: the smallest number lies below.
+/// A number divided by the largest one, at least -1: the smallest number would be below.
 fn signed(number: f32, largest: f32) -> [u8; 4] {
     (number / largest).max(-1.0).to_le_bytes()
 }

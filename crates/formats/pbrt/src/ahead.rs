@@ -1,9 +1,9 @@
 //! Numbers of lists that are longer than a piece, parsed in advance by the workers that read them.
 //!
 //! A share of a file without a directive is nearly always a part of one list. Its numbers mean the same whatever
-//! precedes them, provided that they are list elements, which only [`super::parse`] knows: it uses them where it would
-//! have parsed them itself. Where it would not (in a comment, or in a list of another type), it parses the whole text
-//! once more. Nothing here decides that.
+//! precedes them, provided that they are list elements, which is known only in [`super::parse`]: it uses them where it
+//! would have parsed them itself. Where it would not (in a comment, or in a list of another type), it parses the whole
+//! text once more.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::chunk::ParsedAhead;
@@ -13,8 +13,8 @@ use polyhaul_text::parse::list::{Lists, ends_token, is_blank};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The fewest numbers that are worth it.
-const LEAST: usize = 64;
+/// Fewer numbers are not parsed in advance.
+const MIN_NUMBERS: usize = 64;
 /// The usual bytes of a number and its separator, for the first allocation.
 pub(super) const NUMBER_BYTES: usize = 8;
 
@@ -33,15 +33,15 @@ enum AheadValues {
     Integers(Vec<i32>),
 }
 
-/// Vectors that are used again. The numbers of a list of megabytes would otherwise be fresh memory twice.
+/// Vectors for reuse. Otherwise the numbers of a list of megabytes would take fresh memory twice.
 #[derive(Default)]
 pub(super) struct AheadPool {
-    floats: Vectors<f32>,
-    integers: Vectors<i32>,
+    floats: AheadVectors<f32>,
+    integers: AheadVectors<i32>,
 }
 
 #[derive(Default)]
-struct Vectors<T>(Mutex<Vec<Vec<T>>>);
+struct AheadVectors<T>(Mutex<Vec<Vec<T>>>);
 
 impl AheadNumbers {
     pub(super) fn len(&self) -> usize {
@@ -51,8 +51,8 @@ impl AheadNumbers {
         }
     }
 
-    /// Appends them to a list of floats, which `later` more will follow. An integer's nearest float is that of its
-    /// digits.
+    /// Appends them to a list of floats, which `later` more will follow. Converting an integer gives the same float as
+    /// parsing its digits.
     pub(super) fn floats(&self, out: &mut Vec<f32>, later: usize) -> Result<bool> {
         match &self.values {
             AheadValues::Floats(values) => huge::extend(out, values, later)?,
@@ -64,7 +64,7 @@ impl AheadNumbers {
         Ok(true)
     }
 
-    /// Appends them to a list of integers; `false` if they are none.
+    /// Appends them to a list of integers; `false` if they are floats.
     pub(super) fn integers(&self, out: &mut Vec<i32>, later: usize) -> Result<bool> {
         let AheadValues::Integers(values) = &self.values else { return Ok(false) };
         huge::extend(out, values, later)?;
@@ -81,7 +81,7 @@ impl Drop for AheadNumbers {
     }
 }
 
-impl<T> Vectors<T> {
+impl<T> AheadVectors<T> {
     fn lock(&self) -> MutexGuard<'_, Vec<Vec<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,16 +95,16 @@ impl<T> Vectors<T> {
 
     fn put(&self, mut values: Vec<T>) {
         values.clear();
-        let mut all = self.lock();
-        // Without memory for one more, it is freed.
-        if all.try_reserve(1).is_ok() {
-            all.push(values);
+        let mut pool = self.lock();
+        // Without memory for another entry, the vector is freed.
+        if pool.try_reserve(1).is_ok() {
+            pool.push(values);
         }
     }
 }
 
 impl AheadPool {
-    /// Parses the numbers of `range`, from the first that begins in it up to the last that ends in it, or up to another
+    /// Parses the numbers of `range`, from the first that starts in it up to the last that ends in it, or up to another
     /// token.
     pub(super) fn numbers(self: &Arc<Self>, text: &[u8], range: Range<usize>) -> Option<ParsedAhead> {
         let share = text.get(range.clone())?;
@@ -115,7 +115,7 @@ impl AheadPool {
             return None;
         }
         let (values, stop) = self.integers(text, start..end).or_else(|| self.floats(text, start..end))?;
-        // A capital after white space is on a line of its own only if it is so in the file.
+        // A capital after white space may start a directive, which the text must still contain.
         let next = text.get(stop..range.end)?.iter().find(|&&byte| !is_blank(byte));
         if next.is_some_and(u8::is_ascii_uppercase) {
             return None;
@@ -124,7 +124,7 @@ impl AheadPool {
         let lines = skipped.iter().map(|&byte| u32::from(byte == b'\n')).sum();
         let tail = skipped.len() - memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1);
         let numbers = AheadNumbers { values, lines, tail, pool: self.clone() };
-        (numbers.len() >= LEAST).then(|| ParsedAhead { range: start..stop, values: Box::new(numbers) })
+        (numbers.len() >= MIN_NUMBERS).then(|| ParsedAhead { range: start..stop, values: Box::new(numbers) })
     }
 
     /// The numbers of a range up to another token, if all are integers.
@@ -153,7 +153,7 @@ impl AheadPool {
 mod tests {
     use super::*;
 
-    /// What is parsed of a text without its first token: the rest, floats or integers, the lines and the tail.
+    /// The result for a text without its first token: the rest, floats or integers, the lines and the tail.
     fn parsed(text: &str) -> Option<(String, AheadValues, u32, usize)> {
         let padded = [&[b'\n'; 128], text.as_bytes(), &[b'\n'; 128]].concat();
         let ParsedAhead { range, values } = Arc::new(AheadPool::default()).numbers(&padded, 128..128 + text.len())?;
@@ -186,14 +186,14 @@ mod tests {
 
     #[test]
     fn a_few_numbers_are_left_alone() {
-        assert!(parsed(&"1 ".repeat(LEAST)).is_none());
-        assert!(parsed(&"1 ".repeat(LEAST + 2)).is_some());
+        assert!(parsed(&"1 ".repeat(MIN_NUMBERS)).is_none());
+        assert!(parsed(&"1 ".repeat(MIN_NUMBERS + 2)).is_some());
         assert!(parsed(&"x ".repeat(200)).is_none());
         assert!(parsed("").is_none() && parsed("x").is_none() && parsed("x y").is_none() && parsed("1 2 3").is_none());
     }
 
     #[test]
-    fn what_may_begin_a_directive_stays_where_it_is() {
+    fn a_possible_directive_stays_in_the_text() {
         assert!(parsed(&("x\n".to_owned() + &"1 ".repeat(80) + "Foo 1 2 3")).is_none());
         assert!(parsed(&("x\n".to_owned() + &"1 ".repeat(80) + "] Foo")).is_some());
     }

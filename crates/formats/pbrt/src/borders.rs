@@ -1,39 +1,39 @@
-//! Where text may be split: at lines that begin with a directive, regardless of anything before the line.
+//! Where text may be split: at lines that start with a directive, regardless of anything before the line.
 //!
-//! This works because no operand on a line of its own begins like a directive: operands are numbers, quoted strings,
-//! brackets, `true`, `false`, and the three words that [`begins_directive`] excludes. A quoted string ends on its line,
-//! so a border is never inside one.
+//! This works because an operand at the start of a line never looks like a directive: operands are numbers, quoted
+//! strings, brackets, `true`, `false`, and the three words that [`starts_directive`] excludes. A quoted string ends on
+//! its line, so a border is never inside one.
 
 use polyhaul_pipeline::chunk::Borders;
 
-/// The most blanks before a directive at which a piece may begin. A line with more is no border, which only reduces the
-/// choice.
-const MOST_BLANKS: usize = 32;
+/// Maximum blanks before a directive at which a piece may start. A line with more is not a border, which only reduces
+/// the choice.
+const MAX_BLANKS: usize = 32;
 /// The bytes that distinguish a directive from an operand.
 const WORD: usize = 2;
 
-pub(super) const DIRECTIVES: Borders = Borders { next, last, reach: MOST_BLANKS + WORD + 1 };
+pub(super) const DIRECTIVES: Borders = Borders { next, last, reach: MAX_BLANKS + WORD + 1 };
 
-/// Whether a word begins a directive: a capital followed by another letter, except for the operands of that form
+/// Whether a word starts a directive: a capital followed by another letter, except for the operands of that form
 /// (`All`, `StartTime`, `EndTime`).
 #[inline]
-pub(super) fn begins_directive(first: u8, second: u8) -> bool {
+pub(super) fn starts_directive(first: u8, second: u8) -> bool {
     first.is_ascii_uppercase()
         && second.is_ascii_alphabetic()
         && !matches!((first, second), (b'A', b'l') | (b'S', b't') | (b'E', b'n'))
 }
 
-/// Whether a line that begins at `at` begins with a directive.
+/// Whether a line that starts at `at` starts with a directive.
 fn is_border(bytes: &[u8], at: usize) -> bool {
     let Some(line) = bytes.get(at..) else { return false };
-    let Some(blanks) = line.iter().take(MOST_BLANKS).position(|byte| !matches!(byte, b' ' | b'\t')) else {
+    let Some(blanks) = line.iter().take(MAX_BLANKS).position(|byte| !matches!(byte, b' ' | b'\t')) else {
         return false;
     };
-    matches!(line.get(blanks..), Some([first, second, ..]) if begins_directive(*first, *second))
+    matches!(line.get(blanks..), Some([first, second, ..]) if starts_directive(*first, *second))
 }
 
 fn next(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-    // The line may begin at `from` itself.
+    // A line may start at `from` itself.
     let mut at = from;
     loop {
         if (at == 0 || bytes.get(at - 1) == Some(&b'\n')) && is_border(bytes, at) {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directives_at_the_beginning_of_lines_are_borders() {
+    fn directives_at_the_start_of_lines_are_borders() {
         let text = b"Shape \"x\"\n  \"float a\" 1\n# Film\n \tShape\nActiveTransform\nAll\nStartTime\n1 2\nE";
         assert_eq!(next(text, 0, text.len()), Some(0));
         assert_eq!(next(text, 1, text.len()), Some(31));

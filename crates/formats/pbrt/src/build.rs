@@ -1,8 +1,7 @@
-//! Scenes for a renderer built by a program: entities with parameters, transforms, shapes and objects, one after
-//! another.
+//! Scenes for a renderer built by a program: entities with parameters, transforms, shapes and objects, in order.
 //!
-//! Every entity has its own segment, so arrays that are passed in are not moved. Writing a finished scene as text is up
-//! to `formats::pbrt::writer`.
+//! Every entity has its own segment, so arrays that are passed in are not copied. [`crate::writer`] writes a finished
+//! scene as text.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::render::{
@@ -11,14 +10,14 @@ use polyhaul_model::render::{
 };
 use std::collections::HashMap;
 
-/// A parameter that is handed over: its type, its name, its values.
+/// A parameter for an entity: its type, its name, its values.
 pub type Given<'a> = (ParameterType, &'a str, GivenValues);
 
-/// Values that are handed over: see [`polyhaul_model::render::ParameterValues`].
+/// Values of a parameter: see [`polyhaul_model::render::ParameterValues`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum GivenValues {
-    /// Numbers of all types but `integer`, one after another.
+    /// Numbers of all types except `integer`, in order.
     Floats(Vec<f32>),
     /// Integers.
     Integers(Vec<i32>),
@@ -28,7 +27,7 @@ pub enum GivenValues {
     Strings(Vec<String>),
 }
 
-/// A scene that is being made.
+/// A scene that is being built.
 ///
 /// ```
 /// use polyhaul_model::render::{ParameterType, ShapeState, Step, Transform};
@@ -53,7 +52,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A name of the scene.
+    /// The name with this text, which is added to the scene if it is new.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`], as everywhere here.
@@ -73,15 +72,21 @@ impl Builder {
     /// # Errors
     /// [`ErrorKind::Memory`].
     pub fn entity(&mut self, name: &str, parameters: Vec<Given<'_>>) -> Result<Entity> {
-        let (name, parameters) = (self.name(name)?, self.parameters(parameters)?);
+        let name = self.name(name)?;
+        let parameters = self.parameters(parameters)?;
         Ok(Entity { name, parameters, color_space: None, attributes: None, motion: Motion::IDENTITY, medium: None })
     }
 
     pub(super) fn parameters(&mut self, given: Vec<Given<'_>>) -> Result<ParameterRange> {
         let segment = self.render.segments.len() as u32;
         let count = given.len() as u32;
-        let (mut names, mut declarations, mut parameters) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut floats, mut integers, mut bools, mut strings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut names = Vec::new();
+        let mut declarations = Vec::new();
+        let mut parameters = Vec::new();
+        let mut floats = Vec::new();
+        let mut integers = Vec::new();
+        let mut bools = Vec::new();
+        let mut strings = Vec::new();
         for (kind, name, values) in given {
             let name = self.name(name)?;
             try_push(&mut names, name, "names")?;
@@ -105,7 +110,7 @@ impl Builder {
             let stored = StoredParameter { declaration, start: start as u32, count: (end - start) as u32 };
             try_push(&mut parameters, stored, "parameters")?;
         }
-        let made = Segment {
+        let new_segment = Segment {
             names: names.into(),
             declarations: declarations.into(),
             parameters: parameters.into(),
@@ -115,7 +120,7 @@ impl Builder {
             strings: strings.into(),
             ..Segment::default()
         };
-        try_push(&mut self.render.segments, made, "values")?;
+        try_push(&mut self.render.segments, new_segment, "values")?;
         Ok(ParameterRange { segment, start: 0, count })
     }
 
@@ -136,8 +141,8 @@ impl Builder {
         let segment = self.render.segments.len() as u32;
         let mut doubles = Vec::new();
         append(&mut doubles, numbers.to_vec())?;
-        let made = Segment { doubles: doubles.into(), ..Segment::default() };
-        try_push(&mut self.render.segments, made, "values")?;
+        let new_segment = Segment { doubles: doubles.into(), ..Segment::default() };
+        try_push(&mut self.render.segments, new_segment, "values")?;
         let parent = if matches!(step, Step::Replace(_)) { Transform::IDENTITY.0 } else { parent.0 };
         let node = Transform(self.render.nodes.len() as u32);
         try_push(&mut self.render.nodes, Node { parent, step: kind, segment, at: 0 }, "transforms")?;
@@ -161,17 +166,19 @@ impl Builder {
         if number == next {
             try_push(&mut self.render.states, state, "states")?;
         }
-        let (class, parameters) = (self.name(class)?, self.parameters(parameters)?);
+        let class = self.name(class)?;
+        let parameters = self.parameters(parameters)?;
         let shape = StoredShape { class, state: number, transform: transform.0, parameters };
         try_push(&mut self.render.shapes, shape, "shapes")
     }
 
-    /// Makes the shapes from `first` on a definition, which are not in the scene by themselves then: its index.
+    /// Turns the shapes from `first` on into a definition, which removes them from the scene itself; returns its index.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
     pub fn object(&mut self, name: &str, first: usize) -> Result<u32> {
-        let (name, shapes) = (self.name(name)?, first.min(self.render.shapes.len())..self.render.shapes.len());
+        let name = self.name(name)?;
+        let shapes = first.min(self.render.shapes.len())..self.render.shapes.len();
         let number = self.render.objects.len() as u32;
         try_push(&mut self.render.objects, ObjectDefinition { name, shapes, missing: false }, "objects")?;
         Ok(number)
@@ -189,7 +196,7 @@ impl Builder {
     }
 
     /// Adds many instances of definitions, each with a matrix of four columns of three numbers: the images of the three
-    /// axes and the origin. That takes 100 bytes for each.
+    /// axes and the origin. Each takes 100 bytes.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] if the numbers of objects and matrices differ, or there are too
@@ -202,7 +209,8 @@ impl Builder {
                 "expected one matrix per instance, and fewer than 2^32 / 12 instances",
             ));
         }
-        let (first, segment) = (self.render.instances.objects.len() as u32, self.render.segments.len() as u32);
+        let first = self.render.instances.objects.len() as u32;
+        let segment = self.render.segments.len() as u32;
         let doubles = matrices.into_flattened().into();
         try_push(&mut self.render.segments, Segment { doubles, ..Segment::default() }, "values")?;
         let placing = Placing::Matrices { parent: Transform::IDENTITY.0, step: StepKind::Concat, segment, at: 0 };
@@ -218,13 +226,13 @@ impl Builder {
     }
 }
 
-/// Appends values, or takes over their memory; returns the number of values before.
-fn append<T>(all: &mut Vec<T>, mut more: Vec<T>) -> Result<usize> {
-    if all.is_empty() {
-        *all = more;
+/// Appends values, or takes over their memory; returns the number of all values.
+fn append<T>(values: &mut Vec<T>, mut more: Vec<T>) -> Result<usize> {
+    if values.is_empty() {
+        *values = more;
     } else {
-        all.try_reserve_exact(more.len())?;
-        all.append(&mut more);
+        values.try_reserve_exact(more.len())?;
+        values.append(&mut more);
     }
-    Ok(all.len())
+    Ok(values.len())
 }

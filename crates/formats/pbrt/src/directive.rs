@@ -7,7 +7,7 @@ use super::intern::same;
 pub(super) enum PbrtForm {
     /// None.
     Bare,
-    /// So many numbers.
+    /// This many numbers.
     Numbers(usize),
     /// 16 numbers in brackets.
     Matrix,
@@ -85,25 +85,25 @@ directives! {
 
 /// The number of directives.
 pub(super) const COUNT: usize = Directive::ALL.len();
-/// More places than directives, so that each has its own.
-const PLACES: usize = 256;
+/// Slots of the hash table: enough that each directive has a separate one.
+const SLOTS: usize = 256;
 
-/// A place that the first two letters, the last one and the length of a word give.
-const fn place(word: &[u8]) -> usize {
+/// The slot of a word: a hash of its first two letters, its last one and its length.
+const fn slot(word: &[u8]) -> usize {
     let size = word.len();
     let second = if size > 1 { word[1] } else { 0 };
-    (word[0] as usize * 66 + second as usize * 31 + word[size - 1] as usize * 127 + size * 195) % PLACES
+    (word[0] as usize * 66 + second as usize * 31 + word[size - 1] as usize * 127 + size * 195) % SLOTS
 }
 
-/// The index of the directive at each place, plus one. No two share one: that would not compile.
-const TABLE: [u8; PLACES] = {
-    let mut table = [0; PLACES];
+/// The index of the directive in each slot, plus one. A collision does not compile.
+const TABLE: [u8; SLOTS] = {
+    let mut table = [0; SLOTS];
     let mut at = 0;
     while at < COUNT {
-        let place = place(Directive::ALL[at].1.as_bytes());
-        assert!(table[place] == 0);
+        let slot = slot(Directive::ALL[at].1.as_bytes());
+        assert!(table[slot] == 0);
         at += 1;
-        table[place] = at as u8;
+        table[slot] = at as u8;
     }
     table
 };
@@ -115,7 +115,7 @@ impl Directive {
         if word.is_empty() {
             return None;
         }
-        let at = usize::from(TABLE[place(word)]).checked_sub(1)?;
+        let at = usize::from(TABLE[slot(word)]).checked_sub(1)?;
         let (directive, name, form) = Directive::ALL[at];
         same(name.as_bytes(), word).then_some((directive, form))
     }
@@ -136,7 +136,7 @@ mod tests {
         for &(directive, name, form) in Directive::ALL {
             assert_eq!(Directive::named(name.as_bytes()), Some((directive, form)));
             assert_eq!(directive.name(), name);
-            assert!(super::super::borders::begins_directive(name.as_bytes()[0], name.as_bytes()[1]));
+            assert!(super::super::borders::starts_directive(name.as_bytes()[0], name.as_bytes()[1]));
         }
         for word in ["", "S", "Shpae", "shape", "AttributeBegi", "All"] {
             assert_eq!(Directive::named(word.as_bytes()), None);

@@ -1,9 +1,8 @@
-//! Shapes that are no meshes, as meshes to look at: spheres, cylinders and disks in facets, curves as lines with
-//! widths.
+//! Meshes for the display of other shapes: spheres, cylinders and disks in facets, curves as lines with widths.
 //!
-//! For pictures alone. What a scene is converted to has none of these.
+//! Only pictures use these; conversions drop such shapes.
 
-use super::flatten::Stand;
+use super::flatten::ShapeSubstitute;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{ParameterValues, Parameters, Render, Shape, Transform};
 use polyhaul_model::{Column, Domain, Elements, Mesh, Values};
@@ -14,16 +13,16 @@ use std::f64::consts::TAU;
 
 /// Facets around a quadric, by the number of quadrics in the scene.
 const FACETS: [(usize, u32); 3] = [(200, 96), (5_000, 32), (usize::MAX, 12)];
-/// The most straight pieces of a cubic curve. They are off by at most a 200th of its length.
-const MOST_PIECES: u32 = 8;
+/// Maximum straight pieces of a cubic curve, which deviate by at most a 200th of its length.
+const MAX_PIECES: u32 = 8;
 /// The default width of curves.
 const WIDTH: f32 = 1.0;
 
-/// Makes meshes of a scene's shapes, one after another.
+/// Makes meshes of a scene's shapes, in order.
 pub(super) struct DrawnShapes<'a> {
     render: &'a Render,
     facets: u32,
-    /// The shapes that begin a definition, or follow one.
+    /// The first shapes of definitions, and the shapes after them.
     firsts: HashSet<usize>,
     /// The first curve of curves that are one mesh, and the last.
     runs: HashMap<usize, usize>,
@@ -33,14 +32,14 @@ pub(super) struct DrawnShapes<'a> {
     quadrics: HashMap<QuadricKey<'a>, usize>,
 }
 
-/// What makes quadrics equal: their class, whether they face the other way, and the bits of their parameters.
+/// The identity of a quadric: its class, whether its orientation is reversed, and the bits of its parameters.
 type QuadricKey<'a> = (&'a str, bool, [u64; 6]);
 
 impl<'a> DrawnShapes<'a> {
     pub(super) fn new(render: &'a Render) -> Result<DrawnShapes<'a>> {
         let is_quadric = |shape: &Shape<'_>| matches!(shape.class(), "sphere" | "cylinder" | "disk");
         let count = render.shapes().filter(is_quadric).count();
-        let facets = FACETS.into_iter().find(|&(most, _)| count <= most).map_or(12, |(_, facets)| facets);
+        let facets = FACETS.into_iter().find(|&(max_count, _)| count <= max_count).map_or(12, |(_, facets)| facets);
         let firsts = render.objects.iter().flat_map(|object| [object.shapes.start, object.shapes.end]).collect();
         let mut drawn = DrawnShapes {
             render,
@@ -54,13 +53,13 @@ impl<'a> DrawnShapes<'a> {
         Ok(drawn)
     }
 
-    /// Finds curves that follow one another, with one material and at one place.
+    /// Finds consecutive curves with the same material and transform.
     fn find_runs(&mut self) -> Result<()> {
         let mut open: Option<(usize, (usize, Transform))> = None;
         for shape in self.render.shapes().filter(|shape| shape.class() == "curve") {
             let key = (shape.state_index(), shape.motion().start);
             match open {
-                Some((first, of)) if of == key && self.follows(first, shape.index) => {
+                Some((first, open_key)) if open_key == key && self.follows(first, shape.index) => {
                     self.runs.insert(first, shape.index);
                 }
                 _ => {
@@ -73,7 +72,7 @@ impl<'a> DrawnShapes<'a> {
         Ok(())
     }
 
-    /// Whether a curve continues the run that began at `first`.
+    /// Whether a curve continues the run that starts at `first`.
     fn follows(&self, first: usize, index: usize) -> bool {
         self.runs.get(&first) == Some(&(index - 1)) && !self.firsts.contains(&index)
     }
@@ -93,26 +92,28 @@ impl<'a> DrawnShapes<'a> {
         Ok(())
     }
 
-    /// What stands for a shape.
-    pub(super) fn stand(&mut self, shape: &Shape<'a>) -> Result<Option<Stand>> {
+    /// The substitute for a shape that is not a mesh.
+    pub(super) fn substitute(&mut self, shape: &Shape<'a>) -> Result<Option<ShapeSubstitute>> {
         let parameters = shape.parameters();
         if matches!(shape.class(), "sphere" | "cylinder" | "disk")
             && let Some(earlier) = self.same_quadric(shape)?
         {
-            return Ok(Some(Stand::Same(earlier)));
+            return Ok(Some(ShapeSubstitute::Same(earlier)));
         }
         Ok(match shape.class() {
-            "sphere" => Some(Stand::Mesh(Box::new(self.sphere(parameters)?))),
-            "cylinder" => Some(Stand::Mesh(Box::new(self.cylinder(parameters)?))),
-            "disk" => Some(Stand::Mesh(Box::new(self.disk(parameters)?))),
-            "curve" => {
-                Some(self.curves.remove(&shape.index).map_or(Stand::Elsewhere, |mesh| Stand::Mesh(Box::new(mesh))))
-            }
+            "sphere" => Some(ShapeSubstitute::Mesh(Box::new(self.sphere(parameters)?))),
+            "cylinder" => Some(ShapeSubstitute::Mesh(Box::new(self.cylinder(parameters)?))),
+            "disk" => Some(ShapeSubstitute::Mesh(Box::new(self.disk(parameters)?))),
+            "curve" => Some(
+                self.curves
+                    .remove(&shape.index)
+                    .map_or(ShapeSubstitute::Elsewhere, |mesh| ShapeSubstitute::Mesh(Box::new(mesh))),
+            ),
             _ => None,
         })
     }
 
-    /// An earlier quadric that is the same. There may be millions of particles.
+    /// An earlier identical quadric. Particles may be millions of spheres, which share one mesh.
     fn same_quadric(&mut self, shape: &Shape<'a>) -> Result<Option<usize>> {
         let names = ["radius", "innerradius", "zmin", "zmax", "phimax", "height"];
         let numbers = names.map(|name| number(shape.parameters(), name, f64::NAN).to_bits());
@@ -125,7 +126,7 @@ impl<'a> DrawnShapes<'a> {
     fn sphere(&self, parameters: Parameters<'_>) -> Result<Mesh> {
         let radius = number(parameters, "radius", 1.0);
         let [low, high] = [("zmin", -radius), ("zmax", radius)]
-            .map(|(name, most)| (number(parameters, name, most) / radius).clamp(-1.0, 1.0).acos());
+            .map(|(name, default)| (number(parameters, name, default) / radius).clamp(-1.0, 1.0).acos());
         let point = |u: f64, v: f64, turn: f64| {
             let angle = low + v * (high - low);
             let normal = [angle.sin() * (u * turn).cos(), angle.sin() * (u * turn).sin(), angle.cos()];
@@ -136,27 +137,31 @@ impl<'a> DrawnShapes<'a> {
 
     fn cylinder(&self, parameters: Parameters<'_>) -> Result<Mesh> {
         let radius = number(parameters, "radius", 1.0);
-        let (low, high) = (number(parameters, "zmin", -1.0), number(parameters, "zmax", 1.0));
+        let low = number(parameters, "zmin", -1.0);
+        let high = number(parameters, "zmax", 1.0);
         let point = |u: f64, v: f64, turn: f64| {
-            let (sin, cos) = (u * turn).sin_cos();
+            let angle = u * turn;
+            let (sin, cos) = angle.sin_cos();
             ([radius * cos, radius * sin, low + v * (high - low)], [cos, sin, 0.0])
         };
         self.grid(parameters, 1, point)
     }
 
     fn disk(&self, parameters: Parameters<'_>) -> Result<Mesh> {
-        let (outer, inner) = (number(parameters, "radius", 1.0), number(parameters, "innerradius", 0.0));
+        let outer = number(parameters, "radius", 1.0);
+        let inner = number(parameters, "innerradius", 0.0);
         let height = number(parameters, "height", 0.0);
         let point = |u: f64, v: f64, turn: f64| {
-            let (sin, cos) = (u * turn).sin_cos();
+            let angle = u * turn;
+            let (sin, cos) = angle.sin_cos();
             let radius = outer + v * (inner - outer);
             ([radius * cos, radius * sin, height], [0.0, 0.0, 1.0])
         };
         self.grid(parameters, 1, point)
     }
 
-    /// A grid of quads around the z axis: `point` has the position and the normal at two parts from 0 to 1, given the
-    /// angle of a whole turn.
+    /// A grid of quads around the z axis: `point` returns the position and the normal for two parameters from 0 to 1
+    /// and the angle of a whole turn.
     fn grid(
         &self,
         parameters: Parameters<'_>,
@@ -165,13 +170,16 @@ impl<'a> DrawnShapes<'a> {
     ) -> Result<Mesh> {
         let turn = number(parameters, "phimax", 360.0).to_radians().min(TAU);
         let columns = self.facets;
-        let (mut positions, mut normals, mut corners) = (Vec::new(), Vec::new(), Vec::new());
+        let mut positions = Vec::new();
+        let mut normals = Vec::new();
+        let mut corners = Vec::new();
         let count = ((columns + 1) * (rows + 1)) as usize;
         positions.try_reserve_exact(count)?;
         normals.try_reserve_exact(count)?;
         for row in 0..=rows {
             for column in 0..=columns {
-                let (u, v) = (f64::from(column) / f64::from(columns), f64::from(row) / f64::from(rows));
+                let u = f64::from(column) / f64::from(columns);
+                let v = f64::from(row) / f64::from(rows);
                 let (position, normal) = point(u, v, turn);
                 positions.push(position.map(|value| value as f32));
                 normals.push(normal.map(|value| value as f32));
@@ -211,10 +219,10 @@ struct CurveLines {
 }
 
 impl CurveLines {
-    /// Adds a curve: all of its pieces are one line.
+    /// Adds a curve as a single line of pieces.
     fn add(&mut self, parameters: Parameters<'_>) -> Result<()> {
-        let points = parameters.get("P").and_then(|it| it.values.rows::<3>()).unwrap_or_default();
-        let degree = match parameters.get("degree").map(|it| it.values) {
+        let points = parameters.get("P").and_then(|points| points.values.rows::<3>()).unwrap_or_default();
+        let degree = match parameters.get("degree").map(|degree| degree.values) {
             Some(ParameterValues::Integers(&[2])) => 2,
             _ => 3,
         };
@@ -230,8 +238,8 @@ impl CurveLines {
             try_push(&mut self.offsets, 0, "curves")?;
         }
         for piece in 0..count {
-            let own = points.get(piece * step..=piece * step + degree).unwrap_or_default();
-            let bezier = bezier(own, is_spline);
+            let piece_points = points.get(piece * step..=piece * step + degree).unwrap_or_default();
+            let bezier = bezier(piece_points, is_spline);
             let parts = parts(&bezier);
             for part in u32::from(piece > 0)..=parts {
                 let along = f64::from(part) / f64::from(parts);
@@ -246,7 +254,7 @@ impl CurveLines {
     }
 }
 
-/// The cubic Bezier curve that is the same as a piece of a curve (Bartels, Beatty and Barsky, 1987).
+/// The cubic Bezier curve of a piece of a curve (Bartels, Beatty and Barsky, 1987).
 fn bezier(points: &[[f32; 3]], is_spline: bool) -> [[f32; 3]; 4] {
     let mix = |weights: &[f32]| {
         std::array::from_fn(|axis| weights.iter().zip(points).map(|(weight, point)| weight * point[axis]).sum())
@@ -266,7 +274,7 @@ fn bezier(points: &[[f32; 3]], is_spline: bool) -> [[f32; 3]; 4] {
     weights.map(mix)
 }
 
-/// The point of a Bezier curve at a part of it.
+/// The point of a Bezier curve at the parameter `t`, from 0 to 1.
 fn at([a, b, c, d]: &[[f32; 3]; 4], t: f32) -> [f32; 3] {
     let s = 1.0 - t;
     let weights = [s * s * s, 3.0 * s * s * t, 3.0 * s * t * t, t * t * t];
@@ -275,7 +283,7 @@ fn at([a, b, c, d]: &[[f32; 3]; 4], t: f32) -> [f32; 3] {
     })
 }
 
-/// How many straight pieces follow a Bezier curve: the error falls with the square of their number.
+/// The number of straight pieces for a Bezier curve: the error falls with the square of their number.
 fn parts(points: &[[f32; 3]; 4]) -> u32 {
     let length = |a: [f32; 3]| a.iter().map(|value| value * value).sum::<f32>().sqrt();
     let bend =
@@ -283,13 +291,13 @@ fn parts(points: &[[f32; 3]; 4]) -> u32 {
     let whole: f32 = (1..4).map(|at| length(std::array::from_fn(|axis| points[at][axis] - points[at - 1][axis]))).sum();
     // The second derivative is at most six times this, and the error an eighth of it over the square of the pieces.
     let bend = length(bend(1)).max(length(bend(2)));
-    let wanted = (0.75 * bend / (whole / 200.0)).sqrt().ceil();
-    if wanted.is_finite() { (wanted as u32).clamp(1, MOST_PIECES) } else { 1 }
+    let count = (0.75 * bend / (whole / 200.0)).sqrt().ceil();
+    if count.is_finite() { (count as u32).clamp(1, MAX_PIECES) } else { 1 }
 }
 
 /// A number, or its default.
 fn number(parameters: Parameters<'_>, name: &str, default: f64) -> f64 {
-    match parameters.get(name).map(|it| it.values) {
+    match parameters.get(name).map(|parameter| parameter.values) {
         Some(ParameterValues::Floats(&[number])) => f64::from(number),
         _ => default,
     }

@@ -2,15 +2,15 @@
 
 use super::directive::{COUNT, Directive};
 use super::intern::PbrtNames;
-use super::shelf::{PbrtShelf, Room, room_of};
+use super::shelf::{PbrtShelf, ShelfRoom, room_of};
 use polyhaul_model::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_copy, try_string};
 use polyhaul_model::names;
 use polyhaul_model::render::{Declaration, Name, Segment, StoredParameter};
 use polyhaul_model::shared_slice::SharedSlice;
-use polyhaul_model::warnings::{KEPT, Weight};
+use polyhaul_model::warnings::{Weight, is_kept};
 use std::sync::Arc;
 
-/// A place in a piece of text: lines from 0, columns from 0.
+/// A position in a piece of text: lines from 0, columns from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) line: u32,
@@ -20,19 +20,19 @@ pub(super) struct Spot {
 /// One directive or parameter in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PbrtEvent {
-    pub(super) what: EventKind,
+    pub(super) what: PbrtEventKind,
     /// For directives with parameters: their number.
     pub(super) count: u16,
-    /// A string, a place among the numbers, or the number of a complaint.
+    /// A string, an offset among the numbers, or the number of a complaint.
     pub(super) a: u32,
-    /// The beginning of the parameters; a second string.
+    /// The index of the first parameter; a second string.
     pub(super) b: u32,
     pub(super) spot: Spot,
 }
 
 /// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EventKind {
+pub(super) enum PbrtEventKind {
     Directive(Directive),
     /// `Transform` and `ConcatTransform` with an explicit last row.
     FullMatrix(Directive),
@@ -52,18 +52,19 @@ pub(super) struct PbrtComplaint {
     pub(super) excerpt: Option<Excerpt>,
 }
 
-/// A piece of text that was parsed. The vectors are reused; what goes into the model is copied once.
+/// A piece of text that was parsed. The vectors are reused; values of the model are copied once.
 #[derive(Default)]
 pub(super) struct PbrtParsed {
     pub(super) events: Vec<PbrtEvent>,
     pub(super) complaints: Vec<PbrtComplaint>,
-    /// Complaints beyond those that are kept, by their codes.
+    /// The number of complaints that were not kept, by code.
     pub(super) uncounted: Vec<(&'static str, u64)>,
     pub(super) names: PbrtNames,
-    /// Names that are no UTF-8, in order.
+    /// Names that are not UTF-8, in order.
     pub(super) odd_names: Vec<u32>,
     pub(super) declaration_texts: PbrtNames,
-    /// By the number of its text: the declaration's index, and that of its twin with names for numbers; plus one.
+    /// By the number of its text: the index of the declaration, and of its twin with names in place of numbers; plus
+    /// one.
     pub(super) known: Vec<[u32; 2]>,
     pub(super) declarations: Vec<Declaration>,
     pub(super) parameters: Vec<StoredParameter>,
@@ -78,8 +79,8 @@ pub(super) struct PbrtParsed {
     pub(super) end: Spot,
 }
 
-/// What the scene needs from a piece once its values are in the model.
-pub(super) struct PbrtSaid {
+/// The content of a piece that the scene needs after its values are in the model.
+pub(super) struct PieceContent {
     pub(super) events: Box<[PbrtEvent]>,
     /// The number of each directive.
     pub(super) directives: [u32; COUNT],
@@ -90,14 +91,14 @@ pub(super) struct PbrtSaid {
     pub(super) names: Box<[Box<str>]>,
     pub(super) segment: Segment,
     pub(super) end: Spot,
-    /// The files it names: the event's number, and the file's.
+    /// The files that it names: the number of the event, and of the file.
     pub(super) files: Vec<(u32, usize)>,
     /// The number of bytes of text.
     pub(super) bytes: u64,
 }
 
 impl PbrtParsed {
-    /// Forgets all.
+    /// Removes all content.
     pub(super) fn clear(&mut self) {
         self.events.clear();
         self.complaints.clear();
@@ -129,7 +130,8 @@ impl PbrtParsed {
 
     /// Keeps a complaint, or counts it if there are too many.
     pub(super) fn complain(&mut self, complaint: PbrtComplaint) -> Result<()> {
-        if self.complaints.len() >= KEPT && complaint.weight != Weight::Limit {
+        let kinds = self.complaints.iter().map(|complaint| complaint.code);
+        if complaint.weight != Weight::Limit && !is_kept(kinds, complaint.code) {
             match self.uncounted.iter_mut().find(|(code, _)| *code == complaint.code) {
                 Some((_, count)) => *count += 1,
                 None => polyhaul_model::error::try_push(&mut self.uncounted, (complaint.code, 1), "warnings")?,
@@ -137,7 +139,7 @@ impl PbrtParsed {
             return Ok(());
         }
         let number = self.complaints.len() as u32;
-        let event = PbrtEvent { what: EventKind::Complaint, count: 0, a: number, b: 0, spot: complaint.spot };
+        let event = PbrtEvent { what: PbrtEventKind::Complaint, count: 0, a: number, b: 0, spot: complaint.spot };
         polyhaul_model::error::try_push(&mut self.complaints, complaint, "warnings")?;
         polyhaul_model::error::try_push(&mut self.events, event, "directives")
     }
@@ -150,8 +152,8 @@ impl PbrtParsed {
         self.complain(complaint)
     }
 
-    /// Takes out the parsed contents, in arrays of exactly their size; those of the model in a room of `shelf`.
-    pub(super) fn take(&mut self, shelf: &PbrtShelf) -> Result<PbrtSaid> {
+    /// Takes out the parsed content, in arrays of exact size; arrays of the model are in a room of `shelf`.
+    pub(super) fn take(&mut self, shelf: &PbrtShelf) -> Result<PieceContent> {
         let mut names = Vec::new();
         names.try_reserve_exact(self.names.len())?;
         for number in 0..self.names.len() {
@@ -170,7 +172,7 @@ impl PbrtParsed {
             doubles: room.keep(&self.doubles)?,
             ..Segment::default()
         };
-        Ok(PbrtSaid {
+        Ok(PieceContent {
             events: exactly(&self.events)?,
             directives: counts(&self.events),
             complaints: std::mem::take(&mut self.complaints),
@@ -185,7 +187,7 @@ impl PbrtParsed {
     }
 }
 
-/// Arrays from this size on become the model's own, without a copy into a room.
+/// Arrays from this size on are moved to the model, without a copy into a room.
 const LARGE_BYTES: usize = 1 << 20;
 
 /// The bytes of a room that an array takes.
@@ -194,7 +196,7 @@ fn room_for<T>(values: &[T]) -> usize {
 }
 
 /// An array of the model: a copy in a room, or the vector itself.
-fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut Room) -> Result<SharedSlice<T>> {
+fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut ShelfRoom) -> Result<SharedSlice<T>> {
     if room_for(values) > 0 || values.is_empty() {
         return room.keep(values);
     }
@@ -206,7 +208,7 @@ fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut Room) -
 fn counts(events: &[PbrtEvent]) -> [u32; COUNT] {
     let mut counts = [0; COUNT];
     for event in events {
-        if let EventKind::Directive(directive) | EventKind::FullMatrix(directive) = event.what {
+        if let PbrtEventKind::Directive(directive) | PbrtEventKind::FullMatrix(directive) = event.what {
             counts[directive as usize] += 1;
         }
     }
@@ -222,13 +224,13 @@ fn text(bytes: &[u8]) -> Result<Box<str>> {
     Ok(text.into_boxed_str())
 }
 
-/// A copy of just the size.
+/// A copy of exact size.
 pub(super) fn exactly<T: Copy>(values: &[T]) -> Result<Box<[T]>> {
     try_copy(values, "values").map(Vec::into_boxed_slice)
 }
 
-impl PbrtSaid {
-    /// The names of the scene that the piece's strings are.
+impl PieceContent {
+    /// The scene's name for a string of the piece.
     pub(super) fn name(&self, number: u32) -> Name {
         self.segment.names.get(number as usize).copied().unwrap_or(Name(0))
     }
@@ -240,7 +242,7 @@ impl PbrtSaid {
 }
 
 impl PbrtComplaint {
-    /// The diagnostic, where lines of the file come before the piece.
+    /// The diagnostic, if `lines` of the file precede the piece.
     pub(super) fn diagnostic(&self, file: &Arc<str>, lines: u64) -> Diagnostic {
         Diagnostic {
             message: self.message.clone(),
@@ -253,7 +255,7 @@ impl PbrtComplaint {
     }
 }
 
-/// A place in a file.
+/// A position in a file.
 pub(super) fn place(file: &Arc<str>, lines: u64, spot: Spot) -> Place {
     Place {
         file: file.clone(),

@@ -1,16 +1,16 @@
-//! The files of a scene: those still to be read, in the order in which the scene needs them, and the results of those
-//! that were.
+//! The files of a scene: a queue of files to read, in the order in which the scene needs them, and the content of files
+//! that were read.
 //!
-//! A file is known as soon as it is named, and opened when its turn comes, so that no more are open than are being
-//! read. Its text is read in pieces, whose events wait here until the scene reaches them.
+//! A file is registered as soon as it is named, and opened when its turn comes, so that only files that are being read
+//! are open. Its text is read in pieces, whose events wait here until the scene reaches them.
 //!
-//! Files are read in the order in which the scene needs them. A file is placed by the list of places (piece and event)
-//! at which it and the files around it are named. These lists are compared lexicographically, and a file comes after
-//! those named in it: by then only its rest is still to be read.
+//! Files are read in the order in which the scene needs them. The position of a file is the list of positions (piece
+//! and event) at which it and the files around it are named. These lists are compared lexicographically, and a file
+//! comes after the files named in it: by then only its rest is still to be read.
 
 use super::ahead::AheadPool;
 use super::borders::DIRECTIVES;
-use super::event::PbrtSaid;
+use super::event::PieceContent;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::options::{Cancel, ParseOptions};
@@ -22,8 +22,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Who opens the files that a scene names.
-pub trait Files: Sync {
+/// Opens the files that a scene names.
+pub trait FileOpener: Sync {
     /// Opens the file that `name` means in a file of `folder`.
     fn open(&self, name: &str, folder: &str) -> Result<OpenFile>;
     /// Closes a file that was read, and returns an error if it changed.
@@ -36,16 +36,16 @@ pub struct OpenFile {
     pub text: TextChunks<'static>,
     /// The approximate size of its pieces in bytes, if set.
     pub chunk_bytes: Option<usize>,
-    /// What distinguishes it from other files.
+    /// A path that identifies the file, to detect cycles and repetition.
     pub identity: Option<PathBuf>,
-    /// Its folder relative to that of the scene: empty, or ending in a slash.
+    /// Its folder relative to the folder of the scene: empty, or ending in a slash.
     pub folder: String,
-    /// Its owner's key.
+    /// The key for [`FileOpener::close`].
     pub key: usize,
 }
 
-/// The greatest depth of nested files below the scene's own.
-pub(super) const MOST_DEEP: usize = 64;
+/// Maximum depth of nested files below the scene's own.
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// An open file.
 pub(super) struct PbrtReading {
@@ -58,13 +58,13 @@ pub(super) struct PbrtReading {
 
 /// The state of a piece.
 pub(super) enum FilePiece {
-    Said(Box<PbrtSaid>),
+    Content(Box<PieceContent>),
     Failed(Error),
 }
 
 /// A file of the scene.
 struct PbrtFile {
-    /// The place where it is named, which determines its order.
+    /// The position where it is named, which determines its order.
     order: Arc<[u64]>,
     parent: Option<usize>,
     name: String,
@@ -79,16 +79,16 @@ struct PbrtFile {
     piece_count: Option<u64>,
 }
 
-/// The files that are known.
+/// The registered files.
 #[derive(Default)]
 struct PbrtTable {
     files: Vec<PbrtFile>,
-    /// Files that are still to be read, and some that were.
+    /// Files to read, and some that were read already.
     queue: BinaryHeap<PbrtTurn>,
     round: PbrtRound,
 }
 
-/// A file in the queue: that which the scene needs first is the greatest.
+/// A file in the queue: the file that the scene needs first is the greatest.
 struct PbrtTurn {
     order: Arc<[u64]>,
     file: usize,
@@ -119,7 +119,7 @@ impl PartialEq for PbrtTurn {
 impl Eq for PbrtTurn {}
 
 impl PbrtTable {
-    /// The file, among those still to be read, that the scene needs first.
+    /// The unread file that the scene needs first.
     fn first(&mut self) -> Option<usize> {
         while let Some(turn) = self.queue.peek() {
             if self.files[turn.file].piece_count.is_none() {
@@ -151,7 +151,7 @@ struct PbrtRound {
 /// All files of a scene.
 pub(super) struct PbrtLibrary<'f> {
     table: Mutex<PbrtTable>,
-    opener: &'f dyn Files,
+    opener: &'f dyn FileOpener,
     chunk_bytes: usize,
     line_bytes: u64,
     ahead: Arc<AheadPool>,
@@ -177,7 +177,7 @@ impl PbrtOrigin {
     }
 }
 
-/// What the scene finds when it looks for a piece.
+/// The state of a piece that the scene asks for.
 pub(super) enum PbrtNext {
     Piece(FilePiece),
     /// It was not read yet.
@@ -189,7 +189,7 @@ pub(super) enum PbrtNext {
 }
 
 impl<'f> PbrtLibrary<'f> {
-    pub(super) fn new(opener: &'f dyn Files, options: &ParseOptions, chunk_bytes: usize) -> PbrtLibrary<'f> {
+    pub(super) fn new(opener: &'f dyn FileOpener, options: &ParseOptions, chunk_bytes: usize) -> PbrtLibrary<'f> {
         let line_bytes = options.limits.line_bytes;
         PbrtLibrary { table: Mutex::default(), opener, chunk_bytes, line_bytes, ahead: Arc::default() }
     }
@@ -199,14 +199,14 @@ impl<'f> PbrtLibrary<'f> {
     }
 
     /// The scene's own file.
-    pub(super) fn begin(&self, open: OpenFile) -> Result<usize> {
+    pub(super) fn add_main(&self, open: OpenFile) -> Result<usize> {
         let name = try_string(open.text.name())?;
         let file = self.add(None, Vec::new(), &name)?;
         self.opened(file, open);
         Ok(file)
     }
 
-    /// Makes a file known that is named at `at` (a piece and an event) of another one.
+    /// Registers a file that is named at `at` (a piece and an event) of another one.
     pub(super) fn name(&self, parent: usize, at: (u64, usize), name: &str) -> Result<usize> {
         let mut order = Vec::new();
         {
@@ -240,7 +240,7 @@ impl<'f> PbrtLibrary<'f> {
         Ok(number)
     }
 
-    /// The number of known files.
+    /// The number of registered files.
     pub(super) fn count(&self) -> usize {
         self.lock().files.len()
     }
@@ -255,7 +255,7 @@ impl<'f> PbrtLibrary<'f> {
         self.lock().files[file].file_name.clone()
     }
 
-    /// What distinguishes an opened file from others: its path, or its name.
+    /// The identity of an opened file: its path, or its name.
     pub(super) fn identity(&self, file: usize) -> PathBuf {
         let table = self.lock();
         let file = &table.files[file];
@@ -281,20 +281,21 @@ impl<'f> PbrtLibrary<'f> {
         let text = text.parse_ahead(Box::new(move |text, range| pool.numbers(text, range)));
         let mut table = self.lock();
         let entry = &mut table.files[file];
-        (entry.identity, entry.folder) = (identity, folder.into());
+        entry.identity = identity;
+        entry.folder = folder.into();
         entry.file_name = text.name().clone();
         let in_order = Mutex::default();
         entry.reading = Some(Arc::new(PbrtReading { text, key, next: AtomicU64::new(0), in_order }));
     }
 
-    /// Opens a file that was taken out of the queue: others take from it when it is back. Whether it could be opened.
+    /// Opens a file that was taken out of the queue, and puts it back so that other workers read it too. Returns
+    /// whether it could be opened.
     fn open(&self, file: usize) -> bool {
-        let (name, folder) = {
-            let table = self.lock();
-            let parent = table.files[file].parent;
-            let folder = parent.map_or("".into(), |parent| table.files[parent].folder.clone());
-            (table.files[file].name.clone(), folder)
-        };
+        let table = self.lock();
+        let parent = table.files[file].parent;
+        let name = table.files[file].name.clone();
+        let folder: Arc<str> = parent.map_or("".into(), |parent| table.files[parent].folder.clone());
+        drop(table);
         let result = self.opener.open(&name, &folder).and_then(|open| self.check_ring(file, open));
         let result = result.and_then(|open| {
             self.opened(file, open);
@@ -307,7 +308,10 @@ impl<'f> PbrtLibrary<'f> {
     fn check_ring(&self, file: usize, open: OpenFile) -> Result<OpenFile> {
         let table = self.lock();
         let mut parent = table.files[file].parent;
-        while let (Some(number), Some(_)) = (parent, &open.identity) {
+        if open.identity.is_none() {
+            return Ok(open);
+        }
+        while let Some(number) = parent {
             let other = &table.files[number];
             if other.identity == open.identity {
                 return Err(Error::new(ErrorKind::Malformed, "it includes itself"));
@@ -317,8 +321,8 @@ impl<'f> PbrtLibrary<'f> {
         Ok(open)
     }
 
-    /// A new run of the job begins.
-    pub(super) fn begin_round(&self) {
+    /// Starts a new run of the job.
+    pub(super) fn start_round(&self) {
         self.lock().round = PbrtRound::default();
     }
 
@@ -330,15 +334,15 @@ impl<'f> PbrtLibrary<'f> {
             round.looking += 1;
             round.is_over
         };
-        let found = if is_over { None } else { self.take_next(text) };
+        let origin = if is_over { None } else { self.take_next(text) };
         let round = &mut self.lock().round;
         round.looking -= 1;
-        match found {
+        match origin {
             Some(_) => round.end = round.end.max(number + 1),
             None if number < round.end || !round.is_over && round.looking > 0 => return Some(PbrtOrigin::nothing()),
             None => round.is_over = true,
         }
-        found
+        origin
     }
 
     /// Takes a piece of the file that the scene needs first; `None` if nothing is left.
@@ -356,7 +360,7 @@ impl<'f> PbrtLibrary<'f> {
             };
             let Some(reading) = reading else {
                 if !self.open(file) {
-                    // The scene looks for it in its turn.
+                    // The scene reports the error when it reaches the file.
                     return Some(PbrtOrigin::nothing());
                 }
                 continue;
@@ -390,18 +394,18 @@ impl<'f> PbrtLibrary<'f> {
         }
     }
 
-    /// Reads the `bytes` of a piece again that gaps left out.
+    /// Reads the `bytes` of a piece again, including the bytes of gaps.
     pub(super) fn fill(&self, origin: &PbrtOrigin, text: &mut Text, bytes: u64) -> Result<()> {
         let reading = self.lock().files[origin.file].reading.clone();
         let missing = || Error::new(ErrorKind::Internal, "a file of the scene is missing; this is a bug in polyhaul");
         reading.ok_or_else(missing)?.text.fill(text, bytes as usize)
     }
 
-    /// A file has no more than `count` pieces.
+    /// Records that a file has at most `count` pieces.
     fn end(&self, file: usize, count: u64) {
         let mut table = self.lock();
         let entry = &mut table.files[file];
-        entry.piece_count = Some(entry.piece_count.map_or(count, |known| known.min(count)));
+        entry.piece_count = Some(entry.piece_count.map_or(count, |earlier| earlier.min(count)));
     }
 
     /// Keeps the content of a piece until the scene reaches it.
@@ -427,7 +431,7 @@ impl<'f> PbrtLibrary<'f> {
         }
     }
 
-    /// The scene has gone through a file.
+    /// Closes a file that the scene has finished.
     pub(super) fn close(&self, file: usize, cancel: &Cancel) -> Result<()> {
         let reading = self.lock().files[file].reading.take();
         match reading {
@@ -441,10 +445,11 @@ impl<'f> PbrtLibrary<'f> {
 }
 
 /// Whether the scene needs a file before another one: nested files come before the rest of a file.
-fn is_before(one: &[u64], other: &[u64]) -> bool {
-    let (mut one, mut other) = (one.iter(), other.iter());
+fn is_before(order: &[u64], other: &[u64]) -> bool {
+    let mut order = order.iter();
+    let mut other = other.iter();
     loop {
-        match (one.next(), other.next()) {
+        match (order.next(), other.next()) {
             (Some(a), Some(b)) if a == b => {}
             (Some(a), Some(b)) => return a < b,
             (Some(_), None) => return true,
@@ -459,10 +464,10 @@ mod tests {
 
     #[test]
     fn files_are_needed_in_the_order_of_the_scene() {
-        let order: [&[u64]; 5] = [&[1, 5], &[1], &[2, 0, 7], &[2], &[]];
-        for (at, one) in order.iter().enumerate() {
-            for (place, other) in order.iter().enumerate() {
-                assert_eq!(is_before(one, other), at < place, "{one:?} {other:?}");
+        let orders: [&[u64]; 5] = [&[1, 5], &[1], &[2, 0, 7], &[2], &[]];
+        for (at, file) in orders.iter().enumerate() {
+            for (other_at, other) in orders.iter().enumerate() {
+                assert_eq!(is_before(file, other), at < other_at, "{file:?} {other:?}");
             }
         }
     }

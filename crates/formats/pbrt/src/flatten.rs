@@ -1,10 +1,10 @@
 //! Scenes for a renderer as scenes of meshes.
 
 use crate::looks::{NameFile, PbrtLooks};
-use crate::options::Instances;
 use crate::places::{Matrix64, Places64, multiply64, places64};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::options::Instances;
 use polyhaul_model::render::{ObjectDefinition, Parameter, ParameterValues, Render, Shape};
 use polyhaul_model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
 use std::collections::{BTreeMap, HashMap};
@@ -21,28 +21,28 @@ pub struct Flat {
     /// reflectance`. A material shared by several shapes counts once.
     pub left_out_textures: BTreeMap<String, u64>,
     /// The number of shapes' arrays that meshes cannot store, by name: `S`, `faceIndices`, and normals or uvs whose
-    /// number differs from that of the points.
+    /// number differs from the number of points.
     pub left_out_arrays: BTreeMap<String, u64>,
     /// The number of subdivision surfaces that were replaced by their control meshes.
     pub subdivided: u64,
 }
 
-/// Makes meshes, objects and materials from a scene for a renderer; `meshes` are those that it loaded.
+/// Makes meshes, objects and materials from a scene for a renderer; `meshes` are its loaded mesh files.
 ///
 /// Each shape that is a mesh becomes a mesh: `trianglemesh` unchanged, `bilinearmesh` as quads, `plymesh` if it was
 /// loaded, `loopsubdiv` as its control mesh. Each becomes an object with a transform, plus one for each instance, which
-/// shares the mesh: objects have the names of what they show. With [`Instances::Once`] each definition appears once
-/// instead, whether used or not, and instances do not. All other shapes are dropped and counted. Moving shapes are
-/// placed where they are when the shutter opens. Reversed orientation flips faces.
+/// shares the mesh: objects have the names of their classes or definitions. With [`Instances::Once`] each definition
+/// appears once instead, whether used or not, and instances do not. All other shapes are dropped and counted. Moving
+/// shapes are placed where they are when the shutter opens. Reversed orientation flips faces.
 ///
 /// Of materials, `reflectance`, `roughness`, `eta` and metals are converted, with textures that are images, including
-/// normals, displacement and the shapes' `alpha`. The names of image files are those of the scene.
+/// normals, displacement and the shapes' `alpha`. The names of image files stay as in the scene.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] where instances are more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`], and
+/// [`ErrorKind::Limit`] if instances become more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`], and
 /// [`ErrorKind::Usage`] for a mesh whose indices are out of range.
 pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances, limits: &Limits) -> Result<Flat> {
-    flatten_named(render, meshes, (instances, limits), &mut |_, _| Ok(None))
+    flatten_named(render, meshes, instances, limits, &mut |_, _| Ok(None))
 }
 
 /// The same; `name_of` may rename each image file, given the folder of the file that names it, relative to the scene's,
@@ -50,7 +50,8 @@ pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances, limits:
 pub fn flatten_named(
     render: &Render,
     meshes: Vec<Mesh>,
-    (instances, limits): (Instances, &Limits),
+    instances: Instances,
+    limits: &Limits,
     name_of: NameFile<'_>,
 ) -> Result<Flat> {
     if instances != Instances::Once {
@@ -61,7 +62,7 @@ pub fn flatten_named(
     flat.world()?;
     match instances {
         Instances::Once => flat.definitions()?,
-        Instances::AsFormat | Instances::Flatten => flat.instances()?,
+        _ => flat.instances()?,
     }
     Ok(flat.finish())
 }
@@ -71,7 +72,7 @@ pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
     let shapes = |object: usize| render.objects.get(object).map_or(0, |object| object.shapes.len() as u64);
     let count = render.instances().fold(0, |sum: u64, instance| sum.saturating_add(shapes(instance.object)));
     if count > limits.instanced_objects {
-        Err(too_many("objects", count, ("instanced_objects", limits.instanced_objects)))
+        Err(too_many("objects", count, "instanced_objects", limits.instanced_objects))
     } else {
         Ok(())
     }
@@ -88,19 +89,21 @@ pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
             *uses += 1;
         }
     }
-    for (place, what) in ["vertices", "faces"].into_iter().enumerate() {
-        let count = |mesh: &Mesh| [mesh.positions.len(), mesh.faces.offsets.len().saturating_sub(1)][place] as u64;
-        let sum = |all: u64, (mesh, &uses): (&Mesh, &u64)| all.saturating_add(uses.saturating_mul(count(mesh)));
+    type Count = fn(&Mesh) -> usize;
+    let vertices: Count = |mesh| mesh.positions.len();
+    let faces: Count = |mesh| mesh.faces.offsets.len().saturating_sub(1);
+    for (what, count) in [("vertices", vertices), ("faces", faces)] {
+        let sum = |sum: u64, (mesh, &uses): (&Mesh, &u64)| sum.saturating_add(uses.saturating_mul(count(mesh) as u64));
         let shown = scene.meshes.iter().zip(&uses).filter(|(_, uses)| **uses > 1).fold(0, sum);
         if shown > limits.instanced_elements {
-            return Err(too_many(what, shown, ("instanced_elements", limits.instanced_elements)));
+            return Err(too_many(what, shown, "instanced_elements", limits.instanced_elements));
         }
     }
     Ok(())
 }
 
 #[cold]
-fn too_many(what: &str, count: u64, (name, limit): (&str, u64)) -> Error {
+fn too_many(what: &str, count: u64, name: &str, limit: u64) -> Error {
     let message = format!("the scene's instances multiply to {count} {what}, more than the limit of {limit} ({name})");
     let hint =
         format!("write each definition once with `--instances once`, or raise the limit with `--limit {name}={count}`");
@@ -117,11 +120,11 @@ pub(super) struct Flattener<'a> {
     lights: Option<HashMap<u32, usize>>,
 }
 
-/// What takes the place of a shape that is no mesh.
-pub(super) enum Stand {
+/// The substitute for a shape that is not a mesh.
+pub(super) enum ShapeSubstitute {
     /// A mesh.
     Mesh(Box<Mesh>),
-    /// That of an earlier shape with this index.
+    /// The mesh of an earlier shape with this index.
     Same(usize),
     /// Nothing: it is a part of another shape's mesh.
     Elsewhere,
@@ -129,63 +132,64 @@ pub(super) enum Stand {
 
 impl<'a> Flattener<'a> {
     pub(super) fn new(render: &'a Render, name_of: NameFile<'a>) -> Result<Flattener<'a>> {
-        let (places, looks) = (places64(render)?, PbrtLooks::new(render, name_of));
+        let places = places64(render)?;
+        let looks = PbrtLooks::new(render, name_of);
         Ok(Flattener { render, places, flat: Flat::default(), mesh_of_shape: Vec::new(), looks, lights: None })
     }
 
-    /// Makes the mesh of each shape that is one, or for which `stand` has one.
+    /// Makes the mesh of each shape that is a mesh or has a substitute.
     pub(super) fn meshes(
         &mut self,
         mut loaded: Vec<Mesh>,
-        mut stand: impl FnMut(&Shape<'a>) -> Result<Option<Stand>>,
+        mut substitute: impl FnMut(&Shape<'a>) -> Result<Option<ShapeSubstitute>>,
     ) -> Result<()> {
         self.mesh_of_shape.try_reserve_exact(self.render.shape_count())?;
-        // A file that many shapes name, and the orientation.
-        let mut known: HashMap<(usize, bool), usize> = HashMap::new();
+        // Shapes that name the same file share a mesh, unless their orientations differ.
+        let mut number_of: HashMap<(usize, bool), usize> = HashMap::new();
         for shape in self.render.shapes() {
             let reverse = shape.state().is_some_and(|state| state.reverse_orientation);
             let key = shape.mesh().map(|mesh| (mesh, reverse));
-            if let Some(&number) = key.and_then(|key| known.get(&key)) {
+            if let Some(&number) = key.and_then(|key| number_of.get(&key)) {
                 self.mesh_of_shape.push(Some(number));
                 continue;
             }
-            let made = match shape.mesh().and_then(|mesh| loaded.get_mut(mesh)) {
+            let stored_mesh = match shape.mesh().and_then(|mesh| loaded.get_mut(mesh)) {
                 Some(mesh) => Some(shared(mesh)),
-                None => own_mesh(&shape)?,
+                None => inline_mesh(&shape)?,
             };
-            let made = match made {
+            let mesh = match stored_mesh {
                 Some(mesh) => Some(mesh),
-                None => match stand(&shape)? {
-                    Some(Stand::Mesh(mesh)) => Some(*mesh),
-                    Some(Stand::Same(earlier)) => {
-                        let known = self.mesh_of_shape.get(earlier).copied().flatten();
-                        self.mesh_of_shape.push(known);
+                None => match substitute(&shape)? {
+                    Some(ShapeSubstitute::Mesh(mesh)) => Some(*mesh),
+                    Some(ShapeSubstitute::Same(earlier)) => {
+                        let number = self.mesh_of_shape.get(earlier).copied().flatten();
+                        self.mesh_of_shape.push(number);
                         continue;
                     }
-                    Some(Stand::Elsewhere) => {
+                    Some(ShapeSubstitute::Elsewhere) => {
                         self.mesh_of_shape.push(None);
                         continue;
                     }
                     None => None,
                 },
             };
-            let Some(mut mesh) = made else {
+            let Some(mut mesh) = mesh else {
                 count(&mut self.flat.left_out, shape.class())?;
                 self.mesh_of_shape.push(None);
                 continue;
             };
             self.flat.subdivided += u64::from(shape.class() == "loopsubdiv");
-            for parameter in shape.parameters().iter().filter(|it| is_lost(it, mesh.positions.len())) {
+            for parameter in shape.parameters().iter().filter(|parameter| is_lost(parameter, mesh.positions.len())) {
                 count(&mut self.flat.left_out_arrays, parameter.name)?;
             }
             if reverse {
-                turn_around(&mut mesh)?;
+                reverse_faces(&mut mesh)?;
             }
             let number = self.flat.scene.meshes.len();
             try_push(&mut self.flat.scene.meshes, mesh, "meshes")?;
             if let Some(key) = key {
-                known.try_reserve(1).map_err(|_| Error::memory("meshes"))?;
-                known.insert(key, number);
+                number_of.try_reserve(1).map_err(|_| Error::memory("meshes"))?;
+                number_of.insert(key, number);
             }
             self.mesh_of_shape.push(Some(number));
         }
@@ -244,20 +248,20 @@ impl<'a> Flattener<'a> {
 
     fn material(&mut self, shape: &Shape<'a>) -> Result<Option<usize>> {
         let light = shape.state().and_then(|state| state.area_light);
-        let (Some(lights), Some(light)) = (&mut self.lights, light) else {
+        let Some((lights, light)) = self.lights.as_mut().zip(light) else {
             return self.looks.material(shape, &mut self.flat.scene.materials);
         };
-        if let Some(&known) = lights.get(&light) {
-            return Ok(Some(known));
+        if let Some(&number) = lights.get(&light) {
+            return Ok(Some(number));
         }
         let parameters = self.render.area_lights.get(light as usize).map(|light| self.render.parameters(light));
         let color = match parameters.and_then(|parameters| parameters.get("L")).map(|color| color.values) {
             Some(ParameterValues::Floats(&[r, g, b])) => [r, g, b],
             _ => [1.0; 3],
         };
-        // As bright as a picture can be.
-        let most = color.into_iter().fold(f32::MIN_POSITIVE, f32::max);
-        let color = Color::Rgb(color.map(|channel| (channel / most).clamp(0.0, 1.0)));
+        // Scaled to the full brightness of a picture.
+        let brightest = color.into_iter().fold(f32::MIN_POSITIVE, f32::max);
+        let color = Color::Rgb(color.map(|channel| (channel / brightest).clamp(0.0, 1.0)));
         let material = Material { emission: Some(color), ..Material::default() };
         try_push(&mut self.flat.scene.materials, material, "materials")?;
         let number = self.flat.scene.materials.len() - 1;
@@ -314,17 +318,17 @@ fn shared(mesh: &mut Mesh) -> Mesh {
     mesh.clone()
 }
 
-/// The mesh that a shape's arrays are.
-fn own_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
+/// The mesh of a shape's arrays.
+fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     let quads = match shape.class() {
         "trianglemesh" | "loopsubdiv" => false,
         "bilinearmesh" => true,
         _ => return Ok(None),
     };
     let parameters = shape.parameters();
-    let points = parameters.get("P").and_then(|it| it.values.rows::<3>()).unwrap_or_default();
+    let points = parameters.get("P").and_then(|points| points.values.rows::<3>()).unwrap_or_default();
     let width = if quads { 4 } else { 3 };
-    let indices = parameters.get("indices").map(|it| it.values);
+    let indices = parameters.get("indices").map(|indices| indices.values);
     let mut corners: Vec<u32> = Vec::new();
     match indices {
         Some(ParameterValues::Integers(indices)) => {
@@ -344,7 +348,7 @@ fn own_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
         return Err(Error::new(ErrorKind::Usage, message));
     }
     if quads {
-        // pbrt has the corners of a patch row by row.
+        // pbrt stores the corners of a patch row by row, meshes around the face.
         corners.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
     }
     let mut offsets = Vec::new();
@@ -355,8 +359,9 @@ fn own_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     } else {
         Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() }
     };
-    let uvs = parameters.get("uv").and_then(|it| it.values.rows::<2>()).filter(|uvs| uvs.len() == points.len());
-    let normals = parameters.get("N").and_then(|it| it.values.rows::<3>()).filter(|it| it.len() == points.len());
+    let uvs = parameters.get("uv").and_then(|uvs| uvs.values.rows::<2>()).filter(|uvs| uvs.len() == points.len());
+    let normals = parameters.get("N").and_then(|normals| normals.values.rows::<3>());
+    let normals = normals.filter(|normals| normals.len() == points.len());
     Ok(Some(Mesh {
         positions: array(points)?,
         uvs: array(uvs.unwrap_or_default())?,
@@ -373,7 +378,7 @@ fn array<T: Copy>(values: &[T]) -> Result<Array<T>> {
 }
 
 /// Reverses the corners of every face; the first one stays.
-fn turn_around(mesh: &mut Mesh) -> Result<()> {
+fn reverse_faces(mesh: &mut Mesh) -> Result<()> {
     let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
     for stream in [corner_positions, corner_uvs, corner_normals] {
         let stream = stream.to_mut()?;

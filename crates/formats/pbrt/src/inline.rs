@@ -1,4 +1,4 @@
-//! Meshes that shapes name in files, put into the scene itself.
+//! Moves the meshes of files that shapes name into the scene itself.
 
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_model::error::{Result, try_copy, try_push, try_string};
@@ -15,22 +15,24 @@ pub fn inline_meshes(render: &mut Render, meshes: &[Mesh]) -> Result<u64> {
     let uses = std::mem::take(&mut render.meshes);
     let mut builder = Builder::default();
     std::mem::swap(&mut builder.render, render);
-    let mut kept = Vec::new();
+    let mut unchanged = Vec::new();
     for (shape, mesh) in uses {
         let arrays = meshes.get(mesh as usize).map(arrays).transpose()?.flatten();
-        let own = own_parameters(&builder.render, shape as usize)?;
-        let (Some((class, mut given)), Some(own)) = (arrays, own) else {
-            try_push(&mut kept, (shape, mesh), "meshes")?;
+        let others = other_parameters(&builder.render, shape as usize)?;
+        let Some(((class, mut given), others)) = arrays.zip(others) else {
+            try_push(&mut unchanged, (shape, mesh), "meshes")?;
             continue;
         };
-        given.extend(own.iter().map(|(kind, name, values)| (*kind, name.as_str(), values.clone())));
-        let (class, parameters) = (builder.name(class)?, builder.parameters(given)?);
+        given.extend(others.iter().map(|(kind, name, values)| (*kind, name.as_str(), values.clone())));
+        let class = builder.name(class)?;
+        let parameters = builder.parameters(given)?;
         if let Some(stored) = builder.render.shapes.get_mut(shape as usize) {
-            (stored.class, stored.parameters) = (class, parameters);
+            stored.class = class;
+            stored.parameters = parameters;
         }
     }
-    let count = kept.len() as u64;
-    builder.render.meshes = kept;
+    let count = unchanged.len() as u64;
+    builder.render.meshes = unchanged;
     *render = builder.finish();
     Ok(count)
 }
@@ -49,7 +51,7 @@ fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
     indices.try_reserve_exact(corner_positions.len())?;
     indices.extend(corner_positions.iter().map(|&index| index as i32));
     if class == "bilinearmesh" {
-        // pbrt has the corners of a patch row by row.
+        // pbrt stores the corners of a patch row by row, meshes around the face.
         indices.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
     }
     let mut given = vec![(ParameterType::Integer, "indices", GivenValues::Integers(indices))];
@@ -68,12 +70,13 @@ fn floats(values: &[f32]) -> Result<GivenValues> {
 }
 
 /// A parameter with an owned name.
-type Owned = (ParameterType, String, GivenValues);
+type OwnedParameter = (ParameterType, String, GivenValues);
 
 /// A shape's parameters except for its file; `None` if another class would not support them.
-fn own_parameters(render: &Render, shape: usize) -> Result<Option<Vec<Owned>>> {
-    let mut own = Vec::new();
-    for Parameter { kind, name, values } in render.shape(shape).into_iter().flat_map(|it| it.parameters().iter()) {
+fn other_parameters(render: &Render, shape: usize) -> Result<Option<Vec<OwnedParameter>>> {
+    let mut others = Vec::new();
+    let parameters = render.shape(shape).into_iter().flat_map(|shape| shape.parameters().iter());
+    for Parameter { kind, name, values } in parameters {
         match name {
             "filename" => continue,
             "displacement" | "edgelength" => return Ok(None),
@@ -85,7 +88,7 @@ fn own_parameters(render: &Render, shape: usize) -> Result<Option<Vec<Owned>>> {
             ParameterValues::Bools(values) => GivenValues::Bools(try_copy(values, "values")?),
             ParameterValues::Strings(values) => GivenValues::Strings(values.iter().map(str::to_owned).collect()),
         };
-        try_push(&mut own, (kind, try_string(name)?, values), "values")?;
+        try_push(&mut others, (kind, try_string(name)?, values), "values")?;
     }
-    Ok(Some(own))
+    Ok(Some(others))
 }

@@ -1,29 +1,30 @@
 //! Scenes for a renderer without instances: their objects are moved into the scene itself.
 //!
-//! Shapes are not copied but referenced again: those of an instance share their parameters, so the arrays stay
-//! unchanged. The place of each is a node of the tree of transforms. Converting such a scene to meshes is up to
-//! `flatten`.
+//! Shapes are not copied but referenced again: shapes of an instance share their parameters, so the arrays stay
+//! unchanged. The transform of each is a node of the tree of transforms. `flatten` converts such a scene to meshes.
 
 use crate::flatten::check_objects;
-use crate::options::Instances;
 use crate::places::{Places64, places64};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::limits::Limits;
-use polyhaul_model::render::{Instances as All, Motion, Node, Render, Segment, Step, StepKind, StoredShape, Transform};
+use polyhaul_model::options::Instances;
+use polyhaul_model::render::{
+    Instances as RenderInstances, Motion, Node, Render, Segment, Step, StepKind, StoredShape, Transform,
+};
 use std::collections::HashMap;
 
-/// Replaces instances by what they show, and removes definitions and instances.
+/// Replaces instances by the shapes of their definitions, and removes definitions and instances.
 ///
 /// With [`Instances::Flatten`] the shapes of a definition follow all others, once for each instance in their order,
 /// under the instance's transform. With [`Instances::Once`] they stay where they are, each once, as defined.
-/// [`Instances::AsFormat`] changes nothing. Shapes of definitions emit no light: pbrt ignores that of instances too.
+/// [`Instances::Auto`] changes nothing. Shapes of definitions emit no light: pbrt ignores that of instances too.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] where instances are more shapes than
+/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] if instances become more shapes than
 /// [`Limits::instanced_objects`], or there would be 2^32 shapes or transforms.
 pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Result<()> {
     match instances {
-        Instances::AsFormat => return Ok(()),
+        Instances::Auto | Instances::Gpu | Instances::Nodes => return Ok(()),
         Instances::Flatten => check_objects(render, limits)?,
         Instances::Once => {}
     }
@@ -34,7 +35,7 @@ pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Res
             Instances::Once => expander.all_once()?,
             _ => expander.each()?,
         }
-        expander.made
+        expander.expanded
     };
     expanded.apply(render)
 }
@@ -54,10 +55,10 @@ struct Expanded {
 struct Expander<'a> {
     render: &'a Render,
     places: Places64,
-    made: Expanded,
-    /// By state of a shape that gives light: the same without.
+    expanded: Expanded,
+    /// By state of a shape that emits light: the same state without the light.
     dark: HashMap<u32, u32>,
-    /// By transform of a definition's shape: where its matrix lies among the numbers.
+    /// By transform of a definition's shape: the offset of its matrix among the numbers.
     matrices: HashMap<u32, u32>,
     /// The last node that was created for a shape, and its arguments.
     last: Option<([u32; 2], Transform)>,
@@ -65,11 +66,13 @@ struct Expander<'a> {
 
 impl<'a> Expander<'a> {
     fn new(render: &'a Render) -> Result<Expander<'a>> {
-        let (dark, matrices) = (HashMap::new(), HashMap::new());
-        Ok(Expander { render, places: places64(render)?, made: Expanded::default(), dark, matrices, last: None })
+        let places = places64(render)?;
+        let dark = HashMap::new();
+        let matrices = HashMap::new();
+        Ok(Expander { render, places, expanded: Expanded::default(), dark, matrices, last: None })
     }
 
-    /// Makes the states of shapes that give light in a definition anew.
+    /// Adds states without light for the shapes of definitions that emit light.
     fn dim(&mut self) -> Result<()> {
         for object in &self.render.objects {
             for shape in self.render.shapes.get(object.shapes.clone()).unwrap_or_default() {
@@ -77,9 +80,9 @@ impl<'a> Expander<'a> {
                 if state.area_light.is_none() || self.dark.contains_key(&shape.state) {
                     continue;
                 }
-                let number = (self.render.states.len() + self.made.states.len()) as u32;
+                let number = (self.render.states.len() + self.expanded.states.len()) as u32;
                 let state = polyhaul_model::render::ShapeState { area_light: None, ..*state };
-                try_push(&mut self.made.states, state, "states")?;
+                try_push(&mut self.expanded.states, state, "states")?;
                 self.dark.try_reserve(1).map_err(|_| Error::memory("states"))?;
                 self.dark.insert(shape.state, number);
             }
@@ -87,7 +90,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Keeps all shapes where they are.
+    /// Adds all shapes in their order, each once.
     fn all_once(&mut self) -> Result<()> {
         let mut defined = self.render.world_shapes().into_iter().peekable();
         for index in 0..self.render.shape_count() {
@@ -98,7 +101,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Adds the shapes outside of definitions, then those of each instance.
+    /// Adds the shapes outside of definitions, then the shapes of each instance.
     fn each(&mut self) -> Result<()> {
         for index in self.render.world_shapes().into_iter().flatten() {
             self.shape(index, None, false)?;
@@ -120,51 +123,52 @@ impl<'a> Expander<'a> {
     }
 
     fn shape(&mut self, index: usize, place: Option<Motion>, is_defined: bool) -> Result<()> {
-        let (Some(&stored), Some(shape)) = (self.render.shapes.get(index), self.render.shape(index)) else {
-            return Ok(());
-        };
-        let own = shape.motion();
+        let Some(&stored) = self.render.shapes.get(index) else { return Ok(()) };
+        let Some(shape) = self.render.shape(index) else { return Ok(()) };
+        let motion = shape.motion();
         let Motion { start, end } = match place {
-            None => own,
+            None => motion,
             Some(place) => {
-                let start = self.under(place.start, own.start)?;
-                let is_still = !place.is_animated() && !own.is_animated();
-                let end = if is_still { start } else { self.under(place.end, own.end)? };
+                let start = self.under(place.start, motion.start)?;
+                let is_still = !place.is_animated() && !motion.is_animated();
+                let end = if is_still { start } else { self.under(place.end, motion.end)? };
                 Motion { start, end }
             }
         };
-        let number = u32::try_from(self.made.shapes.len()).ok().filter(|&it| it < u32::MAX).ok_or_else(too_many)?;
+        let number = u32::try_from(self.expanded.shapes.len()).ok();
+        let number = number.filter(|&number| number < u32::MAX).ok_or_else(too_many)?;
         if start != end {
-            try_push(&mut self.made.moving, (number, end.0), "shapes")?;
+            try_push(&mut self.expanded.moving, (number, end.0), "shapes")?;
         }
         if let Some(mesh) = shape.mesh() {
-            try_push(&mut self.made.meshes, (number, mesh as u32), "shapes")?;
+            try_push(&mut self.expanded.meshes, (number, mesh as u32), "shapes")?;
         }
         let dark = if is_defined { self.dark.get(&stored.state).copied() } else { None };
         let state = dark.unwrap_or(stored.state);
-        try_push(&mut self.made.shapes, StoredShape { state, transform: start.0, ..stored }, "shapes")
+        try_push(&mut self.expanded.shapes, StoredShape { state, transform: start.0, ..stored }, "shapes")
     }
 
-    /// A node for a shape of a definition under an instance.
-    fn under(&mut self, place: Transform, own: Transform) -> Result<Transform> {
-        if own == Transform::IDENTITY {
+    /// A node for a shape of a definition under an instance. Many shapes share transforms: each matrix is stored once,
+    /// and the last node is reused.
+    fn under(&mut self, place: Transform, shape: Transform) -> Result<Transform> {
+        if shape == Transform::IDENTITY {
             return Ok(place);
         }
-        if let Some((_, node)) = self.last.filter(|(of, _)| *of == [place.0, own.0]) {
+        if let Some((_, node)) = self.last.filter(|(arguments, _)| *arguments == [place.0, shape.0]) {
             return Ok(node);
         }
-        let at = match self.matrices.get(&own.0) {
+        let at = match self.matrices.get(&shape.0) {
             Some(&at) => at,
             None => {
-                let rows = self.places.matrix(self.render, own);
+                let rows = self.places.matrix(self.render, shape);
                 let at = self.numbers(std::array::from_fn(|at| rows[at % 4][at / 4]))?;
                 self.matrices.try_reserve(1).map_err(|_| Error::memory("transforms"))?;
-                self.matrices.insert(own.0, at);
+                self.matrices.insert(shape.0, at);
                 at
             }
         };
         let node = self.node(place, StepKind::ConcatAll, at)?;
-        self.last = Some(([place.0, own.0], node));
+        self.last = Some(([place.0, shape.0], node));
         Ok(node)
     }
 
@@ -173,7 +177,7 @@ impl<'a> Expander<'a> {
         let (parent, kind, numbers) = match *step {
             Step::Replace(numbers) => (Transform::IDENTITY, StepKind::ReplaceAll, numbers),
             Step::Concat(numbers) => (parent, StepKind::ConcatAll, numbers),
-            // Instances have matrices.
+            // Instances have only matrices.
             _ => return Ok(parent),
         };
         let at = self.numbers(numbers)?;
@@ -181,17 +185,18 @@ impl<'a> Expander<'a> {
     }
 
     fn numbers(&mut self, numbers: [f64; 16]) -> Result<u32> {
-        let at = u32::try_from(self.made.numbers.len()).map_err(|_| too_many())?;
-        self.made.numbers.try_reserve(16).map_err(|_| Error::memory("transforms"))?;
-        self.made.numbers.extend_from_slice(&numbers);
+        let at = u32::try_from(self.expanded.numbers.len()).map_err(|_| too_many())?;
+        self.expanded.numbers.try_reserve(16).map_err(|_| Error::memory("transforms"))?;
+        self.expanded.numbers.extend_from_slice(&numbers);
         Ok(at)
     }
 
     fn node(&mut self, parent: Transform, step: StepKind, at: u32) -> Result<Transform> {
-        let number = self.render.nodes.len() + self.made.nodes.len();
-        let number = u32::try_from(number).ok().filter(|&it| it < u32::MAX).ok_or_else(too_many)?;
+        let number = self.render.nodes.len() + self.expanded.nodes.len();
+        let number = u32::try_from(number).ok();
+        let number = number.filter(|&number| number < u32::MAX).ok_or_else(too_many)?;
         let segment = self.render.segments.len() as u32;
-        try_push(&mut self.made.nodes, Node { parent: parent.0, step, segment, at }, "transforms")?;
+        try_push(&mut self.expanded.nodes, Node { parent: parent.0, step, segment, at }, "transforms")?;
         Ok(Transform(number))
     }
 }
@@ -205,8 +210,11 @@ impl Expanded {
         render.nodes.extend(self.nodes);
         render.states.try_reserve_exact(self.states.len())?;
         render.states.extend(self.states);
-        (render.shapes, render.moving, render.meshes) = (self.shapes, self.moving, self.meshes);
-        (render.objects, render.instances) = (Vec::new(), All::default());
+        render.shapes = self.shapes;
+        render.moving = self.moving;
+        render.meshes = self.meshes;
+        render.objects = Vec::new();
+        render.instances = RenderInstances::default();
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The different strings of a piece of text, numbered by first appearance.
+//! The distinct strings of a piece of text, numbered by first appearance.
 
 use polyhaul_model::error::{Error, Result, try_push};
 
@@ -6,12 +6,12 @@ use polyhaul_model::error::{Error, Result, try_push};
 #[derive(Default)]
 pub(super) struct PbrtNames {
     bytes: Vec<u8>,
-    /// The end of each string; it begins at the end of the previous one.
+    /// The end of each string, which starts at the end of the previous one.
     ends: Vec<u32>,
     table: Vec<InternSlot>,
 }
 
-/// A place of the table.
+/// A slot of the hash table.
 #[derive(Clone, Copy, Default)]
 struct InternSlot {
     key: u64,
@@ -20,7 +20,7 @@ struct InternSlot {
 }
 
 impl PbrtNames {
-    /// Forgets all.
+    /// Removes all strings.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         if !self.ends.is_empty() {
@@ -43,7 +43,7 @@ impl PbrtNames {
     /// The number of a string.
     #[inline]
     pub(super) fn number(&mut self, text: &[u8]) -> Result<u32> {
-        // The table is at most half full, so that every search ends at a free place.
+        // The table is at most half full, so that every search ends at a free slot.
         let key = key(text);
         if !self.table.is_empty() {
             let mask = self.table.len() - 1;
@@ -99,10 +99,12 @@ impl PbrtNames {
 /// Whether two strings are equal. Up to 16 bytes, the first and the last eight cover all of them.
 #[inline]
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
-    if let (Some(first), Some(last), Some(begin), Some(end)) =
-        (a.first_chunk::<8>(), a.last_chunk::<8>(), b.first_chunk::<8>(), b.last_chunk::<8>())
+    if let Some(first_a) = a.first_chunk::<8>()
+        && let Some(last_a) = a.last_chunk::<8>()
+        && let Some(first_b) = b.first_chunk::<8>()
+        && let Some(last_b) = b.last_chunk::<8>()
     {
-        return a.len() == b.len() && first == begin && last == end && (a.len() <= 16 || a == b);
+        return a.len() == b.len() && first_a == first_b && last_a == last_b && (a.len() <= 16 || a == b);
     }
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }

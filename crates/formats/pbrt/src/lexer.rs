@@ -1,16 +1,16 @@
-//! The tokens of a piece of text: words, strings, brackets, and runs of numbers. It knows no directive.
+//! The tokens of a piece of text: words, strings, brackets, and runs of numbers. Directives are recognized in `parse`.
 
 use super::ahead::{AheadNumbers, NUMBER_BYTES};
 use super::event::{PbrtComplaint, Spot};
 use memchr::{memchr, memchr2, memrchr};
-use polyhaul_mesh::place::excerpt;
 use polyhaul_model::error::{Error, Excerpt, Result};
 use polyhaul_model::warnings::Weight;
 use polyhaul_pipeline::chunk::{Gap, Text};
+use polyhaul_pipeline::place::excerpt;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{self, ListStop, Lists, ends_token};
 
-/// Text that is read from front to back.
+/// Reads text from start to end.
 pub(super) struct Lexer<'a> {
     /// The text with padding around it; the byte after it is white space.
     padded: &'a [u8],
@@ -41,7 +41,7 @@ pub(super) enum PbrtToken {
 
 /// A position and a length.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct TokenMark {
     pub(super) at: usize,
     pub(super) len: usize,
     pub(super) spot: Spot,
@@ -63,15 +63,27 @@ impl From<Error> for PbrtFault {
 pub(super) type PbrtParse<T> = std::result::Result<T, PbrtFault>;
 
 impl<'a> Lexer<'a> {
-    /// The tokens of `text`, where `gaps` are.
+    /// The tokens of `text`, which lacks the numbers of `gaps`.
     pub(super) fn new(text: &'a Text, mut gaps: Vec<Gap>, level: Level) -> Lexer<'a> {
-        let (padded, start, end) = (text.padded(), text.start, text.end);
         gaps.reverse();
-        let (lists, decoded) = (Lists::new(padded, end, level), Vec::new());
-        Lexer { padded, start, end, lists, level, at: start, lines: 0, line_start: start, decoded, gaps, missed: false }
+        let padded = text.padded();
+        let start = text.start;
+        Lexer {
+            padded,
+            start,
+            end: text.end,
+            lists: Lists::new(padded, text.end, level),
+            level,
+            at: start,
+            lines: 0,
+            line_start: start,
+            decoded: Vec::new(),
+            gaps,
+            missed: false,
+        }
     }
 
-    /// Whether there were numbers parsed in advance that are no part of a list.
+    /// Whether numbers were parsed in advance that are not part of a list.
     pub(super) fn has_missed(&self) -> bool {
         self.missed || !self.gaps.is_empty()
     }
@@ -88,8 +100,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// A mark for the next `len` bytes.
-    pub(super) fn mark(&self, len: usize) -> Mark {
-        Mark { at: self.at, len, spot: self.spot() }
+    pub(super) fn mark(&self, len: usize) -> TokenMark {
+        TokenMark { at: self.at, len, spot: self.spot() }
     }
 
     /// Skips white space and comments; returns the kind of the next token.
@@ -178,14 +190,14 @@ impl<'a> Lexer<'a> {
         self.lists.f32_until(self.at + word.len()).or_else(|| list::f32(word))
     }
 
-    /// Passes bytes in which no line ends.
+    /// Passes bytes without line ends.
     #[inline]
     pub(super) fn pass(&mut self, count: usize) {
         self.at += count;
     }
 
     /// The mark of the next token.
-    pub(super) fn token_mark(&mut self) -> Mark {
+    pub(super) fn token_mark(&mut self) -> TokenMark {
         let len = match self.peek() {
             PbrtToken::End => 0,
             PbrtToken::Open | PbrtToken::Close => 1,
@@ -268,7 +280,7 @@ impl<'a> Lexer<'a> {
         fault
     }
 
-    /// Takes numbers up to the first other token; `true` if that is a number out of range.
+    /// Takes numbers up to the first other token; `true` if this token is a number out of range.
     pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> PbrtParse<bool> {
         while self.take_gap(out, Lists::f32s, AheadNumbers::floats)? {}
         let stop = self.lists.f32s(self.at, out);
@@ -294,7 +306,7 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Takes numbers up to the next gap, and those of the gap; `false` if there is none in this list.
+    /// Takes numbers up to the next gap, and the numbers of the gap; `false` if this list has no gap.
     #[inline]
     fn take_gap<T: Copy>(
         &mut self,
@@ -326,7 +338,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    /// About how many numbers follow in this list and others of its directive.
+    /// The approximate number of numbers that follow in this list and others of its directive.
     fn later(&self) -> usize {
         let gaps = self.gaps.iter().filter_map(|gap| gap.values.downcast_ref::<AheadNumbers>());
         gaps.map(|numbers| numbers.len()).sum::<usize>() + (self.end - self.at) / NUMBER_BYTES
@@ -348,8 +360,8 @@ impl<'a> Lexer<'a> {
         self.at = to;
     }
 
-    /// Something broken at a mark.
-    pub(super) fn fault(&self, mark: Mark, code: &'static str, message: String) -> PbrtFault {
+    /// A fault at a token.
+    pub(super) fn fault(&self, mark: TokenMark, code: &'static str, message: String) -> PbrtFault {
         PbrtFault::Broken(Box::new(PbrtComplaint {
             weight: Weight::Broken,
             code,
@@ -361,12 +373,12 @@ impl<'a> Lexer<'a> {
         }))
     }
 
-    fn excerpt(&self, mark: Mark) -> Excerpt {
+    fn excerpt(&self, mark: TokenMark) -> Excerpt {
         let text = &self.padded[self.start..self.end];
         excerpt(text, ((mark.at - self.start) as u32, mark.len as u32))
     }
 
-    /// Leaves the rest of a line that has a string without an end.
+    /// Skips the rest of a line with an unterminated string.
     pub(super) fn skip_line(&mut self) {
         let rest = &self.padded[self.at..self.end];
         self.at += memchr(b'\n', rest).unwrap_or(rest.len());
@@ -405,9 +417,9 @@ fn equal(word: u64, byte: u8) -> u64 {
 fn skip_plain(text: &[u8], find: impl Fn(u64) -> u64) -> usize {
     let mut size = 0;
     for word in text.as_chunks::<8>().0 {
-        let found = find(u64::from_le_bytes(*word));
-        if found != 0 {
-            return size + found.trailing_zeros() as usize / 8;
+        let bits = find(u64::from_le_bytes(*word));
+        if bits != 0 {
+            return size + bits.trailing_zeros() as usize / 8;
         }
         size += 8;
     }

@@ -1,21 +1,22 @@
 //! pbrt-v4: reading and writing scenes for a renderer.
 //!
-//! Format: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where that is silent.
+//! Format: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where the documentation is
+//! silent.
 //!
-//! A file is split where directives begin (`borders`). Its pieces are parsed in parallel (`parse`) into events and a
+//! A file is split where directives start (`borders`). Its pieces are parsed in parallel (`parse`) into events and a
 //! segment of values, which becomes part of the model unchanged. The events are then processed in scene order, through
 //! Includes and Imports, by the worker that has the next piece (`resolve`). `reader` is the job; its caller opens
 //! files.
 //!
-//! How pbrt-v4 behaves where its documentation is silent, and what is done here:
+//! Behavior of pbrt-v4 that its documentation does not describe, and how it is handled here:
 //!
-//! - A word that begins with a capital begins a directive, wherever it is. So an unclosed list is reported where it
-//!   begins, and pieces can be parsed without knowing what precedes them.
-//! - A string ends on its line, be that ended by LF or CR.
+//! - A word that starts with a capital starts a directive, wherever it is. So an unclosed list is reported at its
+//!   start, and pieces can be parsed without the text before them.
+//! - A string ends on its line; lines end with LF or CR.
 //! - The syntax of older versions of pbrt (`point`, `vector`, `normal3`, `color`, textures of `color`, `WorldEnd`,
 //!   quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn` it is accepted, with a warning.
 //!   Their directives are errors, their classes a warning, which explain how to upgrade the scene (`versions`).
-//! - A name is looked for in the folder of the scene, as pbrt does, and then in that of the file that names it.
+//! - A name is looked up in the folder of the scene, as pbrt does, and then in the folder of the file that names it.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -32,7 +33,6 @@ pub mod instances;
 mod intern;
 mod lexer;
 pub mod looks;
-pub mod options;
 mod parameters;
 mod parse;
 pub mod places;
@@ -43,10 +43,10 @@ pub mod shown;
 mod versions;
 pub mod writer;
 
-pub use files::{Files, OpenFile};
+pub use files::{FileOpener, OpenFile};
 pub use reader::{MeshUse, Pbrt, read};
 
-/// Whether a text begins like a pbrt scene: with a directive, after any comments.
+/// Whether a text starts like a pbrt scene: with a directive, after any comments.
 pub fn looks_like_scene(text: &[u8]) -> bool {
     let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();

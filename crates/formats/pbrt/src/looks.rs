@@ -7,15 +7,15 @@
 //!   them; a `constant` becomes its value.
 //! - Any other texture of a material is counted, with its class.
 //!
-//! Nothing is opened here. Meshes and objects are made in `flatten`.
+//! Images are not opened. Meshes and objects are made in `flatten`.
 
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::render::{MaterialUse, ParameterType, ParameterValues, Parameters, Render, Shape};
 use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The greatest depth of nested textures.
-const MOST_DEPTH: u32 = 16;
+/// Maximum depth of nested textures.
+const MAX_DEPTH: u32 = 16;
 
 /// Renames image files: called with the folder of the file that names it, and the name.
 pub(super) type NameFile<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Option<String>>;
@@ -33,17 +33,18 @@ enum PbrtAlpha<'a> {
 pub(super) struct PbrtLooks<'a> {
     render: &'a Render,
     name_of: NameFile<'a>,
-    known: HashMap<(MaterialUse, PbrtAlpha<'a>), Option<usize>>,
-    /// The first definition of each texture, by its name and whether it is one of spectra.
+    /// The number of each converted material.
+    numbers: HashMap<(MaterialUse, PbrtAlpha<'a>), Option<usize>>,
+    /// The first definition of each texture, by its name and whether its values are spectra.
     textures: HashMap<(&'a str, bool), usize>,
     /// Materials that have names.
     named: HashMap<&'a str, usize>,
     /// Materials without their shapes' alpha.
     bases: HashMap<MaterialUse, Option<Material>>,
-    /// The alpha shared by all shapes with a material; `None` if there are several.
+    /// The alpha of all shapes with a material; `None` if it differs.
     alphas: HashMap<MaterialUse, Option<PbrtAlpha<'a>>>,
-    /// Names that were made up.
-    made_up: HashSet<String>,
+    /// Generated names.
+    generated: HashSet<String>,
     left_out: BTreeMap<String, u64>,
 }
 
@@ -51,7 +52,7 @@ pub(super) struct PbrtLooks<'a> {
 enum PbrtValue<'a> {
     Image(PbrtImage<'a>),
     Constant([f32; 3]),
-    /// MTL has no equivalent: its class.
+    /// The class of a texture that MTL cannot express.
     Other(&'a str),
 }
 
@@ -63,7 +64,8 @@ struct PbrtImage<'a> {
 
 impl<'a> PbrtLooks<'a> {
     pub(super) fn new(render: &'a Render, name_of: NameFile<'a>) -> PbrtLooks<'a> {
-        let (mut textures, mut named) = (HashMap::new(), HashMap::new());
+        let mut textures = HashMap::new();
+        let mut named = HashMap::new();
         for (index, texture) in render.textures.iter().enumerate() {
             textures.entry((render.text(texture.entity.name), texture.is_spectrum)).or_insert(index);
         }
@@ -72,7 +74,8 @@ impl<'a> PbrtLooks<'a> {
         }
         let mut alphas = HashMap::new();
         for shape in render.shapes() {
-            let (Some(state), alpha) = (shape.state(), alpha_of(shape.parameters())) else { continue };
+            let Some(state) = shape.state() else { continue };
+            let alpha = alpha_of(shape.parameters());
             let only = alphas.entry(state.material).or_insert(Some(alpha));
             *only = only.filter(|only| *only == alpha);
         }
@@ -81,10 +84,10 @@ impl<'a> PbrtLooks<'a> {
             alphas,
             render,
             name_of,
-            known: HashMap::new(),
+            numbers: HashMap::new(),
             textures,
             named,
-            made_up: HashSet::new(),
+            generated: HashSet::new(),
             left_out: BTreeMap::new(),
         }
     }
@@ -99,8 +102,8 @@ impl<'a> PbrtLooks<'a> {
         let Some(state) = shape.state() else { return Ok(None) };
         let alpha = alpha_of(shape.parameters());
         let key = (state.material, alpha);
-        if let Some(&known) = self.known.get(&key) {
-            return Ok(known);
+        if let Some(&number) = self.numbers.get(&key) {
+            return Ok(number);
         }
         let base = match self.bases.get(&state.material) {
             Some(base) => base.clone(),
@@ -122,12 +125,12 @@ impl<'a> PbrtLooks<'a> {
             }
             None => None,
         };
-        self.known.try_reserve(1).map_err(|_| Error::memory("materials"))?;
-        self.known.insert(key, number);
+        self.numbers.try_reserve(1).map_err(|_| Error::memory("materials"))?;
+        self.numbers.insert(key, number);
         Ok(number)
     }
 
-    /// The material without parameters of shapes; `None` for the default one.
+    /// The material without the alpha of shapes; `None` for the default one.
     fn base(&mut self, named: MaterialUse) -> Result<Option<Material>> {
         let render = self.render;
         let index = match named {
@@ -144,7 +147,7 @@ impl<'a> PbrtLooks<'a> {
         }
     }
 
-    /// A material that is not opaque, under a new name if other shapes have the same one with another alpha.
+    /// A material that is not opaque, under a new name if other shapes use it with another alpha.
     fn with_alpha(&mut self, base: Option<Material>, alpha: PbrtAlpha<'a>, is_only: bool) -> Result<Material> {
         let is_default = base.is_none();
         let mut material = base.unwrap_or_else(|| Material {
@@ -162,7 +165,7 @@ impl<'a> PbrtLooks<'a> {
             material.name += &format!("-alpha-{suffix}");
         }
         if !is_only || is_default {
-            while self.named.contains_key(&*material.name) || !self.made_up.insert(material.name.clone()) {
+            while self.named.contains_key(&*material.name) || !self.generated.insert(material.name.clone()) {
                 material.name.push('_');
             }
         }
@@ -182,10 +185,10 @@ impl<'a> PbrtLooks<'a> {
     fn mapped(&mut self, material: &polyhaul_model::render::Material, index: usize) -> Result<Material> {
         let render = self.render;
         let parameters = render.parameters(&material.entity);
-        let own = render.text(material.entity.name);
-        let class = if material.is_named { parameters.string("type").unwrap_or_default() } else { own };
+        let entity_name = render.text(material.entity.name);
+        let class = if material.is_named { parameters.string("type").unwrap_or_default() } else { entity_name };
         let mut made = Material {
-            name: if material.is_named { own.to_owned() } else { format!("{own}-{}", index + 1) },
+            name: if material.is_named { entity_name.to_owned() } else { format!("{entity_name}-{}", index + 1) },
             ..Material::default()
         };
         match class {
@@ -237,7 +240,7 @@ impl<'a> PbrtLooks<'a> {
             }
             (PbrtValue::Constant(color), MapKind::Diffuse) => made.diffuse = Some(Color::Rgb(color)),
             (PbrtValue::Constant([roughness, ..]), MapKind::Roughness) => made.roughness = Some(roughness),
-            // A constant displacement moves nothing that shading sees.
+            // A constant displacement does not change the shading.
             (PbrtValue::Constant(_), _) => {}
             (PbrtValue::Other(class), _) => self.leave_out(class, parameter),
         }
@@ -260,8 +263,9 @@ impl<'a> PbrtLooks<'a> {
 
     /// The evaluated form of the texture of this name.
     fn value(&self, name: &str, is_spectrum: bool) -> PbrtValue<'a> {
-        let (mut name, mut factor) = (name, 1.0);
-        for _ in 0..MOST_DEPTH {
+        let mut name = name;
+        let mut factor = 1.0;
+        for _ in 0..MAX_DEPTH {
             let Some(texture) = self.texture(name, is_spectrum) else { return PbrtValue::Other("missing texture") };
             let class = self.render.text(texture.class);
             let parameters = self.render.parameters(&texture.entity);
@@ -293,18 +297,19 @@ impl<'a> PbrtLooks<'a> {
     /// Adds an image with the options equivalent to its parameters.
     fn add_image(&mut self, made: &mut Material, kind: MapKind, image: &PbrtImage<'a>, parameter: &str) -> Result<()> {
         let PbrtImage { parameters, factor } = *image;
-        let of = |name: &str, default: f32| number(parameters, name).unwrap_or(default);
+        let number_or = |name: &str, default: f32| number(parameters, name).unwrap_or(default);
         let Some(file) = parameters.string("filename") else {
             self.leave_out("imagemap without a file", parameter);
             return Ok(());
         };
         let mut map = TextureMap { kind, ..TextureMap::default() };
-        let (scale, offset) = ([of("uscale", 1.0), of("vscale", 1.0)], [of("udelta", 0.0), of("vdelta", 0.0)]);
+        let scale = [number_or("uscale", 1.0), number_or("vscale", 1.0)];
+        let offset = [number_or("udelta", 0.0), number_or("vdelta", 0.0)];
         map.scale = (scale != [1.0; 2]).then_some([scale[0], scale[1], 1.0]);
         map.offset = (offset != [0.0; 2]).then_some([offset[0], offset[1], 0.0]);
-        let gain = of("scale", 1.0) * factor;
-        match parameters.get("invert").map(|it| it.values) {
-            // 1 minus the scaled value, leaving only the outer factor.
+        let gain = number_or("scale", 1.0) * factor;
+        match parameters.get("invert").map(|invert| invert.values) {
+            // `invert` means 1 minus the scaled value; the outer factor then scales both terms.
             Some(ParameterValues::Bools([true])) => map.base_gain = Some([factor, -gain]),
             _ if gain == 1.0 => {}
             _ if kind == MapKind::Displacement => map.bump_multiplier = Some(gain),
@@ -333,7 +338,7 @@ impl<'a> PbrtLooks<'a> {
 
 /// The opacity in the parameters of a shape.
 fn alpha_of(parameters: Parameters<'_>) -> PbrtAlpha<'_> {
-    match parameters.get("alpha").map(|it| (it.kind, it.values)) {
+    match parameters.get("alpha").map(|alpha| (alpha.kind, alpha.values)) {
         Some((_, ParameterValues::Floats([alpha]))) if *alpha != 1.0 => PbrtAlpha::Number(alpha.to_bits()),
         Some((ParameterType::Texture, ParameterValues::Strings(names))) => {
             names.get(0).map_or(PbrtAlpha::Opaque, PbrtAlpha::Texture)
@@ -351,22 +356,22 @@ enum LooksInner<'a> {
 /// The inner part of a `scale`, and its factor, if that is one number: either `tex` or `scale` may be a texture.
 fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     let texture =
-        |name| parameters.get(name).filter(|it| it.kind == ParameterType::Texture).and(parameters.string(name));
-    let grey = |name| match constant(parameters, name, [1.0; 3])? {
+        |name| parameters.get(name).filter(|value| value.kind == ParameterType::Texture).and(parameters.string(name));
+    let gray = |name| match constant(parameters, name, [1.0; 3])? {
         [r, g, b] if r == g && g == b => Some(r),
         _ => None,
     };
     match (texture("tex"), texture("scale")) {
-        (Some(inner), None) => Some((LooksInner::Texture(inner), grey("scale")?)),
-        (None, Some(inner)) => Some((LooksInner::Texture(inner), grey("tex")?)),
-        (None, None) => Some((LooksInner::Constant(constant(parameters, "tex", [1.0; 3])?), grey("scale")?)),
+        (Some(inner), None) => Some((LooksInner::Texture(inner), gray("scale")?)),
+        (None, Some(inner)) => Some((LooksInner::Texture(inner), gray("tex")?)),
+        (None, None) => Some((LooksInner::Constant(constant(parameters, "tex", [1.0; 3])?), gray("scale")?)),
         (Some(_), Some(_)) => None,
     }
 }
 
 /// A color or a number as three; `default` if it is absent; `None` if it is not a number.
 fn constant(parameters: Parameters<'_>, name: &str, default: [f32; 3]) -> Option<[f32; 3]> {
-    match parameters.get(name).map(|it| (it.kind, it.values)) {
+    match parameters.get(name).map(|parameter| (parameter.kind, parameter.values)) {
         None => Some(default),
         Some((_, ParameterValues::Floats([value]))) => Some([*value; 3]),
         Some((ParameterType::Rgb, ParameterValues::Floats([r, g, b]))) => Some([*r, *g, *b]),

@@ -1,21 +1,21 @@
-//! Parameters: declarations, and their values straight into the arrays that the model keeps.
+//! Parameters: declarations, and their values, which are parsed directly into the arrays of the model.
 
 use super::directive::Directive;
-use super::lexer::{Mark, PbrtFault, PbrtParse, PbrtToken};
+use super::lexer::{PbrtFault, PbrtParse, PbrtToken, TokenMark};
 use super::parse::ParsePiece;
-use super::versions::Version;
+use super::versions::PbrtVersion;
 use polyhaul_model::error::try_push;
 use polyhaul_model::names;
 use polyhaul_model::render::{Declaration, ParameterType, StoredParameter, ValueKind};
 use polyhaul_text::parse::list;
 use polyhaul_text::parse::number::IntegerError;
 
-/// The most parameters of a directive.
-const MOST: usize = u16::MAX as usize;
+/// Maximum parameters of a directive.
+const MAX_PARAMETERS: usize = u16::MAX as usize;
 
 impl<'t> ParsePiece<'t, '_> {
     /// Takes all parameters; returns their number.
-    pub(super) fn parameters(&mut self, directive: Directive, mark: Mark) -> PbrtParse<u16> {
+    pub(super) fn parameters(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u16> {
         let first = self.parsed.parameters.len();
         while self.lexer.peek() == PbrtToken::String {
             self.parameter()?;
@@ -24,26 +24,27 @@ impl<'t> ParsePiece<'t, '_> {
         if count > 1 {
             self.check_names(first, directive, mark)?;
         }
-        if count > MOST {
-            let message = format!("`{}` has {count} parameters, more than the maximum of {MOST}", directive.name());
+        if count > MAX_PARAMETERS {
+            let message =
+                format!("`{}` has {count} parameters, more than the maximum of {MAX_PARAMETERS}", directive.name());
             return Err(self.lexer.fault(mark, "too-many-parameters", message));
         }
         Ok(count as u16)
     }
 
     /// Notes parameters that have the same name.
-    fn check_names(&mut self, first: usize, directive: Directive, mark: Mark) -> PbrtParse<()> {
-        /// Only hostile files have more, and comparing all pairs of them would be quadratic.
-        const MOST_CHECKED: usize = 64;
+    fn check_names(&mut self, first: usize, directive: Directive, mark: TokenMark) -> PbrtParse<()> {
+        /// Only hostile files have more, and comparing all pairs is quadratic.
+        const MAX_CHECKED: usize = 64;
         let new = &self.parsed.parameters[first..];
-        let new = &new[..new.len().min(MOST_CHECKED)];
-        let twice = new.iter().enumerate().find(|&(at, one)| {
-            new[..at].iter().any(|other| {
-                other.declaration == one.declaration || self.name_of(other.declaration) == self.name_of(one.declaration)
-            })
+        let new = &new[..new.len().min(MAX_CHECKED)];
+        let is_same = |a: u32, b: u32| a == b || self.name_of(a) == self.name_of(b);
+        let repeated = new.iter().enumerate().find(|&(at, parameter)| {
+            new[..at].iter().any(|earlier| is_same(earlier.declaration, parameter.declaration))
         });
-        let Some((_, twice)) = twice else { return Ok(()) };
-        let name = String::from_utf8_lossy(self.parsed.names.get(self.name_of(twice.declaration))).into_owned();
+        let Some((_, repeated)) = repeated else { return Ok(()) };
+        let name = self.parsed.names.get(self.name_of(repeated.declaration));
+        let name = String::from_utf8_lossy(name).into_owned();
         let name = names::shown(&name).into_owned();
         let message = format!("`{}` has more than one parameter `{name}`; the last one is used", directive.name());
         self.note(mark, "repeated-parameter", message)
@@ -62,8 +63,8 @@ impl<'t> ParsePiece<'t, '_> {
         }
         let number = self.parsed.declaration_texts.number(text)?;
         mark.len = self.lexer.at.saturating_sub(mark.at);
-        let known = self.parsed.known.get(number as usize).map_or(0, |known| known[0]);
-        let declaration = if known == 0 { self.declare(number, mark)? } else { known - 1 };
+        let cached = self.parsed.known.get(number as usize).map_or(0, |declarations| declarations[0]);
+        let declaration = if cached == 0 { self.declare(number, mark)? } else { cached - 1 };
         let Some(&Declaration { kind, values, .. }) = self.parsed.declarations.get(declaration as usize) else {
             return Ok(());
         };
@@ -95,59 +96,64 @@ impl<'t> ParsePiece<'t, '_> {
         Ok(try_push(&mut self.parsed.parameters, stored, "parameters")?)
     }
 
-    /// Reads a declaration that was not met before: its index.
+    /// Parses a declaration on its first use; returns its index.
     #[cold]
-    fn declare(&mut self, number: u32, mark: Mark) -> PbrtParse<u32> {
+    fn declare(&mut self, number: u32, mark: TokenMark) -> PbrtParse<u32> {
         let text = self.parsed.declaration_texts.get(number);
         let mut words = text.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
-        let (Some(kind), Some(name)) = (words.next(), words.next()) else {
+        let kind = words.next();
+        let Some((kind, name)) = kind.zip(words.next()) else {
             let message = "this declaration has no type or name".to_owned();
             return Err(self.complaint(mark, "bad-declaration", message, "a type and a name, as in \"float radius\""));
         };
-        let today = match kind {
+        let renamed = match kind {
             b"point" => Some(ParameterType::Point3),
             b"vector" => Some(ParameterType::Vector3),
             b"normal3" => Some(ParameterType::Normal),
             b"color" => Some(ParameterType::Rgb),
             _ => None,
         };
-        let known = ParameterType::ALL.into_iter().find(|one| one.name().as_bytes() == kind);
-        let Some(found) = known.or(today) else {
-            let (what, shown) = ("a type and a name, as in \"float radius\"", String::from_utf8_lossy(kind));
+        let current = ParameterType::ALL.into_iter().find(|parameter_type| parameter_type.name().as_bytes() == kind);
+        let Some(parameter_type) = current.or(renamed) else {
+            let what = "a type and a name, as in \"float radius\"";
+            let shown = String::from_utf8_lossy(kind);
             let message = match kind {
                 b"xyz" => "the type `xyz` is from pbrt-v3 and older; pbrt-v4 does not have it".to_owned(),
                 _ => format!("`{}` is not a parameter type", names::shown(&shown)),
             };
             let mut fault = self.complaint(mark, "bad-declaration", message, what);
-            if let (PbrtFault::Broken(complaint), b"xyz") = (&mut fault, kind) {
-                complaint.hint = Some(Version::V3OrOlder.remedy().to_owned());
+            if kind == b"xyz"
+                && let PbrtFault::Broken(complaint) = &mut fault
+            {
+                complaint.hint = Some(PbrtVersion::V3OrOlder.remedy().to_owned());
             }
             return Err(fault);
         };
         let name = self.parsed.names.number(name)?;
-        if let Some(today) = today {
+        if let Some(renamed) = renamed {
             let old = String::from_utf8_lossy(kind).into_owned();
-            let message = format!("the type `{old}` is from pbrt-v3 and older; pbrt-v4 calls it `{}`", today.name());
-            // Each use is noted, so it is not remembered.
-            self.old(mark, message, &format!("write `{}`", today.name()))?;
+            let message = format!("the type `{old}` is from pbrt-v3 and older; pbrt-v4 calls it `{}`", renamed.name());
+            // Each use is noted, so the declaration is not remembered.
+            self.old(mark, message, &format!("write `{}`", renamed.name()))?;
         }
-        let values = match found {
+        let values = match parameter_type {
             ParameterType::Bool => ValueKind::Bools,
             ParameterType::Integer => ValueKind::Integers,
             ParameterType::String | ParameterType::Texture => ValueKind::Strings,
             _ => ValueKind::Floats,
         };
-        let declaration = self.declaration(Declaration { kind: found, values, name })?;
-        if today.is_none() {
+        let declaration = self.declaration(Declaration { kind: parameter_type, values, name })?;
+        if renamed.is_none() {
             self.remember(number, 0, declaration)?;
         }
         Ok(declaration)
     }
 
-    /// The declaration of the same parameter with names for numbers.
+    /// The declaration of the same parameter with names in place of numbers.
     fn twin(&mut self, number: u32, declaration: u32) -> PbrtParse<u32> {
-        if let Some(known) = self.parsed.known.get(number as usize).and_then(|known| known[1].checked_sub(1)) {
-            return Ok(known);
+        let cached = self.parsed.known.get(number as usize);
+        if let Some(twin) = cached.and_then(|declarations| declarations[1].checked_sub(1)) {
+            return Ok(twin);
         }
         let name = self.name_of(declaration);
         let twin = Declaration { kind: ParameterType::Spectrum, values: ValueKind::Strings, name };
@@ -163,16 +169,16 @@ impl<'t> ParsePiece<'t, '_> {
     }
 
     fn remember(&mut self, number: u32, which: usize, declaration: u32) -> PbrtParse<()> {
-        let known = &mut self.parsed.known;
-        while known.len() <= number as usize {
-            try_push(known, [0; 2], "parameters")?;
+        let declarations = &mut self.parsed.known;
+        while declarations.len() <= number as usize {
+            try_push(declarations, [0; 2], "parameters")?;
         }
-        known[number as usize][which] = declaration + 1;
+        declarations[number as usize][which] = declaration + 1;
         Ok(())
     }
 
     #[inline]
-    fn floats(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> PbrtParse<(u32, u32)> {
+    fn floats(&mut self, in_brackets: bool, bracket: TokenMark, mark: TokenMark) -> PbrtParse<(u32, u32)> {
         let first = self.parsed.floats.len();
         let only = if in_brackets { self.lexer.only_float() } else { None };
         if let Some(value) = only {
@@ -198,7 +204,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.floats.len() - first) as u32))
     }
 
-    fn integers(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> PbrtParse<(u32, u32)> {
+    fn integers(&mut self, in_brackets: bool, bracket: TokenMark, mark: TokenMark) -> PbrtParse<(u32, u32)> {
         let first = self.parsed.integers.len();
         if in_brackets {
             loop {
@@ -233,7 +239,7 @@ impl<'t> ParsePiece<'t, '_> {
         self.lexer.fault(mark, "bad-number", message)
     }
 
-    fn bools(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> PbrtParse<(u32, u32)> {
+    fn bools(&mut self, in_brackets: bool, bracket: TokenMark, mark: TokenMark) -> PbrtParse<(u32, u32)> {
         let first = self.parsed.bools.len();
         loop {
             if in_brackets && self.is_closed(bracket)? {
@@ -267,7 +273,7 @@ impl<'t> ParsePiece<'t, '_> {
     }
 
     /// The single word of a parameter without brackets.
-    fn single(&mut self, mark: Mark, what: &'static str) -> PbrtParse<&'t [u8]> {
+    fn single(&mut self, mark: TokenMark, what: &'static str) -> PbrtParse<&'t [u8]> {
         if self.lexer.peek() == PbrtToken::Word && !self.at_directive() {
             return Ok(self.lexer.word());
         }
@@ -275,7 +281,7 @@ impl<'t> ParsePiece<'t, '_> {
         Err(self.no_value(mark))
     }
 
-    /// As in pbrt-v3.
+    /// A boolean in the syntax of pbrt-v3.
     #[cold]
     fn quoted_bool(&mut self) -> PbrtParse<bool> {
         let mark = self.lexer.token_mark();
@@ -295,7 +301,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok(value)
     }
 
-    fn strings(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> PbrtParse<(u32, u32)> {
+    fn strings(&mut self, in_brackets: bool, bracket: TokenMark, mark: TokenMark) -> PbrtParse<(u32, u32)> {
         let first = self.parsed.strings.len();
         loop {
             if in_brackets && self.is_closed(bracket)? {
@@ -314,9 +320,9 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.strings.len() - first) as u32))
     }
 
-    /// Whether a list ends here; if it is not closed, an error at its beginning.
+    /// Whether a list ends here; fails with an error at its start if it is not closed.
     #[inline]
-    pub(super) fn is_closed(&mut self, bracket: Mark) -> PbrtParse<bool> {
+    pub(super) fn is_closed(&mut self, bracket: TokenMark) -> PbrtParse<bool> {
         match self.lexer.peek() {
             PbrtToken::Close => {
                 self.lexer.pass(1);
@@ -332,27 +338,27 @@ impl<'t> ParsePiece<'t, '_> {
         }
     }
 
-    /// An error if the next token is not a value of the wanted kind.
+    /// Fails if the next token is not a value of the expected kind.
     #[cold]
-    fn not_a(&mut self, wanted: PbrtToken, what: &'static str) -> PbrtParse<()> {
+    fn not_a(&mut self, expected: PbrtToken, what: &'static str) -> PbrtParse<()> {
         let token = self.lexer.peek();
-        if token == wanted && wanted == PbrtToken::Word && !self.at_directive() {
+        if token == expected && expected == PbrtToken::Word && !self.at_directive() {
             return Err(self.no_number());
         }
         let mark = self.lexer.token_mark();
-        let found = match token {
+        let found_text = match token {
             PbrtToken::String => "a string".to_owned(),
             PbrtToken::Open | PbrtToken::Close => "a bracket".to_owned(),
             PbrtToken::Word if !self.at_directive() => format!("`{}`", self.shown(mark)),
             _ => return Ok(()),
         };
-        let message = format!("expected {what}, found {found}");
+        let message = format!("expected {what}, found {found_text}");
         Err(self.lexer.fault(mark, "bad-value", message))
     }
 
-    /// A parameter has no value.
+    /// The error for a parameter without values.
     #[cold]
-    fn no_value(&mut self, mark: Mark) -> PbrtFault {
+    fn no_value(&mut self, mark: TokenMark) -> PbrtFault {
         self.lexer.fault(mark, "no-values", "this parameter has no values".into())
     }
 }

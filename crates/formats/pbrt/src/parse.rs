@@ -1,14 +1,14 @@
-//! A piece of text to its events, directive by directive, without knowing what precedes it.
+//! Parses a piece of text to events, directive by directive, without knowing the text before it.
 //!
 //! An error in the text is an event among the others, so that the first error of a scene is the first in its order,
 //! whichever thread found it.
 
-use super::borders::begins_directive;
+use super::borders::starts_directive;
 use super::directive::{Directive, PbrtForm};
-use super::event::{EventKind, PbrtComplaint, PbrtEvent, PbrtParsed, Spot};
-use super::lexer::{Lexer, Mark, PbrtFault, PbrtParse, PbrtToken};
+use super::event::{PbrtComplaint, PbrtEvent, PbrtEventKind, PbrtParsed, Spot};
+use super::lexer::{Lexer, PbrtFault, PbrtParse, PbrtToken, TokenMark};
 use super::versions;
-use super::versions::Version;
+use super::versions::PbrtVersion;
 use polyhaul_model::error::{Error, Result, limit_hint, try_push};
 use polyhaul_model::printable::printable;
 use polyhaul_model::warnings::Weight;
@@ -30,15 +30,15 @@ pub(super) struct ParsePiece<'t, 'o> {
     pub(super) options: &'o ParseOptions,
 }
 
-/// The last row of a matrix that is no perspective.
+/// The last row of an affine matrix.
 const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 
-/// The lengths of all arrays when a directive began: a broken directive is taken back to them.
+/// The lengths of all arrays at the start of a directive: a broken directive is rolled back to them.
 struct PbrtSizes([usize; 7]);
 
 impl PbrtParser<'_> {
-    /// Parses a text. Returns `false` if that takes the bytes that gaps left out: their numbers are no part of a list,
-    /// or a message may quote them.
+    /// Parses a text. Returns `false` if the bytes of gaps are needed: their numbers are not part of a list, or a
+    /// message may quote them.
     pub(super) fn parse(&self, text: &Text, gaps: Vec<Gap>, parsed: &mut PbrtParsed) -> Result<bool> {
         parsed.clear();
         let has_gaps = !gaps.is_empty();
@@ -93,14 +93,14 @@ impl ParsePiece<'_, '_> {
         let Some((directive, form)) = Directive::named(word) else { return Err(self.no_directive()) };
         let mark = self.lexer.mark(word.len());
         self.lexer.pass(word.len());
-        let mut event = PbrtEvent { what: EventKind::Directive(directive), count: 0, a: 0, b: 0, spot };
+        let mut event = PbrtEvent { what: PbrtEventKind::Directive(directive), count: 0, a: 0, b: 0, spot };
         match form {
             PbrtForm::Bare if directive == Directive::WorldEnd => self.world_end(mark)?,
             PbrtForm::Bare => {}
             PbrtForm::Matrix => {
                 event.a = self.parsed.doubles.len() as u32;
                 if !self.matrix(directive, mark)? {
-                    event.what = EventKind::FullMatrix(directive);
+                    event.what = PbrtEventKind::FullMatrix(directive);
                 }
             }
             PbrtForm::Numbers(count) => {
@@ -115,8 +115,8 @@ impl ParsePiece<'_, '_> {
             PbrtForm::Time => event.a = self.time(directive, mark)?,
             PbrtForm::Setting => {
                 event.a = self.name(directive, mark)?;
-                let quoted;
-                (event.b, quoted) = self.value(directive, mark)?;
+                let (value, quoted) = self.value(directive, mark)?;
+                event.b = value;
                 event.count = u16::from(quoted);
             }
             PbrtForm::Parameters => {
@@ -154,10 +154,12 @@ impl ParsePiece<'_, '_> {
         };
         let code = if old.is_some() { "old-syntax" } else { "unknown-directive" };
         let mut fault = self.lexer.fault(mark, code, message);
-        if let (PbrtFault::Broken(complaint), Some(version)) = (&mut fault, old) {
+        if let PbrtFault::Broken(complaint) = &mut fault
+            && let Some(version) = old
+        {
             complaint.hint = Some(version.remedy().to_owned());
         }
-        // Or it would be met again.
+        // Skipped, so that recovery does not find it again.
         match token {
             PbrtToken::String => self.skip_string(),
             _ => self.lexer.pass(mark.len),
@@ -165,17 +167,17 @@ impl ParsePiece<'_, '_> {
         fault
     }
 
-    /// The beginning of a token, for a message.
-    pub(super) fn shown(&self, mark: Mark) -> String {
-        const MOST_BYTES: usize = 60;
+    /// The start of a token, for a message.
+    pub(super) fn shown(&self, mark: TokenMark) -> String {
+        const MAX_BYTES: usize = 60;
         let bytes = self.lexer.word();
-        let bytes = &bytes[..bytes.len().min(mark.len).min(MOST_BYTES)];
+        let bytes = &bytes[..bytes.len().min(mark.len).min(MAX_BYTES)];
         let text = String::from_utf8_lossy(bytes);
         let clean = printable(&text, '?').into_owned();
-        if mark.len > MOST_BYTES { clean + "..." } else { clean }
+        if mark.len > MAX_BYTES { clean + "..." } else { clean }
     }
 
-    /// Goes on at the next directive.
+    /// Skips to the next directive.
     #[cold]
     fn recover(&mut self) {
         loop {
@@ -198,26 +200,26 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// Whether the next word begins a directive.
+    /// Whether the next word starts a directive.
     #[inline]
     pub(super) fn at_directive(&self) -> bool {
         let [first, second] = self.lexer.pair();
-        begins_directive(first, second)
+        starts_directive(first, second)
     }
 
-    /// `WorldEnd` is no directive any more.
+    /// `WorldEnd` is not a directive of pbrt-v4.
     #[cold]
-    fn world_end(&mut self, mark: Mark) -> PbrtParse<()> {
+    fn world_end(&mut self, mark: TokenMark) -> PbrtParse<()> {
         let message = "`WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4";
         self.old(mark, message.into(), "remove it")
     }
 
-    /// Syntax of older versions: an error, or recorded and converted to today's.
+    /// Syntax of older versions: an error, or recorded and converted to the syntax of pbrt-v4.
     #[cold]
-    pub(super) fn old(&mut self, mark: Mark, message: String, fix: &str) -> PbrtParse<()> {
+    pub(super) fn old(&mut self, mark: TokenMark, message: String, fix: &str) -> PbrtParse<()> {
         let mut fault = self.lexer.fault(mark, "old-syntax", message);
         if let PbrtFault::Broken(complaint) = &mut fault {
-            complaint.hint = Some(format!("{}, or {fix}", Version::V3OrOlder.remedy()));
+            complaint.hint = Some(format!("{}, or {fix}", PbrtVersion::V3OrOlder.remedy()));
         }
         match fault {
             PbrtFault::Broken(complaint) if !self.options.raises() => Ok(self.parsed.complain(*complaint)?),
@@ -225,9 +227,9 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// 16 numbers in brackets; the last row is left out if it is that of an affine transform.
+    /// 16 numbers in brackets; the last row is dropped if the matrix is affine. Returns whether it was dropped.
     #[inline]
-    fn matrix(&mut self, directive: Directive, mark: Mark) -> PbrtParse<bool> {
+    fn matrix(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<bool> {
         if self.lexer.peek() != PbrtToken::Open {
             return Err(self.unexpected(directive, mark, "16 numbers in brackets"));
         }
@@ -255,7 +257,12 @@ impl ParsePiece<'_, '_> {
 
     /// The numbers of a matrix, some of which were taken, with comments among them or not exactly 16.
     #[cold]
-    fn odd_matrix(&mut self, taken: &[f64], directive: Directive, [mark, bracket]: [Mark; 2]) -> PbrtParse<[f64; 16]> {
+    fn odd_matrix(
+        &mut self,
+        taken: &[f64],
+        directive: Directive,
+        [mark, bracket]: [TokenMark; 2],
+    ) -> PbrtParse<[f64; 16]> {
         let mut numbers = Vec::new();
         numbers.try_reserve(taken.len()).map_err(Error::from)?;
         numbers.extend_from_slice(taken);
@@ -275,8 +282,8 @@ impl ParsePiece<'_, '_> {
         })
     }
 
-    /// So many numbers, without brackets.
-    fn numbers(&mut self, directive: Directive, mark: Mark, count: usize) -> PbrtParse<()> {
+    /// This many numbers, without brackets.
+    fn numbers(&mut self, directive: Directive, mark: TokenMark, count: usize) -> PbrtParse<()> {
         for taken in 0..count {
             if self.lexer.peek() != PbrtToken::Word || self.at_directive() {
                 let name = directive.name();
@@ -293,7 +300,7 @@ impl ParsePiece<'_, '_> {
 
     /// A string that belongs to a directive.
     #[inline]
-    fn name(&mut self, directive: Directive, mark: Mark) -> PbrtParse<u32> {
+    fn name(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u32> {
         if self.lexer.peek() != PbrtToken::String {
             return Err(self.unexpected(directive, mark, "a string in quotes"));
         }
@@ -309,9 +316,9 @@ impl ParsePiece<'_, '_> {
         if text.len() as u64 > limit {
             return Err(self.too_long(mark, limit));
         }
-        let known = self.parsed.names.len();
+        let name_count = self.parsed.names.len();
         let number = self.parsed.names.number(text)?;
-        if self.parsed.names.len() > known && std::str::from_utf8(text).is_err() {
+        if self.parsed.names.len() > name_count && std::str::from_utf8(text).is_err() {
             try_push(&mut self.parsed.odd_names, number, "names")?;
         }
         if !self.parsed.odd_names.is_empty() && self.parsed.odd_names.binary_search(&number).is_ok() {
@@ -321,7 +328,7 @@ impl ParsePiece<'_, '_> {
     }
 
     #[cold]
-    pub(super) fn too_long(&self, mark: Mark, limit: u64) -> PbrtFault {
+    pub(super) fn too_long(&self, mark: TokenMark, limit: u64) -> PbrtFault {
         let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
         let mut fault = self.lexer.fault(mark, "limit", message);
         if let PbrtFault::Broken(complaint) = &mut fault {
@@ -332,7 +339,7 @@ impl ParsePiece<'_, '_> {
     }
 
     /// The value of an option: a string or a word, and whether it was a string.
-    fn value(&mut self, directive: Directive, mark: Mark) -> PbrtParse<(u32, bool)> {
+    fn value(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<(u32, bool)> {
         match self.lexer.peek() {
             PbrtToken::String => Ok((self.string()?, true)),
             PbrtToken::Word if !self.at_directive() => {
@@ -344,8 +351,8 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// Which of the two transforms are meant, as bits.
-    fn time(&mut self, directive: Directive, mark: Mark) -> PbrtParse<u32> {
+    /// The selected ones of the two transforms, as bits.
+    fn time(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u32> {
         let word = if self.lexer.peek() == PbrtToken::Word { self.lexer.word() } else { b"" };
         let bits = match word {
             b"StartTime" => 1,
@@ -357,22 +364,22 @@ impl ParsePiece<'_, '_> {
         Ok(bits)
     }
 
-    /// An error for anything else in place of an operand of a directive, or for the end of the text.
+    /// The error for an unexpected token in place of an operand, or for the end of the text.
     #[cold]
-    fn unexpected(&mut self, directive: Directive, mark: Mark, expected: &'static str) -> PbrtFault {
+    fn unexpected(&mut self, directive: Directive, mark: TokenMark, expected: &'static str) -> PbrtFault {
         let token = self.lexer.peek();
         let ends = token == PbrtToken::End || token == PbrtToken::Word && self.at_directive();
         if ends {
             let message = format!("`{}` is incomplete", directive.name());
             return self.complaint(mark, "missing-operand", message, expected);
         }
-        let found = self.lexer.token_mark();
+        let unexpected = self.lexer.token_mark();
         let message = match token {
-            PbrtToken::Word => format!("unexpected `{}` in `{}`", self.shown(found), directive.name()),
+            PbrtToken::Word => format!("unexpected `{}` in `{}`", self.shown(unexpected), directive.name()),
             PbrtToken::String => format!("unexpected string in `{}`", directive.name()),
             _ => format!("unexpected bracket in `{}`", directive.name()),
         };
-        self.complaint(found, "unexpected-token", message, expected)
+        self.complaint(unexpected, "unexpected-token", message, expected)
     }
 
     /// The error if the next word is not a number.
@@ -386,7 +393,7 @@ impl ParsePiece<'_, '_> {
     #[cold]
     pub(super) fn complaint(
         &self,
-        mark: Mark,
+        mark: TokenMark,
         code: &'static str,
         message: String,
         expected: &'static str,
@@ -398,9 +405,9 @@ impl ParsePiece<'_, '_> {
         fault
     }
 
-    /// Notes something that is no fault.
+    /// Notes something that is not a fault.
     #[cold]
-    pub(super) fn note(&mut self, mark: Mark, code: &'static str, message: String) -> PbrtParse<()> {
+    pub(super) fn note(&mut self, mark: TokenMark, code: &'static str, message: String) -> PbrtParse<()> {
         match self.lexer.fault(mark, code, message) {
             PbrtFault::Broken(mut complaint) => {
                 complaint.weight = Weight::Note;
@@ -412,7 +419,7 @@ impl ParsePiece<'_, '_> {
 }
 
 impl PbrtComplaint {
-    /// A complaint about a place alone.
+    /// A complaint at a position, without an excerpt.
     pub(super) fn at(spot: Spot, weight: Weight, code: &'static str, message: String) -> PbrtComplaint {
         PbrtComplaint { weight, code, message, expected: None, hint: None, spot, excerpt: None }
     }

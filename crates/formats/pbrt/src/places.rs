@@ -1,8 +1,8 @@
-//! The places of things in a [`Render`]: the tree of transforms multiplied out, in double precision, or in single
-//! precision with pbrt-v4's operations in its order.
+//! World transforms of a [`Render`]: the tree of transforms multiplied out, in double precision, or in single precision
+//! with the operations of pbrt-v4 in their order.
 //!
-//! Matrices are rows and multiply column vectors from the left. A step that has no inverse makes the numbers that need
-//! it NaN.
+//! Matrices are rows and multiply column vectors from the left. If a step has no inverse, the numbers that depend on it
+//! are NaN.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::render::{Instance, Render, Step, Transform};
@@ -32,15 +32,15 @@ pub fn places64(render: &Render) -> Result<Places64> {
     Ok(places)
 }
 
-/// Like [`places64`], in single precision and with the operations of pbrt-v4 in their order, so that the bits are those
-/// of a pbrt whose compiler does not fuse products and sums. Everything is rounded to f32 after each operation:
+/// Like [`places64`], in single precision and with the operations of pbrt-v4 in their order: the bits equal the ones of
+/// a pbrt whose compiler does not fuse products and sums. Everything is rounded to f32 after each operation:
 ///
-/// - Each transform is a pair of matrices, the second its inverse. A directive multiplies the first by its own from the
-///   right and the second by its own inverse from the left.
+/// - Each transform is a pair of matrices, the second its inverse. A directive multiplies the first by its matrix from
+///   the right and the second by the inverse of its matrix from the left.
 /// - Elements of products are sums of products `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, to which all rounding
 ///   errors are added at the end.
 /// - `Translate` and `Scale` have the inverse that negates or divides, `Rotate` the transpose. The inverses of the
-///   other ones come from 2x2 determinants of the upper two and the lower two rows.
+///   others use 2x2 determinants of the upper two and the lower two rows.
 /// - `LookAt` is the inverse of the camera's matrix; cross products are differences of products with the error of the
 ///   second one.
 ///
@@ -135,7 +135,7 @@ fn cross64(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// From the camera's space to the world's.
+/// The transform from camera space to world space.
 fn camera64([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f64; 9]) -> Matrix64 {
     let d = unit64([lx - ex, ly - ey, lz - ez]);
     let r = unit64(cross64(unit64([ux, uy, uz]), d));
@@ -143,7 +143,7 @@ fn camera64([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f64; 9]) -> Matrix64 {
     [[r[0], u[0], d[0], ex], [r[1], u[1], d[1], ey], [r[2], u[2], d[2], ez], LAST64]
 }
 
-/// By elimination, with the largest pivot of each column.
+/// The inverse by elimination, with the largest pivot of each column.
 pub(super) fn inverse64(mut m: Matrix64) -> Matrix64 {
     let mut inverse = IDENTITY64;
     for column in 0..4 {
@@ -221,7 +221,8 @@ const LAST32: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 const IDENTITY32: Matrix32 = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], LAST32];
 
 fn matrix32(numbers: [f64; 16]) -> [Matrix32; 2] {
-    // The numbers are transposed, and so is the inverse: that of the matrix as written.
+    // The file stores columns. pbrt inverts the matrix as written and transposes both; inverting the transposed matrix
+    // would round differently.
     let written: Matrix32 = transpose(columns(numbers.map(|number| number as f32)));
     [transpose(written), transpose(inverse32(written))]
 }
@@ -236,18 +237,21 @@ fn multiply32(a: Matrix32, b: Matrix32) -> Matrix32 {
 
 /// A sum of products with the error of each rounding added at the end.
 fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
-    let (mut sum, mut lost) = (0.0f32, 0.0f32);
+    let mut sum = 0.0f32;
+    let mut lost = 0.0f32;
     for (at, &(a, b)) in products.iter().rev().enumerate() {
         let product = a * b;
         let rounded = a.mul_add(b, -product);
         if at == 0 {
-            (sum, lost) = (product, rounded);
+            sum = product;
+            lost = rounded;
             continue;
         }
         let total = product + sum;
         let step = total - product;
         let missed = (product - (total - step)) + (sum - step);
-        (sum, lost) = (total, rounded + (lost + missed));
+        sum = total;
+        lost = rounded + (lost + missed);
     }
     sum + lost
 }
@@ -269,7 +273,8 @@ fn cross32(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
 
 fn rotation32([degrees, x, y, z]: [f32; 4]) -> Matrix32 {
     let angle = (std::f32::consts::PI / 180.0) * degrees;
-    let (sin, cos) = (angle.sin(), angle.cos());
+    let sin = angle.sin();
+    let cos = angle.cos();
     let [x, y, z] = unit32([x, y, z]);
     let rest = 1.0 - cos;
     [
@@ -287,12 +292,13 @@ fn camera32([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f32; 9]) -> Matrix32 {
     [[r[0], u[0], d[0], ex], [r[1], u[1], d[1], ey], [r[2], u[2], d[2], ez], LAST32]
 }
 
-/// By the determinants of pairs of rows, as pbrt does.
+/// The inverse by the determinants of pairs of rows, as in pbrt.
 fn inverse32(m: Matrix32) -> Matrix32 {
     const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
     let pairs =
         |above: [f32; 4], below: [f32; 4]| PAIRS.map(|(i, j)| difference(above[i], below[j], below[i], above[j]));
-    let (s, c) = (pairs(m[0], m[1]), pairs(m[2], m[3]));
+    let s = pairs(m[0], m[1]);
+    let c = pairs(m[2], m[3]);
     let determinant = inner([(s[0], c[5]), (-s[1], c[4]), (s[2], c[3]), (s[3], c[2]), (s[5], c[0]), (-s[4], c[1])]);
     if determinant == 0.0 {
         return [[f32::NAN; 4]; 4];

@@ -2,11 +2,11 @@
 //!
 //! A piece is parsed by the worker that takes it; the ordered part advances the scene as far as pieces have been read.
 //! The files that a piece names are registered immediately, so that they are read in parallel. The numbers of pieces in
-//! the job have no meaning: the order of the scene is that of the files.
+//! the job do not matter: the scene follows the order of the files.
 
 use super::directive::Directive;
-use super::event::{EventKind, PbrtParsed, PbrtSaid};
-use super::files::{FilePiece, Files, MOST_DEEP, OpenFile, PbrtLibrary, PbrtOrigin};
+use super::event::{PbrtEventKind, PbrtParsed, PieceContent};
+use super::files::{FileOpener, FilePiece, MAX_DEPTH, OpenFile, PbrtLibrary, PbrtOrigin};
 use super::parse::PbrtParser;
 use super::resolve::PbrtScene;
 use super::shelf::PbrtShelf;
@@ -28,11 +28,11 @@ const SLOT_FACTOR: usize = 3;
 pub struct Pbrt {
     /// The scene, without the meshes in files.
     pub render: Render,
-    /// What was repaired, dropped or missing.
+    /// Repaired, dropped and missing content.
     pub warnings: Warnings,
-    /// Shapes that are separate meshes.
+    /// Shapes with meshes in separate files.
     pub meshes: Vec<MeshUse>,
-    /// The number of each directive, by name, without those that do not occur.
+    /// The number of each directive that occurs, by name.
     pub directives: Vec<(&'static str, u64)>,
     /// Worker threads.
     pub threads: usize,
@@ -46,7 +46,7 @@ pub struct MeshUse {
     pub name: String,
     /// The folder of the file that contains it.
     pub folder: std::sync::Arc<str>,
-    /// Its place.
+    /// The position of the shape in the scene's text.
     pub place: Place,
 }
 
@@ -55,8 +55,8 @@ struct PbrtSlot {
     text: Text,
     parsed: PbrtParsed,
     origin: PbrtOrigin,
-    said: Option<PbrtSaid>,
-    /// The files it names: the event, and the file.
+    content: Option<PieceContent>,
+    /// The files that it names: the event, and the file.
     files: Vec<(u32, usize)>,
 }
 
@@ -69,21 +69,21 @@ struct PbrtJob<'a> {
     slot_bytes: usize,
 }
 
-/// Reads the scene of a file; `files` opens those that it names.
-pub fn read(main: OpenFile, files: &dyn Files, options: &ParseOptions) -> Result<Pbrt> {
+/// Reads the scene of a file; `files` opens the files that it names.
+pub fn read(main: OpenFile, files: &dyn FileOpener, options: &ParseOptions) -> Result<Pbrt> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes.max(main.chunk_bytes.unwrap_or(0)) + (64 << 10);
     let library = PbrtLibrary::new(files, options, chunk_bytes);
-    let main = library.begin(main)?;
+    let main = library.add_main(main)?;
     let crew = Crew::new(options.run.worker_threads(), options.run.memory_limit, slot_bytes);
     let parser = PbrtParser { options, level: Level::best() };
     let job = PbrtJob { library: &library, parser, shelf: PbrtShelf::default(), options, slot_bytes };
     let mut scene = PbrtScene::new(main, &library, options);
-    // Files that the last pieces of others name are read in the next round.
+    // Files that are named only in the last pieces of a round are read in the next one.
     while !scene.is_done() {
-        library.begin_round();
+        library.start_round();
         run(&job, &mut scene, crew, &options.run.cancel)?;
-        scene.go_on()?;
+        scene.advance()?;
         if !scene.is_done() && !library.has_more() {
             return Err(Error::new(ErrorKind::Internal, "a part of the scene is missing; this is a bug in polyhaul"));
         }
@@ -101,8 +101,13 @@ impl<'a> ChunkJob for PbrtJob<'a> {
     }
 
     fn slot(&self) -> Result<PbrtSlot> {
-        let (text, parsed, origin) = (Text::default(), PbrtParsed::default(), PbrtOrigin::default());
-        Ok(PbrtSlot { text, parsed, origin, said: None, files: Vec::new() })
+        Ok(PbrtSlot {
+            text: Text::default(),
+            parsed: PbrtParsed::default(),
+            origin: PbrtOrigin::default(),
+            content: None,
+            files: Vec::new(),
+        })
     }
 
     fn take(&self, number: u64, slot: &mut PbrtSlot) -> Result<bool> {
@@ -112,7 +117,7 @@ impl<'a> ChunkJob for PbrtJob<'a> {
     }
 
     fn parse(&self, slot: &mut PbrtSlot) -> Result<()> {
-        slot.said = None;
+        slot.content = None;
         slot.files.clear();
         if slot.origin.is_nothing() || slot.origin.failed.is_some() {
             return Ok(());
@@ -127,43 +132,44 @@ impl<'a> ChunkJob for PbrtJob<'a> {
         if text.too_long {
             parsed.too_long(self.options.limits.line_bytes)?;
         }
-        let mut said = parsed.take(&self.shelf)?;
-        said.bytes = bytes;
-        self.name_files(&said, &slot.origin, &mut slot.files)?;
-        slot.said = Some(said);
+        let mut content = parsed.take(&self.shelf)?;
+        content.bytes = bytes;
+        self.name_files(&content, &slot.origin, &mut slot.files)?;
+        slot.content = Some(content);
         slot.parsed.shrink(self.slot_bytes);
         slot.text.shrink(self.slot_bytes);
         Ok(())
     }
 
     fn place(&self, scene: &mut PbrtScene<'a>, slot: &mut PbrtSlot) -> Result<()> {
-        let piece = match (slot.origin.failed.take(), slot.said.take()) {
+        let piece = match (slot.origin.failed.take(), slot.content.take()) {
             (Some(error), _) => FilePiece::Failed(error),
-            (None, Some(mut said)) => {
-                said.files = std::mem::take(&mut slot.files);
-                FilePiece::Said(Box::new(said))
+            (None, Some(mut content)) => {
+                content.files = std::mem::take(&mut slot.files);
+                FilePiece::Content(Box::new(content))
             }
-            (None, None) => return scene.go_on(),
+            (None, None) => return scene.advance(),
         };
         self.library.put(&slot.origin, piece);
-        scene.go_on()
+        scene.advance()
     }
 }
 
 impl PbrtJob<'_> {
-    /// Registers the files that a piece names, so that others read them while the scene is elsewhere. Too deep or too
-    /// many files are left to the scene, which reports them when it reaches them.
-    fn name_files(&self, said: &PbrtSaid, origin: &PbrtOrigin, files: &mut Vec<(u32, usize)>) -> Result<()> {
-        for (number, event) in said.events.iter().enumerate() {
-            let (EventKind::Directive(Directive::Include) | EventKind::Directive(Directive::Import)) = event.what
+    /// Registers the files that a piece names, so that other workers read them before the scene reaches them. Too deep
+    /// or too many files are left to the scene, which reports them when it reaches them.
+    fn name_files(&self, content: &PieceContent, origin: &PbrtOrigin, files: &mut Vec<(u32, usize)>) -> Result<()> {
+        for (number, event) in content.events.iter().enumerate() {
+            let (PbrtEventKind::Directive(Directive::Include) | PbrtEventKind::Directive(Directive::Import)) =
+                event.what
             else {
                 continue;
             };
             let is_few = (self.library.count() as u64) <= self.options.limits.files;
-            if !is_few || self.library.depth(origin.file) >= MOST_DEEP {
+            if !is_few || self.library.depth(origin.file) >= MAX_DEPTH {
                 return Ok(());
             }
-            let file = self.library.name(origin.file, (origin.piece, number), said.text(event.a))?;
+            let file = self.library.name(origin.file, (origin.piece, number), content.text(event.a))?;
             try_push(files, (number as u32, file), "files")?;
         }
         Ok(())

@@ -1,7 +1,7 @@
-//! Blocks of memory for the values of a scene: many threads put arrays there, each into its own room.
+//! Blocks of memory for the values of a scene: many threads put arrays there, each into a separate room.
 //!
 //! Fresh memory in small pages takes much of the time of reading a scene, so blocks are large, aligned to huge pages
-//! and request them. A block lives as long as any array in it. The meaning of the arrays is up to their owner.
+//! and request them. A block lives as long as any array in it.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::shared_slice::SharedSlice;
@@ -12,19 +12,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The alignment of arrays in bytes.
 const ALIGNMENT: usize = 16;
-const MOST_BLOCK_BYTES: usize = 32 << 20;
-/// A new block is this part of all that there is, so that little is left over.
+/// Maximum bytes of a block, unless a single room needs more.
+const MAX_BLOCK_BYTES: usize = 32 << 20;
+/// A new block is this fraction of all blocks so far, so that little memory stays unused.
 const GROWTH: usize = 8;
 
-/// Memory that rooms are parts of.
+/// Memory that is divided into rooms.
 struct PbrtBlock {
     start: NonNull<u8>,
     layout: Layout,
     pages: HugePages,
 }
 
-/// A part of a block that one array after another is put into.
-pub(super) struct Room {
+/// A part of a block, which is filled array by array.
+pub(super) struct ShelfRoom {
     block: Option<Arc<PbrtBlock>>,
     at: usize,
     end: usize,
@@ -45,8 +46,8 @@ struct PbrtLast {
     total: usize,
 }
 
-// SAFETY: a `PbrtBlock` owns its memory, and its fields never change. Each `Room` writes only its own part, before the
-// `SharedSlice` that gives out references to that part exists.
+// SAFETY: a `PbrtBlock` owns its memory, and its fields never change. Each `ShelfRoom` writes only its own part, before
+// the `SharedSlice` that gives out references to that part exists.
 unsafe impl Send for PbrtBlock {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for PbrtBlock {}
@@ -69,7 +70,7 @@ impl PbrtBlock {
 
 impl Drop for PbrtBlock {
     fn drop(&mut self) {
-        // SAFETY: `start` came from `alloc` with this layout in `Block::new`, and nothing else frees it.
+        // SAFETY: `start` came from `alloc` with this layout in `PbrtBlock::new`, and nothing else frees it.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
@@ -78,28 +79,29 @@ impl PbrtShelf {
     /// A room of `bytes`, see [`room_of`].
     ///
     /// # Errors
-    /// If there is no memory.
-    pub(super) fn room(&self, bytes: usize) -> Result<Room> {
+    /// If memory is exhausted.
+    pub(super) fn room(&self, bytes: usize) -> Result<ShelfRoom> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let left = last.block.as_ref().map_or(0, |block| block.layout.size() - last.used);
         if left < bytes {
-            let wanted = (last.total / GROWTH).min(MOST_BLOCK_BYTES);
-            let wanted = if wanted >= HUGE_PAGE_BYTES { wanted.next_multiple_of(HUGE_PAGE_BYTES) } else { wanted };
-            let block = PbrtBlock::new(wanted.max(bytes)).or_else(|_| PbrtBlock::new(bytes))?;
+            let size = (last.total / GROWTH).min(MAX_BLOCK_BYTES);
+            let size = if size >= HUGE_PAGE_BYTES { size.next_multiple_of(HUGE_PAGE_BYTES) } else { size };
+            let block = PbrtBlock::new(size.max(bytes)).or_else(|_| PbrtBlock::new(bytes))?;
             last.total = last.total.saturating_add(block.layout.size());
-            (last.block, last.used) = (Some(block), 0);
+            last.block = Some(block);
+            last.used = 0;
         }
         let at = last.used;
         last.used += bytes;
-        Ok(Room { block: last.block.clone(), at, end: at + bytes })
+        Ok(ShelfRoom { block: last.block.clone(), at, end: at + bytes })
     }
 }
 
-impl Room {
+impl ShelfRoom {
     /// Puts a copy of an array into the room.
     ///
     /// # Errors
-    /// If there is no room left, which is a fault of polyhaul.
+    /// If the room is full, which is a fault of polyhaul.
     pub(super) fn keep<T: Copy>(&mut self, values: &[T]) -> Result<SharedSlice<T>> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let bytes = room_of(values);
@@ -110,9 +112,9 @@ impl Room {
         let Some(block) = block else {
             return Err(Error::new(ErrorKind::Internal, "out of space for parameter values"));
         };
-        // SAFETY: `at + bytes <= end` was checked, and `end` is inside the block. `Shelf::room` gives each part of a
-        // block to one room, so nobody else writes or reads here. Blocks begin at multiples of `ALIGNMENT`, and so does
-        // `at`, as long as rooms are sums of `room_of`.
+        // SAFETY: `at + bytes <= end` was checked, and `end` is inside the block. `PbrtShelf::room` gives each part of
+        // a block to one room, so no other thread writes or reads here. Blocks start at multiples of `ALIGNMENT`, and
+        // so does `at`, as long as rooms are sums of `room_of`.
         let place = unsafe {
             block.pages.touch(block.start.as_ptr(), block.layout.size(), self.at..self.at + bytes);
             let place = block.start.add(self.at).cast::<T>();
@@ -120,7 +122,7 @@ impl Room {
             place
         };
         self.at += bytes;
-        // SAFETY: the values were just written at `place`. `self.at` has moved past them, so that nobody writes here
+        // SAFETY: the values were just written at `place`. `self.at` has moved past them, so that they are not written
         // again, and `block` keeps the memory.
         Ok(unsafe { SharedSlice::from_raw_parts(place, values.len(), block.clone()) })
     }
@@ -134,22 +136,23 @@ mod tests {
     fn rooms_of_one_block_keep_their_values_on_all_threads() {
         let shelf = PbrtShelf::default();
         let fill = |thread: u64| {
-            let mut kept = Vec::new();
+            let mut arrays = Vec::new();
             for size in 0..200 {
-                let (wide, narrow) = (vec![thread << 32 | size as u64; size], vec![size as u8; 3 * size]);
+                let wide = vec![thread << 32 | size as u64; size];
+                let narrow = vec![size as u8; 3 * size];
                 let mut room = shelf.room(room_of(&wide) + room_of(&narrow)).unwrap();
-                kept.push((room.keep(&wide).unwrap(), room.keep(&narrow).unwrap()));
+                arrays.push((room.keep(&wide).unwrap(), room.keep(&narrow).unwrap()));
                 assert!(room.keep(&[1u8]).is_err());
             }
-            kept
+            arrays
         };
-        let all: Vec<_> = std::thread::scope(|scope| {
+        let by_thread: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || fill(thread))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         drop(shelf);
-        for (thread, kept) in all.iter().enumerate() {
-            for (size, (wide, narrow)) in kept.iter().enumerate() {
+        for (thread, arrays) in by_thread.iter().enumerate() {
+            for (size, (wide, narrow)) in arrays.iter().enumerate() {
                 assert_eq!(wide[..], vec![(thread as u64) << 32 | size as u64; size]);
                 assert_eq!(narrow.clone()[..], vec![size as u8; 3 * size]);
             }
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_a_small_part_of_all() {
+    fn new_blocks_are_a_small_fraction_of_the_total() {
         let shelf = PbrtShelf::default();
         for _ in 0..500 {
             shelf.room(1 << 16).unwrap();

@@ -1,7 +1,7 @@
-//! Scenes for a renderer as a picture shows them: definitions once, where they are shown, and the camera.
+//! Scenes for a renderer, prepared for a picture: each definition once, its instances, and the camera.
 //!
-//! Nothing is drawn here. Meshes and materials are made as for conversion ([`crate::flatten`]); shapes that are no
-//! meshes become some (`drawn`), and shapes that emit light have a material that does.
+//! Drawing happens elsewhere. Meshes and materials are made as for conversion ([`crate::flatten`]); other shapes are
+//! replaced by meshes (`drawn`), and shapes that emit light have an emissive material.
 
 use crate::drawn::DrawnShapes;
 use crate::flatten::{Flat, Flattener};
@@ -14,24 +14,24 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
-/// What a scene shows.
+/// The content of a picture of a scene.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Shown {
-    /// Meshes, objects and materials, and what is not among them.
+pub struct PbrtPreview {
+    /// Meshes, objects and materials, and counts of dropped content.
     pub flat: Flat,
-    /// The objects of each definition; the first one is what is shown without an instance.
+    /// The objects of each definition; the first definition is the world, which is shown without an instance.
     pub definitions: Vec<Range<usize>>,
-    /// All instances, that of the first definition included.
+    /// All instances, including one of the first definition.
     pub instances: Vec<ShownInstance>,
-    /// The camera, if it is one with perspective.
+    /// The camera, if it has perspective.
     pub camera: Option<ShownCamera>,
 }
 
-/// A definition at a place.
+/// An instance of a definition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownInstance {
-    /// Which one.
+    /// The index of the definition.
     pub definition: u32,
     /// Three rows of a matrix, whose last row is 0 0 0 1.
     pub place: [[f32; 4]; 3],
@@ -42,23 +42,23 @@ pub struct ShownInstance {
 pub struct ShownCamera {
     /// Right, up and forward in the scene, each of length 1.
     pub axes: [[f64; 3]; 3],
-    /// Its place.
+    /// Its position.
     pub eye: [f64; 3],
-    /// The tangent of half its angle of view, across the shorter side of the picture.
+    /// The tangent of half the angle of view, across the shorter side of the picture.
     pub tangent: f64,
 }
 
-/// What a scene shows; `meshes` are those that it loaded, and `name_of` may rename image files, as for
+/// Prepares a scene for a picture; `meshes` are its loaded mesh files, and `name_of` may rename image files, as for
 /// [`crate::flatten::flatten_named`].
 ///
 /// # Errors
 /// As for [`crate::flatten::flatten`], apart from limits: instances are not multiplied.
-pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &RunOptions) -> Result<Shown> {
+pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &RunOptions) -> Result<PbrtPreview> {
     let mut drawn = DrawnShapes::new(render)?;
     drawn.cut_curves(run)?;
     let mut flat = Flattener::new(render, name_of)?;
     flat.show_lights();
-    flat.meshes(meshes, |shape| drawn.stand(shape))?;
+    flat.meshes(meshes, |shape| drawn.substitute(shape))?;
     let mut definitions = Vec::new();
     definitions.try_reserve_exact(render.objects.len() + 1)?;
     flat.world()?;
@@ -73,31 +73,31 @@ pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &Ru
         .camera
         .as_ref()
         .and_then(|camera| self::camera(render, camera, &flat.places.matrix(render, camera.motion.start)));
-    Ok(Shown { flat: flat.finish(), definitions, instances, camera })
+    Ok(PbrtPreview { flat: flat.finish(), definitions, instances, camera })
 }
 
-/// All instances: that of the first definition, then those of the scene.
+/// All instances: the one of the first definition, then the instances of the scene.
 fn instances(render: &Render, places: &Places64, run: &RunOptions) -> Result<Vec<ShownInstance>> {
     let world = ShownInstance { definition: 0, place: narrow(&IDENTITY) };
-    let mut all = Vec::new();
-    all.try_reserve_exact(render.instances.len() + 1).map_err(|_| Error::memory("instances"))?;
-    all.resize(render.instances.len() + 1, world);
-    let chunks = all[1..].chunks_mut(TURN).enumerate();
+    let mut instances = Vec::new();
+    instances.try_reserve_exact(render.instances.len() + 1).map_err(|_| Error::memory("instances"))?;
+    instances.resize(render.instances.len() + 1, world);
+    let chunks = instances[1..].chunks_mut(TURN).enumerate();
     try_for_each_item(
         run.worker_threads(),
         &run.cancel,
         chunks,
         || (),
-        |(), (chunk, own)| {
+        |(), (chunk, slots)| {
             let first = chunk * TURN;
-            for (to, instance) in own.iter_mut().zip(render.instances_in(first..first + TURN)) {
+            for (to, instance) in slots.iter_mut().zip(render.instances_in(first..first + TURN)) {
                 let place = narrow(&places.of_instance(render, &instance));
                 *to = ShownInstance { definition: 1 + instance.object as u32, place };
             }
             Ok(())
         },
     )?;
-    Ok(all)
+    Ok(instances)
 }
 
 /// Instances that a thread places at a time.
@@ -109,8 +109,8 @@ fn narrow(matrix: &Matrix64) -> [[f32; 4]; 3] {
     [matrix[0], matrix[1], matrix[2]].map(|row| row.map(|number| number as f32))
 }
 
-/// A perspective camera whose place in the scene is the inverse of a matrix. pbrt's `fov` is the angle across the
-/// shorter side, 90 degrees by default.
+/// A perspective camera, by its matrix from world space to camera space. pbrt's `fov` is the angle across the shorter
+/// side, 90 degrees by default.
 fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix64) -> Option<ShownCamera> {
     if render.text(camera.name) != "perspective" {
         return None;
@@ -131,7 +131,7 @@ fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix64) -> Optio
     (is_finite && tangent > 0.0 && tangent.is_finite()).then_some(camera)
 }
 
-impl Shown {
+impl PbrtPreview {
     /// The scene of meshes.
     pub fn scene(&self) -> &Scene {
         &self.flat.scene

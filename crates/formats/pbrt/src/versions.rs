@@ -1,4 +1,4 @@
-//! What scenes of pbrt-v1 to pbrt-v3 have that pbrt-v4 does not, and how to handle it: one table.
+//! Tables of directives, classes and parameters of pbrt-v1 to pbrt-v3 that pbrt-v4 dropped, and how to handle them.
 //!
 //! It decides by single pieces of evidence: a directive, a type or a class. Anything that both an old version and
 //! pbrt-v4 have is not evidence. Nothing is read here; [`super::parse`] and [`super::resolve`] use it.
@@ -7,7 +7,7 @@ use super::directive::Directive;
 
 /// Versions of pbrt that a scene may have been written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum PbrtVersion {
     V1,
     V1OrV2,
     V2,
@@ -15,10 +15,10 @@ pub(super) enum Version {
     V3,
 }
 
-use Version::{V1, V1OrV2, V2, V3, V3OrOlder};
+use PbrtVersion::{V1, V1OrV2, V2, V3, V3OrOlder};
 
-impl Version {
-    /// Its name, for "is from".
+impl PbrtVersion {
+    /// Its name, for messages such as "is from pbrt-v2".
     pub(super) fn name(self) -> &'static str {
         match self {
             V1 => "pbrt-v1",
@@ -42,7 +42,7 @@ impl Version {
 }
 
 /// Directives that pbrt-v4 does not have, except `WorldEnd`, which is read.
-const DIRECTIVES: [(&str, Version); 5] = [
+const DIRECTIVES: [(&str, PbrtVersion); 5] = [
     ("SearchPath", V1),
     ("Renderer", V2),
     ("SurfaceIntegrator", V1OrV2),
@@ -51,7 +51,7 @@ const DIRECTIVES: [(&str, Version); 5] = [
 ];
 
 /// Classes that pbrt-v4 does not have, by kind.
-const CLASSES: [(PbrtKind, &[&str], Version); 17] = [
+const CLASSES: [(PbrtKind, &[&str], PbrtVersion); 17] = [
     (PbrtKind::Material, &["bluepaint", "brushedmetal", "clay", "felt", "primer", "skin"], V1),
     (PbrtKind::Material, &["shinymetal"], V1OrV2),
     (
@@ -75,8 +75,8 @@ const CLASSES: [(PbrtKind, &[&str], Version); 17] = [
     (PbrtKind::Medium, &["heterogeneous"], V3),
 ];
 
-/// Parameters that pbrt-v4 does not have, or calls otherwise.
-const PARAMETERS: [(PbrtKind, &[&str], Version); 6] = [
+/// Parameters that pbrt-v4 does not have, or has renamed.
+const PARAMETERS: [(PbrtKind, &[&str], PbrtVersion); 6] = [
     (PbrtKind::Camera, &["halffov"], V3),
     (PbrtKind::Film, &["maxsampleluminance"], V3),
     (PbrtKind::Filter, &["xwidth", "ywidth"], V3OrOlder),
@@ -142,20 +142,20 @@ impl PbrtKind {
 }
 
 /// The version that has a directive which pbrt-v4 does not have.
-pub(super) fn of_directive(word: &[u8]) -> Option<Version> {
+pub(super) fn of_directive(word: &[u8]) -> Option<PbrtVersion> {
     DIRECTIVES.iter().find(|(name, _)| name.as_bytes() == word).map(|&(_, version)| version)
 }
 
 /// The version that has a class which pbrt-v4 does not have.
-pub(super) fn of_class(kind: PbrtKind, class: &str) -> Option<Version> {
-    let found = CLASSES.iter().find(|(of, classes, _)| *of == kind && classes.contains(&class));
-    found.map(|&(_, _, version)| version)
+pub(super) fn of_class(kind: PbrtKind, class: &str) -> Option<PbrtVersion> {
+    let row = CLASSES.iter().find(|(of_kind, classes, _)| *of_kind == kind && classes.contains(&class));
+    row.map(|&(_, _, version)| version)
 }
 
 /// The version that has a parameter which pbrt-v4 does not have.
-pub(super) fn of_parameter(kind: PbrtKind, name: &str) -> Option<Version> {
-    let found = PARAMETERS.iter().find(|(of, names, _)| *of == kind && names.contains(&name));
-    found.map(|&(_, _, version)| version)
+pub(super) fn of_parameter(kind: PbrtKind, name: &str) -> Option<PbrtVersion> {
+    let row = PARAMETERS.iter().find(|(of_kind, names, _)| *of_kind == kind && names.contains(&name));
+    row.map(|&(_, _, version)| version)
 }
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
             assert!(Directive::named(name.as_bytes()).is_none(), "{name}");
         }
         // As listed in pbrt-v4's documentation.
-        let today: [(PbrtKind, &[&str]); 11] = [
+        let current: [(PbrtKind, &[&str]); 11] = [
             (PbrtKind::Accelerator, &["bvh", "kdtree"]),
             (PbrtKind::AreaLight, &["diffuse"]),
             (PbrtKind::Camera, &["orthographic", "perspective", "realistic", "spherical"]),
@@ -219,7 +219,7 @@ mod tests {
                 &["bilerp", "checkerboard", "constant", "directionmix", "dots", "fbm", "imagemap", "marble", "mix"],
             ),
         ];
-        for (kind, classes) in today {
+        for (kind, classes) in current {
             for class in classes {
                 assert_eq!(of_class(kind, class), None, "{} {class}", kind.name());
             }

@@ -1,15 +1,15 @@
-//! Writing scenes: pretty or compact text, in pages that are made side by side.
+//! Writing scenes: pretty or compact text, in pages that are formatted in parallel.
 //!
-//! [`Plan`] orders a scene (`plan`): settings, named coordinate systems, media, textures, lights, shapes with their
-//! materials and the definitions of objects, and finally the instances. Everything with a place has its own short
-//! scope. Text that was written is reproduced byte for byte when it is read and written again.
+//! [`PbrtPlan`] orders a scene (`plan`): settings, named coordinate systems, media, textures, lights, shapes with their
+//! materials and the definitions of objects, and finally the instances. Everything with a transform has a separate
+//! short scope. Text that was written is reproduced byte for byte when it is read and written again.
 //!
-//! - Numbers have the fewest digits that read back as the same value; one that is too large for its type is `1e999`.
+//! - Numbers have the fewest digits that read back as the same value; values too large for their type are `1e999`.
 //! - Lists wrap after a fixed number of values; a single value has no brackets.
 //! - Unused coordinate systems are not written; nodes deep in the tree get generated names.
 //! - `Attribute` is written before the entities that have it.
 //!
-//! It opens no files: a caller with several ([`Plan::parts`], meshes) supplies their names.
+//! Files are opened by the caller, which also supplies the names of parts ([`PbrtPlan::parts`]) and meshes.
 
 mod convert;
 mod instances;
@@ -22,9 +22,9 @@ mod script;
 mod text;
 
 pub use convert::from_meshes;
-use instances::{Instances, Stand};
+use instances::{InstanceCursor, InstancePlacement};
 use pages::PbrtPages;
-use places::{Path, PbrtPlaces};
+use places::{PbrtPlaces, StepPath};
 use plan::Planner;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::render::RenamedFiles;
@@ -35,43 +35,44 @@ use script::{PbrtOp, ScriptItem};
 use text::PbrtPen;
 
 /// The text of a scene, as a plan.
-pub struct Plan<'a> {
+pub struct PbrtPlan<'a> {
     render: &'a Render,
     places: PbrtPlaces<'a>,
     main: Vec<PbrtOp>,
     parts: Vec<Vec<PbrtOp>>,
     part_names: Vec<String>,
-    /// Shapes whose arrays are in files, in order, and the names of those.
+    /// Shapes whose arrays are in files, in order, and the names of these files.
     meshes: &'a [(u32, String)],
     renamed: &'a RenamedFiles<'a>,
 }
 
-/// What to move to other files.
+/// The content to move to other files.
 #[derive(Clone, Copy, Debug)]
 pub struct Split<'a> {
-    /// Shapes whose arrays are in PLY files, in order, and the names of those.
+    /// Shapes whose arrays are in PLY files, in order, and the names of these files.
     pub meshes: &'a [(u32, String)],
     /// The number of files for shapes and instances; less than two means none.
     pub parts: usize,
-    /// Names of files.
+    /// New names of files that the scene refers to.
     pub renamed: &'a RenamedFiles<'a>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> PbrtPlan<'a> {
     /// Plans a scene; `part_name` names the file of a part.
-    pub fn new(render: &'a Render, split: Split<'a>, part_name: impl Fn(usize) -> String) -> Result<Plan<'a>> {
+    pub fn new(render: &'a Render, split: Split<'a>, part_name: impl Fn(usize) -> String) -> Result<PbrtPlan<'a>> {
         let places = PbrtPlaces::new(render, |each| motions(render, each))?;
         let mut planner = Planner::new(render)?;
         planner.settings()?;
         for number in 0..places.named_count() {
             planner.push(ScriptItem::System(number as u32))?;
         }
-        planner.things()?;
-        planner.end_all()?;
+        planner.items()?;
+        planner.end_scopes()?;
         planner.shapes()?;
         instance_ops(render, &mut planner)?;
-        let (main, Split { meshes, renamed, .. }) = (std::mem::take(&mut planner.ops), split);
-        let mut plan = Plan { render, places, main, parts: Vec::new(), part_names: Vec::new(), meshes, renamed };
+        let main = std::mem::take(&mut planner.ops);
+        let Split { meshes, renamed, .. } = split;
+        let mut plan = PbrtPlan { render, places, main, parts: Vec::new(), part_names: Vec::new(), meshes, renamed };
         if split.parts > 1 && plan.places.named_count() == 0 {
             plan.split(split.parts)?;
         }
@@ -112,10 +113,10 @@ impl<'a> Plan<'a> {
     /// Moves long runs of shapes and instances to parts of about the same size.
     fn split(&mut self, count: usize) -> Result<()> {
         let weigh = |op: &PbrtOp| match &op.what {
-            ScriptItem::Things(script::Things::Shapes, range) => {
-                let values = |index: u32| match (self.file_of_mesh(index as usize), self.render.shape(index as usize)) {
-                    (None, Some(shape)) => {
-                        shape.parameters().iter().map(|it| it.values.len() as u64 + 4).sum::<u64>() + 8
+            ScriptItem::Items(script::ItemList::Shapes, range) => {
+                let values = |index: u32| match self.render.shape(index as usize) {
+                    Some(shape) if self.file_of_mesh(index as usize).is_none() => {
+                        shape.parameters().iter().map(|parameter| parameter.values.len() as u64 + 4).sum::<u64>() + 8
                     }
                     _ => 16,
                 };
@@ -125,13 +126,13 @@ impl<'a> Plan<'a> {
             _ => 0,
         };
         let total: u64 = self.main.iter().map(weigh).sum();
-        let most = total.div_ceil(count as u64).max(1);
+        let part_weight = total.div_ceil(count as u64).max(1);
         let mut main = Vec::new();
         let mut parts = Vec::new();
         for op in &self.main {
-            let pieces = (weigh(op) + most / 2) / most;
+            let pieces = (weigh(op) + part_weight / 2) / part_weight;
             let range = match &op.what {
-                ScriptItem::Things(script::Things::Shapes, range) | ScriptItem::Instances(range, _) if pieces > 0 => {
+                ScriptItem::Items(script::ItemList::Shapes, range) | ScriptItem::Instances(range, _) if pieces > 0 => {
                     range.clone()
                 }
                 _ => {
@@ -142,13 +143,13 @@ impl<'a> Plan<'a> {
             let mut from = range.start;
             for piece in 1..=pieces {
                 let to = range.start + (u64::from(range.end - range.start) * piece / pieces) as u32;
-                let to = self.next_stand(&op.what, from.max(to), range.end);
+                let to = self.next_placement(&op.what, from.max(to), range.end);
                 if to == from {
                     continue;
                 }
                 let what = match &op.what {
                     ScriptItem::Instances(_, is_based) => ScriptItem::Instances(from..to, *is_based),
-                    _ => ScriptItem::Things(script::Things::Shapes, from..to),
+                    _ => ScriptItem::Items(script::ItemList::Shapes, from..to),
                 };
                 let mut part = Vec::new();
                 try_push(&mut part, PbrtOp { what, depth: 0 }, "the plan")?;
@@ -158,15 +159,16 @@ impl<'a> Plan<'a> {
                 from = to;
             }
         }
-        (self.main, self.parts) = (main, parts);
+        self.main = main;
+        self.parts = parts;
         Ok(())
     }
 
-    /// The first item from `at` on whose place differs from the previous one's.
-    fn next_stand(&self, what: &ScriptItem, at: u32, end: u32) -> u32 {
-        let mut instances = Instances::new(self.render);
+    /// The first item from `at` on whose placement differs from the previous one's.
+    fn next_placement(&self, what: &ScriptItem, at: u32, end: u32) -> u32 {
+        let mut instances = InstanceCursor::new(self.render);
         let mut is_same = |at: u32| match what {
-            ScriptItem::Instances(..) => instances.stand(at - 1) == instances.stand(at),
+            ScriptItem::Instances(..) => instances.placement(at - 1) == instances.placement(at),
             _ => {
                 let motion = |at: u32| self.render.shape(at as usize).map(|shape| shape.motion());
                 motion(at) == motion(at - 1) && motion(at) != Some(Motion::IDENTITY)
@@ -175,9 +177,10 @@ impl<'a> Plan<'a> {
         (at..end).find(|&at| at == 0 || !is_same(at)).unwrap_or(end)
     }
 
-    /// Steps that have no parameters.
-    fn small(&self, pen: &mut PbrtPen<'_, '_>, op: &PbrtOp, path: &mut Path) -> Result<()> {
-        let (render, depth) = (self.render, op.depth);
+    /// Writes a step without parameters.
+    fn small(&self, pen: &mut PbrtPen<'_, '_>, op: &PbrtOp, path: &mut StepPath) -> Result<()> {
+        let render = self.render;
+        let depth = op.depth;
         let named = |name: Option<polyhaul_model::render::Name>| name.map_or("", |name| render.text(name));
         match &op.what {
             ScriptItem::Move(motion) => return self.places.go(pen, depth, *motion, path),
@@ -225,43 +228,45 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The places of everything.
+/// Calls `each` with the transforms of everything.
 fn motions(render: &Render, each: &mut dyn FnMut(Motion)) {
-    render.media.iter().for_each(|it| each(it.motion));
-    render.textures.iter().for_each(|it| each(it.entity.motion));
-    render.lights.iter().for_each(|it| each(it.motion));
-    render.shapes().for_each(|it| each(it.motion()));
-    let mut instances = Instances::new(render);
-    (0..render.instances.len() as u32).for_each(|index| each(instances.stand(index).base()));
+    render.media.iter().for_each(|medium| each(medium.motion));
+    render.textures.iter().for_each(|texture| each(texture.entity.motion));
+    render.lights.iter().for_each(|light| each(light.motion));
+    render.shapes().for_each(|shape| each(shape.motion()));
+    let mut instances = InstanceCursor::new(render);
+    (0..render.instances.len() as u32).for_each(|index| each(instances.placement(index).base()));
 }
 
 /// Instances, grouped if their matrices follow the same transform.
 fn instance_ops(render: &Render, planner: &mut Planner<'_>) -> Result<()> {
     let count = render.instances.len() as u32;
-    let mut instances = Instances::new(render);
-    let base = |stand: Stand| match stand {
-        Stand::Matrix { .. } if stand.base() != Motion::IDENTITY => Some(stand.base()),
+    let mut instances = InstanceCursor::new(render);
+
+    let base = |placement: InstancePlacement| match placement {
+        InstancePlacement::Matrix { .. } if placement.base() != Motion::IDENTITY => Some(placement.base()),
         _ => None,
     };
     let mut from = 0;
     while from < count {
-        let first = instances.stand(from);
+        let first = instances.placement(from);
         let shared = base(first);
-        let (mut to, mut is_one) = (from + 1, true);
+        let mut to = from + 1;
+        let mut is_single = true;
         while to < count {
-            let stand = instances.stand(to);
-            if base(stand) != shared {
+            let placement = instances.placement(to);
+            if base(placement) != shared {
                 break;
             }
-            is_one &= stand == first;
+            is_single &= placement == first;
             to += 1;
         }
         match shared {
-            Some(motion) if !is_one => {
-                planner.begin()?;
+            Some(motion) if !is_single => {
+                planner.start_scope()?;
                 planner.push(ScriptItem::Move(motion))?;
                 planner.push(ScriptItem::Instances(from..to, true))?;
-                planner.end()?;
+                planner.end_scope()?;
             }
             _ => planner.push(ScriptItem::Instances(from..to, false))?,
         }

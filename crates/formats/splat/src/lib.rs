@@ -1,9 +1,9 @@
 //! Formats of Gaussian splats: SPZ, the rows of `.splat`, and SOG.
 //!
-//! How splats are in memory is in [`polyhaul_model::splats`]; compressed PLY is PLY, and is in `polyhaul_mesh::ply`.
+//! How splats are in memory is in [`polyhaul_model::splats`]; compressed PLY is PLY, and is in `polyhaul_ply`.
 //!
 //! `records`: bytes to columns, in parallel. `rows`: `.splat`. `spz`: SPZ. `sog`: SOG. `packer`: splats that are packed
-//! while they are read. Nothing here opens a file.
+//! while they are read. The caller opens files.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -22,8 +22,8 @@ use polyhaul_model::warnings::Warnings;
 pub struct SplatsFound {
     /// A scene of one mesh.
     pub scene: Scene,
-    /// What was repaired or left out.
+    /// Repaired and dropped parts of the file.
     pub warnings: Warnings,
-    /// The most threads that worked.
+    /// Maximum number of threads used.
     pub threads: usize,
 }

@@ -1,17 +1,17 @@
-//! Splats that are packed while they are read, so that large files never are in memory as floats.
+//! Packs splats while they are read, so that large files are never in memory as floats.
 //!
-//! A [`SplatPacker`] makes records of the rows of a table, by any number of threads; [`PackedSplats`] takes them in the
-//! order of the rows and writes the file, with the bytes and the warnings of the writers of scenes. Positions stay
-//! floats until all are known, because the largest one decides about the integers of SPZ.
+//! A [`SplatPacker`] converts rows of a table to records, on any number of threads; [`PackedRecords`] collects them in
+//! the order of the rows and writes the file, with the same bytes and warnings as the writers of scenes. Positions stay
+//! floats until all are read, because the fractional bits of SPZ depend on the largest one.
 //!
-//! Tables that have anything but splats are left to those writers, as are options that are errors. The records are made
-//! in `rows` and `spz`.
+//! Tables with other content than splats are left to those writers, and so are invalid options. `rows` and `spz` make
+//! the records.
 
 use crate::pages::{FormatRecords, RecordStream, write_streams};
 use crate::{rows, spz};
-use polyhaul_mesh::options::SplatWriteOptions;
-use polyhaul_mesh::splats::{SplatsJob, SplatsLeft, note_clamped, note_losses, used_normals};
+use polyhaul_geometry::splats::{SplatsJob, SplatsLeft, note_clamped, note_losses, used_normals};
 use polyhaul_model::error::{Error, Result};
+use polyhaul_model::options::SplatWriteOptions;
 use polyhaul_model::splats::{COLUMNS, HARMONICS, Splats, rest_name};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, Table, Values};
@@ -23,7 +23,7 @@ use std::collections::HashSet;
 const POSITION: [&str; 3] = ["x", "y", "z"];
 const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
 
-/// A format whose records are made splat by splat.
+/// A format with a record for each splat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SplatPacking {
     /// `.splat`.
@@ -37,13 +37,13 @@ pub enum SplatPacking {
 pub struct SplatPacker {
     packing: SplatPacking,
     version: u8,
-    /// The degree that is written, and that of the table.
+    /// The degree to write, and the degree of the table.
     degree: usize,
     full_degree: usize,
     has_normals: bool,
 }
 
-/// Some rows, packed.
+/// The packed records of some rows.
 #[derive(Default)]
 pub struct PackedPart {
     positions: Vec<[f32; 3]>,
@@ -52,8 +52,8 @@ pub struct PackedPart {
     normals: u64,
 }
 
-/// All rows, packed.
-pub struct PackedSplats {
+/// The packed records of all rows.
+pub struct PackedRecords {
     packer: SplatPacker,
     /// Only for SPZ.
     positions: Vec<[f32; 3]>,
@@ -71,28 +71,28 @@ struct PackedStream {
 }
 
 impl SplatPacker {
-    /// A packer for tables with the columns of this one, which needs no values; `None` if they are not splats alone, or
-    /// if the options are errors.
+    /// A packer for tables with the columns of `head`, whose values are not used. `None` if they are not splats only,
+    /// or if the options are invalid.
     pub fn new(head: &Table, packing: SplatPacking, options: &SplatWriteOptions) -> Option<SplatPacker> {
         let names: HashSet<&str> = head.columns.iter().map(|column| &*column.name).collect();
         let is_float = |column: &Column| column.values.scalar() == Scalar::F32 && column.offsets.is_none();
         let is_plain = names.len() == head.columns.len() && head.columns.iter().all(is_float);
         let has_all = POSITION.iter().chain(&COLUMNS).all(|name| names.contains(name));
         let has_normals = NORMAL.iter().all(|name| names.contains(name));
-        let known = POSITION.len() + COLUMNS.len() + if has_normals { NORMAL.len() } else { 0 };
-        let rest = names.len().checked_sub(known).filter(|_| is_plain && has_all)?;
+        let required = POSITION.len() + COLUMNS.len() + if has_normals { NORMAL.len() } else { 0 };
+        let rest = names.len().checked_sub(required).filter(|_| is_plain && has_all)?;
         let full_degree = HARMONICS.iter().position(|more| 3 * more == rest)?;
         if !(0..rest).all(|number| names.contains(&*rest_name(number))) {
             return None;
         }
-        let asked = usize::from(options.harmonics_degree);
+        let requested = usize::from(options.sh_degree);
         let is_allowed =
-            asked < HARMONICS.len() && (packing == SplatPacking::Rows || spz::check_options(options).is_ok());
-        let most = match packing {
+            requested < HARMONICS.len() && (packing == SplatPacking::Rows || spz::check_options(options).is_ok());
+        let max_degree = match packing {
             SplatPacking::Rows => rows::TARGET.max_degree,
             SplatPacking::Spz => spz::target("").max_degree,
         };
-        let degree = full_degree.min(asked).min(most);
+        let degree = full_degree.min(requested).min(max_degree);
         let version = options.spz_version;
         is_allowed.then_some(SplatPacker { packing, version, degree, full_degree, has_normals })
     }
@@ -107,10 +107,10 @@ impl SplatPacker {
         }
     }
 
-    /// Packs rows: their wanted columns.
+    /// Packs rows, of which `part` has the columns that [`SplatPacker::wants`].
     ///
     /// # Errors
-    /// [`unlike`] for columns that the first table did not have; memory runs out.
+    /// [`unlike`] for columns other than those of the first table; out of memory.
     pub fn pack(&self, part: &Table) -> Result<PackedPart> {
         let positions = triples(part, POSITION)?;
         let normals = if self.has_normals { used_normals(&triples(part, NORMAL)?) } else { 0 };
@@ -137,18 +137,18 @@ impl SplatPacker {
     }
 }
 
-impl PackedSplats {
-    /// Room for `count` splats.
+impl PackedRecords {
+    /// Reserves memory for `count` splats.
     ///
     /// # Errors
-    /// Memory runs out.
-    pub fn new(packer: SplatPacker, count: usize) -> Result<PackedSplats> {
+    /// Out of memory.
+    pub fn new(packer: SplatPacker, count: usize) -> Result<PackedRecords> {
         let sizes = match packer.packing {
             SplatPacking::Rows => vec![rows::ROW_BYTES],
             SplatPacking::Spz => spz::bytes_after_positions(packer.version, packer.degree).collect(),
         };
         let mut packed =
-            PackedSplats { packer, positions: Vec::new(), streams: Vec::new(), count: 0, clamped: 0, normals: 0 };
+            PackedRecords { packer, positions: Vec::new(), streams: Vec::new(), count: 0, clamped: 0, normals: 0 };
         let no_room = |_| Error::memory("packed splats");
         if packed.packer.packing == SplatPacking::Spz {
             packed.positions.try_reserve_exact(count).map_err(no_room)?;
@@ -166,15 +166,15 @@ impl PackedSplats {
         self.packer.has_normals
     }
 
-    /// How many splats there are.
+    /// The number of splats.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Takes the next rows.
+    /// Appends the records of the next rows.
     ///
     /// # Errors
-    /// Memory runs out.
+    /// Out of memory.
     pub fn push(&mut self, part: PackedPart) -> Result<()> {
         let no_room = |_| Error::memory("packed splats");
         for (stream, bytes) in self.streams.iter_mut().zip(&part.streams) {
@@ -191,16 +191,18 @@ impl PackedSplats {
         Ok(())
     }
 
-    /// Writes the file; the job has no parts, and the remarks of a scene.
+    /// Writes the file. The job's scene has remarks, but no objects.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn write(&self, job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
         let SplatPacker { packing, degree, full_degree, .. } = self.packer;
         let harmonics = 3 * (HARMONICS[full_degree] - HARMONICS[degree]) as u64;
         let left = SplatsLeft { count: self.count as u64, normals: self.normals, harmonics, columns: 0 };
         let streams = self.streams.iter().map(PackedStream::records).collect::<Vec<_>>();
-        let (target, clamped, precision);
+        let target;
+        let clamped;
+        let precision;
         match packing {
             SplatPacking::Rows => {
                 clamped = write_streams(&streams, self.count, Vec::new(), job.run, writing)?;
@@ -235,8 +237,8 @@ fn triples(part: &Table, names: [&str; 3]) -> Result<Vec<[f32; 3]>> {
         _ => None,
     };
     let [Some(x), Some(y), Some(z)] = names.map(column) else { return Err(unlike()) };
-    let mut all = Vec::new();
-    all.try_reserve_exact(part.row_count).map_err(|_| Error::memory("positions"))?;
-    all.extend(x.iter().zip(y).zip(z).map(|((x, y), z)| [*x, *y, *z]));
-    Ok(all)
+    let mut vectors = Vec::new();
+    vectors.try_reserve_exact(part.row_count).map_err(|_| Error::memory("positions"))?;
+    vectors.extend(x.iter().zip(y).zip(z).map(|((x, y), z)| [*x, *y, *z]));
+    Ok(vectors)
 }

@@ -1,4 +1,4 @@
-//! Streams of records of one size to pages: one after the other, formatted in parallel.
+//! Formats streams of fixed-size records as pages, in parallel; the streams are consecutive.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
@@ -6,10 +6,10 @@ use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// About how many bytes a page has.
+/// Approximate bytes of a page.
 const PAGE_BYTES: usize = 512 << 10;
 
-/// Formats the records of some splats into as many bytes as they take; returns how many numbers had to be cut.
+/// Formats the records of a range of splats into exactly their bytes; returns the number of values that were cut.
 pub(crate) type FormatRecords<'a> = Box<dyn Fn(Range<usize>, &mut [u8]) -> u64 + Sync + 'a>;
 
 /// A stream with a record for each splat.
@@ -19,13 +19,13 @@ pub(crate) struct RecordStream<'a> {
     pub(crate) format: FormatRecords<'a>,
 }
 
-/// The records of streams, one stream after the other.
+/// The records of consecutive streams.
 pub(crate) struct RecordPages<'a> {
     pub(crate) streams: &'a [RecordStream<'a>],
     /// Records of each stream.
     pub(crate) count: usize,
     page_bytes: usize,
-    /// Numbers outside of the format's range.
+    /// Number of values outside of the format's range.
     pub(crate) clamped: AtomicU64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct RecordSlot {
     len: usize,
 }
 
-/// Writes streams for `count` splats after `head`; returns how many numbers had to be cut.
+/// Writes streams for `count` splats after `head`; returns the number of values that were cut.
 pub(crate) fn write_streams(
     streams: &[RecordStream<'_>],
     count: usize,
@@ -57,7 +57,7 @@ pub(crate) fn write_streams(
 }
 
 impl<'a> RecordPages<'a> {
-    /// Pages have about `page_bytes`, and records of one stream.
+    /// Pages have about `page_bytes`, and the records of one stream.
     pub(crate) fn new(streams: &'a [RecordStream<'a>], count: usize, page_bytes: usize) -> RecordPages<'a> {
         RecordPages { streams, count, page_bytes, clamped: AtomicU64::new(0) }
     }
@@ -84,11 +84,11 @@ impl Pages for RecordPages<'_> {
 
     fn take(&self, number: u64, slot: &mut RecordSlot) -> Result<bool> {
         let mut number = usize::try_from(number).unwrap_or(usize::MAX);
-        for (place, stream) in self.streams.iter().enumerate().filter(|(_, stream)| stream.bytes > 0) {
+        for (index, stream) in self.streams.iter().enumerate().filter(|(_, stream)| stream.bytes > 0) {
             let records = self.page_records(stream);
             let pages = self.count.div_ceil(records);
             if number < pages {
-                slot.stream = place;
+                slot.stream = index;
                 slot.records = number * records..self.count.min((number + 1) * records);
                 return Ok(true);
             }
@@ -114,8 +114,8 @@ impl Pages for RecordPages<'_> {
     }
 }
 
-/// The closest byte of a number, and 1 if that is more than half a unit away.
+/// The closest byte to a number, and 1 if it is more than half a unit away.
 pub(crate) fn byte(value: f32) -> (u8, u64) {
-    // A cast cuts numbers to the range of bytes.
+    // The cast saturates.
     ((value + 0.5) as u8, u64::from(!(-0.5..=255.5).contains(&value)))
 }

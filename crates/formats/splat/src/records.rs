@@ -1,7 +1,7 @@
-//! Records of one size each to columns of floats: read in order, decoded in parallel.
+//! Reads fixed-size records as columns of floats: reads in order, decodes in parallel.
 //!
-//! Each chunk of records is handed its own part of every column, so nothing is copied and nothing is shared. What the
-//! records mean is up to the caller.
+//! Each chunk of records writes to a separate part of every column, so nothing is copied and nothing is shared. The
+//! caller decodes the records.
 
 use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::error::{Error, Result};
@@ -12,39 +12,42 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::run::{Crew, run};
 use std::sync::{Mutex, PoisonError};
 
-/// About how many bytes a chunk has.
+/// Approximate bytes of a chunk.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Progress is reported about this often.
+/// Progress is reported after this many bytes.
 const REPORT_BYTES: u64 = 4 << 20;
+
+/// The number for each byte.
+pub(crate) type ByteTable = [f32; 256];
 
 /// Decodes whole records to as many values of each column.
 pub(crate) type DecodeRecords<'a> = &'a (dyn Fn(&[u8], &mut [&mut [f32]]) + Sync);
 
 /// The records of a stream.
-pub(crate) struct Records<'a> {
+pub(crate) struct RecordReader<'a> {
     pub(crate) count: usize,
-    /// Bytes of each.
+    /// Bytes of a record.
     pub(crate) bytes: usize,
     pub(crate) decode: DecodeRecords<'a>,
 }
 
-/// How reading ended.
+/// The result of reading records.
 pub(crate) struct RecordsRead {
-    /// Records that were complete.
+    /// Number of complete records.
     pub(crate) count: usize,
     pub(crate) threads: usize,
 }
 
-impl Records<'_> {
-    /// Reads the records, or as many as there are, into columns, each of which has the same number of values for every
-    /// record.
+impl RecordReader<'_> {
+    /// Reads the records, or fewer at the end of the source, into columns, each of which has a fixed number of values
+    /// for every record.
     pub(crate) fn read(
         self,
         feed: &mut Feed<'_>,
         columns: Vec<&mut [f32]>,
         run_options: &RunOptions,
     ) -> Result<RecordsRead> {
-        let Records { count, bytes, decode } = self;
+        let RecordReader { count, bytes, decode } = self;
         let chunk_bytes = run_options.chunk_bytes.unwrap_or(CHUNK_BYTES);
         let chunk = (chunk_bytes / bytes.max(1)).clamp(1, 1 << 24);
         let threads = run_options.worker_threads().min(count.div_ceil(chunk)).max(1);
@@ -63,7 +66,7 @@ impl Records<'_> {
     }
 }
 
-/// Gives a column this many values; new ones are zero.
+/// Resizes a column; new values are zero.
 pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize) -> Result<()> {
     if column.is_empty() {
         *column = zeroed(count, "splats")?;
@@ -86,14 +89,14 @@ struct RecordsJob<'a, 'f, 'm> {
     options: &'a RunOptions,
 }
 
-/// What no chunk has yet.
+/// The records and columns that no chunk has taken.
 struct RecordsLeft<'a, 'f, 'm> {
     feed: &'a mut Feed<'f>,
     columns: Vec<&'m mut [f32]>,
     count: usize,
 }
 
-/// A chunk, and the places of its values.
+/// A chunk, and the parts of columns for its values.
 #[derive(Default)]
 struct RecordsSlot<'m> {
     bytes: Vec<u8>,
@@ -122,17 +125,17 @@ impl<'m> ChunkJob for RecordsJob<'_, '_, 'm> {
 
     fn take(&self, _: u64, slot: &mut RecordsSlot<'m>) -> Result<bool> {
         let mut left = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = self.chunk.min(left.count);
-        if wanted == 0 {
+        let requested = self.chunk.min(left.count);
+        if requested == 0 {
             return Ok(false);
         }
-        let bytes = wanted * self.bytes;
+        let bytes = requested * self.bytes;
         if slot.bytes.len() < bytes {
             slot.bytes.try_reserve_exact(bytes - slot.bytes.len()).map_err(|_| Error::memory("a block of bytes"))?;
             slot.bytes.resize(bytes, 0);
         }
         slot.count = left.feed.take(&mut slot.bytes[..bytes]) / self.bytes;
-        left.count = if slot.count < wanted { 0 } else { left.count - wanted };
+        left.count = if slot.count < requested { 0 } else { left.count - requested };
         slot.columns.clear();
         slot.columns.try_reserve_exact(self.per_record.len()).map_err(|_| Error::memory("a plan"))?;
         let parts = left.columns.iter_mut().zip(&self.per_record);

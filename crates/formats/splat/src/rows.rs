@@ -8,13 +8,13 @@
 //! | 24 | 4 | red, green, blue, opacity: 0 to 255 for 0 to 1 |
 //! | 28 | 4 | rotation: w, x, y, z; 128 is 0, and 256 would be 1 |
 //!
-//! Spherical harmonics beyond the constant one have no place. Other programs sort the rows by size and opacity, because
-//! viewers draw the first ones first; here the order stays. Coordinates are those of PLY files.
+//! Spherical harmonics beyond the constant one cannot be stored. Other programs sort the rows by size and opacity,
+//! because viewers draw the first ones first; here the order is kept. Coordinates are the same as in PLY files.
 
 use crate::SplatsFound;
 use crate::pages::{RecordStream, byte, write_streams};
-use crate::records::{Records, resize_column};
-use polyhaul_mesh::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use crate::records::{RecordReader, resize_column};
+use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint};
 use polyhaul_model::splats::{
     SplatColumns, Splats, color_of, harmonic_of, log_of, logit_of, opacity_of, unit_quaternion,
@@ -28,12 +28,12 @@ use std::ops::Range;
 
 /// Bytes of a splat.
 pub(crate) const ROW_BYTES: usize = 32;
-/// How many rows of a stream of unknown length are read at a time.
+/// Minimum rows to read at once from a stream of unknown length.
 const STREAM_ROWS: usize = 1 << 18;
-/// The byte of a rotation's part that is 0.
+/// The byte of a zero component of a rotation.
 const NO_ROTATION: f32 = 128.0;
 
-/// What the format stores.
+/// The limits of the format.
 pub(crate) const TARGET: SplatsTarget<'static> = SplatsTarget {
     format: ".splat",
     max_degree: 0,
@@ -44,36 +44,40 @@ pub(crate) const TARGET: SplatsTarget<'static> = SplatsTarget {
 /// Reads the splats of a source.
 ///
 /// # Errors
-/// Those of the source; [`ErrorKind::Malformed`] for a part of a row at the end, unless faults are skipped;
+/// Errors of the source; [`ErrorKind::Malformed`] for a part of a row at the end, unless faults are skipped;
 /// [`ErrorKind::Limit`]; [`ErrorKind::Memory`].
 pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
-    let (mut columns, mut warnings, mut threads) = (SplatColumns::default(), Warnings::default(), 1);
-    let known = feed.size().map(|size| size / ROW_BYTES as u64);
+    let mut columns = SplatColumns::default();
+    let mut warnings = Warnings::default();
+    let mut threads = 1;
+    let row_count = feed.size().map(|size| size / ROW_BYTES as u64);
     let limit = options.limits.elements.min(u64::from(u32::MAX) - 1);
-    let most = usize::try_from(limit).unwrap_or(usize::MAX);
-    if known.is_some_and(|known| known > limit) {
+    let max_rows = usize::try_from(limit).unwrap_or(usize::MAX);
+    if row_count.is_some_and(|row_count| row_count > limit) {
         return Err(too_many(limit));
     }
     let mut count = 0;
     loop {
-        let wanted = known.map_or(STREAM_ROWS.max(count), |known| known as usize - count).min(most - count);
-        resize(&mut columns, count + wanted)?;
-        let records = Records { count: wanted, bytes: ROW_BYTES, decode: &decode };
+        // Streams of unknown length double the rows each time, so that columns are moved rarely.
+        let requested =
+            row_count.map_or(STREAM_ROWS.max(count), |row_count| row_count as usize - count).min(max_rows - count);
+        resize(&mut columns, count + requested)?;
+        let records = RecordReader { count: requested, bytes: ROW_BYTES, decode: &decode };
         let read = records.read(&mut feed, targets(&mut columns, count), &options.run)?;
         threads = threads.max(read.threads);
         count += read.count;
-        if read.count < wanted || wanted == 0 || known.is_some() {
+        if read.count < requested || requested == 0 || row_count.is_some() {
             break;
         }
     }
     resize(&mut columns, count)?;
     let rest = feed.drain()?;
     feed.check_end(Extent::Whole, &options.run.cancel)?;
-    if rest >= ROW_BYTES as u64 && count == most {
+    if rest >= ROW_BYTES as u64 && count == max_rows {
         return Err(too_many(limit));
     }
     let end = count as u64 * ROW_BYTES as u64;
-    let missing = known.is_some_and(|known| known > count as u64);
+    let missing = row_count.is_some_and(|row_count| row_count > count as u64);
     if rest > 0 || missing || feed.at() > end {
         let message = format!("unexpected end of file in splat {}", count + 1);
         let expected = Some(format!("rows of {ROW_BYTES} bytes"));
@@ -88,7 +92,7 @@ fn too_many(limit: u64) -> Error {
     Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
 }
 
-/// Gives every column this many values.
+/// Resizes every column.
 fn resize(columns: &mut SplatColumns, count: usize) -> Result<()> {
     let SplatColumns { positions, opacities, scales, rotations, constants, .. } = columns;
     resize_column(positions, count)?;
@@ -96,7 +100,7 @@ fn resize(columns: &mut SplatColumns, count: usize) -> Result<()> {
     std::iter::once(opacities).chain(others).try_for_each(|column| resize_column(column, count))
 }
 
-/// The places of the values from splat `first` on: positions, opacities, scales, rotations, colors.
+/// The parts of columns from splat `first` on: positions, opacities, scales, rotations, colors.
 fn targets(columns: &mut SplatColumns, first: usize) -> Vec<&mut [f32]> {
     let SplatColumns { positions, opacities, scales, rotations, constants, .. } = columns;
     let others = scales.iter_mut().chain(rotations).chain(constants);
@@ -106,12 +110,11 @@ fn targets(columns: &mut SplatColumns, first: usize) -> Vec<&mut [f32]> {
 
 fn decode(bytes: &[u8], columns: &mut [&mut [f32]]) {
     let [positions, opacities, others @ ..] = columns else { return };
-    let (Some((scales, others)), rows) = (others.split_first_chunk_mut::<3>(), bytes.as_chunks::<ROW_BYTES>().0) else {
-        return;
-    };
+    let rows = bytes.as_chunks::<ROW_BYTES>().0;
+    let Some((scales, others)) = others.split_first_chunk_mut::<3>() else { return };
     let Some((rotations, colors)) = others.split_first_chunk_mut::<4>() else { return };
     let float = |row: &[u8; ROW_BYTES], number: usize| {
-        row.as_chunks::<4>().0.get(number).map_or(0.0, |it| f32::from_le_bytes(*it))
+        row.as_chunks::<4>().0.get(number).map_or(0.0, |bytes| f32::from_le_bytes(*bytes))
     };
     for (at, (row, position)) in rows.iter().zip(positions.as_chunks_mut::<3>().0).enumerate() {
         *position = [0, 1, 2].map(|axis| float(row, axis));
@@ -119,7 +122,7 @@ fn decode(bytes: &[u8], columns: &mut [&mut [f32]]) {
         let unit = |byte: u8| f32::from(byte) / 255.0;
         colors.iter_mut().zip(&row[24..27]).for_each(|(column, &byte)| column[at] = harmonic_of(unit(byte)));
         opacities[at] = logit_of(unit(row[27]));
-        let quaternion = [28, 29, 30, 31].map(|place| (f32::from(row[place]) - NO_ROTATION) / NO_ROTATION);
+        let quaternion = [28, 29, 30, 31].map(|offset| (f32::from(row[offset]) - NO_ROTATION) / NO_ROTATION);
         let unit = unit_quaternion(quaternion);
         rotations.iter_mut().zip(unit).for_each(|(column, part)| column[at] = part);
     }
@@ -128,7 +131,7 @@ fn decode(bytes: &[u8], columns: &mut [&mut [f32]]) {
 /// Writes the splats of a scene.
 ///
 /// # Errors
-/// As for [`splats_to_write`]; those of the output.
+/// As for [`splats_to_write`]; errors of the output.
 pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     let splats = splats_to_write(job, &TARGET, warnings)?;
     let clamped = write_streams(&[rows(&splats)], splats.len(), Vec::new(), job.run, writing)?;
@@ -152,14 +155,17 @@ fn encode(splats: &Splats<'_>, range: Range<usize>, out: &mut [u8]) -> u64 {
     for (row, at) in out.as_chunks_mut::<ROW_BYTES>().0.iter_mut().zip(range) {
         let scales = splats.scales.map(|scale| scale[at].exp());
         let floats = splats.positions[at].into_iter().chain(scales);
-        row.as_chunks_mut::<4>().0.iter_mut().zip(floats).for_each(|(place, value)| *place = value.to_le_bytes());
-        for (place, channel) in row[24..27].iter_mut().zip(&splats.harmonics) {
-            *place = cut(255.0 * color_of(channel[0][at]));
+        row.as_chunks_mut::<4>().0.iter_mut().zip(floats).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
+        for (color, channel) in row[24..27].iter_mut().zip(&splats.harmonics) {
+            *color = cut(255.0 * color_of(channel[0][at]));
         }
         row[27] = cut(255.0 * opacity_of(splats.opacities[at]));
         let unit = unit_quaternion(splats.rotation(at));
-        // 1 is taken as 127/128.
-        row[28..].iter_mut().zip(unit).for_each(|(place, part)| *place = byte(NO_ROTATION + NO_ROTATION * part).0);
+        // 1 would be 256; the byte saturates at 255.
+        row[28..]
+            .iter_mut()
+            .zip(unit)
+            .for_each(|(rotation, part)| *rotation = byte(NO_ROTATION + NO_ROTATION * part).0);
     }
     clamped
 }

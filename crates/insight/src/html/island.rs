@@ -5,17 +5,17 @@
 
 use super::HtmlJob;
 use crate::json::Json;
-use crate::shown::{Bar, MOST_LEVELS, What};
+use crate::shown::{Bar, MAX_LEVELS, What};
 use crate::words::{phase_words, plain};
 use polyhaul_trace::{Lane, Phase, Sample};
 
-/// The most characters of a file's name, and of all together.
+/// Maximum length of a file's name in characters, and of all names together.
 const NAME_CHARS: usize = 80;
 const NAMES_CHARS: usize = 150_000;
-/// The most samples that are shown.
-const MOST_SAMPLES: usize = 1500;
-/// The most sections that are shown.
-const MOST_SECTIONS: usize = 500;
+/// Maximum number of samples shown.
+const MAX_SAMPLES: usize = 1500;
+/// Maximum number of sections shown.
+const MAX_SECTIONS: usize = 500;
 
 /// The data.
 pub(super) fn island(job: &HtmlJob<'_>) -> String {
@@ -45,13 +45,13 @@ fn unit(length_ns: u64) -> u64 {
 }
 
 fn words(json: &mut Json) {
-    json.key("phases").array(|json| Phase::ALL.iter().for_each(|it| json.string(phase_words(*it))));
+    json.key("phases").array(|json| Phase::ALL.iter().for_each(|phase| json.string(phase_words(*phase))));
     let indices = |json: &mut Json, is: fn(Phase) -> bool| {
-        Phase::ALL.iter().filter(|it| is(**it)).for_each(|it| json.integer(*it as u64));
+        Phase::ALL.iter().filter(|phase| is(**phase)).for_each(|phase| json.integer(*phase as u64));
     };
     json.key("io").array(|json| indices(json, Phase::is_io));
     json.key("waits").array(|json| indices(json, Phase::is_wait));
-    json.key("lanes").array(|json| Lane::ALL.iter().for_each(|it| json.string(it.name())));
+    json.key("lanes").array(|json| Lane::ALL.iter().for_each(|lane| json.string(lane.name())));
 }
 
 /// The bars of a thread: an array per level, five numbers per bar: time since the end of the previous bar, length,
@@ -60,18 +60,19 @@ fn words(json: &mut Json) {
 fn row(json: &mut Json, job: &HtmlJob<'_>, bars: &[Bar], unit_ns: u64, names: &mut Names) {
     let units = |at_ns: u64| at_ns.saturating_sub(job.extent.start_ns) / unit_ns;
     json.array(|json| {
-        for level in 0..MOST_LEVELS {
+        for level in 0..MAX_LEVELS {
             let mut last = 0;
             json.array(|json| {
                 for bar in bars.iter().filter(|bar| bar.level == level) {
-                    let (begin, end) = (units(bar.start_ns), units(bar.end_ns));
+                    let start = units(bar.start_ns);
+                    let end = units(bar.end_ns);
                     let kind = bar.phase as u64 + 32 * bar.lane as u64;
                     let (kind, about, value) = match bar.what {
                         What::Call(bytes, file) => (kind, file.map_or(0, |file| names.number(job, file)), bytes),
                         What::Chunk(number) => (kind, 0, number.map_or(0, |number| number.saturating_add(1))),
                         What::Merged(spans, covered) => (kind + 128, (100.0 * covered) as u64, spans),
                     };
-                    let apart = [begin.saturating_sub(last), end.saturating_sub(begin), kind, about, value];
+                    let apart = [start.saturating_sub(last), end.saturating_sub(start), kind, about, value];
                     apart.into_iter().for_each(|number| json.integer(number));
                     last = end;
                 }
@@ -104,17 +105,17 @@ impl Names {
 }
 
 /// The end of a name, which is more informative than its beginning.
-pub(super) fn shortened(name: &str, most: usize) -> String {
+pub(super) fn shortened(name: &str, max_chars: usize) -> String {
     let chars = name.chars().count();
-    if chars <= most {
+    if chars <= max_chars {
         return name.to_owned();
     }
-    std::iter::once('…').chain(name.chars().skip(chars + 1 - most)).collect()
+    std::iter::once('…').chain(name.chars().skip(chars + 1 - max_chars)).collect()
 }
 
 fn sections(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
     json.key("sections").array(|json| {
-        for section in job.recording.sections.iter().take(MOST_SECTIONS) {
+        for section in job.recording.sections.iter().take(MAX_SECTIONS) {
             json.array(|json| {
                 json.string(section.name);
                 for at_ns in [section.start_ns, section.end_ns] {
@@ -143,22 +144,22 @@ fn steps(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
 
 /// Samples, thinned out if there are many: counters are cumulative, so nothing is lost; of memory the maximum is kept.
 fn samples(json: &mut Json, job: &HtmlJob<'_>, unit_ns: u64) {
-    let all = &job.recording.samples;
-    let mut kept = Vec::new();
-    for group in all.chunks(all.len().div_ceil(MOST_SAMPLES).max(1)) {
-        let resident_bytes = group.iter().map(|it| it.resident_bytes).max().unwrap_or_default();
-        kept.extend(group.last().map(|last| (*last, resident_bytes)));
+    let recorded = &job.recording.samples;
+    let mut thinned = Vec::new();
+    for group in recorded.chunks(recorded.len().div_ceil(MAX_SAMPLES).max(1)) {
+        let resident_bytes = group.iter().map(|sample| sample.resident_bytes).max().unwrap_or_default();
+        thinned.extend(group.last().map(|last| (*last, resident_bytes)));
     }
     let list = |json: &mut Json, of: &dyn Fn(&Sample) -> u64| {
-        json.array(|json| kept.iter().for_each(|(sample, _)| json.integer(of(sample))));
+        json.array(|json| thinned.iter().for_each(|(sample, _)| json.integer(of(sample))));
     };
-    let first = all.first().copied().unwrap_or_default();
+    let first = recorded.first().copied().unwrap_or_default();
     json.key("samples").object(|json| {
-        list(json.key("at"), &|it| it.at_ns.saturating_sub(job.extent.start_ns) / unit_ns);
-        list(json.key("cpu"), &|it| it.cpu_ns.saturating_sub(first.cpu_ns) / unit_ns);
-        list(json.key("read"), &|it| it.disk_read_bytes.saturating_sub(first.disk_read_bytes));
-        list(json.key("write"), &|it| it.disk_write_bytes.saturating_sub(first.disk_write_bytes));
-        json.key("memory").array(|json| kept.iter().for_each(|(_, resident_bytes)| json.integer(*resident_bytes)));
+        list(json.key("at"), &|sample| sample.at_ns.saturating_sub(job.extent.start_ns) / unit_ns);
+        list(json.key("cpu"), &|sample| sample.cpu_ns.saturating_sub(first.cpu_ns) / unit_ns);
+        list(json.key("read"), &|sample| sample.disk_read_bytes.saturating_sub(first.disk_read_bytes));
+        list(json.key("write"), &|sample| sample.disk_write_bytes.saturating_sub(first.disk_write_bytes));
+        json.key("memory").array(|json| thinned.iter().for_each(|(_, resident_bytes)| json.integer(*resident_bytes)));
     });
 }
 

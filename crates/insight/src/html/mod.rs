@@ -22,10 +22,10 @@ use crate::verdict::Verdict;
 use polyhaul_trace::{Phase, Recording, Sample};
 use std::fmt::Write;
 
-/// Less disk traffic than this is unrelated to the job, and gets no chart.
+/// Disk traffic below this is unrelated to the job and not shown.
 const FEW_BYTES: u64 = 64 << 10;
-/// The most bars of threads on a page.
-const MOST_BARS: usize = 20_000;
+/// Maximum number of bars of threads on a page.
+const MAX_BARS: usize = 20_000;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -76,7 +76,7 @@ pub fn html(
     ceilings: Option<&Ceilings>,
 ) -> String {
     let extent = Extent::from_recording(recording);
-    let rows = shown::rows(recording, extent, MOST_BARS);
+    let rows = shown::rows(recording, extent, MAX_BARS);
     let steps = shown::steps(recording, extent);
     let job = HtmlJob { recording, heading, verdict, ceilings, extent, rows, steps };
     filled(PAGE, |name| match name {
@@ -112,12 +112,13 @@ fn filled(text: &str, value: impl Fn(&str) -> String) -> String {
 fn colors() -> String {
     let of = |theme: usize| {
         let colors = Phase::ALL.iter().map(|&phase| (phase as usize, chart::color(phase)));
-        colors.fold(String::new(), |mut all, (index, color)| {
-            let _ = write!(all, "--p{index}:{};", color.get(theme).unwrap_or(&""));
-            all
+        colors.fold(String::new(), |mut css, (index, color)| {
+            let _ = write!(css, "--p{index}:{};", color.get(theme).unwrap_or(&""));
+            css
         })
     };
-    let (light, dark) = (of(0), of(1));
+    let light = of(0);
+    let dark = of(1);
     format!(
         ":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n\
          :root[data-theme=dark]{{{dark}}}\n"
@@ -131,23 +132,24 @@ fn charts(job: &HtmlJob<'_>) -> String {
     let has_spans = job.rows.rows.iter().flatten().any(|bar| bar.end_ns > bar.start_ns);
     let has_samples = recording.samples.len() > 1;
     let is_any = |steps: &[f64]| steps.iter().any(|value| *value > 0.0);
-    let grew = |of: fn(&Sample) -> u64, least: u64| {
-        let [first, last] = [recording.samples.first(), recording.samples.last()].map(|it| it.map_or(0, of));
-        last.saturating_sub(first) >= least.max(1)
+    let grew = |of: fn(&Sample) -> u64, min_growth: u64| {
+        let [first, last] = [recording.samples.first(), recording.samples.last()].map(|sample| sample.map_or(0, of));
+        last.saturating_sub(first) >= min_growth.max(1)
     };
     if has_spans {
         let height = 44 + job.rows.rows.len() * row_height(job.rows.rows.len());
         figure(&mut out, "threads", "Threads", height, &legend(job), &tables::about_threads(job));
     }
-    let (is_busy, has_cores) = (is_any(&job.steps.computing) || is_any(&job.steps.calling), grew(|it| it.cpu_ns, 1));
+    let is_busy = is_any(&job.steps.computing) || is_any(&job.steps.calling);
+    let has_cores = grew(|sample| sample.cpu_ns, 1);
     if is_busy || has_cores {
         let keys = key("work", "computing", is_busy)
             + &key("call", "reading and writing", is_busy)
             + &key("line", "cores in use", has_cores);
         figure(&mut out, "cpu", "Cores", 150, &keys, &tables::about_cores(job));
     }
-    let disk_read = grew(|it| it.disk_read_bytes, FEW_BYTES);
-    let disk_written = grew(|it| it.disk_write_bytes, FEW_BYTES);
+    let disk_read = grew(|sample| sample.disk_read_bytes, FEW_BYTES);
+    let disk_written = grew(|sample| sample.disk_write_bytes, FEW_BYTES);
     for (id, title, steps, disk) in [
         ("read", "Reading", &job.steps.read_bytes, disk_read),
         ("write", "Writing", &job.steps.written_bytes, disk_written),
@@ -158,7 +160,7 @@ fn charts(job: &HtmlJob<'_>) -> String {
             figure(&mut out, id, title, 180, &keys, &tables::about_rates(job, steps));
         }
     }
-    if has_samples && recording.samples.iter().any(|it| it.resident_bytes > 0) {
+    if has_samples && recording.samples.iter().any(|sample| sample.resident_bytes > 0) {
         figure(&mut out, "memory", "Memory", 130, &key("memory", "resident", true), &tables::about_memory(job));
     }
     if out.is_empty() {
@@ -178,7 +180,7 @@ fn row_height(rows: usize) -> usize {
 }
 
 fn has_ceiling(job: &HtmlJob<'_>, id: &str) -> bool {
-    job.ceilings.is_some_and(|it| it.lines(id == "write").next().is_some())
+    job.ceilings.is_some_and(|ceilings| ceilings.lines(id == "write").next().is_some())
 }
 
 fn figure(out: &mut String, id: &str, title: &str, height: usize, keys: &str, about: &str) {
@@ -200,13 +202,14 @@ fn legend(job: &HtmlJob<'_>) -> String {
     let mut seen = [false; polyhaul_trace::PHASE_COUNT];
     job.rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
     let seen = Phase::ALL.into_iter().filter(|&phase| seen[phase as usize]);
-    seen.fold(String::new(), |mut all, phase| {
-        let (index, name) = (phase as usize, phase_words(phase));
+    seen.fold(String::new(), |mut html, phase| {
+        let index = phase as usize;
+        let name = phase_words(phase);
         let _ = write!(
-            all,
+            html,
             "<button type=button class=key aria-pressed=false data-phase={index}>\
              <i style=\"background:var(--p{index})\"></i>{name}</button>"
         );
-        all
+        html
     })
 }

@@ -87,8 +87,8 @@
     }
     return low;
   };
-  // What two samples, at least `apart` from each other, say of the time between them: per second (`scale` 1) or per time
-  // that passed.
+  // What two samples, at least `apart` from each other, say of the time between them: per second (`scale` 1) or per
+  // time that passed.
   const between = (values, scale, apart) => {
     const at = data.samples.at;
     const points = [];
@@ -228,7 +228,7 @@
     }
   };
 
-  // Where the row of a thread is. Bars inside of others are drawn over them: what is seen is what the thread did itself.
+  // Where the row of a thread is. Inner bars are drawn over outer ones, so that each shows its own time.
   const place = (box, row) => {
     const height = (box.bottom - box.top) / rows.length;
     const gap = height > 20 ? 6 : height > 10 ? 3 : 1;

@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 /// The number of files shown initially, and in total.
 const FIRST_FILES: usize = 8;
-const MOST_FILES: usize = 200;
+const MAX_FILES: usize = 200;
 /// Characters of a file's name.
 const NAME_CHARS: usize = 120;
 /// Calls that move less on average are small, if there are more than a few.
@@ -29,7 +29,8 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
     };
     let distance = verdict.distance().filter(|_| verdict.is_telling());
     // The time is among the figures.
-    let distance = distance.map(|it| it.rsplit_once(" (").map_or(it.clone(), |(words, _)| words.to_owned()));
+    let distance =
+        distance.map(|distance| distance.rsplit_once(" (").map_or(distance.clone(), |(words, _)| words.to_owned()));
     distance.map_or(cause.clone(), |distance| format!("{cause}, {distance}"))
 }
 
@@ -68,9 +69,9 @@ pub(super) fn facts(job: &HtmlJob<'_>) -> String {
         many => format!("{many} threads"),
     };
     let began = job.heading.began_unix_s.map(date).unwrap_or_default();
-    let all = [began.as_str(), machine, disk, &threads];
-    let said = all.into_iter().filter(|it| !it.is_empty());
-    said.map(|it| format!("<span>{}</span>", escaped(it))).collect::<Vec<_>>().join(" ")
+    let labels = [began.as_str(), machine, disk, &threads];
+    let shown = labels.into_iter().filter(|label| !label.is_empty());
+    shown.map(|label| format!("<span>{}</span>", escaped(label))).collect::<Vec<_>>().join(" ")
 }
 
 /// The verdict: its words, figures, causes and advice. Without one, a summary of the work.
@@ -92,7 +93,7 @@ pub(super) fn verdict(job: &HtmlJob<'_>) -> String {
     causes(&mut out, verdict);
     if !verdict.advice.is_empty() {
         out.push_str("<ul class=advice>");
-        verdict.advice.iter().for_each(|it| out += &format!("<li>{}</li>", escaped(it)));
+        verdict.advice.iter().for_each(|advice| out += &format!("<li>{}</li>", escaped(advice)));
         out.push_str("</ul>");
     }
     out
@@ -110,8 +111,9 @@ fn moved(job: &HtmlJob<'_>) -> String {
 
 fn moved_bytes(job: &HtmlJob<'_>) -> String {
     let mut out = String::new();
-    let border = job.recording.files.iter().filter(|it| it.phase != Phase::Decompress);
-    let sum = |is_output| border.clone().filter(|it| it.is_output == is_output).map(|it| it.calls.bytes as f64).sum();
+    let border = job.recording.files.iter().filter(|file| file.phase != Phase::Decompress);
+    let sum =
+        |is_output| border.clone().filter(|file| file.is_output == is_output).map(|file| file.calls.bytes as f64).sum();
     for (moved, name) in [(sum(false), "read"), (sum(true), "written")] {
         if moved > 0.0 {
             figure(&mut out, &bytes(moved), name);
@@ -133,7 +135,8 @@ fn causes(out: &mut String, verdict: &Verdict) {
     }
     out.push_str("</div><p class=keys>");
     for (bound, percent) in &percents {
-        let (index, name) = (phase_of(*bound) as usize, bound.words());
+        let index = phase_of(*bound) as usize;
+        let name = bound.words();
         let _ =
             write!(out, "<span class=key><i style=\"background:var(--p{index})\"></i>{name} <b>{percent} %</b></span>");
     }
@@ -143,10 +146,11 @@ fn causes(out: &mut String, verdict: &Verdict) {
 /// The phases, those with most time first.
 pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     let totals = job.recording.totals();
-    let all = totals.sum();
-    let mut rows: Vec<_> = Phase::ALL.into_iter().map(|it| (it, totals.total(it))).filter(|(_, ns)| *ns > 0).collect();
+    let total_ns = totals.sum();
+    let mut rows: Vec<_> =
+        Phase::ALL.into_iter().map(|phase| (phase, totals.total(phase))).filter(|(_, ns)| *ns > 0).collect();
     rows.sort_by_key(|(phase, ns)| (std::cmp::Reverse(*ns), *phase));
-    let Some(most) = rows.first().map(|(_, ns)| *ns) else {
+    let Some(max_ns) = rows.first().map(|(_, ns)| *ns) else {
         return "<p class=soft>No phases were recorded.</p>".into();
     };
     let mut out = String::from(
@@ -154,10 +158,12 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
          <th scope=col>Time<th scope=col>Share<th scope=col>Rate</tr></thead><tbody>",
     );
     for (phase, ns) in rows {
-        let (index, name) = (phase as usize, phase_words(phase));
-        let width = 100.0 * ns as f64 / most as f64;
-        let part = escaped(&share(ns as f64 / all as f64));
-        let moved: u64 = job.recording.files.iter().filter(|it| it.phase == phase).map(|it| it.calls.bytes).sum();
+        let index = phase as usize;
+        let name = phase_words(phase);
+        let width = 100.0 * ns as f64 / max_ns as f64;
+        let part = escaped(&share(ns as f64 / total_ns as f64));
+        let moved: u64 =
+            job.recording.files.iter().filter(|file| file.phase == phase).map(|file| file.calls.bytes).sum();
         let rate = if moved > 0 { rate(moved as f64 * 1e9 / ns as f64) } else { String::new() };
         let _ = write!(
             out,
@@ -174,20 +180,20 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
          finds where chunks of the input start; <b>ordering</b> puts the results of chunks into sequence, one chunk at a \
          time.</p><p class=soft><b>Serial work</b> is done by one thread while the others wait; a <b>ceiling</b> is a maximum rate that \
          <code>polyhaul limits</code> measured; <b>unattributed</b> time has no known cause.</p>",
-        time(all)
+        time(total_ns)
     );
     out
 }
 
 /// The calls on each file, those with the longest waits first.
 pub(super) fn files(job: &HtmlJob<'_>) -> String {
-    let mut files: Vec<_> = job.recording.files.iter().filter(|it| it.calls.calls > 0).collect();
-    files.sort_by_key(|it| std::cmp::Reverse((it.calls.waiting_ns, it.calls.calls)));
+    let mut files: Vec<_> = job.recording.files.iter().filter(|file| file.calls.calls > 0).collect();
+    files.sort_by_key(|file| std::cmp::Reverse((file.calls.waiting_ns, file.calls.calls)));
     if files.is_empty() {
         return "<p class=soft>No file calls were recorded.</p>".into();
     }
-    let left_out = files.len().saturating_sub(MOST_FILES) as u64 + job.recording.dropped_files;
-    files.truncate(MOST_FILES);
+    let left_out = files.len().saturating_sub(MAX_FILES) as u64 + job.recording.dropped_files;
+    files.truncate(MAX_FILES);
     let (first, rest) = files.split_at(files.len().min(FIRST_FILES));
     let mut out = file_table(first, true);
     if !rest.is_empty() {
@@ -246,24 +252,24 @@ fn file_row(out: &mut String, file: &FileUse, with_sizes: bool) {
 fn histogram(file: &FileUse) -> String {
     let classes: Vec<_> = file.calls.histogram().collect();
     let place = |size: u64| u64::from(u64::BITS - size.leading_zeros());
-    let Some(((least, _), (largest, _))) = classes.first().copied().zip(classes.last().copied()) else {
+    let Some(((smallest, _), (largest, _))) = classes.first().copied().zip(classes.last().copied()) else {
         return String::new();
     };
-    let most = classes.iter().map(|(_, calls)| *calls).max().unwrap_or(1).max(1);
-    let columns = (place(largest) - place(least) + 1).max(6);
+    let max_calls = classes.iter().map(|(_, calls)| *calls).max().unwrap_or(1).max(1);
+    let columns = (place(largest) - place(smallest) + 1).max(6);
     let mut out = format!(
         "<svg viewBox=\"0 0 {} 32\" width={} height=32 role=img aria-label=\"calls by size\">",
         8 * columns,
         8 * columns
     );
     for (size, calls) in &classes {
-        let x = 8 * (place(*size) - place(least));
-        let height = (30.0 * *calls as f64 / most as f64).max(1.5);
+        let x = 8 * (place(*size) - place(smallest));
+        let height = (30.0 * *calls as f64 / max_calls as f64).max(1.5);
         let about = format!("{}: {} calls", size_range(*size), count(*calls));
         let _ =
             write!(out, "<rect x={x} y={:.1} width=7 height={height:.1}><title>{about}</title></rect>", 32.0 - height);
     }
-    let _ = write!(out, "</svg><small>{}</small>", range(least, largest));
+    let _ = write!(out, "</svg><small>{}</small>", range(smallest, largest));
     out
 }
 
@@ -274,8 +280,12 @@ fn size_range(size: u64) -> String {
     }
 }
 
-fn range(least: u64, largest: u64) -> String {
-    if least == largest { size_class(least) } else { format!("{} – {}", size_class(least), size_class(largest)) }
+fn range(smallest: u64, largest: u64) -> String {
+    if smallest == largest {
+        size_class(smallest)
+    } else {
+        format!("{} – {}", size_class(smallest), size_class(largest))
+    }
 }
 
 /// The best rates of the machine, if known.
@@ -301,13 +311,14 @@ pub(super) fn ceilings(job: &HtmlJob<'_>) -> String {
 
 fn measured(ceilings: &Ceilings) -> String {
     let when = if ceilings.measured_unix_s > 0 { date(ceilings.measured_unix_s) } else { "at an unknown time".into() };
-    let [machine, disk] = [&ceilings.machine, &ceilings.disk].map(|it| escaped(it));
+    let [machine, disk] = [&ceilings.machine, &ceilings.disk].map(|name| escaped(name));
     format!("Measured {when}: {machine}, {disk}.")
 }
 
 /// What the page does not show, or shows differently.
 pub(super) fn notes(job: &HtmlJob<'_>) -> String {
-    let (recording, rows) = (job.recording, &job.rows);
+    let recording = job.recording;
+    let rows = &job.rows;
     let mut notes = Vec::new();
     if rows.merged_spans > 0 {
         notes.push(format!(
@@ -339,25 +350,31 @@ pub(super) fn about_steps(job: &HtmlJob<'_>) -> String {
 /// The threads in words.
 pub(super) fn about_threads(job: &HtmlJob<'_>) -> String {
     let totals = job.recording.totals();
-    let mut phases: Vec<_> = Phase::ALL.into_iter().map(|it| (totals.total(it), phase_words(it))).collect();
-    phases.sort_by_key(|it| std::cmp::Reverse(it.0));
-    let most: Vec<_> = phases.iter().filter(|it| it.0 > 0).take(3).map(|it| it.1).collect();
+    let mut phases: Vec<_> = Phase::ALL.into_iter().map(|phase| (totals.total(phase), phase_words(phase))).collect();
+    phases.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    let longest: Vec<_> = phases.iter().filter(|(ns, _)| *ns > 0).take(3).map(|(_, words)| *words).collect();
     let threads = job.rows.rows.len();
-    format!("{threads} threads over {}, mostly {}.", time(job.extent.length_ns()), most.join(", "))
+    format!("{threads} threads over {}, mostly {}.", time(job.extent.length_ns()), longest.join(", "))
 }
 
 /// The cores in words.
 pub(super) fn about_cores(job: &HtmlJob<'_>) -> String {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let (computing, calling) = (mean(&job.steps.computing), mean(&job.steps.calling));
-    let wanted = job.recording.wanted_threads;
-    format!("On average {computing:.1} of {wanted} threads were computing and {calling:.1} reading or writing.")
+    let computing = mean(&job.steps.computing);
+    let calling = mean(&job.steps.calling);
+    let threads = job.recording.wanted_threads;
+    format!("On average {computing:.1} of {threads} threads were computing and {calling:.1} reading or writing.")
 }
 
 /// A rate over time in words.
 pub(super) fn about_rates(job: &HtmlJob<'_>, steps: &[f64]) -> String {
-    let most = steps.iter().copied().fold(0.0, f64::max) * 1e9 / job.steps.step_ns as f64;
-    format!("{} in total, at most {} in a step of {}.", bytes(steps.iter().sum()), rate(most), time(job.steps.step_ns))
+    let max_rate = steps.iter().copied().fold(0.0, f64::max) * 1e9 / job.steps.step_ns as f64;
+    format!(
+        "{} in total, at most {} in a step of {}.",
+        bytes(steps.iter().sum()),
+        rate(max_rate),
+        time(job.steps.step_ns)
+    )
 }
 
 /// The memory in words.
@@ -366,5 +383,5 @@ pub(super) fn about_memory(job: &HtmlJob<'_>) -> String {
 }
 
 fn most_memory(recording: &Recording) -> u64 {
-    recording.samples.iter().map(|it| it.resident_bytes).max().unwrap_or_default()
+    recording.samples.iter().map(|sample| sample.resident_bytes).max().unwrap_or_default()
 }

@@ -24,19 +24,24 @@ fn templates() -> (SpanRecord, FileUse, Section) {
 fn span(phase: Phase, start_ns: u64, end_ns: u64, value: u64) -> SpanRecord {
     static SPAN: OnceLock<SpanRecord> = OnceLock::new();
     let mut span = *SPAN.get_or_init(|| templates().0);
-    (span.phase, span.start_ns, span.end_ns, span.value, span.file) = (phase, start_ns, end_ns, value, None);
-    (span.lane, span.depth) = (Lane::Side, 1);
+    span.phase = phase;
+    span.start_ns = start_ns;
+    span.end_ns = end_ns;
+    span.value = value;
+    span.file = None;
+    span.lane = Lane::Side;
+    span.depth = 1;
     span
 }
 
-/// Threads with these spans, whose totals are those of the spans.
+/// Threads with these spans and the totals of the spans.
 fn recording(threads: Vec<Vec<SpanRecord>>) -> Recording {
     let mut recording = Recording::default();
     recording.wanted_threads = threads.len();
     for spans in threads {
         let mut thread = Thread::default();
-        spans.iter().for_each(|it| thread.totals.add(it.lane, it.phase, it.end_ns - it.start_ns));
-        recording.elapsed_ns = spans.iter().map(|it| it.end_ns).max().unwrap_or(0).max(recording.elapsed_ns);
+        spans.iter().for_each(|span| thread.totals.add(span.lane, span.phase, span.end_ns - span.start_ns));
+        recording.elapsed_ns = spans.iter().map(|span| span.end_ns).max().unwrap_or(0).max(recording.elapsed_ns);
         thread.spans = spans;
         recording.threads.push(thread);
     }
@@ -46,7 +51,8 @@ fn recording(threads: Vec<Vec<SpanRecord>>) -> Recording {
 fn verdict() -> Verdict {
     let causes = vec![(Bound::Parse, 0.7), (Bound::Write, 0.3)];
     let advice = vec![HOSTILE.to_owned()];
-    let (best_possible_seconds, times_off) = (Some(1.0), Some(2.0));
+    let best_possible_seconds = Some(1.0);
+    let times_off = Some(2.0);
     Verdict {
         bound: Bound::Parse,
         limit: "parsing".into(),
@@ -93,7 +99,7 @@ fn data_of(page: &str) -> String {
     data
 }
 
-/// Every element that is begun is ended, in the right order.
+/// Every element is closed, in the right order.
 fn balanced(text: &str) {
     const VOID: [&str; 3] = ["meta", "link", "!doctype"];
     /// Elements whose end tag HTML allows to omit.
@@ -149,7 +155,7 @@ fn valid_json(text: &str) {
 fn numbers(data: &str, key: &str) -> Vec<f64> {
     let (_, list) = data.split_once(&format!("\"{key}\":[")).unwrap();
     let list = list.split_once(']').unwrap().0;
-    list.split(',').filter(|it| !it.is_empty()).map(|it| it.parse().unwrap()).collect()
+    list.split(',').filter(|number| !number.is_empty()).map(|number| number.parse().unwrap()).collect()
 }
 
 #[test]
@@ -176,25 +182,25 @@ fn nothing_from_elsewhere_is_asked_for() {
 #[test]
 fn many_spans_make_a_small_page() {
     let row = |thread: u64| {
-        let one = |index: u64| span(Phase::ALL[(index % 7) as usize], 20 * index, 20 * index + 10 + thread, index);
+        let short = |index: u64| span(Phase::ALL[(index % 7) as usize], 20 * index, 20 * index + 10 + thread, index);
         // Some that can be seen among them.
         let long = |index: u64| span(Phase::Build, 3_000_000 + 2 * index * MS, 3_000_000 + (2 * index + 1) * MS, index);
-        (0..125_000).map(one).chain((0..500).map(long)).collect::<Vec<_>>()
+        (0..125_000).map(short).chain((0..500).map(long)).collect::<Vec<_>>()
     };
     let mut job = recording((0..4).map(row).collect());
     job.dropped_spans = 77;
     let file = templates().1;
     job.files = vec![file; 20_000];
     job.files.iter_mut().enumerate().for_each(|(index, file)| file.name = format!("{index:0>200}"));
-    for spans in job.threads.iter_mut().map(|it| &mut it.spans) {
-        spans.iter_mut().enumerate().for_each(|(index, it)| it.file = Some(index as u32 % 20_000));
+    for spans in job.threads.iter_mut().map(|thread| &mut thread.spans) {
+        spans.iter_mut().enumerate().for_each(|(index, span)| span.file = Some(index as u32 % 20_000));
     }
     let page = html(&job, &heading(), None, None);
     balanced(&page);
     let data = data_of(&page);
     let rows = data.split_once("\"rows\":").unwrap().1.split_once("\"files\"").unwrap().0;
     let bars = rows.matches(',').count() / 5;
-    assert!((MOST_BARS / 4..=MOST_BARS).contains(&bars), "{bars}");
+    assert!((MAX_BARS / 4..=MAX_BARS).contains(&bars), "{bars}");
     assert!(page.contains("spans shorter than") && page.contains("77 spans were not recorded"));
     assert!(page.contains("192 more files</summary>") && page.contains("19,800 more files are not shown"));
     assert!(data.len() < 900_000, "{}", data.len());
@@ -220,10 +226,12 @@ fn nothing_at_all_is_a_page_too() {
 fn a_job_of_no_length_and_one_sample_are_pages() {
     let mut job = recording(vec![vec![span(Phase::Read, 5, 5, 100)], vec![]]);
     let mut section = templates().2;
-    (section.start_ns, section.end_ns) = (5, 5);
+    section.start_ns = 5;
+    section.end_ns = 5;
     job.sections = vec![section];
     let mut sample = Sample::default();
-    (sample.at_ns, sample.resident_bytes) = (7, 1000);
+    sample.at_ns = 7;
+    sample.resident_bytes = 1000;
     job.samples.push(sample);
     let (text, data) = page(&job);
     assert!(!text.contains("id=threads") && !text.contains("id=memory"));
@@ -255,9 +263,9 @@ fn bytes_are_spread_over_the_time_that_calls_took() {
     ]);
     let steps = shown::steps(&job, Extent::from_recording(&job));
     assert_eq!(steps.step_ns, 2 * MS);
-    let near = |is: f64, wanted: f64| assert!((is - wanted).abs() < 1e-6, "{is} {wanted}");
-    for (at, wanted) in [(0, 20.0), (5, 30.0), (9, 30.0), (10, 20.0), (20, 0.0)] {
-        near(steps.read_bytes[at], wanted);
+    let near = |actual: f64, expected: f64| assert!((actual - expected).abs() < 1e-6, "{actual} {expected}");
+    for (at, expected) in [(0, 20.0), (5, 30.0), (9, 30.0), (10, 20.0), (20, 0.0)] {
+        near(steps.read_bytes[at], expected);
     }
     near(steps.read_bytes.iter().sum(), 450.0);
     near(steps.written_bytes.iter().sum(), 960_000.0);
@@ -274,7 +282,7 @@ fn time_is_that_of_the_inner_span() {
     let job = recording(vec![vec![read, span(Phase::Parse, 0, 100 * MS, 7)]]);
     let rows = shown::rows(&job, Extent::from_recording(&job), 10).rows;
     assert_eq!(
-        rows[0].iter().map(|it| (it.level, it.phase)).collect::<Vec<_>>(),
+        rows[0].iter().map(|bar| (bar.level, bar.phase)).collect::<Vec<_>>(),
         [(0, Phase::Parse), (1, Phase::Read)]
     );
     let steps = shown::steps(&job, Extent::from_recording(&job));
@@ -284,8 +292,8 @@ fn time_is_that_of_the_inner_span() {
 
 #[test]
 fn the_innermost_span_gives_a_thread_its_colour() {
-    let nested = |depth: u8, phase, begin_ms: u64, end_ms: u64| {
-        let mut span = span(phase, begin_ms * MS, end_ms * MS, 1);
+    let nested = |depth: u8, phase, start_ms: u64, end_ms: u64| {
+        let mut span = span(phase, start_ms * MS, end_ms * MS, 1);
         span.depth = depth;
         span
     };
@@ -308,7 +316,8 @@ fn charts_without_anything_in_them_are_not_there() {
     let mut job = recording(vec![vec![span(Phase::Read, 0, 100 * MS, 1_000_000)]]);
     for index in 0..20 {
         let mut sample = Sample::default();
-        (sample.at_ns, sample.disk_write_bytes) = (index * 5 * MS, 4096 * (index / 19));
+        sample.at_ns = index * 5 * MS;
+        sample.disk_write_bytes = 4096 * (index / 19);
         job.samples.push(sample);
     }
     let (text, _) = page(&job);
@@ -351,10 +360,15 @@ fn steps_are_ten_milliseconds_or_less_until_there_are_too_many() {
 #[test]
 fn files_are_worst_first_and_small_calls_are_told() {
     let mut small = templates().1;
-    (small.name, small.calls.waiting_ns) = ("small.tga".into(), 9);
-    (small.calls.bytes, small.calls.calls, small.calls.calls_by_size[2]) = (300, 100, 100);
+    small.name = "small.tga".into();
+    small.calls.waiting_ns = 9;
+    small.calls.bytes = 300;
+    small.calls.calls = 100;
+    small.calls.calls_by_size[2] = 100;
     let mut large = small.clone();
-    (large.name, large.calls.waiting_ns, large.calls.bytes) = ("large.tga".into(), 99, 100 << 20);
+    large.name = "large.tga".into();
+    large.calls.waiting_ns = 99;
+    large.calls.bytes = 100 << 20;
     large.callers = vec![(Phase::Build, 1), (Phase::Parse, 5)];
     let mut job = Recording::default();
     job.files = vec![small, large];
@@ -370,7 +384,9 @@ fn samples_and_ceilings_are_lines() {
     let mut job = recording(vec![vec![span(Phase::Parse, 0, 100 * MS, 1)]]);
     for index in 0..5000 {
         let mut sample = Sample::default();
-        (sample.at_ns, sample.cpu_ns, sample.disk_read_bytes) = (index * MS, 500 + 2 * index * MS, 7 + 100 * index);
+        sample.at_ns = index * MS;
+        sample.cpu_ns = 500 + 2 * index * MS;
+        sample.disk_read_bytes = 7 + 100 * index;
         sample.resident_bytes = if index == 1501 { 1 << 40 } else { 1000 };
         job.samples.push(sample);
     }

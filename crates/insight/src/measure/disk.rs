@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The figures here: sizes that are written, and reads.
+/// The number of figures: sizes that are written, and reads.
 pub(super) const FIGURES: u64 = SHARES.len() as u64 + 4;
 
 /// The files that are written, as shares of the largest.
@@ -24,7 +24,7 @@ const SHARES: [u64; 4] = [256, 16, 4, 1];
 /// Bytes per call: rates do not grow beyond.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// No disk wants blocks that are aligned to more.
+/// Alignment that suffices for direct I/O on every disk.
 const ALIGNMENT_BYTES: usize = 4096;
 
 /// The size of a small read: a pixel.
@@ -39,39 +39,40 @@ const STRIDE_BYTES: u64 = 8_191;
 /// A file may take at most one of this many parts of the free space on the disk, and of the free memory.
 const ROOM_SHARE: u64 = 8;
 
-/// Why a cold file is not known.
+/// Why the rate of cold reads is unknown.
 const UNSAID: &str = "this system does not report whether data came from the disk";
 
 /// How much of a cold file must have come from the disk, in percent.
 const COLD_PERCENT: u64 = 95;
 
 /// Measures the disk of `folder`.
-pub(super) fn measure(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result<()> {
-    let scratch = write_sizes(bench, folder, found)?;
-    // The smallest file fits into the core's caches: 7.3 GB/s, compared with 4.3 to 4.8 for those of 16 to 256 MiB.
-    let counted = match found.writes.as_slice() {
+pub(super) fn measure(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Result<()> {
+    let scratch = write_sizes(bench, folder, ceilings)?;
+    // The smallest file fits into the core's caches: 7.3 GB/s, compared with 4.3 to 4.8 for files of 16 to 256 MiB.
+    let counted = match ceilings.writes.as_slice() {
         [_, larger @ ..] if !larger.is_empty() => larger,
         all => all,
     };
     let best = |rate: fn(&Written) -> f64| counted.iter().map(rate).fold(0.0, f64::max);
-    (found.write, found.write_sync) = (best(|size| size.write), best(|size| size.write_sync));
-    found.cached_read = bench.rate(|| scratch.read(bench, 1))?;
-    found.cached_read_all = bench.rate(|| scratch.read(bench, found.cores))?;
-    found.small_read_ns = 1e9 / bench.rate(|| scratch.small_reads())?.max(1.0);
-    match cold(bench, &scratch, found.cores)? {
-        Ok(rate) => found.cold_read = Some(rate),
-        Err(why) => found.notes.push(format!("cold reads were not measured: {why}")),
+    ceilings.write = best(|size| size.write);
+    ceilings.write_sync = best(|size| size.write_sync);
+    ceilings.cached_read = bench.rate(|| scratch.read(bench, 1))?;
+    ceilings.cached_read_all = bench.rate(|| scratch.read(bench, ceilings.cores))?;
+    ceilings.small_read_ns = 1e9 / bench.rate(|| scratch.small_reads())?.max(1.0);
+    match cold(bench, &scratch, ceilings.cores)? {
+        Ok(rate) => ceilings.cold_read = Some(rate),
+        Err(why) => ceilings.notes.push(format!("cold reads were not measured: {why}")),
     }
     Ok(())
 }
 
 /// Writes files of several sizes, from small to large as far as there is room for them, and returns the last one.
-fn write_sizes(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result<Scratch> {
+fn write_sizes(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Result<Scratch> {
     let mut block = incompressible();
     let mut last: Option<Scratch> = None;
     let mut stopped = None;
     for share in SHARES {
-        bench.begin();
+        bench.start_figure();
         let bytes = (bench.options.file_bytes / share).max(1);
         stopped = stopped.or_else(|| last.as_ref()?.why_not(bytes));
         if stopped.is_some() {
@@ -79,7 +80,7 @@ fn write_sizes(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result
         }
         match write_size(bench, folder, bytes, &mut block) {
             Ok((size, scratch)) => {
-                found.writes.push(size);
+                ceilings.writes.push(size);
                 last = Some(scratch);
             }
             Err(error) if last.is_some() && is_no_room(&error) => stopped = Some("no space for larger files"),
@@ -87,7 +88,7 @@ fn write_sizes(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result
         }
     }
     let Some(last) = last else { return Err(Error::cancelled()) };
-    found
+    ceilings
         .notes
         .extend(stopped.map(|why| format!("only files of up to {} MB were used: {why}", last.bytes / 1_000_000)));
     Ok(last)
@@ -95,7 +96,8 @@ fn write_sizes(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result
 
 /// Writes files of one size; the last one is kept.
 fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) -> Result<(Written, Scratch)> {
-    let (mut write, mut write_sync) = (Vec::new(), Vec::new());
+    let mut write = Vec::new();
+    let mut write_sync = Vec::new();
     let mut last = None;
     bench.rounds(|| {
         // The previous one is removed first: two at once would need twice the room.
@@ -118,7 +120,7 @@ fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) ->
 /// The rate of reading the file from the disk, or why it is unknown. The better of two ways counts: through the
 /// system's memory, and past it if the file system allows that.
 fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::result::Result<f64, &'static str>> {
-    bench.begin();
+    bench.start_figure();
     if fetched_bytes().is_none() {
         return Ok(Err(UNSAID));
     }
@@ -136,13 +138,15 @@ fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::res
 
 /// The rate of some rounds; `None` if the bytes did not come from the disk.
 fn cold_rounds(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<Option<f64>> {
-    let (mut rates, mut is_cold) = (Vec::new(), true);
+    let mut rates = Vec::new();
+    let mut is_cold = true;
     bench.rounds(|| {
         if !is_cold {
             return Ok(());
         }
         system::forget_cached(&scratch.file);
-        let (before, start) = (fetched_bytes(), Instant::now());
+        let before = fetched_bytes();
+        let start = Instant::now();
         let bytes = scratch.read(bench, threads)?;
         rates.push(per_second(bytes, start.elapsed()));
         let fetched = fetched_bytes().unwrap_or(0).saturating_sub(before.unwrap_or(u64::MAX));
@@ -224,16 +228,16 @@ impl Scratch {
         let blocks = self.bytes.div_ceil(BLOCK_BYTES as u64);
         try_for_each_item(threads, &bench.options.cancel, 0..blocks, room, |room, index| {
             let offset = index * BLOCK_BYTES as u64;
-            let wanted = (self.bytes - offset).min(BLOCK_BYTES as u64) as usize;
-            self.read_block(aligned(room), offset, wanted).map_err(|error| self.failed("reading", error))
+            let length = (self.bytes - offset).min(BLOCK_BYTES as u64) as usize;
+            self.read_block(aligned(room), offset, length).map_err(|error| self.failed("reading", error))
         })?;
         Ok(self.bytes)
     }
 
-    /// Asks for whole blocks, also at the end, since reads past the system's memory must.
-    fn read_block(&self, out: &mut [u8], offset: u64, wanted: usize) -> io::Result<()> {
+    /// Requests whole blocks, also at the end, as direct I/O requires.
+    fn read_block(&self, out: &mut [u8], offset: u64, length: usize) -> io::Result<()> {
         let mut count = 0;
-        while count < wanted {
+        while count < length {
             match read_at(&self.file, out.get_mut(count..).unwrap_or_default(), offset + count as u64) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(more) => count += more,
@@ -315,7 +319,7 @@ mod tests {
         let before = block.clone();
         stamp(&mut block, 1 << 20);
         let pages = block.chunks(ALIGNMENT_BYTES).zip(before.chunks(ALIGNMENT_BYTES));
-        assert!(pages.into_iter().all(|(one, other)| one != other));
+        assert!(pages.into_iter().all(|(page, previous)| page != previous));
     }
 
     #[test]
@@ -328,7 +332,8 @@ mod tests {
     #[test]
     fn what_takes_too_long_or_too_much_room_is_not_written() {
         let mut scratch = Scratch::new(&std::env::temp_dir()).unwrap();
-        (scratch.bytes, scratch.took) = (1000, Duration::from_secs(1));
+        scratch.bytes = 1000;
+        scratch.took = Duration::from_secs(1);
         assert_eq!(scratch.why_not(2000), None);
         assert_eq!(scratch.why_not(4000), Some("the disk is slow"));
         if cfg!(target_os = "linux") {

@@ -5,32 +5,33 @@
 
 use super::place;
 use crate::ceilings::{Ceilings, Kernel, Unpacking, Written};
+use polyhaul_bytes::hash::xxh3_64;
 use polyhaul_bytes::{FileOptions, Sink, Source};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_trace::{FileUse, Recording};
 use std::ffi::OsString;
 use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The first line. The number changes where figures would mean something else.
 const HEAD: &str = "polyhaul ceilings 1";
 /// The last line, which shows that a file is complete.
 const END: &str = "end";
-/// The largest file that is believed to be one of these.
-const MOST_BYTES: usize = 64 << 10;
+/// Maximum size of a file of ceilings; larger files are ignored.
+const MAX_BYTES: usize = 64 << 10;
 
 /// The ceilings stored for this machine and the disk of `folder`, if any. They may be of any age: see
 /// [`Ceilings::measured_unix_s`].
 pub fn kept(folder: &Path) -> Option<Ceilings> {
-    let (machine, disk) = (place::machine(), place::disk(folder));
-    let found = read(&file(&cache_folder(variable)?, &machine, &disk))?;
-    (found.machine == machine && found.disk == disk).then_some(found)
+    let machine = place::machine();
+    let disk = place::disk(folder);
+    let stored = read(&file(&cache_folder(variable)?, &machine, &disk))?;
+    (stored.machine == machine && stored.disk == disk).then_some(stored)
 }
 
 /// The ceilings stored for the disks of a recording: reading has the figures of the disk of the largest input, writing
 /// those of the disk of the largest output. If those are two disks, [`Ceilings::disk`] names both, and figures missing
-/// for one of them are unknown. Without any file, those of the current folder.
+/// for one of them are unknown. Without any file, uses the disk of the current folder.
 pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
     match [false, true].map(|is_output| folder_of(seen, is_output)) {
         [Some(input), Some(output)] => {
@@ -78,8 +79,8 @@ fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings
     })
 }
 
-/// Stores ceilings for later jobs, replacing those of the same machine and disk. Returns the file; `None` if the user
-/// has no cache folder: neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is set.
+/// Stores ceilings for later jobs, replacing earlier ones of the same machine and disk. Returns the file; `None` if the
+/// user has no cache folder: neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is set.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be written.
@@ -143,7 +144,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 
 fn read(path: &Path) -> Option<Ceilings> {
     let source = Source::open_regular(path).ok()?;
-    let mut bytes = vec![0; usize::try_from(source.len()?).ok().filter(|&bytes| bytes <= MOST_BYTES)?];
+    let mut bytes = vec![0; usize::try_from(source.len()?).ok().filter(|&bytes| bytes <= MAX_BYTES)?];
     let count = source.read_at(0, &mut bytes).ok()?;
     parse(std::str::from_utf8(bytes.get(..count)?).ok()?)
 }
@@ -202,29 +203,30 @@ fn figures(ceilings: &mut Ceilings) -> [(&'static str, &mut f64); 8] {
 fn parse(text: &str) -> Option<Ceilings> {
     let body = text.strip_prefix(HEAD)?.strip_prefix('\n')?.strip_suffix('\n')?;
     let (body, end) = body.rsplit_once('\n')?;
-    let mut found = Ceilings::default();
+    let mut ceilings = Ceilings::default();
     for line in body.lines() {
         let (name, value) = line.split_once(' ')?;
         match name {
-            "machine" => found.machine = value.to_owned(),
-            "disk" => found.disk = value.to_owned(),
-            "measured_unix_s" => found.measured_unix_s = value.parse().ok()?,
-            "cores" => found.cores = value.parse().ok()?,
-            "cold_read" => found.cold_read = Some(figure(value)?),
-            "other_load" => found.other_load = figure(value)?,
-            "written" => found.writes.push(written(value)?),
-            "kernel" => found.kernels.push(kernel(value)?),
-            "unpacking" => found.unpacking.push(unpacking(value)?),
-            "note" => found.notes.push(value.to_owned()),
+            "machine" => ceilings.machine = value.to_owned(),
+            "disk" => ceilings.disk = value.to_owned(),
+            "measured_unix_s" => ceilings.measured_unix_s = value.parse().ok()?,
+            "cores" => ceilings.cores = value.parse().ok()?,
+            "cold_read" => ceilings.cold_read = Some(figure(value)?),
+            "other_load" => ceilings.other_load = figure(value)?,
+            "written" => ceilings.writes.push(written(value)?),
+            "kernel" => ceilings.kernels.push(kernel(value)?),
+            "unpacking" => ceilings.unpacking.push(unpacking(value)?),
+            "note" => ceilings.notes.push(value.to_owned()),
             _ => {
-                if let Some((_, place)) = figures(&mut found).into_iter().find(|(known, _)| *known == name) {
-                    *place = figure(value)?;
+                if let Some((_, value_of)) = figures(&mut ceilings).into_iter().find(|(key, _)| *key == name) {
+                    *value_of = figure(value)?;
                 }
             }
         }
     }
-    let is_whole = end == END && found.cores > 0 && figures(&mut found).into_iter().all(|(_, value)| *value > 0.0);
-    is_whole.then_some(found)
+    let is_whole =
+        end == END && ceilings.cores > 0 && figures(&mut ceilings).into_iter().all(|(_, value)| *value > 0.0);
+    is_whole.then_some(ceilings)
 }
 
 /// A number that a figure can be.
@@ -245,7 +247,8 @@ fn kernel(value: &str) -> Option<Kernel> {
 
 fn unpacking(value: &str) -> Option<Unpacking> {
     let mut fields = value.splitn(3, ' ');
-    let (share, rate) = (figure(fields.next()?)?, figure(fields.next()?)?);
+    let share = figure(fields.next()?)?;
+    let rate = figure(fields.next()?)?;
     Some(Unpacking { codec: fields.next()?.to_owned(), share, rate })
 }
 
@@ -325,7 +328,7 @@ mod tests {
         assert_eq!(read(&path), None);
         write(&path, &text(&sample())).unwrap();
         assert_eq!(read(&path), Some(sample()));
-        std::fs::write(&path, text(&sample()).repeat(MOST_BYTES)).unwrap();
+        std::fs::write(&path, text(&sample()).repeat(MAX_BYTES)).unwrap();
         assert_eq!(read(&path), None);
         std::fs::write(&path, b"polyhaul ceilings 1\n\xff\nend\n").unwrap();
         assert_eq!(read(&path), None);
@@ -336,10 +339,10 @@ mod tests {
     #[test]
     fn reading_and_writing_have_the_figures_of_their_disks() {
         let other = Ceilings { disk: "another".into(), measured_unix_s: 7, write: 5.0, write_sync: 6.0, ..sample() };
-        let found = both(Some(sample()), Some(other.clone())).unwrap();
-        assert_eq!((found.cold_read, found.cached_read), (sample().cold_read, sample().cached_read));
-        assert_eq!((found.write, found.write_sync, found.measured_unix_s), (5.0, 6.0, 7));
-        assert!(found.disk.contains(&sample().disk) && found.disk.contains("another"));
+        let merged = both(Some(sample()), Some(other.clone())).unwrap();
+        assert_eq!((merged.cold_read, merged.cached_read), (sample().cold_read, sample().cached_read));
+        assert_eq!((merged.write, merged.write_sync, merged.measured_unix_s), (5.0, 6.0, 7));
+        assert!(merged.disk.contains(&sample().disk) && merged.disk.contains("another"));
         // One disk's figures say nothing about the other.
         let reading = both(Some(sample()), None).unwrap();
         assert_eq!((reading.cached_read, reading.write, reading.write_sync), (sample().cached_read, 0.0, 0.0));
@@ -381,7 +384,7 @@ mod tests {
     #[test]
     fn the_folder_is_the_users() {
         let of = |set: &'static [(&str, &str)]| {
-            cache_folder(move |name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
+            cache_folder(move |name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into()))
         };
         assert_eq!(of(&[]), None);
         if cfg!(windows) {

@@ -9,7 +9,7 @@ pub(super) struct CoreTime {
     /// All cores of the machine, for all programs; for a virtual machine including the time taken by its host.
     busy: f64,
     /// This process.
-    own: f64,
+    own_process: f64,
     /// The number of cores of the machine.
     cores: usize,
 }
@@ -26,27 +26,29 @@ pub(super) fn now() -> Option<CoreTime> {
     parse(&read("/proc/stat")?, &read("/proc/self/stat")?)
 }
 
-/// How many cores others used between two moments, this many seconds apart, beyond those that a process with `wanted`
-/// cores leaves to them.
-pub(super) fn others(begin: CoreTime, end: CoreTime, seconds: f64, wanted: usize) -> f64 {
-    let used = (end.busy - begin.busy) - (end.own - begin.own);
-    let spare = end.cores.saturating_sub(wanted) as f64;
+/// How many cores others used between two moments, this many seconds apart, beyond those that a process with
+/// `wanted_cores` cores leaves to them.
+pub(super) fn others(start: CoreTime, end: CoreTime, seconds: f64, wanted_cores: usize) -> f64 {
+    let used = (end.busy - start.busy) - (end.own_process - start.own_process);
+    let spare = end.cores.saturating_sub(wanted_cores) as f64;
     if seconds > 0.0 { (used / seconds - spare).max(0.0) } else { 0.0 }
 }
 
 /// Reads proc_stat(5) and proc_pid_stat(5).
-fn parse(stat: &str, own: &str) -> Option<CoreTime> {
+fn parse(stat: &str, own_stat: &str) -> Option<CoreTime> {
     let is_core =
         |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let ticks: Vec<f64> =
-        stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map_while(|it| it.parse().ok()).collect();
+        stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map_while(|field| field.parse().ok()).collect();
     // User, nice, system, (idle, waiting for disks,) interrupts of two kinds, and steal time.
     let busy: f64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|&index| ticks.get(index)).sum();
     // The program's name may contain blanks and brackets.
-    let mut fields = own.rsplit_once(')')?.1.split_whitespace().skip(11).map_while(|it| it.parse::<f64>().ok());
-    let (user, system) = (fields.next()?, fields.next()?);
+    let fields = own_stat.rsplit_once(')')?.1.split_whitespace();
+    let mut fields = fields.skip(11).map_while(|field| field.parse::<f64>().ok());
+    let user = fields.next()?;
+    let system = fields.next()?;
     let cores = stat.lines().filter(is_core).count();
-    (ticks.len() >= 4).then_some(CoreTime { busy: busy / TICKS, own: (user + system) / TICKS, cores })
+    (ticks.len() >= 4).then_some(CoreTime { busy: busy / TICKS, own_process: (user + system) / TICKS, cores })
 }
 
 #[cfg(test)]
@@ -58,16 +60,16 @@ mod tests {
 
     #[test]
     fn counters_are_read_whatever_the_program_is_called() {
-        assert_eq!(parse(STAT, OWN), Some(CoreTime { busy: 15.0, own: 3.0, cores: 2 }));
-        for (stat, own) in [("", OWN), ("cpu  1 2\n", OWN), ("cpu x\n", OWN), (STAT, ""), (STAT, "1 (a) R 1 2")] {
-            assert_eq!(parse(stat, own), None, "{stat} {own}");
+        assert_eq!(parse(STAT, OWN), Some(CoreTime { busy: 15.0, own_process: 3.0, cores: 2 }));
+        for (stat, own_stat) in [("", OWN), ("cpu  1 2\n", OWN), ("cpu x\n", OWN), (STAT, ""), (STAT, "1 (a) R 1 2")] {
+            assert_eq!(parse(stat, own_stat), None, "{stat} {own_stat}");
         }
         assert!(cfg!(not(target_os = "linux")) || now().is_some_and(|time| time.cores > 0));
     }
 
     #[test]
     fn others_are_what_is_neither_ours_nor_spare() {
-        let at = |busy, own, cores| CoreTime { busy, own, cores };
+        let at = |busy, own_process, cores| CoreTime { busy, own_process, cores };
         // Ten seconds on two cores, of which this process had 15 s and others 4 s.
         assert_eq!(others(at(100.0, 5.0, 2), at(119.0, 20.0, 2), 10.0, 2), 0.4);
         // On eight cores, of which it may use two, there is room for the others.

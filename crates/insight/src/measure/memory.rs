@@ -1,6 +1,6 @@
-//! Memory and cores: copying, pages that were not in use before, and how many cores really run side by side.
+//! Memory and cores: copying, pages that were not in use before, and how many cores really run in parallel.
 //!
-//! No file is touched. Threads are the pipeline's.
+//! No file is touched. The pipeline starts the threads.
 
 use super::{Bench, median, per_second};
 use crate::ceilings::Ceilings;
@@ -10,26 +10,27 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The figures here.
+/// The number of figures.
 pub(super) const FIGURES: u64 = 3;
 
-/// Steps of the compute loop between two looks at the clock.
+/// Steps of the compute loop between two reads of the clock.
 const STEPS: u64 = 10_000;
 
 /// How many times longer than a figure the cores are watched: systems that schedule time slices of 0.1 s must show it.
 const WATCHED: u32 = 2;
 
 /// Measures memory and cores.
-pub(super) fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
+pub(super) fn measure(bench: &Bench<'_>, ceilings: &mut Ceilings) -> Result<()> {
     let bytes = bench.options.data_bytes.max(1);
-    found.copy = copy(bench, bytes)?;
-    found.fresh_memory = bench.rate(|| fresh(bytes).map(|memory| memory.len() as u64))?;
-    found.cores_side_by_side = side_by_side(bench, found.cores)?;
+    ceilings.copy = copy(bench, bytes)?;
+    ceilings.fresh_memory = bench.rate(|| fresh(bytes).map(|memory| memory.len() as u64))?;
+    ceilings.cores_side_by_side = side_by_side(bench, ceilings.cores)?;
     Ok(())
 }
 
 fn copy(bench: &Bench<'_>, bytes: usize) -> Result<f64> {
-    let (from, mut to) = (fresh(bytes)?, fresh(bytes)?);
+    let from = fresh(bytes)?;
+    let mut to = fresh(bytes)?;
     bench.rate(|| {
         black_box(&mut to).copy_from_slice(black_box(&from));
         Ok(bytes as u64)
@@ -47,12 +48,13 @@ fn fresh(bytes: usize) -> Result<Vec<u8>> {
 
 /// The work of `threads` threads relative to one: in turns, so that both find the machine in the same state.
 fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
-    bench.begin();
+    bench.start_figure();
     if threads <= 1 {
         return Ok(1.0);
     }
     let watched = (bench.options.figure_time * WATCHED / 3).max(Duration::from_millis(1));
-    let (mut alone, mut together) = (Vec::new(), Vec::new());
+    let mut alone = Vec::new();
+    let mut together = Vec::new();
     bench.rounds(|| {
         alone.push(computed(1, watched));
         together.push(computed(threads, watched));
@@ -63,9 +65,11 @@ fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
 
 /// The total steps per second of this many threads.
 fn computed(threads: usize, time: Duration) -> f64 {
-    let (start, done) = (Instant::now(), AtomicU64::new(0));
+    let start = Instant::now();
+    let steps = AtomicU64::new(0);
     on_threads(threads, || {
-        let (mut value, mut count) = (1u64, 0);
+        let mut value = 1u64;
+        let mut count = 0;
         while count == 0 || start.elapsed() < time {
             for step in 0..STEPS {
                 value = (value ^ (value >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9).wrapping_add(step);
@@ -73,7 +77,7 @@ fn computed(threads: usize, time: Duration) -> f64 {
             value = black_box(value);
             count += STEPS;
         }
-        done.fetch_add(count, Ordering::Relaxed);
+        steps.fetch_add(count, Ordering::Relaxed);
     });
-    per_second(done.into_inner(), start.elapsed())
+    per_second(steps.into_inner(), start.elapsed())
 }

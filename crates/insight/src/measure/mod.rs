@@ -23,10 +23,10 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The fewest rounds of a figure, unless they take very long.
-const LEAST_ROUNDS: usize = 3;
-/// The most rounds of a figure.
-const MOST_ROUNDS: usize = 100;
+/// Minimum number of rounds of a figure, unless they take very long.
+const MIN_ROUNDS: usize = 3;
+/// Maximum number of rounds of a figure.
+const MAX_ROUNDS: usize = 100;
 /// A figure gets no more rounds once they took this long in total.
 const LONG: Duration = Duration::from_secs(3);
 
@@ -44,7 +44,7 @@ polyhaul_model::options! {
         pub figure_time: Duration = Duration::from_millis(300), with_figure_time;
         /// Ask for a stop.
         pub cancel: Cancel = Cancel::default(), with_cancel;
-        /// Called before each figure with how many are done and how many there are.
+        /// Called before each figure with the number of finished ones and the total.
         pub progress: Option<Progress> = None, with_progress;
     }
 }
@@ -59,7 +59,7 @@ polyhaul_model::options! {
 /// for one; `Memory`; `Cancelled`.
 pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> Result<Ceilings> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let mut found = Ceilings {
+    let mut ceilings = Ceilings {
         machine: place::machine(),
         disk: place::disk(folder),
         measured_unix_s: now.map_or(0, |since| since.as_secs()),
@@ -67,14 +67,17 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> R
         ..Ceilings::default()
     };
     let bench = Bench::new(options, FIGURES + kernels.figures);
-    let (begin, start) = (load::now(), Instant::now());
-    disk::measure(&bench, folder, &mut found)?;
-    memory::measure(&bench, &mut found)?;
-    (kernels.measure)(&bench, &mut found)?;
-    if let (Some(begin), Some(end)) = (begin, load::now()) {
-        found.other_load = load::others(begin, end, start.elapsed().as_secs_f64(), found.cores);
+    let start_time = load::now();
+    let start = Instant::now();
+    disk::measure(&bench, folder, &mut ceilings)?;
+    memory::measure(&bench, &mut ceilings)?;
+    (kernels.measure)(&bench, &mut ceilings)?;
+    if let Some(start_time) = start_time
+        && let Some(end) = load::now()
+    {
+        ceilings.other_load = load::others(start_time, end, start.elapsed().as_secs_f64(), ceilings.cores);
     }
-    Ok(found)
+    Ok(ceilings)
 }
 
 /// Asks the system to drop what it has of a file in memory, after all of it is on the disk; `false` if that is not
@@ -87,7 +90,7 @@ pub fn forget_cached(file: &Path) -> bool {
     cfg!(target_os = "linux")
 }
 
-/// The number of figures of the machine and the disk; those of [`Kernels`] are added to it.
+/// The number of figures of the machine and the disk; the figures of [`Kernels`] are added to it.
 pub const FIGURES: u64 = disk::FIGURES + memory::FIGURES;
 
 /// Measures parsers, writers and codecs: they are above this crate, so the caller passes them in.
@@ -105,14 +108,14 @@ pub struct Bench<'a> {
     options: &'a MeasureOptions,
     /// The number of figures.
     total: u64,
-    /// The number of figures begun.
-    done: Cell<u64>,
+    /// The number of figures started.
+    started: Cell<u64>,
 }
 
 impl<'a> Bench<'a> {
     /// A run of `total` figures.
     pub fn new(options: &'a MeasureOptions, total: u64) -> Bench<'a> {
-        Bench { options, total, done: Cell::new(0) }
+        Bench { options, total, started: Cell::new(0) }
     }
 
     /// The options.
@@ -120,17 +123,17 @@ impl<'a> Bench<'a> {
         self.options
     }
 
-    /// The number of figures begun.
-    pub fn begun(&self) -> u64 {
-        self.done.get()
+    /// The number of figures started.
+    pub fn started(&self) -> u64 {
+        self.started.get()
     }
 
-    /// A figure begins.
-    pub fn begin(&self) {
-        let done = self.done.get();
-        self.done.set(done + 1);
+    /// Counts a figure as started, and reports progress.
+    pub fn start_figure(&self) {
+        let started = self.started.get();
+        self.started.set(started + 1);
         if let Some(progress) = &self.options.progress {
-            (progress.0)(done.min(self.total), Some(self.total));
+            (progress.0)(started.min(self.total), Some(self.total));
         }
     }
 
@@ -139,24 +142,24 @@ impl<'a> Bench<'a> {
         if self.options.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
-    /// Does `round` again and again, each time something else that takes time.
+    /// Repeats `round` until it ran long enough.
     pub fn rounds(&self, mut round: impl FnMut() -> Result<()>) -> Result<()> {
         let start = Instant::now();
-        for count in 1..=MOST_ROUNDS {
+        for count in 1..=MAX_ROUNDS {
             self.check()?;
             round()?;
             let elapsed = start.elapsed();
-            if elapsed > LONG || (count >= LEAST_ROUNDS && elapsed > self.options.figure_time) {
+            if elapsed > LONG || (count >= MIN_ROUNDS && elapsed > self.options.figure_time) {
                 break;
             }
         }
         Ok(())
     }
 
-    /// A figure: the amount per second of `round`, which returns its amount. It is the median of some rounds: the best
-    /// would be what hardly any job sees.
+    /// A figure: the amount per second of `round`, which returns its amount. It is the median of some rounds: few jobs
+    /// ever reach the best one.
     pub fn rate(&self, mut round: impl FnMut() -> Result<u64>) -> Result<f64> {
-        self.begin();
+        self.start_figure();
         let mut rates = Vec::new();
         self.rounds(|| {
             let start = Instant::now();

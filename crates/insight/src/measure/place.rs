@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// How much of a list of processors is read.
-const BEGINNING_BYTES: u64 = 4096;
+const HEAD_BYTES: u64 = 4096;
 
 /// Cores that this process may use.
 pub(super) fn cores() -> usize {
@@ -18,20 +18,21 @@ pub(super) fn cores() -> usize {
 
 /// The processor, the cores that this process may use, and the name of the machine.
 pub(super) fn machine() -> String {
-    let text = beginning("/proc/cpuinfo").unwrap_or_default();
+    let text = head("/proc/cpuinfo").unwrap_or_default();
     let processor = processor(&text).unwrap_or(std::env::consts::ARCH);
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = name.or_else(|| ["HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| std::env::var(name).ok()));
-    let (cores, name) = (cores(), one_line(&name.unwrap_or_default()));
+    let cores = cores();
+    let name = one_line(&name.unwrap_or_default());
     let plural = if cores == 1 { "" } else { "s" };
     let words = format!("{}, {cores} core{plural}, {name}", one_line(processor));
     words.trim_end_matches([',', ' ']).to_owned()
 }
 
 /// The first processor's part of the file is enough, and the whole takes long on systems with many.
-fn beginning(path: &str) -> std::io::Result<String> {
+fn head(path: &str) -> std::io::Result<String> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(BEGINNING_BYTES).read_to_end(&mut bytes)?;
+    std::fs::File::open(path)?.take(HEAD_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -46,7 +47,7 @@ fn processor(text: &str) -> Option<&str> {
 #[cfg(target_os = "linux")]
 pub(super) fn disk(folder: &Path) -> String {
     use std::os::linux::fs::MetadataExt;
-    let Ok(device) = std::fs::metadata(folder).map(|found| found.st_dev()) else { return unknown() };
+    let Ok(device) = std::fs::metadata(folder).map(|metadata| metadata.st_dev()) else { return unknown() };
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     let numbers = device_numbers(device);
@@ -87,8 +88,10 @@ struct Mounted<'a> {
 #[cfg(any(target_os = "linux", test))]
 fn mounted(line: &str) -> Option<Mounted<'_>> {
     let (head, tail) = line.split_once(" - ")?;
-    let (mut head, mut tail) = (head.split(' '), tail.split(' '));
-    let (numbers, point) = (head.nth(2)?, head.nth(1)?);
+    let mut head = head.split(' ');
+    let mut tail = tail.split(' ');
+    let numbers = head.nth(2)?;
+    let point = head.nth(1)?;
     Some(Mounted { numbers, point, kind: tail.next()?, source: tail.next()? })
 }
 
@@ -96,7 +99,7 @@ fn mounted(line: &str) -> Option<Mounted<'_>> {
 #[cfg(all(unix, not(target_os = "linux")))]
 pub(super) fn disk(folder: &Path) -> String {
     use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(folder).map_or_else(|_| unknown(), |found| format!("device {}", found.dev()))
+    std::fs::metadata(folder).map_or_else(|_| unknown(), |metadata| format!("device {}", metadata.dev()))
 }
 
 /// The volume or the share that `folder` lies on.

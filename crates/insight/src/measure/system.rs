@@ -41,24 +41,24 @@ mod linux {
         // numbers.
         unsafe {
             let flags = libc::fcntl(descriptor, libc::F_GETFL);
-            let wanted = if direct { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
-            flags >= 0 && libc::fcntl(descriptor, libc::F_SETFL, wanted) == 0
+            let new_flags = if direct { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
+            flags >= 0 && libc::fcntl(descriptor, libc::F_SETFL, new_flags) == 0
         }
     }
 
     /// Bytes that this user can still write to the file system of the file.
     pub(crate) fn free_bytes(file: &File) -> Option<u64> {
-        let mut found = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-        // SAFETY: the descriptor is open as long as `file` is borrowed. `found` is a writable `statvfs`, which the call
+        let mut stats = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+        // SAFETY: the descriptor is open as long as `file` is borrowed. `stats` is a writable `statvfs`, which the call
         // fills as a whole if it returns 0; only then it is read.
-        let found = unsafe {
-            if libc::fstatvfs(file.as_raw_fd(), found.as_mut_ptr()) != 0 {
+        let stats = unsafe {
+            if libc::fstatvfs(file.as_raw_fd(), stats.as_mut_ptr()) != 0 {
                 return None;
             }
-            found.assume_init()
+            stats.assume_init()
         };
         #[allow(clippy::unnecessary_cast, reason = "both have 32 bits on some systems")]
-        Some((found.f_bavail as u64).saturating_mul(found.f_frsize as u64))
+        Some((stats.f_bavail as u64).saturating_mul(stats.f_frsize as u64))
     }
 
     /// Memory that the system can still give away, in bytes.

@@ -18,12 +18,17 @@ pub(super) fn write(events: &mut Events<'_>, recording: &Recording) -> io::Resul
     let spans = || recording.threads.iter().flat_map(|thread| &thread.spans);
     let end_ns = spans().map(|span| span.end_ns).max().unwrap_or(recording.elapsed_ns);
     let mut counters = Counters { events, recording, apart_ns: end_ns / STEPS };
-    for (name, way) in [("bytes in", Way::In), ("bytes out", Way::Out), ("bytes decompressed", Way::Unpacked)] {
-        counters.moved(name, |file| way == Way::from_file(file))?;
+    for (name, way) in [
+        ("bytes in", BytesDirection::In),
+        ("bytes out", BytesDirection::Out),
+        ("bytes decompressed", BytesDirection::Unpacked),
+    ] {
+        counters.moved(name, |file| way == BytesDirection::from_file(file))?;
     }
     for (name, phase, of) in largest(&recording.files) {
         let label = format!("{} {name}", phase.name());
-        counters.moved(&label, |file| file.phase == phase && file.name == name && Way::from_file(file) == of)?;
+        counters
+            .moved(&label, |file| file.phase == phase && file.name == name && BytesDirection::from_file(file) == of)?;
     }
     counters.chunks("chunk cut", Phase::Cut)?;
     counters.chunks("chunk placed", Phase::Place)?;
@@ -37,27 +42,27 @@ pub(super) fn write(events: &mut Events<'_>, recording: &Recording) -> io::Resul
 
 /// The direction of a file's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+enum BytesDirection {
     In,
     Out,
     Unpacked,
 }
 
-impl Way {
-    fn from_file(file: &FileUse) -> Way {
+impl BytesDirection {
+    fn from_file(file: &FileUse) -> BytesDirection {
         match (file.phase, file.is_output) {
-            (Phase::Decompress, _) => Way::Unpacked,
-            (_, true) => Way::Out,
-            (_, false) => Way::In,
+            (Phase::Decompress, _) => BytesDirection::Unpacked,
+            (_, true) => BytesDirection::Out,
+            (_, false) => BytesDirection::In,
         }
     }
 }
 
-/// The files with the most bytes: those with the same name and use count as one.
-fn largest(files: &[FileUse]) -> Vec<(&str, Phase, Way)> {
-    let mut sums: BTreeMap<(&str, Phase, Way), u64> = BTreeMap::new();
+/// The files with the most bytes: files with the same name and use count as one.
+fn largest(files: &[FileUse]) -> Vec<(&str, Phase, BytesDirection)> {
+    let mut sums: BTreeMap<(&str, Phase, BytesDirection), u64> = BTreeMap::new();
     for file in files {
-        *sums.entry((&file.name, file.phase, Way::from_file(file))).or_default() += file.calls.bytes;
+        *sums.entry((&file.name, file.phase, BytesDirection::from_file(file))).or_default() += file.calls.bytes;
     }
     let mut sums: Vec<_> = sums.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
     sums.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));

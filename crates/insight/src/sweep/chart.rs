@@ -33,7 +33,7 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     let columns = threads.len().clamp(1, 2);
     let rows = threads.len().div_ceil(columns).max(1);
     let height = 132.0 + rows as f64 * PANEL_HEIGHT;
-    let interrupted = sweep.interruption().map_or(String::new(), |it| format!(" ({it})"));
+    let interrupted = sweep.interruption().map_or(String::new(), |note| format!(" ({note})"));
     let title = format!("Time to load {}{interrupted}", sweep.asset);
     let mut picture = Picture::new(WIDTH, height, &title);
     picture.bar([0.0, 0.0, WIDTH, height], GROUND, 1.0);
@@ -91,13 +91,15 @@ struct Panel<'a> {
 impl<'a> Panel<'a> {
     /// `None` if there is nothing to show.
     fn new(picture: &'a mut Picture, sweep: &'a Sweep, threads: usize, edges: [f64; 3]) -> Option<Panel<'a>> {
-        let (mut rates, mut seconds) = ([f64::INFINITY, 0.0], [f64::INFINITY, 0.0]);
+        let mut rates = [f64::INFINITY, 0.0];
+        let mut seconds = [f64::INFINITY, 0.0];
         let widen = |ends: &mut [f64; 2], value: f64| *ends = [ends[0].min(value), ends[1].max(value)];
         for cell in sweep.cells.iter().filter(|cell| cell.threads == threads) {
             if let Device::Rate(rate) = cell.device {
                 widen(&mut rates, rate as f64);
             }
-            [false, true].into_iter().filter_map(|it| cell.seconds(it)).for_each(|it| widen(&mut seconds, it));
+            let times = [false, true].into_iter().filter_map(|is_model| cell.seconds(is_model));
+            times.for_each(|time| widen(&mut seconds, time));
         }
         if seconds[1] <= 0.0 {
             return None;
@@ -105,7 +107,7 @@ impl<'a> Panel<'a> {
         // The axis ends a little beyond the values, and its ends differ.
         let seconds = [seconds[0] * 0.8, seconds[1] * 1.25];
         let rates = if rates[1] <= 0.0 { [1e6, 1e9] } else { [rates[0] * 0.9, rates[1] * 1.1] };
-        let columns = sweep.devices().into_iter().filter(|it| !matches!(it, Device::Rate(_))).collect();
+        let columns = sweep.devices().into_iter().filter(|device| !matches!(device, Device::Rate(_))).collect();
         Some(Panel { picture, sweep, threads, edges, rates, seconds, columns })
     }
 
@@ -127,7 +129,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Where the rates end and columns without one begin.
+    /// The boundary between rates and columns without a rate.
     fn end(&self) -> f64 {
         self.edges[2] - self.columns.len() as f64 * COLUMN
     }
@@ -139,7 +141,7 @@ impl<'a> Panel<'a> {
                 self.edges[0] + share * (self.end() - self.edges[0])
             }
             column => {
-                let place = self.columns.iter().position(|it| *it == column).unwrap_or(0);
+                let place = self.columns.iter().position(|other| *other == column).unwrap_or(0);
                 self.end() + (place as f64 + 0.5) * COLUMN
             }
         }
@@ -152,7 +154,8 @@ impl<'a> Panel<'a> {
 
     fn axes(&mut self) {
         let [left, top, right] = self.edges;
-        let (bottom, end) = (top + PLOT_HEIGHT, self.end());
+        let bottom = top + PLOT_HEIGHT;
+        let end = self.end();
         for seconds in log_marks(self.seconds) {
             let y = self.y(seconds);
             self.picture.line([left, y, right, y], LINE, "");
@@ -181,7 +184,7 @@ impl<'a> Panel<'a> {
     fn curve(&mut self, stored: usize, is_model: bool) {
         let seconds = |device| self.sweep.cell(stored, self.threads, device)?.seconds(is_model);
         let places = self.sweep.devices().into_iter().filter_map(|device| Some((device, seconds(device)?)));
-        let places: Vec<_> = places.map(|(device, it)| (device, self.x(device), self.y(it))).collect();
+        let places: Vec<_> = places.map(|(device, seconds)| (device, self.x(device), self.y(seconds))).collect();
         let along = places.iter().filter(|place| matches!(place.0, Device::Rate(_))).map(|place| (place.1, place.2));
         let stroke = color(stored);
         let dashes = if is_model { "stroke-dasharray=\"7 5\" stroke-opacity=\"0.6\"" } else { "" };
@@ -204,7 +207,8 @@ impl<'a> Panel<'a> {
                 continue;
             }
             let other = crossing.above.max(crossing.below);
-            let (x, y) = (self.x(Device::Rate(crossing.rate as u64)), self.y(crossing.seconds));
+            let x = self.x(Device::Rate(crossing.rate as u64));
+            let y = self.y(crossing.seconds);
             self.picture.line([x, y, x, bottom], color(other), "stroke-dasharray=\"2 3\"");
             let says = rate(super::two_digits(crossing.rate));
             self.picture.text(
@@ -263,8 +267,11 @@ mod tests {
     fn long_advice_takes_several_lines() {
         let advice =
             "store it as zstd below 290 MB/s, as lz4 up to 540 MB/s, as is up to 1.5 GB/s, as none above, more words";
-        let found = lines(advice);
-        assert!(found.len() == 2 && found.iter().all(|line| line.len() <= ADVICE_CHARS), "{found:?}");
-        assert_eq!((found.join(" "), lines("as is")), (advice.to_owned(), vec!["as is".to_owned()]));
+        let lines_of_advice = lines(advice);
+        assert!(
+            lines_of_advice.len() == 2 && lines_of_advice.iter().all(|line| line.len() <= ADVICE_CHARS),
+            "{lines_of_advice:?}"
+        );
+        assert_eq!((lines_of_advice.join(" "), lines("as is")), (advice.to_owned(), vec!["as is".to_owned()]));
     }
 }

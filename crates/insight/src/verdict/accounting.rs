@@ -1,8 +1,8 @@
-//! Who had the time: each thread's every moment is given to one cause.
+//! Attributes every moment of each thread to one cause.
 //!
 //! A job's thread-seconds are its duration times its threads. The time of a thread working in parallel belongs to that
-//! work. The time of serial work for all (reading ahead, an ordered part, work before others began) includes that of
-//! the threads waiting for it. Time that nothing accounts for stays unknown.
+//! work. The time of serial work for all (reading ahead, an ordered part, work before others started) includes the time
+//! of the threads waiting for it. Time that nothing accounts for stays unknown.
 
 use super::Bound;
 use polyhaul_bytes::BLOCK_BYTES;
@@ -12,7 +12,7 @@ use polyhaul_trace::{FileUse, Lane, Phase, Recording, Totals};
 const FROM_DISK: f64 = 0.1;
 /// A host whose calls return less than a block is called more often than needed; this many times more is too often.
 const MANY_CALLS: u64 = 2;
-/// Cores that others had: less than this share of the work's time is noise.
+/// Time lost to other programs is noise below this share of the work's time.
 const NOISE: f64 = 0.1;
 
 /// The time of each cause, in nanoseconds of threads.
@@ -28,19 +28,19 @@ pub(super) struct Account {
     pub(super) cold: f64,
     /// The share of the time in which threads were at work, rather than waiting or in calls.
     pub(super) at_work: f64,
-    /// Time of reading and of writing that was asked for: being throttled.
+    /// Requested waiting of reads and of writes: throttling.
     pub(super) throttled: [f64; 2],
 }
 
 /// Causes that a phase is divided among, by their shares.
-type Parts = Vec<(Bound, f64)>;
+type CauseShares = Vec<(Bound, f64)>;
 
 /// How phases with more than one cause are divided.
 struct Divided {
-    reading: Parts,
-    throttled: Parts,
-    host: Parts,
-    place: Parts,
+    reading: CauseShares,
+    throttled: CauseShares,
+    host: CauseShares,
+    place: CauseShares,
 }
 
 impl Account {
@@ -71,25 +71,25 @@ impl Account {
                 _ => account.give(phase, totals.get(Lane::Side, phase) as f64, &divided),
             }
         }
-        for (lane, held) in held(&totals, threads, idle - starved) {
-            account.one_for_all(&totals, lane, held, &divided);
+        for (lane, waited_ns) in held(&totals, threads, idle - starved) {
+            account.one_for_all(&totals, lane, waited_ns, &divided);
         }
         account.take_stolen(seen, &totals, cores);
         account
     }
 
-    /// Each cause and its share, largest first; unknown comes after those of equal size.
+    /// Each cause and its share, largest first; unknown comes after causes of equal size.
     pub(super) fn shares(&self) -> Vec<(Bound, f64)> {
         if self.whole <= 0.0 {
             return vec![(Bound::Unknown, 1.0)];
         }
         let mut shares: Vec<_> = self.causes.iter().map(|&(bound, ns)| (bound, ns / self.whole)).collect();
         shares.retain(|(bound, share)| *bound != Bound::Unknown && *share > 0.0);
-        let known: f64 = shares.iter().map(|(_, share)| share).sum();
+        let attributed: f64 = shares.iter().map(|(_, share)| share).sum();
         // A sum above the total is due to rounding and overlapping clocks.
-        shares.iter_mut().for_each(|(_, share)| *share /= known.max(1.0));
-        if known < 1.0 {
-            shares.push((Bound::Unknown, 1.0 - known));
+        shares.iter_mut().for_each(|(_, share)| *share /= attributed.max(1.0));
+        if attributed < 1.0 {
+            shares.push((Bound::Unknown, 1.0 - attributed));
         }
         shares.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         shares
@@ -97,11 +97,11 @@ impl Account {
 
     /// The share of a cause.
     pub(super) fn share(&self, bound: Bound) -> f64 {
-        self.causes.iter().find(|(it, _)| *it == bound).map_or(0.0, |(_, ns)| ns / self.whole.max(1.0))
+        self.causes.iter().find(|(cause, _)| *cause == bound).map_or(0.0, |(_, ns)| ns / self.whole.max(1.0))
     }
 
     fn add(&mut self, bound: Bound, ns: f64) {
-        match self.causes.iter_mut().find(|(it, _)| *it == bound) {
+        match self.causes.iter_mut().find(|(cause, _)| *cause == bound) {
             Some((_, sum)) => *sum += ns,
             None => self.causes.push((bound, ns)),
         }
@@ -122,15 +122,16 @@ impl Account {
         parts.iter().for_each(|&(bound, share)| self.add(bound, ns * share));
     }
 
-    /// Attributes the time of serial work, and that of the threads it holds up.
+    /// Attributes the time of serial work, and of the threads it holds up.
     fn one_for_all(&mut self, totals: &Totals, lane: Lane, held: f64, divided: &Divided) {
-        let (own, others) = (own(totals, lane), (self.threads - 1) as f64);
+        let own_ns = own(totals, lane);
+        let others = (self.threads - 1) as f64;
         for phase in phases() {
             let time = totals.get(lane, phase) as f64;
             if time <= 0.0 {
                 continue;
             }
-            let waited = held * (time / own);
+            let waited = held * (time / own_ns);
             if phase.is_io() || matches!(phase, Phase::Decompress | Phase::Compress) {
                 self.give(phase, time + waited, divided);
                 continue;
@@ -143,16 +144,16 @@ impl Account {
     }
 
     /// Moves the time that threads were ready but had no core from the work to that cause. More threads than cores take
-    /// cores from each other, which is no other program.
+    /// cores from each other; no other program is involved.
     fn take_stolen(&mut self, seen: &Recording, totals: &Totals, cores: usize) {
         let Some(used) = seen.used else { return };
-        let wanted = work(totals).min(cores.max(1) as f64 * seen.elapsed_ns as f64);
-        let stolen = wanted - used.cpu_ns as f64;
-        if stolen <= NOISE * wanted {
+        let wanted_ns = work(totals).min(cores.max(1) as f64 * seen.elapsed_ns as f64);
+        let stolen = wanted_ns - used.cpu_ns as f64;
+        if stolen <= NOISE * wanted_ns {
             return;
         }
         let ours: f64 = self.causes.iter().filter(|(bound, _)| bound.is_work()).map(|(_, ns)| ns).sum();
-        let left = 1.0 - (stolen / wanted).min(1.0);
+        let left = 1.0 - (stolen / wanted_ns).min(1.0);
         self.causes.iter_mut().filter(|(bound, _)| bound.is_work()).for_each(|(_, ns)| *ns *= left);
         self.add(Bound::OtherPrograms, ours * (1.0 - left));
     }
@@ -166,8 +167,8 @@ fn phases() -> impl Iterator<Item = Phase> {
 /// The idle time of cores that could have worked, in nanoseconds: a missing thread does not matter if all cores work.
 /// `None` if the system does not report it.
 fn resting(seen: &Recording, threads: usize, cores: usize) -> Option<f64> {
-    let all = threads.min(cores.max(1)) as f64 * seen.elapsed_ns as f64;
-    Some((all - seen.used?.cpu_ns as f64).max(0.0))
+    let available_ns = threads.min(cores.max(1)) as f64 * seen.elapsed_ns as f64;
+    Some((available_ns - seen.used?.cpu_ns as f64).max(0.0))
 }
 
 /// The time of threads that a core is for.
@@ -182,19 +183,19 @@ fn own(totals: &Totals, lane: Lane) -> f64 {
 
 /// The time that others were held up by serial work, by its lane. `idle` is the time of threads that were not there.
 ///
-/// One thread can hold up no more than all others. A waiting thread records the reason when it begins, which may change
+/// One thread can hold up no more than all others. A waiting thread records the reason when it starts, which may change
 /// before it wakes up: so the rest of the waiting counts for lanes that could have held up more.
 fn held(totals: &Totals, threads: usize, idle: f64) -> [(Lane, f64); 3] {
-    let most = |lane| (threads - 1) as f64 * own(totals, lane);
+    let max_ns = |lane| (threads - 1) as f64 * own(totals, lane);
     let waits = [
         (Lane::Alone, idle),
         (Lane::Input, totals.total(Phase::WaitInput) as f64),
         (Lane::Turn, totals.total(Phase::WaitTurn) as f64),
     ];
-    let mut held = waits.map(|(lane, wait)| (lane, wait.min(most(lane))));
+    let mut held = waits.map(|(lane, wait)| (lane, wait.min(max_ns(lane))));
     let sum = |of: &[(Lane, f64); 3]| of.iter().map(|(_, ns)| ns).sum::<f64>();
     let left = sum(&waits) + totals.total(Phase::WaitEnd) as f64 - sum(&held);
-    let spare = waits.map(|(lane, wait)| (lane, most(lane) - wait.min(most(lane))));
+    let spare = waits.map(|(lane, wait)| (lane, max_ns(lane) - wait.min(max_ns(lane))));
     let part = if sum(&spare) > 0.0 { (left / sum(&spare)).min(1.0) } else { 0.0 };
     held.iter_mut().zip(spare).for_each(|((_, held), (_, spare))| *held += part * spare);
     held
@@ -218,7 +219,7 @@ fn cause(phase: Phase) -> Bound {
 }
 
 /// Ordered work belongs to reading or to writing, like the work around it.
-fn place(totals: &Totals) -> Parts {
+fn place(totals: &Totals) -> CauseShares {
     let sum = |phases: &[Phase]| phases.iter().map(|&phase| totals.total(phase) as f64).sum::<f64>();
     let reading = sum(&[Phase::Cut, Phase::Parse, Phase::Build, Phase::Decode]);
     let writing = sum(&[Phase::Format, Phase::Encode, Phase::Compress]);
@@ -252,8 +253,8 @@ pub(super) fn is_piped(seen: &Recording) -> bool {
     of(true) > of(false)
 }
 
-/// Reading is the disk's, or the pipe's, or that of memory.
-fn reading(seen: &Recording, is_cold: bool) -> Parts {
+/// Reading is from the disk, a pipe, or memory.
+fn reading(seen: &Recording, is_cold: bool) -> CauseShares {
     let is_cached = |file: &FileUse| file.is_memory || file.is_file && !is_cold;
     let cached = waiting(seen, |file| file.phase == Phase::Read && is_cached(file));
     let outside = waiting(seen, |file| file.phase == Phase::Read && !is_cached(file));
@@ -277,36 +278,37 @@ fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
 }
 
 /// The time of the host's calls by cause: calls that return little, waiting for each other, or the work itself.
-fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Parts {
-    let all = totals.total(Phase::Host) as f64;
-    if all <= 0.0 {
+fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> CauseShares {
+    let total_ns = totals.total(Phase::Host) as f64;
+    if total_ns <= 0.0 {
         return vec![(Bound::Host, 1.0)];
     }
-    let small = (waiting(seen, has_small_reads) / all).min(1.0);
-    let locks = (queued(seen, threads, cores) / all).min(1.0 - small);
+    let small = (waiting(seen, has_small_reads) / total_ns).min(1.0);
+    let locks = (queued(seen, threads, cores) / total_ns).min(1.0 - small);
     vec![(Bound::SmallReads, small), (Bound::Locks, locks), (Bound::Host, 1.0 - small - locks)]
 }
 
-/// Whether a host was asked for blocks and returned so little each time that it took many more calls.
+/// Whether a host returned much less than the requested blocks, so that reading took many more calls.
 pub(super) fn has_small_reads(file: &FileUse) -> bool {
     let needed = file.calls.bytes / BLOCK_BYTES as u64 + 1;
     let with_bytes = file.calls.calls - file.calls.calls_by_size[0];
     file.phase == Phase::Host && !file.is_output && with_bytes > MANY_CALLS * needed + 1
 }
 
-/// The time that calls of the host's waited for each other, with that of the ones that they waited for, in nanoseconds.
+/// The time that the host's calls waited for each other, including the calls that they waited for, in nanoseconds.
 ///
-/// A call that begins while no other runs takes its own time. If those that begin alongside others take longer, and use
-/// no core meanwhile, they queue for something exclusive. If there are more threads than cores, they queue for these,
-/// and nothing can be concluded.
+/// A call that starts while no other runs takes its own time. If calls that start alongside others take longer without
+/// using a core, they queue for something exclusive. If there are more threads than cores, they queue for cores, and
+/// nothing can be concluded.
 fn queued(seen: &Recording, threads: usize, cores: usize) -> f64 {
-    let (alone, beside) = (seen.host_alone, seen.host_beside);
+    let alone = seen.host_alone;
+    let beside = seen.host_beside;
     if alone.calls == 0 || beside.calls == 0 || threads < 2 || threads > cores {
         return 0.0;
     }
     let expected = alone.idle_ns as f64 / alone.calls as f64 * beside.calls as f64;
     let queued = (beside.idle_ns as f64 - expected).max(0.0);
-    let own = (alone.elapsed_ns + beside.elapsed_ns) as f64 - queued;
-    let held = if own > 0.0 { (queued / ((threads - 1) as f64 * own)).min(1.0) } else { 0.0 };
-    queued + held * own
+    let own_ns = (alone.elapsed_ns + beside.elapsed_ns) as f64 - queued;
+    let held = if own_ns > 0.0 { (queued / ((threads - 1) as f64 * own_ns)).min(1.0) } else { 0.0 };
+    queued + held * own_ns
 }

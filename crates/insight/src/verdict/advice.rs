@@ -35,7 +35,7 @@ struct AdviceJob<'a> {
 
 /// Reading or writing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Read,
     Write,
 }
@@ -54,15 +54,15 @@ struct Paced<'a> {
 pub(super) fn limit(bound: Bound, seen: &Recording, facts: &Facts, account: &Account) -> String {
     let job = AdviceJob { seen, facts, account, model: None, seconds: seen.elapsed_ns as f64 / 1e9 };
     let way = match bound {
-        Bound::Read => Way::Read,
-        Bound::Write => Way::Write,
+        Bound::Read => Direction::Read,
+        Bound::Write => Direction::Write,
         _ => return bound.words().to_owned(),
     };
-    let what = if way == Way::Read { "read" } else { "write" };
+    let what = if way == Direction::Read { "read" } else { "write" };
     match job.paced(way) {
         Some(Paced { latency: Some((pace, _)), .. }) => format!("the {what} latency of {}", duration(pace)),
         Some(Paced { bytes_per_second: Some(value), .. }) => format!("the {what} rate of {}", rate(value as f64)),
-        _ if way == Way::Read && is_piped(seen) => "piped input".to_owned(),
+        _ if way == Direction::Read && is_piped(seen) => "piped input".to_owned(),
         _ => bound.words().to_owned(),
     }
 }
@@ -78,13 +78,15 @@ pub(super) fn remedies(
     let model = ceilings.map(|ceilings| Model::from_recording(seen, account, ceilings));
     let job = AdviceJob { seen, facts, account, model, seconds: seen.elapsed_ns as f64 / 1e9 };
     let said = match bound {
-        Bound::Read => match (job.held(Way::Read), is_piped(seen)) {
-            (Some(held), _) if job.paced(Way::Read).is_some_and(|it| it.latency.is_some()) => vec![Some(held)],
+        Bound::Read => match (job.held(Direction::Read), is_piped(seen)) {
+            (Some(held), _) if job.paced(Direction::Read).is_some_and(|pace| pace.latency.is_some()) => {
+                vec![Some(held)]
+            }
             (Some(held), _) => vec![Some(held), job.codec("a load at that rate")],
             (None, true) => vec![job.producer()],
             (None, false) => vec![job.codec("this disk-bound load"), job.faster_disk()],
         },
-        Bound::Write => vec![job.held(Way::Write).or_else(|| job.write_rate())],
+        Bound::Write => vec![job.held(Direction::Write).or_else(|| job.write_rate())],
         Bound::Decompress => vec![job.members(), job.no_codec(), job.threads(bound)],
         Bound::Parse | Bound::Build => vec![job.threads(bound), job.binary()],
         Bound::Compress | Bound::Format | Bound::Decode | Bound::Encode | Bound::Transform | Bound::Draw => {
@@ -136,7 +138,8 @@ impl AdviceJob<'_> {
 
     /// What is known about reading: the model, the cost, and the seconds that it took.
     fn reading(&self) -> Option<(&Model<'_>, Cost, f64)> {
-        let (model, seconds) = (self.model.as_ref()?, self.part_seconds("read"));
+        let model = self.model.as_ref()?;
+        let seconds = self.part_seconds("read");
         Some((model, model.read(&self.facts.reads)?, seconds)).filter(|_| seconds > 0.0)
     }
 
@@ -147,18 +150,19 @@ impl AdviceJob<'_> {
     }
 
     /// Whether being throttled took most of the time of calls one way.
-    fn is_throttled(&self, way: Way) -> bool {
+    fn is_throttled(&self, way: Direction) -> bool {
         let calls = self.seen.totals().total(Phase::Throttle) as f64;
         calls > 0.0 && self.account.throttled[way as usize] >= 0.5 * calls
     }
 
     /// What throttled one direction, if the caller stated its request.
-    fn paced(&self, way: Way) -> Option<Paced<'_>> {
-        let is_read = way == Way::Read;
+    fn paced(&self, way: Direction) -> Option<Paced<'_>> {
+        let is_read = way == Direction::Read;
         let pace = if is_read { &self.facts.read_pace } else { &self.facts.write_pace };
         let pace = pace.as_ref().filter(|_| self.is_throttled(way))?;
         let files = self.seen.files.iter().filter(|file| file.is_output != is_read && file.calls.throttled_ns > 0);
-        let (calls, bytes) = files.fold((0, 0), |(calls, bytes), it| (calls + it.calls.calls, bytes + it.calls.bytes));
+        let (calls, bytes) =
+            files.fold((0, 0), |(calls, bytes), file| (calls + file.calls.calls, bytes + file.calls.bytes));
         let waited = calls as f64 * pace.latency.as_secs_f64();
         let passed = pace.bytes_per_second.map_or(0.0, |rate| bytes as f64 / rate.max(1) as f64);
         let option = |latency, rate| if waited > passed { latency } else { rate };
@@ -174,8 +178,8 @@ impl AdviceJob<'_> {
     }
 
     /// A note that a job was throttled on request, and its time without that.
-    fn held(&self, way: Way) -> Option<String> {
-        let is_read = way == Way::Read;
+    fn held(&self, way: Direction) -> Option<String> {
+        let is_read = way == Direction::Read;
         let (doing, part) = if is_read { ("reading", "read") } else { ("writing", "write") };
         let list = if is_read { &self.facts.reads } else { &self.facts.writes };
         let seconds = self.part_seconds(part);
@@ -191,14 +195,17 @@ impl AdviceJob<'_> {
             |by: &str| gain.map_or(String::new(), |gain| format!("; {by} would make it up to {gain:.1}× faster"));
         Some(match self.paced(way) {
             Some(Paced { option, latency: Some((pace, calls)), .. }) => {
-                let (latency, calls) = (duration(pace), count(calls));
+                let latency = duration(pace);
+                let calls = count(calls);
                 let option = format!("`{option} {}`", latency.replace(' ', ""));
                 format!("each of {calls} calls waited {latency} because of {option}") + &faster("a lower latency")
             }
             Some(Paced { option, bytes_per_second: Some(asked), .. }) => {
-                let asked = rate(asked as f64).replace(' ', "");
-                let held =
-                    format!("{doing} was throttled to {} because of `{option} {asked}`", self.rate_of(list, seconds));
+                let requested = rate(asked as f64).replace(' ', "");
+                let held = format!(
+                    "{doing} was throttled to {} because of `{option} {requested}`",
+                    self.rate_of(list, seconds)
+                );
                 held + &faster("a higher rate")
             }
             _ => {
@@ -214,7 +221,8 @@ impl AdviceJob<'_> {
 
     /// A note that the program at the other end of a pipe is the slow one.
     fn producer(&self) -> Option<String> {
-        let (list, seconds) = (&self.facts.reads, self.part_seconds("read"));
+        let list = &self.facts.reads;
+        let seconds = self.part_seconds("read");
         if list.is_empty() || seconds <= 0.0 {
             return None;
         }
@@ -226,8 +234,8 @@ impl AdviceJob<'_> {
     /// Whether uncompressed text would load faster compressed, at the rate at which it came.
     fn codec(&self, load: &str) -> Option<String> {
         let (model, cost, seconds) = self.reading()?;
-        let is_text = |it: &&Moved| it.codec.is_none() && it.format.is_some_and(is_text);
-        let text: u64 = self.facts.reads.iter().filter(is_text).map(|it| it.plain_bytes).sum();
+        let is_text = |moved: &&Moved| moved.codec.is_none() && moved.format.is_some_and(is_text);
+        let text: u64 = self.facts.reads.iter().filter(is_text).map(|moved| moved.plain_bytes).sum();
         let share = text as f64 / sum_of_bytes(&self.facts.reads).max(1.0);
         let gain = |(codec, packed): (Codec, f64)| {
             let disk = seconds * (1.0 - share + packed * share);
@@ -247,10 +255,11 @@ impl AdviceJob<'_> {
 
     /// How near writing is to the machine's rate.
     fn write_rate(&self) -> Option<String> {
-        let (model, list) = (self.model.as_ref()?, &self.facts.writes);
+        let model = self.model.as_ref()?;
+        let list = &self.facts.writes;
         let totals = self.seen.totals();
         let seconds = (totals.total(Phase::Write) + totals.total(Phase::Sync)) as f64 / 1e9;
-        let (ceiling, whose) = if list.iter().all(|it| it.durable) {
+        let (ceiling, whose) = if list.iter().all(|moved| moved.durable) {
             (model.ceilings.write_sync, "the disk's rate")
         } else {
             (model.ceilings.write, "the rate at which the system accepts data")
@@ -264,14 +273,14 @@ impl AdviceJob<'_> {
     /// The reads, with those compressed by a codec changed.
     fn without(&self, codec: Codec, change: impl Fn(&Moved) -> Moved) -> Vec<Moved> {
         let list = self.facts.reads.iter();
-        list.map(|it| if it.codec == Some(codec) { change(it) } else { it.clone() }).collect()
+        list.map(|moved| if moved.codec == Some(codec) { change(moved) } else { moved.clone() }).collect()
     }
 
-    /// Whether members that are decompressed side by side would help.
+    /// Whether members that are decompressed in parallel would help.
     fn members(&self) -> Option<String> {
         let (model, cost, _) = self.reading()?;
-        let codec = self.facts.reads.iter().max_by_key(|it| it.stream_bytes)?.codec?;
-        let shared = model.read(&self.without(codec, |it| Moved { stream_bytes: 0, ..it.clone() }))?;
+        let codec = self.facts.reads.iter().max_by_key(|moved| moved.stream_bytes)?.codec?;
+        let shared = model.read(&self.without(codec, |moved| Moved { stream_bytes: 0, ..moved.clone() }))?;
         let gain = self.gain_of_cost(shared).filter(|_| shared.serial < cost.serial)?;
         Some(format!(
             "{codec} in independent members, as polyhaul writes it, decompresses in parallel: {gain:.1}× faster"
@@ -281,18 +290,20 @@ impl AdviceJob<'_> {
     /// Whether the plain bytes would come faster.
     fn no_codec(&self) -> Option<String> {
         let (model, ..) = self.reading()?;
-        let packed = self.facts.reads.iter().filter(|it| it.codec.is_some());
-        let codec = packed.max_by_key(|it| it.plain_bytes)?.codec?;
-        let unpacked = |it: &Moved| Moved { codec: None, bytes: it.plain_bytes, stream_bytes: 0, ..it.clone() };
+        let packed = self.facts.reads.iter().filter(|moved| moved.codec.is_some());
+        let codec = packed.max_by_key(|moved| moved.plain_bytes)?.codec?;
+        let unpacked =
+            |moved: &Moved| Moved { codec: None, bytes: moved.plain_bytes, stream_bytes: 0, ..moved.clone() };
         let plain = self.without(codec, unpacked);
         let gain = self.gain_of_cost(model.read(&plain)?)?;
         let more = sum_of_bytes(&plain) / sum_of_bytes(&self.facts.reads).max(1.0);
         Some(format!("without {codec} it would be up to {gain:.1}× faster, at {more:.1}× the size"))
     }
 
-    /// Whether more threads would help work that is done side by side.
+    /// Whether more threads would help work done in parallel.
     fn threads(&self, bound: Bound) -> Option<String> {
-        let (threads, cores) = (self.account.threads, self.facts.cores.max(1));
+        let threads = self.account.threads;
+        let cores = self.facts.cores.max(1);
         if threads >= cores {
             let whose = if cores == 1 { "the one core is".to_owned() } else { format!("all {cores} cores are") };
             return (self.account.at_work >= AT_WORK).then(|| format!("more threads would not help: {whose} busy"));
@@ -305,21 +316,21 @@ impl AdviceJob<'_> {
     /// Whether the same meshes would be read faster as bytes.
     fn binary(&self) -> Option<String> {
         let (model, ..) = self.reading()?;
-        let half = |it: &Moved| Moved::new("ply", (it.plain_bytes as f64 * BINARY) as u64);
-        let is_obj = |it: &&Moved| it.format == Some("obj");
+        let half = |moved: &Moved| Moved::new("ply", (moved.plain_bytes as f64 * BINARY) as u64);
+        let is_obj = |moved: &&Moved| moved.format == Some("obj");
         self.facts.reads.iter().find(is_obj)?;
         let list = self.facts.reads.iter();
-        let binary: Vec<_> = list.map(|it| if is_obj(&it) { half(it) } else { it.clone() }).collect();
+        let binary: Vec<_> = list.map(|moved| if is_obj(&moved) { half(moved) } else { moved.clone() }).collect();
         let gain = self.gain_of_cost(model.read(&binary)?)?;
         Some(format!("as binary PLY, at about half the size, it would be read up to {gain:.1}× faster"))
     }
 
     /// How much a memory limit that suits all threads would help.
     fn memory(&self) -> Option<String> {
-        let wanted = self.account.threads.min(self.facts.cores.max(1)) as f64;
+        let wanted_threads = self.account.threads.min(self.facts.cores.max(1)) as f64;
         let missing = self.seen.starved_ns as f64 / self.seen.elapsed_ns.max(1) as f64;
-        let had = (self.account.threads as f64 - missing).clamp(1.0, wanted);
-        let gain = wanted / had;
+        let had = (self.account.threads as f64 - missing).clamp(1.0, wanted_threads);
+        let gain = wanted_threads / had;
         let text = format!("the memory limit allowed {had:.1} of {} threads", self.account.threads);
         if gain >= WORTH {
             Some(format!("{text}; a higher one would make it up to {gain:.1}× faster"))
@@ -329,7 +340,8 @@ impl AdviceJob<'_> {
     }
 
     fn locks(&self) -> Option<String> {
-        let (alone, beside) = (self.seen.host_alone, self.seen.host_beside);
+        let alone = self.seen.host_alone;
+        let beside = self.seen.host_beside;
         let mean = |ns: u64, calls: u64| ns as f64 / calls.max(1) as f64;
         let times = mean(beside.elapsed_ns, beside.calls) / mean(alone.elapsed_ns, alone.calls).max(1.0);
         (beside.calls > 0 && times >= WORTH).then(|| {
@@ -340,7 +352,8 @@ impl AdviceJob<'_> {
     /// How much a buffer around the host's calls would help, if each call takes the same time.
     fn small_reads(&self) -> Option<String> {
         let small = self.seen.files.iter().filter(|file| has_small_reads(file));
-        let (calls, bytes) = small.fold((0, 0), |(calls, bytes), it| (calls + it.calls.calls, bytes + it.calls.bytes));
+        let (calls, bytes) =
+            small.fold((0, 0), |(calls, bytes), file| (calls + file.calls.calls, bytes + file.calls.bytes));
         let needed = bytes / BLOCK_BYTES as u64 + 1;
         let gain = self.gain_of_share(self.account.share(Bound::SmallReads), needed as f64 / calls.max(1) as f64)?;
         let mean = bytes / calls.max(1);
@@ -360,7 +373,7 @@ impl AdviceJob<'_> {
 }
 
 fn sum_of_bytes(list: &[Moved]) -> f64 {
-    list.iter().map(|it| it.bytes).sum::<u64>() as f64
+    list.iter().map(|moved| moved.bytes).sum::<u64>() as f64
 }
 
 /// The latency of a pace, in words.

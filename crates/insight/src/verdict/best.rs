@@ -41,7 +41,7 @@ impl<'a> Model<'a> {
     /// been.
     pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
         let reading = Reading::from_moved(list, self.ceilings)?;
-        let bytes = list.iter().map(|it| it.bytes).sum();
+        let bytes = list.iter().map(|moved| moved.bytes).sum();
         let disk = self.ceilings.cold_read.map_or(Some(0.0), |rate| over(bytes, rate))? * self.cold;
         Some(reading.cost(reading.streams.min(self.lone * reading.unpack), disk))
     }
@@ -94,7 +94,7 @@ fn transform(seen: &Recording, account: &Account) -> f64 {
 }
 
 /// The best time for everything that was moved, in seconds; `None` if it is unknown or too small to compare. Since the
-/// actual time was possible, it is no more than that.
+/// actual time was possible, it is at most that.
 pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilings: &Ceilings) -> Option<f64> {
     if transform(seen, account) > UNKNOWN_WORK {
         return None;

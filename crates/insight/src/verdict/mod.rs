@@ -33,7 +33,7 @@ const NAMED: usize = 3;
 /// Below this a job is as fast as the machine allows.
 const AT_BEST: f64 = 1.05;
 
-/// What held a job back.
+/// What limited a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Bound {
@@ -77,7 +77,7 @@ pub enum Bound {
     Unknown,
 }
 
-/// The judgement on a job.
+/// The verdict on a job.
 ///
 /// ```
 /// use polyhaul_trace::{Detail, Phase, Trace, span, within};
@@ -107,7 +107,7 @@ pub struct Verdict {
     pub seconds: f64,
     /// Plain bytes per second: those read or those written, whichever are more.
     pub bytes_per_second: f64,
-    /// The least time that this machine needs for the same bytes, in seconds; `None` if its ceilings are unknown, and
+    /// The minimum time that this machine needs for the same bytes, in seconds; `None` if its ceilings are unknown, and
     /// for jobs too small to compare.
     pub best_possible_seconds: Option<f64>,
     /// How many times longer than that it took.
@@ -163,7 +163,7 @@ impl Facts {
     }
 
     fn most_plain_bytes(&self) -> u64 {
-        let sum = |list: &[Moved]| list.iter().map(|it| it.plain_bytes).sum::<u64>();
+        let sum = |list: &[Moved]| list.iter().map(|moved| moved.plain_bytes).sum::<u64>();
         sum(&self.reads).max(sum(&self.writes))
     }
 }
@@ -177,7 +177,7 @@ impl Verdict {
         let seconds = seen.elapsed_ns as f64 / 1e9;
         let causes = account.shares();
         let (bound, share) = leader(&causes).filter(|_| seconds >= SHORT).unwrap_or((Bound::Unknown, 0.0));
-        let is_judged = seconds >= SHORT && known(&causes) >= TELLING;
+        let is_judged = seconds >= SHORT && attributed(&causes) >= TELLING;
         let best = ceilings.and_then(|ceilings| best::seconds(seen, facts, &account, ceilings));
         Verdict {
             bound,
@@ -194,7 +194,7 @@ impl Verdict {
 
     /// Whether it is meaningful: the job was long enough to judge, and more than a few percent of it is attributed.
     pub fn is_telling(&self) -> bool {
-        self.seconds >= TELLING_SECONDS && known(&self.causes) >= TELLING
+        self.seconds >= TELLING_SECONDS && attributed(&self.causes) >= TELLING
     }
 
     /// The share of every cause in whole percent, largest first; they add up to 100, and causes that round to 0 are
@@ -225,7 +225,7 @@ impl Verdict {
         let mut parts: Vec<_> =
             percents.iter().filter(is_known).map(|&(bound, percent)| (bound.words(), percent)).collect();
         let others = parts.split_off(parts.len().min(NAMED)).iter().map(|(_, percent)| percent).sum::<u32>();
-        let unknown = percents.iter().filter(|it| !is_known(it)).map(|(_, percent)| percent).sum::<u32>();
+        let unknown = percents.iter().filter(|cause| !is_known(cause)).map(|(_, percent)| percent).sum::<u32>();
         parts.extend([("other causes", others), (Bound::Unknown.words(), unknown)]);
         let parts =
             parts.iter().filter(|(_, percent)| *percent > 0).map(|(words, percent)| format!("{words} {percent} %"));
@@ -234,7 +234,8 @@ impl Verdict {
 
     /// Its distance from the machine's best: `1.3× slower than this machine's best (210 ms)`.
     pub fn distance(&self) -> Option<String> {
-        let (times, best) = (self.times_off?, seconds(self.best_possible_seconds?));
+        let times = self.times_off?;
+        let best = seconds(self.best_possible_seconds?);
         Some(if times < AT_BEST {
             format!("as fast as this machine's best ({best})")
         } else {
@@ -244,15 +245,15 @@ impl Verdict {
 }
 
 /// The share of all causes that have a name.
-fn known(causes: &[(Bound, f64)]) -> f64 {
+fn attributed(causes: &[(Bound, f64)]) -> f64 {
     causes.iter().filter(|(bound, _)| *bound != Bound::Unknown).map(|(_, share)| share).sum()
 }
 
 /// The cause that leads clearly.
 fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
-    let mut known = causes.iter().filter(|(bound, _)| *bound != Bound::Unknown);
-    let &(bound, share) = known.next()?;
-    let next = known.next().map_or(0.0, |(_, share)| *share);
+    let mut causes = causes.iter().filter(|(bound, _)| *bound != Bound::Unknown);
+    let &(bound, share) = causes.next()?;
+    let next = causes.next().map_or(0.0, |(_, share)| *share);
     (share > CLEAR || share > FAIR && share > LEAD * next).then_some((bound, share))
 }
 

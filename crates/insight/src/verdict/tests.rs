@@ -10,7 +10,8 @@ const MS: u64 = 1_000_000;
 /// A recording of `ms` milliseconds on this many threads.
 fn job(threads: usize, ms: u64) -> Recording {
     let mut seen = Recording::default();
-    (seen.elapsed_ns, seen.wanted_threads) = (ms * MS, threads);
+    seen.elapsed_ns = ms * MS;
+    seen.wanted_threads = threads;
     seen.threads.push(Thread::default());
     seen
 }
@@ -38,21 +39,28 @@ fn samples() -> (FileUse, Section) {
 
 fn file(phase: Phase, is_file: bool, bytes: u64, calls: u64, waiting_ms: u64) -> FileUse {
     let (mut file, _) = samples();
-    (file.phase, file.is_file, file.is_memory) = (phase, is_file, false);
-    (file.calls.bytes, file.calls.calls, file.calls.waiting_ns) = (bytes, calls, waiting_ms * MS);
+    file.phase = phase;
+    file.is_file = is_file;
+    file.is_memory = false;
+    file.calls.bytes = bytes;
+    file.calls.calls = calls;
+    file.calls.waiting_ns = waiting_ms * MS;
     file
 }
 
 /// A part of the job over `ms` milliseconds.
 fn part(name: &'static str, ms: u64) -> Section {
     let (_, mut section) = samples();
-    (section.name, section.start_ns, section.end_ns) = (name, 0, ms * MS);
+    section.name = name;
+    section.start_ns = 0;
+    section.end_ns = ms * MS;
     section
 }
 
 fn used(cpu_ms: u64, disk_read_bytes: Option<u64>) -> Option<Usage> {
     let mut used = Usage::default();
-    (used.cpu_ns, used.disk_read_bytes) = (cpu_ms * MS, disk_read_bytes);
+    used.cpu_ns = cpu_ms * MS;
+    used.disk_read_bytes = disk_read_bytes;
     Some(used)
 }
 
@@ -130,7 +138,7 @@ fn more_waiting_than_one_can_cause_is_unknown() {
 }
 
 #[test]
-fn what_one_thread_does_before_others_can_begin_is_serial() {
+fn work_of_one_thread_before_others_can_start_is_serial() {
     assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Decode, 95)])), (Bound::Serial, 95));
     assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Other, 95)])).0, Bound::Serial);
     assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Read, 95)])), (Bound::Read, 95));
@@ -183,7 +191,8 @@ fn reading_is_of_the_disk_where_bytes_came_from_it() {
 fn being_throttled_is_reading_or_writing() {
     let mut seen = with(2, 100, &[(Lane::Side, Phase::Throttle, 180), (Lane::Turn, Phase::Write, 5)]);
     let mut written = file(Phase::Write, true, 1_000_000, 10, 185);
-    (written.is_output, written.calls.throttled_ns) = (true, 180 * MS);
+    written.is_output = true;
+    written.calls.throttled_ns = 180 * MS;
     // Others take their time, too, which is none of being held back.
     seen.files = vec![file(Phase::Read, true, 5_000_000, 10, 1000), written];
     assert_eq!(found(&seen), (Bound::Write, 95));
@@ -219,8 +228,11 @@ fn a_host_that_brings_little_at_a_time_is_told_from_a_slow_one() {
 #[test]
 fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
     let mut seen = with(4, 100, &[(Lane::Side, Phase::Host, 390)]);
-    (seen.host_alone.calls, seen.host_alone.elapsed_ns, seen.host_alone.idle_ns) = (2, 2 * MS, 2 * MS);
-    (seen.host_beside.calls, seen.host_beside.elapsed_ns) = (97, 388 * MS);
+    seen.host_alone.calls = 2;
+    seen.host_alone.elapsed_ns = 2 * MS;
+    seen.host_alone.idle_ns = 2 * MS;
+    seen.host_beside.calls = 97;
+    seen.host_beside.elapsed_ns = 388 * MS;
     seen.host_beside.idle_ns = 388 * MS;
     assert_eq!(found(&seen).0, Bound::Locks);
     assert!(judge(&seen).advice[0].contains("take 4.0× as long"), "{:?}", judge(&seen).advice);
@@ -233,7 +245,8 @@ fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
     let verdict = Verdict::from_recording(&seen, &Facts { cores: 2, ..facts(None, None) }, None);
     assert_eq!(verdict.bound, Bound::Host);
     // With a core all the time: they work.
-    (seen.host_alone.idle_ns, seen.host_beside.idle_ns) = (0, 0);
+    seen.host_alone.idle_ns = 0;
+    seen.host_beside.idle_ns = 0;
     assert_eq!(found(&seen).0, Bound::Host);
 }
 
@@ -300,9 +313,9 @@ fn beside_machine(seen: &Recording, facts: &Facts) -> Verdict {
 }
 
 #[track_caller]
-fn is_near(found: Option<f64>, expected: f64) {
-    let found = found.unwrap();
-    assert!((found / expected - 1.0).abs() < 1e-6, "{found} and not {expected}");
+fn is_near(actual: Option<f64>, expected: f64) {
+    let actual = actual.unwrap();
+    assert!((actual / expected - 1.0).abs() < 1e-6, "{actual} and not {expected}");
 }
 
 #[test]
@@ -330,7 +343,7 @@ fn the_best_is_the_slowest_resource_of_each_part() {
     // Half of it was in memory.
     seen.used = used(100, Some(200_000_000));
     is_near(best(&seen, Some(obj()), None), 2.0);
-    // Without a rate there is no best time, and neither for small jobs.
+    // Without a rate, or for small jobs, the best time is unknown.
     assert_eq!(best(&seen, Some(Moved::new("psd", 400_000_000)), None), None);
     assert_eq!(best(&seen, None, Some(Moved::new("obj", 1000))), None);
     let mut alone = seen.clone();
@@ -354,7 +367,7 @@ fn cores_that_rest_are_not_said_to_be_at_work() {
     for (ms, said) in [(390, 1), (310, 0)] {
         let seen = with(4, 100, &[(Lane::Side, Phase::Parse, ms)]);
         let advice = beside_machine(&seen, &facts(None, None)).advice;
-        assert_eq!(advice.iter().filter(|it| it.contains("busy")).count(), said, "{advice:?}");
+        assert_eq!(advice.iter().filter(|sentence| sentence.contains("busy")).count(), said, "{advice:?}");
     }
 }
 
@@ -384,7 +397,7 @@ fn advice_is_computed_by_the_same_model() {
         ]
     );
     let png = facts(Some(Moved::new("png", 400_000_000)), None);
-    assert!(!beside_machine(&seen, &png).advice.iter().any(|it| it.contains("zstd")));
+    assert!(!beside_machine(&seen, &png).advice.iter().any(|sentence| sentence.contains("zstd")));
 
     // One stream of gzip.
     let mut seen = with(4, 1000, &[(Lane::Input, Phase::Decompress, 980), (Lane::Side, Phase::WaitInput, 2500)]);
@@ -498,14 +511,15 @@ fn advice_for_a_rate_that_was_asked_for_is_not_about_the_disk() {
             "zstd would make a load at that rate 3.3× faster if its text compresses to 30 %",
         ]
     );
-    // A disk that is no faster than the requested rate is no help either.
+    // A disk that is not faster than the requested rate does not help either.
     seen.used = used(1000, None);
     assert_eq!(beside_machine(&seen, &obj).advice[0], "reading was throttled to 100 MB/s on request");
 }
 
 #[test]
 fn facts_are_those_of_a_report() {
-    let (reads, writes) = (vec![Moved::new("obj", 100).compressed(Codec::Gzip, 400)], vec![Moved::new("ply", 70)]);
+    let reads = vec![Moved::new("obj", 100).compressed(Codec::Gzip, 400)];
+    let writes = vec![Moved::new("ply", 70)];
     let facts = Facts::new(reads.clone(), writes.clone());
     assert_eq!((facts.most_plain_bytes(), &facts.reads, &facts.writes), (400, &reads, &writes));
     assert_eq!(Facts::new(Vec::new(), Vec::new()).most_plain_bytes(), 0);
@@ -536,8 +550,9 @@ fn causes_add_up_to_a_hundred_percent_with_what_is_unattributed() {
     }
     let verdict = judge(&three(33));
     let words = verdict.to_string();
-    let named = words.strip_prefix("no single cause: ").unwrap().split(", ").map(|it| it.rsplit(' ').nth(1).unwrap());
-    assert_eq!(named.map(|it| it.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
+    let named =
+        words.strip_prefix("no single cause: ").unwrap().split(", ").map(|percent| percent.rsplit(' ').nth(1).unwrap());
+    assert_eq!(named.map(|percent| percent.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
     assert!(words.ends_with("unattributed 1 %"), "{words}");
     // Causes that are not named are summed up.
     let words = judge(&with(3, 100, &many)).to_string();

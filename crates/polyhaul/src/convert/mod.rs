@@ -1,11 +1,10 @@
 //! From file to file: as tables if that keeps everything, as a scene if the target requires one.
 //!
 //! A PLY file and a table of numbers are tables, with any columns of any type. Conversions between those go from table
-//! to table ([`fit`]), so that nothing is rounded, renamed or dropped except for what the target cannot store. A
+//! to table (`table_fit`), so that nothing is rounded, renamed or dropped except for what the target cannot store. A
 //! conversion goes through a scene if the source or the target has no tables, or if options require a mesh: see
 //! [`shape`]. Reading and writing are in `load`, `save` and `tables`.
 
-mod fit;
 mod memory;
 #[cfg(feature = "splat")]
 mod splats;
@@ -17,16 +16,16 @@ use crate::inspect::Contents;
 use crate::load::{Content as Loaded, ContentShape, Read, load_as};
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::outputs;
-use crate::references::source_folder;
+use crate::outputs::{self, format_of};
 use crate::report::Report;
 use crate::save;
-use crate::save::format_of;
+use crate::table_fit::fit;
 use crate::{images, tables};
 use memory::Memory;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Scene, Table};
+use polyhaul_pipeline::attempt::Attempt;
 use std::borrow::Cow;
 
 /// The content read by a conversion.
@@ -96,11 +95,11 @@ fn convert_by(
     // Nothing is read for an output that cannot be written.
     outputs::check_compression(&output, write)?;
     let input = Opened::to_read(input, read)?;
-    if let Some(done) = stream::stream(&input, &output, (to, read, write), before)? {
+    if let Attempt::Done(done) = stream::stream(&input, &output, (to, read, write), before)? {
         return Ok(done);
     }
     #[cfg(feature = "splat")]
-    if let Some(done) = splats::pack(&input, &output, (to, read, write), before)? {
+    if let Attempt::Done(done) = splats::pack(&input, &output, (to, read, write), before)? {
         return Ok(done);
     }
     let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
@@ -120,11 +119,11 @@ fn convert_by(
         Loaded::Tables(found) => {
             let name = outputs::name_of(&output).into_owned();
             let mut losses = Warnings::default();
-            let found = fit::fit(found, (from, to), &read.table, &name, &mut losses)?;
+            let found = fit(found, (from, to), &read.table, &name, &mut losses)?;
             losses.refuse_losses(write.strict)?;
             reading.warnings.extend(losses);
             before(Content::Tables(&found.tables), &reading)?;
-            let folder = source_folder(input.near(), read);
+            let folder = input.near().source_folder(read);
             tables::save_checked((&found.tables, &folder), [&found.comments, &found.infos], to, output, write)?
         }
     };
@@ -143,8 +142,8 @@ fn shape(from: Format, to: Format, write: &WriteOptions) -> ContentShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_mesh::options::{Dialect, Digits, Placement, PlyEncoding, PlyWriteOptions};
-    use polyhaul_model::Axes;
+    use polyhaul_model::Axis;
+    use polyhaul_model::options::{Dialect, Digits, SceneWriteOptions};
 
     #[test]
     fn only_what_has_tables_goes_over_tables() {
@@ -165,26 +164,24 @@ mod tests {
 
     #[test]
     fn options_of_meshes_take_a_scene() {
-        let changes: [fn(&mut PlyWriteOptions); 7] = [
-            |ply| ply.placement.axes = Some(Axes::BLENDER),
-            |ply| ply.placement.global_scale = 2.0,
-            |ply| ply.placement.export_triangulated_mesh = true,
-            |ply| ply.export_normals = false,
-            |ply| ply.export_uv = false,
-            |ply| ply.float_colors = true,
-            |ply| ply.placement.dialect = Dialect::Blender,
+        let changes: [fn(&mut SceneWriteOptions); 7] = [
+            |scene| scene.up_axis = Some(Axis::Z),
+            |scene| scene.global_scale = 2.0,
+            |scene| scene.triangulate = true,
+            |scene| scene.normals = false,
+            |scene| scene.uv = false,
+            |scene| scene.float_colors = true,
+            |scene| scene.dialect = Dialect::Blender,
         ];
         for change in changes {
             let mut write = WriteOptions::default();
-            change(&mut write.ply);
+            change(&mut write.scene);
             assert_eq!(shape(Format::Ply, Format::Ply, &write), ContentShape::Scene);
-            assert_eq!(shape(Format::Ply, Format::Csv, &write), ContentShape::Tables);
-            write.table.placement = write.ply.placement;
-            let moves = write.table.placement != Placement::default();
+            let moves = write.scene.moves_positions();
             assert_eq!(shape(Format::Ply, Format::Csv, &write) == ContentShape::Scene, moves);
         }
-        let mut write = WriteOptions::default().with_digits(Digits::Fixed(2));
-        write.ply.encoding = PlyEncoding::Ascii;
+        let mut write = WriteOptions::default();
+        write.scene = write.scene.with_digits(Some(Digits::Fixed(2))).with_ascii(true);
         assert_eq!(shape(Format::Ply, Format::Ply, &write), ContentShape::Tables);
     }
 }

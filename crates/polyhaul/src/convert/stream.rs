@@ -1,28 +1,28 @@
 //! Tables from file to file, some rows at a time: large files need no more memory than small ones.
 //!
 //! The bytes and the warnings are those of the path through the model, which is taken whenever this one meets something
-//! unusual: an error in the input, a warning, a list that is longer than the first one promised. The output is not in
-//! place before the input was read to its end, so nobody sees that it was begun. Each thread takes rows from the input,
-//! turns them into columns, and those into the rows of the output, which are written in order. Rows that are the same
-//! in both files are copied.
+//! unusual: an error in the input, a warning before the rows, a list that is longer than the first one promised. The
+//! output is not in place before the input was read to its end, so nobody sees that it was begun. Each thread takes
+//! rows from the input, turns them into columns, and those into the rows of the output, which are written in order.
+//! Rows that are the same in both files are copied.
 
-use super::fit::fit;
 use super::{Content, Converted};
 use crate::format::Format;
 use crate::input::Output;
+use crate::load::chosen::{choose_parts, read_parts};
 use crate::loaded::Tables;
 use crate::open::Opened;
 use crate::options::{ImageReadOptions, ReadOptions, WriteOptions};
 use crate::outputs::{self, Opening};
-use crate::references::{Relinker, source_folder};
+use crate::references::Relinker;
 use crate::registry::TablesWriter;
 use crate::report::{Phase, Report};
-use crate::scan::{choose_parts, read_parts};
+use crate::table_fit::{fit, is_of_points};
 use crate::table_parts::{PartsJob, TablePartText, TableParts};
-use polyhaul_mesh::table::TableFormat;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, SourceFolder, Table};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::table_parts::{RowsSlot, TableSource, unlike};
 use polyhaul_pipeline::write::Pages;
@@ -48,39 +48,37 @@ const MOST_TEXT_FACTOR: u64 = 6;
 /// Called before the output is put in place.
 pub(super) type Before<'b> = dyn FnMut(Content<'_>, &Report) -> Result<()> + 'b;
 
-/// Converts tables part by part; `None` if they must be read as a whole.
+/// Converts tables part by part; declines if they must be read as a whole.
 pub(super) fn stream(
     input: &Opened,
     output: &Output,
     (to, read, write): (Format, &ReadOptions, &WriteOptions),
     before: &mut Before<'_>,
-) -> Result<Option<Converted>> {
+) -> Result<Attempt<Converted>> {
     let (Some(path), Some(writer), Some(part_bytes)) =
         (outputs::file_of(output), to.writers().tables, part_bytes(input, read))
     else {
-        return Ok(None);
+        return Ok(Attempt::Declined);
     };
-    // The columns of points depend on their values.
-    let is_points = matches!(to.table(), Some(TableFormat::Xyz | TableFormat::Pts));
-    if (writer.wants_mesh)(write) || is_points {
-        return Ok(None);
+    if (writer.wants_mesh)(write) || is_of_points(to) {
+        return Ok(Attempt::Declined);
     }
     let alone = read.run.clone().with_threads(Some(1));
-    let Some(choice) = chosen(input, read, &alone)? else { return Ok(None) };
+    let Attempt::Done(choice) = chosen(input, read, &alone)? else { return Ok(Attempt::Declined) };
     let file_bytes = input.file_bytes().unwrap_or(0);
     let threads = read.run.worker_threads().min(write.run.worker_threads());
     let write = &WriteOptions { run: write.run.clone().with_threads(Some(threads)), ..write.clone() };
-    let folder = source_folder(input.near(), read);
+    let folder = input.near().source_folder(read);
     let mut streamed = None;
-    let (is_done, mut reading) = read_parts(input, read, part_bytes, &mut |source, from| {
+    let attempt = read_parts(input, None, read, part_bytes, &mut |source, from| {
         let own = Streamed::new((from, to, writer), path, &folder, (read, write));
-        let Some(own) = own.open(source, choice.as_ref(), file_bytes)? else { return Ok(None) };
+        let Attempt::Done(own) = own.open(source, choice.as_ref(), file_bytes)? else { return Ok(Attempt::Declined) };
         let (own, threads) = own.write_all(source, choice.as_ref())?;
         streamed = Some(own);
-        Ok(Some(threads))
+        Ok(Attempt::Done(threads))
     })?;
-    let Some(streamed) = streamed.filter(|_| is_done && reading.warnings.is_empty()) else { return Ok(None) };
-    streamed.finish(&mut reading, before).map(|writing| Some(Converted { reading, writing }))
+    let (Attempt::Done(mut reading), Some(streamed)) = (attempt, streamed) else { return Ok(Attempt::Declined) };
+    streamed.finish(&mut reading, before).map(|writing| Attempt::Done(Converted { reading, writing }))
 }
 
 /// About how many bytes of an input a thread has at a time; `None` if it must be read as a whole: it is small, or a
@@ -92,16 +90,16 @@ pub(super) fn part_bytes(input: &Opened, read: &ReadOptions) -> Option<usize> {
     (is_large && !read.strict && read.image == ImageReadOptions::default()).then_some(part_bytes)
 }
 
-/// Which rows are chosen, unless all are; `None` if that takes the file as a whole.
+/// Which rows are chosen, unless all are; declines if that takes the file as a whole.
 pub(super) fn chosen<'o>(
     input: &Opened,
     read: &'o ReadOptions,
     alone: &'o RunOptions,
-) -> Result<Option<Option<TableChoice<'o>>>> {
+) -> Result<Attempt<Option<TableChoice<'o>>>> {
     if read.rows.is_everything() {
-        return Ok(Some(None));
+        return Ok(Attempt::Done(None));
     }
-    Ok(choose_parts(input, read, alone)?.map(Some))
+    Ok(choose_parts(input, None, read, alone)?.map(Some))
 }
 
 /// Tables on their way from a reader to a writer.
@@ -144,25 +142,25 @@ impl<'a> Streamed<'a> {
         fit(found, (self.from, self.to), &self.read.table, &self.path.to_string_lossy(), losses)
     }
 
-    /// Opens the output; `None` if the file must be read as a whole.
+    /// Opens the output; declines if the file must be read as a whole.
     fn open(
         self,
         source: &dyn TableSource,
         choice: Option<&TableChoice<'_>>,
         file_bytes: u64,
-    ) -> Result<Option<StreamedOutput<'a>>> {
+    ) -> Result<Attempt<StreamedOutput<'a>>> {
         let mut tables = source.tables().to_vec();
         if let Some(choice) = choice {
             if tables.iter().enumerate().any(|(number, table)| choice.may_lose_longest_list(number, table)) {
-                return Ok(None);
+                return Ok(Attempt::Declined);
             }
             tables.iter_mut().enumerate().try_for_each(|(number, table)| choice.keep_head(number, table))?;
         }
         let [comments, infos] = source.remarks().map(<[String]>::to_vec);
         match self.begin(Tables { tables, comments, infos }, file_bytes) {
-            Ok(output) => Ok(Some(output)),
+            Ok(output) => Ok(Attempt::Done(output)),
             // The other path finds it too, after the errors of the input.
-            Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(Attempt::Declined),
             Err(error) => Err(error),
         }
     }
@@ -354,5 +352,74 @@ impl Pages for StreamPages<'_, '_> {
             (false, true) => self.parts.bytes(&slot.text),
             (false, false) => &[],
         }
+    }
+}
+
+#[cfg(all(test, feature = "ply"))]
+mod tests {
+    use super::*;
+    use crate::convert::convert;
+    use crate::input::Input;
+
+    /// Faces of three corners, and at the end of four.
+    fn faces(is_mixed: bool) -> Vec<u8> {
+        let mut faces = Vec::new();
+        for number in 0..100 {
+            let corners: u8 = if is_mixed && number > 60 { 4 } else { 3 };
+            faces.push(corners);
+            faces.extend(0..corners);
+        }
+        faces
+    }
+
+    /// A PLY file of points and faces, in this order or the other one.
+    fn file(faces: &[u8], has_faces_first: bool) -> Vec<u8> {
+        let points: Vec<u8> = (0..300u16).flat_map(|value| f32::from(value).to_le_bytes()).collect();
+        let of_points = "element vertex 100\nproperty float x\nproperty float y\nproperty float z\n";
+        let of_faces = "element face 100\nproperty list uchar uchar vertex_indices\n";
+        let [first, second] = if has_faces_first { [of_faces, of_points] } else { [of_points, of_faces] };
+        let header = format!("ply\nformat binary_little_endian 1.0\n{first}{second}end_header\n");
+        let body = if has_faces_first { [faces, &points] } else { [&points, faces] };
+        [header.as_bytes(), &body.concat()].concat()
+    }
+
+    /// Converts a file, in parts if it is large for `chunk_bytes`; returns the output, the warnings, and whether it was
+    /// written while it was read.
+    fn converted(file: &Path, chunk_bytes: Option<usize>) -> (Vec<u8>, Warnings, bool) {
+        let output = file.with_extension("csv");
+        let mut read = ReadOptions::default();
+        read.run = read.run.with_chunk_bytes(chunk_bytes).with_threads(Some(2));
+        let mut is_streamed = false;
+        let before = |content: Content<'_>, _: &Report| {
+            is_streamed = matches!(content, Content::Rows(_));
+            Ok(())
+        };
+        let result =
+            convert(Input::from(file), Output::from(output.as_path()), &read, &WriteOptions::default(), before);
+        (std::fs::read(output).unwrap(), result.unwrap().reading.warnings, is_streamed)
+    }
+
+    #[test]
+    fn data_after_the_last_row_is_no_reason_to_decline() {
+        let folder = std::env::temp_dir().join(format!("polyhaul-extra-data-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.ply");
+        // Where faces of different sizes come first, the end of the rows is only known with that of the file.
+        for (is_mixed, has_faces_first, is_streamed) in [(false, false, true), (true, false, true), (true, true, false)]
+        {
+            for extra in [0, 1, 1000] {
+                let mut bytes = file(&faces(is_mixed), has_faces_first);
+                bytes.extend(std::iter::repeat_n(7, extra));
+                std::fs::write(&path, &bytes).unwrap();
+                let (whole, warnings, _) = converted(&path, None);
+                let (parts, warnings_of_parts, was_streamed) = converted(&path, Some(64));
+                let case = format!("{is_mixed} {has_faces_first} {extra}");
+                assert_eq!(whole, parts, "{case}");
+                assert_eq!(format!("{warnings:?}"), format!("{warnings_of_parts:?}"), "{case}");
+                assert_eq!(warnings.counts().get("extra-data").copied(), (extra > 0).then_some(1), "{case}");
+                assert_eq!(was_streamed, is_streamed, "{case}");
+            }
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -3,12 +3,8 @@
 //! They are found and opened under the rules for files that a scene refers to. An image that is not found stays a
 //! reference, about which the relinking warns; so does one in an archive.
 
-use crate::format::Format;
-use crate::images;
-use crate::input::Input;
-use crate::open::Near;
+use crate::containers::Near;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::outputs::write_to_memory;
 use crate::resolve::{Read, Resolver};
 use polyhaul_gltf::{GltfImages, ImageData};
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, try_push};
@@ -17,11 +13,15 @@ use polyhaul_model::{FolderPlace, Material, SourceFolder, TextureMap};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+/// Converts an image file, with a name for messages, to PNG.
+pub(super) type ToPng<'a> = dyn Fn(Vec<u8>, &str, &mut Warnings) -> Result<Vec<u8>> + 'a;
+
 /// Reads the images of `materials`, and clears their names there: they are references no more.
 pub(crate) fn embed(
     materials: &mut [Material],
     scene: &SourceFolder,
     options: &WriteOptions,
+    to_png: &ToPng<'_>,
     warnings: &mut Warnings,
 ) -> Result<GltfImages> {
     let mut images = GltfImages::default();
@@ -35,7 +35,7 @@ pub(crate) fn embed(
             let image = match known.get(&key) {
                 Some(&image) => image,
                 None => {
-                    let image = match load(place, map, options, warnings)? {
+                    let image = match load(place, map, options, to_png, warnings)? {
                         Some(data) => {
                             try_push(&mut images.images, data, "images")?;
                             Some(images.images.len() - 1)
@@ -60,6 +60,7 @@ fn load(
     place: &FolderPlace,
     map: &TextureMap,
     options: &WriteOptions,
+    to_png: &ToPng<'_>,
     warnings: &mut Warnings,
 ) -> Result<Option<ImageData>> {
     let reading = ReadOptions::default().with_run(options.run.clone()).with_allow_outside(place.allow_outside);
@@ -70,7 +71,7 @@ fn load(
         let mut resolver = Resolver::beside(&near, &reading);
         let Ok(found) = resolver.find(name) else { continue };
         let file = resolver.read(found.origin, "glb", warnings);
-        return match file.and_then(|file| image_data(file, options, warnings)) {
+        return match file.and_then(|file| image_data(file, to_png, warnings)) {
             Ok(data) => Ok(Some(data)),
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => Err(error),
             Err(error) => {
@@ -84,14 +85,10 @@ fn load(
 }
 
 /// The image in a file: as it is, or as PNG.
-fn image_data(file: Read, options: &WriteOptions, warnings: &mut Warnings) -> Result<ImageData> {
+fn image_data(file: Read, to_png: &ToPng<'_>, warnings: &mut Warnings) -> Result<ImageData> {
     if let Some(mime_type) = polyhaul_gltf::media_type(&file.bytes) {
         return Ok(ImageData { bytes: file.bytes, mime_type });
     }
-    let reading = ReadOptions::default().with_run(options.run.clone());
-    let image = images::load(Input::Memory(file.bytes, file.name.clone()), &reading)?.value;
-    let writing = WriteOptions::default().with_format(Some(Format::Png)).with_run(options.run.clone());
-    let (bytes, report) = write_to_memory(&file.name, |output| images::save(&image, output, &writing))?;
-    warnings.extend(report.warnings);
+    let bytes = to_png(file.bytes, &file.name, warnings)?;
     Ok(ImageData { bytes, mime_type: "image/png" })
 }

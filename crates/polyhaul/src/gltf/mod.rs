@@ -1,7 +1,6 @@
 //! glTF: its files, found and put in place. The format itself is in the crate `polyhaul_gltf`.
 
 mod embed;
-pub(crate) mod images;
 mod read;
 mod write;
 

@@ -4,7 +4,7 @@
 //! up to `resolve`. Like the meshes of pbrt scenes, buffers may be larger than other files that a scene refers to: no
 //! more is read than the scene says that there is. Images inside the file are read later, see `images`.
 
-use crate::open::Near;
+use crate::containers::Near;
 use crate::options::ReadOptions;
 use crate::read_job::ReadJob;
 use crate::resolve::{Origin, Resolver, unread};

@@ -1,22 +1,24 @@
 //! Writing glTF: one `.glb` file, or a `.gltf` file and its buffer next to it.
 
 use super::embed::embed;
-use super::images::may_be_image;
+use crate::containers::is_inner_name;
+use crate::format::Format;
 use crate::input::Output;
 use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
 use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place, write_with};
 use polyhaul_bytes::{Codec, Sink};
-use polyhaul_gltf::{GltfFile, GltfImages, GltfJob, GltfWriteOptions};
+use polyhaul_geometry::parts::parts;
+use polyhaul_gltf::{GltfFile, GltfImages, GltfJob};
 use polyhaul_insight::Moved;
-use polyhaul_mesh::parts::parts;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::write::Writing;
 use std::path::{Path, PathBuf};
 
-/// Writes the scene.
-pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
-    let MeshJob { scene, looks, placement, output, mut links, options, report, .. } = job;
+/// Writes the scene. Images of other formats than glTF has are embedded as `png`.
+pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
+    let MeshJob { scene, looks, placement, output, mut links, options, convert_image, report, .. } = job;
     let buffer = buffer_beside(&output, options)?;
     if let Some(name) = buffer.as_deref().and_then(Path::file_name) {
         links.reserve(&name.to_string_lossy());
@@ -24,13 +26,15 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let mut materials = looks.materials.clone().into_owned();
     let embeds = buffer.is_none() && options.gltf.embed_images;
     let images = if embeds {
-        embed(&mut materials, &scene.folder, options, &mut report.warnings)?
+        let to_png =
+            |file: Vec<u8>, name: &str, warnings: &mut Warnings| convert_image(file, name, png, &options.run, warnings);
+        embed(&mut materials, &scene.folder, options, &to_png, &mut report.warnings)?
     } else {
         GltfImages::default()
     };
     // No file is written for an image that glTF has no place for.
     let maps = materials.iter_mut().flat_map(|material| &mut material.maps);
-    maps.filter(|map| !polyhaul_gltf::shows(map.kind) && may_be_image(&map.file)).for_each(|map| map.file.clear());
+    maps.filter(|map| !polyhaul_gltf::shows(map.kind) && is_inner_name(&map.file)).for_each(|map| map.file.clear());
     let materials = links.materials(&materials, &scene.folder)?;
     let copies = links.finish(&mut report.warnings)?;
     let objects = scene.listed_objects()?;
@@ -44,8 +48,9 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
         materials: &materials,
         images: &images,
         output: &name,
-        options: &own_options(options),
-        harmonics_degree: options.splats.harmonics_degree,
+        options: &options.gltf,
+        instances: options.scene.instances,
+        harmonics_degree: options.splats.sh_degree,
         run: &options.run,
         strict: options.strict,
     };
@@ -67,15 +72,6 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     }
     try_push(&mut files, write_json(output, &name, &json, options)?, "the plan")?;
     put_in_place(files, report)
-}
-
-/// The options of the format: instances that are to be flattened become nodes.
-fn own_options(options: &WriteOptions) -> GltfWriteOptions {
-    #[cfg(feature = "pbrt")]
-    if options.instances == crate::options::Instances::Flatten {
-        return options.gltf.with_instances(polyhaul_gltf::GltfInstances::Nodes);
-    }
-    options.gltf
 }
 
 /// Writes the JSON, which takes its place after the buffer.

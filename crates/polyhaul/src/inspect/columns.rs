@@ -127,7 +127,7 @@ mod tests {
 
     fn inventory_of(text: &str) -> Inventory {
         let mut options = ReadOptions::default();
-        options.table.missing = polyhaul_mesh::options::MissingValue::Nan;
+        options.table.missing = polyhaul_model::options::MissingValue::Nan;
         super::super::info(Input::Memory(text.into(), "a.csv".into()), &options).unwrap().0
     }
 

@@ -3,10 +3,10 @@
 //! Nothing here is counted or checked; reading did that.
 
 use crate::read_job::ReadDetails;
-#[cfg(feature = "ply")]
-use polyhaul_mesh::ply;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::{Scalar, Scene};
+#[cfg(feature = "ply")]
+use polyhaul_ply as ply;
 
 /// The header of a file.
 #[derive(Clone, Debug, Default, PartialEq)]

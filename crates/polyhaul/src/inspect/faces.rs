@@ -5,7 +5,7 @@
 use super::validate::complaint;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::names;
-use polyhaul_model::warnings::{KEPT, Warnings};
+use polyhaul_model::warnings::{Warnings, is_kept};
 use polyhaul_model::{Elements, Object, Scene};
 use polyhaul_pipeline::options::Cancel;
 
@@ -22,7 +22,7 @@ pub(super) fn check(scene: &Scene, file: &str, cancel: &Cancel, warnings: &mut W
                 return Err(Error::cancelled());
             }
             let Some(position) = repeated(&mesh.faces, face, &mut scratch)? else { continue };
-            if warnings.kept().len() >= KEPT {
+            if !is_kept(warnings.kept().iter().map(|warning| warning.code), "degenerate-face") {
                 warnings.count("degenerate-face", 1);
                 continue;
             }
@@ -71,6 +71,7 @@ impl<'a> Owners<'a> {
 mod tests {
     use super::*;
     use crate::input::Input;
+    use polyhaul_model::warnings::KEPT;
 
     fn complaints(text: &str, cancel: &Cancel) -> Result<Warnings> {
         let input = Input::Memory(text.into(), "a.obj".into());

@@ -29,13 +29,13 @@ use crate::load::{Content, ContentShape, load_as};
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
-use crate::tables;
+use crate::select::select;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::crew::within;
 
 /// Reads a scene, and returns an inventory of its contents and the report of the read. A numeric table need not contain
 /// points: its columns are listed. So are the columns of the PLY element selected by
-/// [`polyhaul_mesh::options::TableReadOptions::element`].
+/// [`polyhaul_model::options::TableReadOptions::element`].
 ///
 /// The whole file is read, so this takes as much time and memory as [`crate::Reader::scene`]. The textures of a pbrt
 /// scene, and its mesh files if [`ReadOptions::load_meshes`] is off, are located but not opened. A file that is not
@@ -85,7 +85,7 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
         }
         Content::Tables(mut found) => {
             if is_element(read.format) {
-                tables::select(&mut found, &options.table)?;
+                select(&mut found, &options.table)?;
             }
             columns::inventory(&found.tables, &options.run)?
         }

@@ -5,10 +5,10 @@
 
 use super::contents::{copies, counts};
 use super::textures::{Looked, MESH, Search, TEXTURE};
-use crate::open::Near;
+use crate::containers::Near;
 use crate::options::ReadOptions;
+use crate::paths::slashed;
 use crate::read_job::{FileSum, SceneFiles};
-use crate::resolve::slashed;
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::render::{Entity, ParameterValues, Render, Shape};
 use polyhaul_model::warnings::Warnings;

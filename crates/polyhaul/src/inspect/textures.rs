@@ -4,10 +4,11 @@
 //! None is opened, and files outside the scene's folder are not looked up unless the options allow it.
 
 use super::validate::complaint;
-use crate::gltf::images;
-use crate::open::Near;
+use crate::containers;
+use crate::containers::Near;
 use crate::options::ReadOptions;
-use crate::resolve::{LONGEST_NAME_BYTES, OUTSIDE_HINT, Resolver, below, folder_of, slashed};
+use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, slashed};
+use crate::resolve::{OUTSIDE_HINT, Resolver};
 use polyhaul_bytes::place::{self, PlaceKind};
 use polyhaul_model::Scene;
 use polyhaul_model::error::{Diagnostic, Error, Result, limit_hint, try_push, try_string};
@@ -201,9 +202,9 @@ impl<'o> Search<'o> {
         }
         let is_inside = || {
             let own = self.near.path().map(folder_of).and_then(|folder| place::real(&folder).ok());
-            own.is_none_or(|own| images::real(path).is_ok_and(|real| real.starts_with(own)))
+            own.is_none_or(|own| containers::real(path).is_ok_and(|real| real.starts_with(own)))
         };
-        let is_image = images::is_image_at(path);
+        let is_image = containers::is_inner_file(path);
         let found = place::find(path).ok().filter(|_| !is_image);
         match found {
             None if !is_image => FoundTextures::Missing,

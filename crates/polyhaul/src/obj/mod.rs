@@ -1,4 +1,4 @@
-//! OBJ as files: a scene and its material libraries. The meaning of their text is up to `polyhaul-mesh`.
+//! OBJ as files: a scene and its material libraries. The meaning of their text is up to `polyhaul-obj`.
 
 mod read;
 mod write;

@@ -7,18 +7,20 @@ use crate::read_job::ReadJob;
 use crate::report::Report;
 use crate::resolve::{FoundFile, Resolver};
 use polyhaul_bytes::Codec;
-use polyhaul_mesh::{mtl, obj};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Scene};
+use polyhaul_obj::{self as obj, mtl};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// Reads the scene, and the libraries that it names.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
-    let found = obj::read(job.text(), &job.parse_options(), job.options.obj)?;
+    let read = if job.options.is_obj_part { obj::read_part } else { obj::read };
+    let found = read(job.text(), &job.parse_options())?;
     job.note(found.threads, found.warnings);
     job.report.lines = found.lines;
     let ReadJob { near, options, report, .. } = job;
@@ -39,13 +41,12 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
 }
 
 /// Hands the faces of a file without materials over. It is read twice, so it must not be a stream.
-pub(crate) fn pieces(job: &mut ReadJob<'_>, consumer: &dyn MeshConsumer) -> Result<bool> {
+pub(crate) fn pieces(job: &mut ReadJob<'_>, consumer: &dyn MeshConsumer) -> Result<Attempt<()>> {
     if !job.plain.source().is_positioned() {
-        return Ok(false);
+        return Ok(Attempt::Declined);
     }
-    let Some(found) = obj::pieces(|| job.text(), &job.parse_options(), consumer)? else { return Ok(false) };
-    job.note(found.threads, found.warnings);
-    Ok(true)
+    let pieces = obj::pieces(|| job.text(), &job.parse_options(), consumer)?;
+    Ok(pieces.map(|pieces| job.note(pieces.threads, pieces.warnings)))
 }
 
 /// The material libraries of a scene, as they are read one after another.

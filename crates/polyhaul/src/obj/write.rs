@@ -8,11 +8,12 @@ use crate::references::{Need, Relinker};
 use polyhaul_bytes::place::{self, PlaceInfo};
 use polyhaul_bytes::{Codec, FileOptions, Sink, Source};
 use polyhaul_insight::Moved;
-use polyhaul_mesh::{mtl, obj};
 use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
 use polyhaul_model::names;
+use polyhaul_model::options::FormatOptions;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Object, Scene};
+use polyhaul_obj::{self as obj, mtl};
 use polyhaul_pipeline::write::Writing;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -24,16 +25,17 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let mut files = links.finish(&mut report.warnings)?;
     let compression = compression_of(&output, options)?;
     let file_options = options.file_options();
-    if options.obj.export_materials && file_of(&output).is_none() {
+    if options.obj.materials && file_of(&output).is_none() {
         note_lost_library(looks, &output, &mut report.warnings);
     }
-    let (own, output_name) = ((&options.obj, &options.run), name_of(&output));
-    obj::note_left_out((scene, &looks.materials), own, &output_name, &mut report.warnings)?;
+    let own = FormatOptions { scene: &options.scene, own: &options.obj };
+    let output_name = name_of(&output);
+    obj::note_left_out((scene, &looks.materials), (own, &options.run), &output_name, &mut report.warnings)?;
     report.warnings.refuse_losses(options.strict)?;
     let (sink, name) = open(output, file_options, &options.run)?;
     let line = library.as_ref().map(|library| library.name.as_str());
     let mut writing = Writing::new(sink, compression, &options.run)?;
-    obj::write(scene, &looks.materials, line, &options.obj, &options.run, &mut writing)?;
+    obj::write(scene, &looks.materials, line, own, &options.run, &mut writing)?;
     report.threads = writing.threads();
     let moved = moved(&writing, Some(format.name()), compression, options);
     let scene = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
@@ -87,7 +89,7 @@ impl Library {
         let defined = definitions(scene, &looks.materials)?;
         let names: &[String] = &looks.libraries;
         let has_slots = scene.objects.iter().any(|object| object.materials.is_some());
-        if !options.obj.export_materials || names.is_empty() && defined.is_empty() && !has_slots {
+        if !options.obj.materials || names.is_empty() && defined.is_empty() && !has_slots {
             return Ok(None);
         }
         let Some(path) = file_of(output) else {

@@ -1,22 +1,25 @@
 //! Scenes of many files: opens the files that a pbrt scene names, and reads the meshes of its shapes.
 //!
 //! A name is searched in the folder of the scene and then in that of the file that contains it; see [`crate::resolve`]
-//! for what may be opened. The meaning of text is up to `formats::pbrt`.
+//! for what may be opened. [`polyhaul_pbrt`] parses the text.
 
+use crate::containers::Near;
 use crate::format::Format;
 use crate::loaded::Loaded;
-use crate::open::{Near, Opened, Plain};
+use crate::open::Opened;
 use crate::options::ReadOptions;
+use crate::paths::folder_of;
+use crate::plain::Plain;
 use crate::read_job::{FileSum, ReadJob, ReadMesh, SceneFiles};
 use crate::report::Report;
-use crate::resolve::{FoundFile, Resolver, folder_of};
+use crate::resolve::{FoundFile, Resolver};
 use polyhaul_bytes::place;
 use polyhaul_model::Scene;
 use polyhaul_model::error::Diagnostic;
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_pbrt as pbrt;
-use polyhaul_pbrt::{Files, MeshUse, OpenFile};
+use polyhaul_pbrt::{FileOpener, MeshUse, OpenFile};
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::{BTreeSet, HashMap};
@@ -26,8 +29,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The key of the scene's own file.
 const MAIN: usize = usize::MAX;
 
-/// Reads a pbrt scene, and notes its files in the details of the job.
-pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
+/// Reads a pbrt scene, and notes its files in the details of the job. The files of its shapes are of `mesh_format`.
+pub(crate) fn read(job: &mut ReadJob<'_>, mesh_format: Format) -> Result<Scene> {
     let (plain, near, options, format) = (job.plain, job.near, job.options, job.format);
     let opener = Opener { options, near, format, files: Mutex::default() };
     let identity = match near {
@@ -49,7 +52,8 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     render.folder = near.path().map(folder_of);
     let mut scene = Scene { render: Some(Box::new(render)), ..Scene::default() };
     if options.load_meshes {
-        let meshes = Meshes { opener: &opener, options, read: job.read_mesh, report: &mut *job.report };
+        let read = job.read_mesh;
+        let meshes = Meshes { opener: &opener, options, mesh_format, read, report: &mut *job.report };
         let mut sum = meshes.read(&mut scene, &found.meshes)?;
         (sum.bytes, sum.plain_bytes) = (job.report.bytes_in - bytes, job.report.plain_bytes_in - plain_bytes);
         files.meshes = Some(sum);
@@ -131,7 +135,7 @@ impl Opener<'_> {
     }
 }
 
-impl Files for Opener<'_> {
+impl FileOpener for Opener<'_> {
     fn open(&self, name: &str, folder: &str) -> Result<OpenFile> {
         let Named { opened, shown, identity, folder } = self.find(name, folder)?;
         let plain = opened.plain(self.options)?;
@@ -161,6 +165,7 @@ impl Files for Opener<'_> {
 struct Meshes<'a> {
     opener: &'a Opener<'a>,
     options: &'a ReadOptions,
+    mesh_format: Format,
     read: ReadMesh,
     report: &'a mut Report,
 }
@@ -251,6 +256,7 @@ impl Meshes<'_> {
     fn load_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
         let threads = self.options.run.worker_threads();
         let mut options = self.options.clone();
+        options.format = Some(self.mesh_format);
         options.run.progress = None;
         let together = if files.len() >= threads { threads } else { 1 };
         options.run.threads = Some(threads / together);

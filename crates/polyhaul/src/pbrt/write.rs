@@ -6,7 +6,7 @@
 //! stays, as after a kill at that moment: such a folder has the old scene with some new parts, each whole. The new
 //! scene never exists without all the files that it names.
 //!
-//! The content of text is up to `polyhaul-pbrt`, and that of a mesh file to PLY in `polyhaul-mesh`.
+//! The content of text is up to `polyhaul-pbrt`, and that of a mesh file to the caller.
 
 use crate::input::Output;
 use crate::ops::{MeshOps, SceneOps};
@@ -17,19 +17,18 @@ use crate::report::{Clock, Report};
 use crate::{ops, references};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::Sink;
+use polyhaul_geometry::dedup::number_rows;
+use polyhaul_geometry::parts;
 use polyhaul_insight::Moved;
-use polyhaul_mesh::dedup::number_rows;
-use polyhaul_mesh::options::PlyWriteOptions;
-use polyhaul_mesh::{parts, ply};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use polyhaul_model::options::{FormatOptions, PbrtMeshes, Placement, PlyWriteOptions, SceneWriteOptions};
 use polyhaul_model::render::RenamedFiles;
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh, Scene};
-use polyhaul_pbrt::options::{Instances, PbrtMeshes};
 use polyhaul_pbrt::writer::from_meshes;
-use polyhaul_pbrt::writer::{Plan, Split, meshes};
+use polyhaul_pbrt::writer::{PbrtPlan, Split, meshes};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
@@ -39,11 +38,20 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Writes a scene as pbrt.
-pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
+/// Writes a mesh into a PLY file.
+pub(crate) type WriteMesh =
+    fn(&parts::PartsJob<'_, PlyWriteOptions>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>;
+
+/// Writes a scene as pbrt. Meshes that become files are written by `write_ply`.
+pub(crate) fn save(
+    scene: Cow<'_, Scene>,
+    output: Output,
+    options: &WriteOptions,
+    write_ply: WriteMesh,
+) -> Result<Report> {
     let mut report = Report::default();
-    let scene = match (options.instances, options.pbrt.meshes) {
-        (Instances::AsFormat, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
+    let scene = match (options.scene.instances.expands(), options.pbrt.meshes) {
+        (false, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
         _ => changed(scene, options, &mut report)?,
     };
     let files = Files::new(&output, options)?;
@@ -80,10 +88,11 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let names = files.mesh_names(&render, &taken, options)?;
     let mut complete = links.finish(&mut report.warnings)?;
     let folder = files.as_ref().map(|files| files.path.clone()).unwrap_or_default();
-    write_meshes(&render, &names, &folder, options, (&mut complete, &mut report))?;
+    let mesh_files = MeshFiles { folder: &folder, options, write_ply };
+    mesh_files.write_all(&render, &names, &mut complete, &mut report)?;
     report.warnings.refuse_losses(options.strict)?;
     let split = Split { meshes: &names, parts: options.pbrt.parts, renamed: &renamed };
-    let plan = Plan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
+    let plan = PbrtPlan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
     for (number, name) in plan.parts().iter().enumerate() {
         let path = folder.with_file_name(name);
         let written = write_file(&plan, Some(number), Output::Path(path), options, &mut report)?;
@@ -99,7 +108,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
 /// A scene without instances or without meshes in files, as the options require. A borrowed scene is copied if that
 /// changes it.
 fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
-    let expands = options.instances != Instances::AsFormat;
+    let expands = options.scene.instances.expands();
     let inlines = options.pbrt.meshes == PbrtMeshes::Inline;
     if !scene.render.as_ref().is_some_and(|it| expands && !it.objects.is_empty() || inlines && !it.meshes.is_empty()) {
         return Ok(scene);
@@ -112,7 +121,7 @@ fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Repor
         },
     };
     if let Some(render) = &mut scene.render {
-        report.phase("flatten", || ops::expand(render, options.instances, &options.limits))?;
+        report.phase("flatten", || ops::expand(render, options.scene.instances, &options.limits))?;
         if inlines {
             let left = ops::inline_meshes(render, &scene.meshes)?;
             let message = format!("meshes that cannot be written inline stay in their PLY files: {left}");
@@ -220,74 +229,81 @@ impl Files {
     }
 }
 
-/// Writes the mesh files: many in parallel, each by one thread; a few by all threads, one after another.
-fn write_meshes(
-    render: &Render,
-    names: &[(u32, String)],
-    scene_path: &Path,
-    options: &WriteOptions,
-    (complete, report): (&mut Vec<Written>, &mut Report),
-) -> Result<()> {
-    let threads = options.run.worker_threads();
-    let together = if names.len() >= threads { threads } else { 1 };
-    let run = options
-        .run
-        .clone()
-        .with_threads(Some(threads / together))
-        .with_memory_limit(options.run.memory_limit / together as u64)
-        .with_progress(None);
-    complete.try_reserve(names.len())?;
-    let mut done = Vec::new();
-    done.try_reserve_exact(names.len())?;
-    let done = Mutex::new(done);
-    let cancel = &options.run.cancel;
-    try_for_each_item(
-        together,
-        cancel,
-        names.iter().enumerate(),
-        || (),
-        |(), (number, (shape, name))| {
-            let path = scene_path.with_file_name(name);
-            let (written, warnings) = write_mesh(render, *shape as usize, &path, options, &run)?;
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, written, warnings));
-            Ok(())
-        },
-    )?;
-    // Who was first is chance.
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(number, ..)| *number);
-    for (_, written, warnings) in done {
-        complete.push(written);
-        report.warnings.extend(warnings);
-    }
-    Ok(())
+/// Writes meshes into files beside the scene.
+struct MeshFiles<'a> {
+    /// The path of a file in the folder of the scene.
+    folder: &'a Path,
+    options: &'a WriteOptions,
+    write_ply: WriteMesh,
 }
 
-fn write_mesh(
-    render: &Render,
-    shape: usize,
-    path: &Path,
-    options: &WriteOptions,
-    run: &RunOptions,
-) -> Result<(Written, Warnings)> {
-    let mut warnings = Warnings::default();
-    let mesh = render.shape(shape).map(|shape| meshes::mesh(&shape)).transpose()?.unwrap_or_default();
-    let scene = Scene { meshes: vec![mesh], ..Scene::default() };
-    let objects = scene.listed_objects()?;
-    let evaluated = scene.evaluated_meshes(&objects)?;
-    // Without the options for meshes that are scenes of their own: these files must have the content of the text.
-    let own = PlyWriteOptions::default().with_encoding(options.ply.encoding);
-    let parts = parts::parts(&scene, &objects, &evaluated, &own.placement)?;
-    let output = path.display().to_string();
-    // Losses of all meshes are looked at together: which file is first is chance.
-    let (comments, strict) = (&[][..], false);
-    let (scene, parts) = (&scene, &parts);
-    let job = parts::PartsJob { scene, parts, comments, materials: 0, output: &output, options: &own, run, strict };
-    let compression = compression_of(&Output::Path(path.into()), options)?;
-    let mut writing = Writing::new(file(path, options)?, compression, run)?;
-    ply::write_scene(&job, &mut writing, &mut warnings)?;
-    let moved = moved(&writing, Some("ply"), compression, options);
-    Ok((finish(writing, output, moved)?, warnings))
+impl MeshFiles<'_> {
+    /// Writes the mesh files: many in parallel, each by one thread; a few by all threads, one after another.
+    fn write_all(
+        &self,
+        render: &Render,
+        names: &[(u32, String)],
+        complete: &mut Vec<Written>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let options = self.options;
+        let threads = options.run.worker_threads();
+        let together = if names.len() >= threads { threads } else { 1 };
+        let run = options
+            .run
+            .clone()
+            .with_threads(Some(threads / together))
+            .with_memory_limit(options.run.memory_limit / together as u64)
+            .with_progress(None);
+        complete.try_reserve(names.len())?;
+        let mut done = Vec::new();
+        done.try_reserve_exact(names.len())?;
+        let done = Mutex::new(done);
+        let cancel = &options.run.cancel;
+        try_for_each_item(
+            together,
+            cancel,
+            names.iter().enumerate(),
+            || (),
+            |(), (number, (shape, name))| {
+                let path = self.folder.with_file_name(name);
+                let (written, warnings) = self.write_mesh(render, *shape as usize, &path, &run)?;
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((number, written, warnings));
+                Ok(())
+            },
+        )?;
+        // Who was first is chance.
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_unstable_by_key(|(number, ..)| *number);
+        for (_, written, warnings) in done {
+            complete.push(written);
+            report.warnings.extend(warnings);
+        }
+        Ok(())
+    }
+
+    fn write_mesh(&self, render: &Render, shape: usize, path: &Path, run: &RunOptions) -> Result<(Written, Warnings)> {
+        let options = self.options;
+        let mut warnings = Warnings::default();
+        let mesh = render.shape(shape).map(|shape| meshes::mesh(&shape)).transpose()?.unwrap_or_default();
+        let scene = Scene { meshes: vec![mesh], ..Scene::default() };
+        let objects = scene.listed_objects()?;
+        let evaluated = scene.evaluated_meshes(&objects)?;
+        // Without the options for meshes that are scenes of their own: these files must have the content of the text.
+        let style = SceneWriteOptions::default().with_ascii(options.scene.ascii);
+        let own = FormatOptions { scene: &style, own: &options.ply };
+        let parts = parts::parts(&scene, &objects, &evaluated, &Placement::default())?;
+        let output = path.display().to_string();
+        // Losses of all meshes are looked at together: which file is first is chance.
+        let (comments, strict) = (&[][..], false);
+        let (scene, parts) = (&scene, &parts);
+        let job = parts::PartsJob { scene, parts, comments, materials: 0, output: &output, options: own, run, strict };
+        let compression = compression_of(&Output::Path(path.into()), options)?;
+        let mut writing = Writing::new(file(path, options)?, compression, run)?;
+        (self.write_ply)(&job, &mut writing, &mut warnings)?;
+        let moved = moved(&writing, Some("ply"), compression, options);
+        Ok((finish(writing, output, moved)?, warnings))
+    }
 }
 
 fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
@@ -304,7 +320,7 @@ fn finish(writing: Writing<'_, '_>, name: String, moved: Moved) -> Result<Writte
 
 /// Writes the main file or a part.
 fn write_file(
-    plan: &Plan<'_>,
+    plan: &PbrtPlan<'_>,
     part: Option<usize>,
     output: Output,
     options: &WriteOptions,

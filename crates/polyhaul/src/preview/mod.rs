@@ -6,12 +6,13 @@ mod textures;
 
 pub use polyhaul_preview::{MAX_SIDE, PIXEL_BYTES, PreviewOptions, Sheet, Style, View};
 
+use crate::containers::Near;
 use crate::flat::{self, ShownScene};
 use crate::format::Format;
 use crate::input::Input;
 use crate::load::{Content, ContentShape, Read, load_as, load_pieces};
 use crate::loaded::Loaded;
-use crate::open::{Near, Opened};
+use crate::open::Opened;
 use crate::ops::SceneOps;
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
@@ -20,6 +21,7 @@ use polyhaul_image::samples::{SampleType, convert_samples};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, ColorSpace, Image, Mesh, Scene};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::run::Phase;
 use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed, Textures};
@@ -52,8 +54,8 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     within(&read.run, || {
         let input = Opened::to_read(input, read)?;
         match draw_pieces(&input, read, options)? {
-            Some(picture) => Ok(picture),
-            None => draw_whole(&input, read, options),
+            Attempt::Done(picture) => Ok(picture),
+            Attempt::Declined => draw_whole(&input, read, options),
         }
     })
 }
@@ -109,17 +111,17 @@ fn draw_scene(
     report.phase("draw", || draw(scene, &textures, options))
 }
 
-/// Draws a large mesh while it is read; `None` if it must be read as a scene. A mesh is read twice if the first reading
-/// did not show the right part of it.
-fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Option<Loaded<Image>>> {
+/// Draws a large mesh while it is read; declines if it must be read as a scene. A mesh is read twice if the first
+/// reading did not show the right part of it.
+fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Attempt<Loaded<Image>>> {
     let keeps_enough = matches!(options.style, Style::Shaded | Style::Normals | Style::Depth);
     if options.ground || !keeps_enough || input.file_bytes().is_none_or(|bytes| bytes < LARGE_BYTES) {
-        return Ok(None);
+        return Ok(Attempt::Declined);
     }
     let (mut all, mut bounds) = (Report::default(), None);
     for _ in 0..2 {
         let drawing = MeshDrawing::new(options, Axes::OBJ, bounds)?;
-        let Some(report) = load_pieces(input, read, &drawing)? else { return Ok(None) };
+        let Attempt::Done(report) = load_pieces(input, read, &drawing)? else { return Ok(Attempt::Declined) };
         all.extend(report);
         let clock = Clock::start_in("draw", Phase::Transform);
         let drawn = drawing.finish()?;
@@ -127,7 +129,7 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
         match drawn {
             Streamed::Picture(picture) => {
                 all.note_first_pixel();
-                return Ok(Some(Loaded::new(picture, all)));
+                return Ok(Attempt::Done(Loaded::new(picture, all)));
             }
             Streamed::Again(found) => bounds = Some(found),
         }

@@ -2,8 +2,8 @@
 //!
 //! They are read as any image, under the rules for files that a scene refers to. One that cannot be read is a warning.
 
+use crate::containers::Near;
 use crate::images::load_near;
-use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::report::Report;
 use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};

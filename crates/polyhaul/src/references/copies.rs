@@ -3,11 +3,11 @@
 //! A copy is always directly in the output's folder, whatever its source is called. It never replaces a file: if the
 //! name is taken by different content, it gets a number. Which files may be copied is decided in `references`.
 
-use crate::archives::Member;
-use crate::gltf::images;
-use crate::open::regular;
+use crate::containers::{InnerFile, Member};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::Written;
+use crate::plain::regular;
+use crate::resolve::open_inner;
 use polyhaul_bytes::place;
 use polyhaul_bytes::{Sink, Source};
 use polyhaul_insight::Moved;
@@ -29,8 +29,8 @@ pub(super) enum CopySource {
     /// The path without links.
     File(PathBuf),
     Member(Member),
-    /// An image inside a file, whose buffers may be outside its folder if that is allowed.
-    Image {
+    /// A file inside a file, which may refer to files outside its folder if that is allowed.
+    Inner {
         path: PathBuf,
         allow_outside: bool,
     },
@@ -40,7 +40,7 @@ impl CopySource {
     /// What distinguishes it from all others.
     fn identity(&self) -> PathBuf {
         match self {
-            CopySource::File(real) | CopySource::Image { path: real, .. } => real.clone(),
+            CopySource::File(real) | CopySource::Inner { path: real, .. } => real.clone(),
             CopySource::Member(member) => PathBuf::from(&**member.shown()),
         }
     }
@@ -48,17 +48,20 @@ impl CopySource {
     /// The name that a copy should have.
     fn name(&self) -> String {
         let identity = self.identity();
-        let inner = matches!(self, CopySource::Image { .. }).then(|| images::file_name(&identity)).flatten();
-        safe_name(&inner.map_or(identity, PathBuf::from))
+        let inner_name = match self {
+            CopySource::Inner { path, .. } => InnerFile::at(path).and_then(|inner| inner.file_name()),
+            _ => None,
+        };
+        safe_name(&inner_name.map_or(identity, PathBuf::from))
     }
 
     pub(super) fn open(&self, options: &ReadOptions) -> Result<Source<'static>> {
         match self {
-            CopySource::Image { path, allow_outside } => {
+            CopySource::Inner { path, allow_outside } => {
                 let mut options = options.clone().with_allow_outside(*allow_outside);
                 options.limits.referenced_file_bytes = u64::MAX;
                 let gone = || Error::new(ErrorKind::Io, format!("{} is gone", path.display()));
-                images::image_at(path, &options)?.ok_or_else(gone)
+                open_inner(path, &options)?.ok_or_else(gone)
             }
             CopySource::File(real) => {
                 regular(real, options).map_err(|error| Error::io("copying", &real.display().to_string(), error))

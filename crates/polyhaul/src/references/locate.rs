@@ -2,11 +2,9 @@
 //!
 //! Only archives are opened, and nothing is decided about what may be done with a file. See `references`.
 
-use crate::archives;
-use crate::archives::{Member, Shelf};
-use crate::gltf::images;
+use crate::containers::{self, InnerFile, Member, Shelf};
 use crate::options::ReadOptions;
-use crate::resolve::{LONGEST_NAME_BYTES, slashed};
+use crate::paths::{LONGEST_NAME_BYTES, slashed};
 use polyhaul_bytes::place::{self, PlaceKind};
 use polyhaul_model::FolderPlace;
 use polyhaul_model::error::{ErrorKind, Result};
@@ -24,8 +22,8 @@ const LISTED_FOLDERS: usize = 256;
 pub(super) enum Located {
     File(LocatedFile),
     Member(Member),
-    /// An image inside a file.
-    Image(LocatedFile),
+    /// A file inside a file.
+    Inner(LocatedFile),
     /// A folder, a FIFO, a device.
     Irregular,
     Missing,
@@ -70,10 +68,10 @@ impl Locator {
         }
         let mut is_irregular = false;
         for base in bases(folder, included) {
-            if images::is_image_at(&base.join(&path))
-                && let Ok(real) = images::real(&base.join(&path))
+            if let Some(inner) = InnerFile::at(&base.join(&path))
+                && let Ok(real) = inner.real()
             {
-                return Ok(Located::Image(LocatedFile { base, path, real, is_other_case: false }));
+                return Ok(Located::Inner(LocatedFile { base, path, real, is_other_case: false }));
             }
             match place::find(&base.join(&path)) {
                 Ok(found) if found.kind == PlaceKind::File => {
@@ -112,11 +110,11 @@ impl Locator {
             if !folder.allow_outside && !whole.starts_with(&folder.scene) {
                 continue;
             }
-            let Some((archive, inner)) = archives::split(&whole) else { continue };
+            let Some((archive, inner)) = containers::split(&whole) else { continue };
             let shelf = match self.archives.get(&archive) {
                 Some(shelf) => shelf.clone(),
                 None => {
-                    let shelf = archives::open_at(&archive, options)?;
+                    let shelf = containers::open_at(&archive, options)?;
                     self.archives.insert(archive, shelf.clone());
                     shelf
                 }

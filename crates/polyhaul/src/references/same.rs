@@ -4,8 +4,8 @@
 //! memory.
 
 use super::locate::{Located, LocatedFile, Locator};
-use crate::gltf::images::image_at;
 use crate::options::ReadOptions;
+use crate::resolve::open_inner;
 use polyhaul_bytes::Buffer;
 use polyhaul_model::error::Result;
 use polyhaul_model::{FolderPlace, SourceFolder};
@@ -51,7 +51,7 @@ impl SameFiles {
     fn find(&mut self, (folder, included, name): NamedFile<'_>) -> Result<Option<LocatedFile>> {
         let Some(place) = folder.place() else { return Ok(None) };
         match self.locator.locate(place, included, name, &self.options)? {
-            Located::File(file) | Located::Image(file) => Ok(Some(file)),
+            Located::File(file) | Located::Inner(file) => Ok(Some(file)),
             _ => Ok(None),
         }
     }
@@ -65,12 +65,12 @@ fn may_read(file: &LocatedFile, place: Option<&FolderPlace>) -> bool {
     })
 }
 
-/// The bytes of a file, or of an image inside one, and how many they are.
+/// The bytes of a file, or of one inside a file, and how many they are.
 fn content(path: &Path) -> std::io::Result<(Box<dyn Read>, u64)> {
-    let image = image_at(path, &ReadOptions::default()).map_err(std::io::Error::other)?;
-    if let Some(image) = image {
-        let size = image.len().unwrap_or(0);
-        return Ok((Box::new(Buffer::new(image)), size));
+    let inner = open_inner(path, &ReadOptions::default()).map_err(std::io::Error::other)?;
+    if let Some(inner) = inner {
+        let size = inner.len().unwrap_or(0);
+        return Ok((Box::new(Buffer::new(inner)), size));
     }
     let file = File::open(path)?;
     let size = file.metadata()?.len();

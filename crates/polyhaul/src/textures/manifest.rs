@@ -5,6 +5,7 @@
 
 use super::TextureOptions;
 use crate::format::Format;
+use polyhaul_bytes::hash::{Xxh3, xxh3_128};
 use polyhaul_bytes::{FileOptions, Sink, Source};
 use polyhaul_model::error::{Error, Result, try_string};
 use polyhaul_pipeline::options::RunOptions;
@@ -12,7 +13,6 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 /// Its name.
 pub(super) const NAME: &str = ".polyhaul-textures";
@@ -125,10 +125,10 @@ pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
     let mut block = Vec::new();
     block.try_reserve_exact(BLOCK_BYTES)?;
     block.resize(BLOCK_BYTES, 0);
-    let mut hash = Xxh3Default::new();
+    let mut hash = Xxh3::new();
     loop {
         match source.read_next(&mut block).map_err(|e| failed("reading", e))? {
-            0 => return Ok(Some(hash.digest128())),
+            0 => return Ok(Some(hash.digest())),
             count => hash.update(&block[..count]),
         }
     }

@@ -34,7 +34,8 @@ fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
 fn text() -> Vec<u8> {
     let mut text = String::new();
     for i in 0..60_000 {
-        let (x, y) = (i % 251, i / 251);
+        let x = i % 251;
+        let y = i / 251;
         text += &format!("v {x}.5 {y}.25 {}\nvn 0 {}.5 1\n", i * 7919 % 1000, i % 3);
     }
     for i in 1..50_000 {
@@ -97,11 +98,11 @@ fn other_tools_read_it_and_theirs_is_read() {
         // The tools are called as their formats are.
         let name = &codec.to_string();
         let packed = converted(&plain, Some(codec), run(2, None));
-        let Some(found) = tool(name, &["-d", "-c", "-q"], &packed) else {
+        let Some(unpacked) = tool(name, &["-d", "-c", "-q"], &packed) else {
             let _ = writeln!(std::io::stderr(), "SKIPPED: {name} is not installed");
             continue;
         };
-        assert!(found == plain, "{name} -d");
+        assert!(unpacked == plain, "{name} -d");
         for level in ["-1", "-9"] {
             let theirs = tool(name, &["-c", "-q", level], &plain).unwrap();
             assert!(converted(&theirs, None, run(2, None)) == plain, "{name} {level}");
@@ -113,7 +114,7 @@ fn other_tools_read_it_and_theirs_is_read() {
     }
 }
 
-/// Only the end of a name tells the codec: what is no UTF-8 may stand before it, for the library beside too.
+/// Only the end of a name selects the codec: the rest may be invalid UTF-8, also for the library beside it.
 #[test]
 #[cfg(target_os = "linux")]
 fn names_need_not_be_text() {

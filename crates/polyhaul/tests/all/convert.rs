@@ -1,12 +1,13 @@
-//! From file to file: what is kept, what is fitted to the target, how formats are told, and what `before` may do.
+//! From file to file: content kept, content fitted to the target, format detection, and the callback `before`.
 
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{Axes, ColumnName, Compression, Digits, OnError, PlyEncoding};
+use polyhaul::options::{Axes, ColumnName, Compression, Digits, OnError, SceneWriteOptions};
 use polyhaul::{
     Content, Error, ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, Report, Tables, WriteOptions, Writer,
 };
 use polyhaul_bytes::Codec;
 use polyhaul_testkit::corpus::{Folder, samples};
+use polyhaul_testkit::options::PlyEncoding;
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::{CODECS, pack};
 use std::io::Cursor;
@@ -40,7 +41,7 @@ fn converted(bytes: &[u8], name: &str, write: &WriteOptions) -> Vec<u8> {
 #[track_caller]
 fn text(source: &str, name: &str, format: Format) -> String {
     let mut write = to(format);
-    write.ply.encoding = PlyEncoding::Ascii;
+    write.scene.ascii = true;
     String::from_utf8(converted(source.as_bytes(), name, &write)).unwrap()
 }
 
@@ -65,17 +66,17 @@ const CLOUD: &str = "ply\nformat ascii 1.0\ncomment made by hand\nobj_info scann
 
 #[test]
 fn ply_to_ply_keeps_every_element_and_type() {
-    let all = samples("ply/good", "ply");
-    assert!(all.len() > 20);
-    for file in all {
+    let good_samples = samples("ply/good", "ply");
+    assert!(good_samples.len() > 20);
+    for file in good_samples {
         let bytes = file.bytes();
         let before = tables_of(&bytes);
-        for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian] {
+        for encoding in PlyEncoding::ALL {
             let mut write = to(Format::Ply);
-            write.ply.encoding = encoding;
+            encoding.set(&mut write);
             let after = tables_of(&converted(&bytes, "x.ply", &write));
-            let [before, after] =
-                [&before, &after].map(|it| format!("{:?}{:?}{:?}", it.value.tables, it.value.comments, it.value.infos));
+            let [before, after] = [&before, &after]
+                .map(|loaded| format!("{:?}{:?}{:?}", loaded.value.tables, loaded.value.comments, loaded.value.infos));
             assert!(before == after, "{}: {encoding:?}", file.name);
         }
     }
@@ -84,14 +85,14 @@ fn ply_to_ply_keeps_every_element_and_type() {
 #[test]
 fn options_of_a_mesh_make_it_one() {
     let mut write = to(Format::Ply);
-    write.ply.placement.global_scale = 2.0;
+    write.scene.global_scale = 2.0;
     let scaled = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
     let names: Vec<_> = scaled.value.tables.iter().map(|table| table.name.as_str()).collect();
     // A face of two corners is none in a mesh.
     assert_eq!(names, ["vertex", "camera"]);
     let x = &scaled.value.tables[0].column("x").unwrap().values;
     assert_eq!(*x, Values::F32([412345.123456789_f64 as f32 * 2.0, 8.0].into()));
-    write.ply.placement.global_scale = 1.0;
+    write.scene.global_scale = 1.0;
     let kept = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
     assert_eq!(kept.value.tables[1].columns[0].values.len(), 2);
     assert_eq!(kept.value.tables[0].column("x").unwrap().values, Values::F64([412345.123456789, 4.0].into()));
@@ -203,7 +204,7 @@ fn elements_and_columns_are_chosen() {
             .contains("contains lists, which a table of numbers cannot store")
     );
     assert_eq!(refusal("1,2\n", "x.csv", &read, Format::Tsv).kind(), ErrorKind::Usage);
-    // Nothing that is asked for is left out silently.
+    // Requested options are never ignored silently.
     for (source, name) in [(CLOUD, "x.ply"), ("v 0 0 0\n", "x.obj")] {
         assert_eq!(refusal(source, name, &read, Format::Obj).kind(), ErrorKind::Usage, "{name}");
     }
@@ -215,11 +216,11 @@ fn elements_and_columns_are_chosen() {
 #[test]
 fn points_of_a_scene_are_turned_and_scaled() {
     let mut write = to(Format::Xyz);
-    write.table.placement.global_scale = 10.0;
+    write.scene.global_scale = 10.0;
     assert_eq!(converted(b"v 1 2 3\n", "x.obj", &write), b"10 20 30\n");
     assert_eq!(converted(b"x,y,z\n1,2,3\n", "x.csv", &write), b"10 20 30\n");
-    write.table.placement.global_scale = 1.0;
-    write.table.placement.axes = Some(Axes::BLENDER);
+    write.scene.global_scale = 1.0;
+    write.scene = write.scene.with_forward_axis(Some(Axes::BLENDER.forward)).with_up_axis(Some(Axes::BLENDER.up));
     assert_eq!(converted(b"v 1 2 3\n", "x.obj", &write), b"1 -3 2\n");
 }
 
@@ -243,7 +244,7 @@ fn formats_are_told_by_content_where_names_say_nothing() {
         let path = |end: &str, bytes: &[u8]| Input::Path(folder.file(&format!("{place}{end}"), bytes).unwrap());
         assert!(same(memory(bytes, "somewhere")) && same(path("", bytes)), "{name}");
         assert!(name == "x.obj" || same(path(".dat", bytes)), "{name}");
-        // Of a stream nobody knows the size, which tells binary STL.
+        // The size of a stream, which identifies binary STL, is unknown.
         assert!(place == 2 || same(stream(bytes, "stdin")), "{name}");
         for (codec, extension) in CODECS {
             let packed = pack(codec, bytes, 20);
@@ -273,8 +274,8 @@ fn names_win_over_content_and_complaints_tell_of_it() {
         assert_eq!(codes(&read("x.obj", "v 1 2 3\nwhat\n").unwrap().1), [("unknown-statement", 1)]);
     }
     let read = ReadOptions::default().with_format(Some(Format::Stl));
-    let asked = try_converted(memory(CLOUD.as_bytes(), "x.ply"), &read, &to(Format::Ply)).unwrap_err();
-    assert!(hint(asked).ends_with("`--from ply`"));
+    let error = try_converted(memory(CLOUD.as_bytes(), "x.ply"), &read, &to(Format::Ply)).unwrap_err();
+    assert!(hint(error).ends_with("`--from ply`"));
 }
 
 #[test]
@@ -292,48 +293,53 @@ fn before_writing_somebody_may_look_and_refuse() {
             assert!(report.bytes_in > 0 && !path.exists());
             if refuse { Err(Error::new(ErrorKind::Host, "no")) } else { Ok(()) }
         };
-        let (read, write) = (ReadOptions::default(), WriteOptions::default());
-        let done = Reader::new(memory(source.as_bytes(), name))
+        let read = ReadOptions::default();
+        let write = WriteOptions::default();
+        let conversion = Reader::new(memory(source.as_bytes(), name))
             .options(&read)
             .convert_with(Writer::new(&path).options(&write), before);
-        (seen, done)
+        (seen, conversion)
     };
-    let (seen, done) = run("x.csv", "1,2,3\n", true);
-    assert_eq!((seen.as_str(), done.unwrap_err().kind(), folder.names().len()), ("vertex of 1", ErrorKind::Host, 0));
-    let (seen, done) = run("x.obj", "v 1 2 3\n", false);
-    let done = done.unwrap();
-    assert_eq!((seen.as_str(), done.reading.bytes_in, done.writing.bytes_in), ("scene of 1", 8, 0));
-    assert!(done.writing.bytes_out > 0 && done.report().phases.len() == 2);
+    let (seen, conversion) = run("x.csv", "1,2,3\n", true);
+    assert_eq!(
+        (seen.as_str(), conversion.unwrap_err().kind(), folder.names().len()),
+        ("vertex of 1", ErrorKind::Host, 0)
+    );
+    let (seen, conversion) = run("x.obj", "v 1 2 3\n", false);
+    let conversion = conversion.unwrap();
+    assert_eq!((seen.as_str(), conversion.reading.bytes_in, conversion.writing.bytes_in), ("scene of 1", 8, 0));
+    assert!(conversion.writing.bytes_out > 0 && conversion.report().phases.len() == 2);
 }
 
 #[test]
 fn compression_is_by_name_or_none_or_a_codec() {
-    let written = |name: &str, compression| {
+    let written = |name: &str, compression, level| {
         let out = Shared::default();
         let output = Output::Writer(Box::new(out.clone()), name.into());
-        let write = to(Format::Csv).with_compression(compression);
+        let write = to(Format::Csv).with_compression(compression).with_level(level);
         Reader::new(memory(b"1,2\n", "x.csv")).convert(Writer::new(output).options(&write)).map(|_| out.take())
     };
     let plain = b"1,2\n".to_vec();
-    assert_eq!(written("x.csv", Compression::default()).unwrap(), plain);
-    assert_eq!(written("x.csv.gz", Compression::None).unwrap(), plain);
-    for compression in [Compression::default(), Compression::ByName(Some(9))] {
-        assert!(written("x.csv.gz", compression).unwrap().starts_with(&[0x1f, 0x8b]));
+    assert_eq!(written("x.csv", Compression::Auto, None).unwrap(), plain);
+    assert_eq!(written("x.csv.gz", Compression::None, None).unwrap(), plain);
+    for level in [None, Some(9)] {
+        assert!(written("x.csv.gz", Compression::Auto, level).unwrap().starts_with(&[0x1f, 0x8b]));
     }
     let zstd = [0x28, 0xb5, 0x2f, 0xfd];
     for name in ["x.csv", "x.csv.gz"] {
-        assert!(written(name, Codec::Zstd.into()).unwrap().starts_with(&zstd));
+        assert!(written(name, Codec::Zstd.into(), None).unwrap().starts_with(&zstd));
     }
     let refused = [
-        ("x.csv", Compression::ByName(Some(3))),
-        ("x.csv.gz", Compression::ByName(Some(13))),
-        ("x", Compression::By(Codec::Lz4, Some(2))),
+        ("x.csv", Compression::Auto, 3),
+        ("x.csv.gz", Compression::Auto, 13),
+        ("x.csv.gz", Compression::None, 1),
+        ("x", Compression::Lz4, 2),
     ];
-    for (name, compression) in refused {
-        assert_eq!(written(name, compression).unwrap_err().kind(), ErrorKind::Usage, "{name}");
+    for (name, compression, level) in refused {
+        assert_eq!(written(name, compression, Some(level)).unwrap_err().kind(), ErrorKind::Usage, "{name}");
     }
     // Found before anything is read.
-    let write = to(Format::Csv).with_compression(Compression::ByName(Some(3)));
+    let write = to(Format::Csv).with_level(Some(3));
     let nothing = Input::Path("no such file.csv".into());
     assert_eq!(try_converted(nothing, &ReadOptions::default(), &write).unwrap_err().kind(), ErrorKind::Usage);
 }
@@ -342,8 +348,10 @@ fn compression_is_by_name_or_none_or_a_codec() {
 fn digits_hold_for_every_format() {
     let source = b"v 1 2 3\nvt 0.5 0.25\nvn 0 0 1\nf 1/1/1 1/1/1 1/1/1\n";
     for (format, end) in [(Format::Obj, ""), (Format::Ply, ""), (Format::Stl, ""), (Format::Xyz, "")] {
-        let mut write = WriteOptions::default().with_digits(Digits::Fixed(2)).with_format(Some(format));
-        (write.ply.encoding, write.stl.ascii) = (PlyEncoding::Ascii, true);
+        let mut write = WriteOptions::default()
+            .with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Fixed(2))))
+            .with_format(Some(format));
+        write.scene.ascii = true;
         let text = String::from_utf8(converted(source, "x.obj", &write)).unwrap();
         let numbers = text.split_whitespace().filter(|word| word.contains('.') && word.parse::<f32>().is_ok());
         let wrong: Vec<_> = numbers.filter(|word| word.split('.').next_back().map(str::len) != Some(2)).collect();

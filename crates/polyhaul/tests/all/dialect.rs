@@ -2,7 +2,7 @@
 
 use crate::ply_write::support::{elements, text};
 use polyhaul::model::{Axes, Domain, Mesh, Object, Scene};
-use polyhaul::options::{Dialect, Placement, PlyEncoding, PlyWriteOptions, StlWriteOptions};
+use polyhaul::options::{Dialect, SceneWriteOptions};
 use polyhaul::{Format, WriteOptions};
 
 /// A bent quad, a triangle on it with other uvs, an edge and a position on their own; mirrored, stretched and moved.
@@ -32,18 +32,21 @@ fn mirrored() -> Scene {
     Scene { meshes: vec![mesh], objects: vec![object], axes: Axes::BLENDER, ..Scene::default() }
 }
 
-fn placement() -> Placement {
-    Placement::default().with_axes(Some(Axes::BLENDER)).with_global_scale(2.0).with_dialect(Dialect::Blender)
+fn blenders() -> SceneWriteOptions {
+    SceneWriteOptions::default()
+        .with_forward_axis(Some(Axes::BLENDER.forward))
+        .with_up_axis(Some(Axes::BLENDER.up))
+        .with_global_scale(2.0)
+        .with_dialect(Dialect::Blender)
+        .with_ascii(true)
 }
 
-fn ply(placement: Placement) -> WriteOptions {
-    let ply = PlyWriteOptions::default().with_placement(placement).with_encoding(PlyEncoding::Ascii);
-    WriteOptions::default().with_format(Some(Format::Ply)).with_ply(ply)
+fn ply(scene: SceneWriteOptions) -> WriteOptions {
+    WriteOptions::default().with_format(Some(Format::Ply)).with_scene(scene)
 }
 
-fn stl(placement: Placement) -> WriteOptions {
-    let stl = StlWriteOptions::default().with_placement(placement).with_ascii(true);
-    WriteOptions::default().with_format(Some(Format::Stl)).with_stl(stl)
+fn stl(scene: SceneWriteOptions) -> WriteOptions {
+    WriteOptions::default().with_format(Some(Format::Stl)).with_scene(scene)
 }
 
 const PLY: &str = "ply
@@ -110,8 +113,8 @@ fn the_bytes_are_blenders() {
                 let run = options.run.clone().with_threads(Some(threads)).with_chunk_bytes(Some(chunk_bytes));
                 options.with_run(run)
             };
-            assert_eq!(text(&mirrored(), &run(ply(placement()))), PLY);
-            assert_eq!(text(&mirrored(), &run(stl(placement()))), STL);
+            assert_eq!(text(&mirrored(), &run(ply(blenders()))), PLY);
+            assert_eq!(text(&mirrored(), &run(stl(blenders()))), STL);
         }
     }
 }
@@ -122,7 +125,7 @@ fn equal_uvs_are_one_whatever_their_indices() {
     let mesh = &mut scene.meshes[0];
     mesh.uv_domain = Domain::Indexed;
     mesh.faces.corner_uvs = (0..7).collect::<Vec<u32>>().into();
-    assert_eq!(text(&scene, &ply(placement())), PLY);
+    assert_eq!(text(&scene, &ply(blenders())), PLY);
 }
 
 #[test]
@@ -146,23 +149,23 @@ fn quads_are_cut_from_the_first_corner_unless_that_is_outside() {
     ] {
         let corners: Vec<u32> = (0..4).map(|corner| (corner + turn) % 4).collect();
         let mesh = Mesh { positions: positions.into(), faces: elements(&[&corners]), ..Mesh::default() };
-        let found = text(
+        let written = text(
             &Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() },
-            &stl(placement().with_global_scale(1.0)),
+            &stl(blenders().with_global_scale(1.0)),
         );
-        let places = triangles.map(|triangle| found.find(triangle));
-        assert!(places[0].is_some() && places[0] < places[1], "{found}");
+        let places = triangles.map(|triangle| written.find(triangle));
+        assert!(places[0].is_some() && places[0] < places[1], "{written}");
     }
 }
 
 #[test]
 fn a_scene_without_faces_is_an_empty_solid() {
-    assert_eq!(text(&Scene::default(), &stl(placement())), "solid \nendsolid \n");
+    assert_eq!(text(&Scene::default(), &stl(blenders())), "solid \nendsolid \n");
 }
 
 #[test]
 fn other_programs_get_fronts_that_face_outward() {
-    let common = placement().with_dialect(Dialect::Common);
+    let common = blenders().with_dialect(Dialect::Common);
     let found = text(&mirrored(), &ply(common));
     assert!(found.contains("4 3 0 1 2\n") || found.contains("4 0 1 2 3\n") || found.contains("4 2 1 0 3\n"), "{found}");
     assert!(found.contains("property list uchar int vertex_indices"), "{found}");

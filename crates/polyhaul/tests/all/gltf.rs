@@ -2,7 +2,7 @@
 
 use polyhaul::model::{Color, Domain, Elements, Mesh, Object, Scene};
 use polyhaul::ops::SceneOps;
-use polyhaul::options::{GltfInstances, GltfWriteOptions, Instances, RunOptions};
+use polyhaul::options::{Instances, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, Loaded, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::{self, Folder, samples};
 use polyhaul_testkit::output::bytes;
@@ -21,39 +21,44 @@ const UNMOVED: [[f32; 4]; 4] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0
 
 /// The positions of all triangles, object by object, where they are in the scene.
 fn triangles(scene: &Scene) -> Vec<[f32; 3]> {
-    let mut all = Vec::new();
+    let mut positions = Vec::new();
     let objects = scene.listed_objects().unwrap();
     for object in objects.iter() {
         let mesh = &scene.meshes[object.mesh];
         let faces = object.start.faces as usize..object.end.faces as usize;
         let corners = &mesh.faces.corner_positions[3 * faces.start..3 * faces.end];
         let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
-        all.extend(corners.iter().map(|&corner| {
+        positions.extend(corners.iter().map(|&corner| {
             let [a, b, c] = mesh.positions[corner as usize];
             [x, y, z].map(|row| row[0] * a + row[1] * b + row[2] * c + row[3])
         }));
     }
-    all
+    positions
 }
 
 /// Sorted, since triangles are written by material.
 fn sorted(scene: &Scene) -> Vec<[[u32; 3]; 3]> {
-    let mut all: Vec<_> =
-        triangles(scene).as_chunks::<3>().0.iter().map(|t| t.map(|p| p.map(|it| (it + 0.0).to_bits()))).collect();
-    all.sort_unstable();
-    all
+    let mut triangle_bits: Vec<_> = triangles(scene)
+        .as_chunks::<3>()
+        .0
+        .iter()
+        .map(|t| t.map(|p| p.map(|coordinate| (coordinate + 0.0).to_bits())))
+        .collect();
+    triangle_bits.sort_unstable();
+    triangle_bits
 }
 
 #[test]
 fn triangles_survive() {
-    let (mut count, files) = (0, samples("obj/good", "obj"));
+    let mut count = 0;
+    let files = samples("obj/good", "obj");
     for file in files.iter().filter(|file| file.size < 1 << 20) {
         let mut scene = Reader::new(Input::Memory(file.bytes(), "x.obj".into())).scene().unwrap().value;
         let Ok(_) = Writer::new(polyhaul_output()).options(&written(1)).scene(&scene) else { continue };
-        let found = bytes(&scene, &written(1));
-        assert_eq!(found, bytes(&scene, &written(7)), "{}", file.name);
+        let file_bytes = bytes(&scene, &written(1));
+        assert_eq!(file_bytes, bytes(&scene, &written(7)), "{}", file.name);
         scene.triangulate().unwrap();
-        assert_eq!(sorted(&load(found).value), sorted(&scene), "{}", file.name);
+        assert_eq!(sorted(&load(file_bytes).value), sorted(&scene), "{}", file.name);
         count += 1;
     }
     assert!(count > 20, "{count}");
@@ -71,14 +76,16 @@ fn triangle() -> Mesh {
 #[test]
 fn attributes_survive() {
     let mut mesh = triangle();
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]; 3].into(), Domain::Vertex);
-    (mesh.uvs, mesh.uv_domain) = ([[0.25, 0.75], [0.0, 0.0], [1.0, 0.5]].into(), Domain::Vertex);
+    mesh.normals = [[0.0, 0.0, 1.0]; 3].into();
+    mesh.normal_domain = Domain::Vertex;
+    mesh.uvs = [[0.25, 0.75], [0.0, 0.0], [1.0, 0.5]].into();
+    mesh.uv_domain = Domain::Vertex;
     mesh.colors = [[1.0, 0.2, 0.0, 0.5]; 3].into();
-    let found = load(bytes(&Scene { meshes: vec![mesh.clone()], ..Scene::default() }, &written(1)));
-    assert!(found.report.warnings.is_empty(), "{:?}", found.report.warnings);
-    let own = &found.value.meshes[0];
-    assert_eq!((&own.positions, &own.normals, &own.uvs), (&mesh.positions, &mesh.normals, &mesh.uvs));
-    assert_eq!((&own.colors, own.uv_domain), (&mesh.colors, Domain::Vertex));
+    let written = load(bytes(&Scene { meshes: vec![mesh.clone()], ..Scene::default() }, &written(1)));
+    assert!(written.report.warnings.is_empty(), "{:?}", written.report.warnings);
+    let mesh_read = &written.value.meshes[0];
+    assert_eq!((&mesh_read.positions, &mesh_read.normals, &mesh_read.uvs), (&mesh.positions, &mesh.normals, &mesh.uvs));
+    assert_eq!((&mesh_read.colors, mesh_read.uv_domain), (&mesh.colors, Domain::Vertex));
 }
 
 #[test]
@@ -91,10 +98,10 @@ fn objects_share_their_mesh_and_odd_transforms_are_applied() {
     let sheared = [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let objects = vec![object("a", moved), object("b", moved), object("c", sheared)];
     let scene = Scene { meshes: vec![mesh], objects, ..Scene::default() };
-    let found = load(bytes(&scene, &written(1))).value;
-    assert_eq!((found.meshes.len(), found.objects.len()), (2, 3));
-    assert_eq!(triangles(&found), triangles(&scene));
-    assert_eq!(found.objects[1].name, "b");
+    let written = load(bytes(&scene, &written(1))).value;
+    assert_eq!((written.meshes.len(), written.objects.len()), (2, 3));
+    assert_eq!(triangles(&written), triangles(&scene));
+    assert_eq!(written.objects[1].name, "b");
 }
 
 #[test]
@@ -135,14 +142,14 @@ fn instances_of_pbrt_stay_instances_unless_they_are_flattened() {
     let text = format!("WorldBegin\nObjectBegin \"tree\"\n{shape}\nObjectEnd\n{places}");
     let scene = Reader::new(Input::Memory(text.into_bytes(), "x.pbrt".into())).scene().unwrap().value;
     let is_instanced = |options: &WriteOptions| {
-        let found = bytes(&scene, options);
-        assert_eq!(load(found.clone()).value.objects.len(), 3);
-        found.windows(23).any(|part| part == b"EXT_mesh_gpu_instancing")
+        let written = bytes(&scene, options);
+        assert_eq!(load(written.clone()).value.objects.len(), 3);
+        written.windows(23).any(|part| part == b"EXT_mesh_gpu_instancing")
     };
     assert!(is_instanced(&written(1)));
-    assert!(!is_instanced(&written(1).with_instances(Instances::Flatten)));
-    let nodes = GltfWriteOptions::default().with_instances(GltfInstances::Nodes);
-    assert!(!is_instanced(&written(1).with_gltf(nodes)));
+    assert!(!is_instanced(&written(1).with_scene(SceneWriteOptions::default().with_instances(Instances::Flatten))));
+    let nodes = SceneWriteOptions::default().with_instances(Instances::Nodes);
+    assert!(!is_instanced(&written(1).with_scene(nodes)));
 }
 
 /// A corner, rounded: the color of its material, its position, texture coordinate and normal.
@@ -150,7 +157,8 @@ type Corner = [i32; 11];
 
 /// The corners of all triangles, wherever polygons were cut, and how many triangles there are.
 fn corners(scene: &Scene) -> (BTreeSet<Corner>, usize) {
-    let (mut all, mut count) = (BTreeSet::new(), 0);
+    let mut corners = BTreeSet::new();
+    let mut count = 0;
     for object in scene.listed_objects().unwrap().iter() {
         let mesh = &scene.meshes[object.mesh];
         let rows = object.transform.unwrap_or(UNMOVED);
@@ -177,13 +185,13 @@ fn corners(scene: &Scene) -> (BTreeSet<Corner>, usize) {
                 let normal = mesh.normals[place(mesh.normal_domain, &mesh.faces.corner_normals)];
                 let numbers = moved(mesh.positions[position], 1.0).into_iter().chain(uv).chain(moved(normal, 0.0));
                 // Some programs round colors to bytes.
-                let rounded = color.map(|it| it * 100.0).into_iter().chain(numbers.map(|it| it * 1000.0));
-                let corner: Vec<i32> = rounded.map(|it| it.round() as i32).collect();
-                all.insert(corner.try_into().unwrap());
+                let rounded = color.map(|part| part * 100.0).into_iter().chain(numbers.map(|part| part * 1000.0));
+                let corner: Vec<i32> = rounded.map(|part| part.round() as i32).collect();
+                corners.insert(corner.try_into().unwrap());
             }
         }
     }
-    (all, count)
+    (corners, count)
 }
 
 /// What obj2gltf, trimesh, three.js and Blender make of a model is the model.
@@ -193,10 +201,10 @@ fn files_of_other_programs_are_the_model() {
     let load = |name: &str| Reader::new(folder.join(name)).scene().unwrap().value;
     let mut model = load("model.obj");
     model.triangulate().unwrap();
-    let wanted = corners(&model);
-    assert_eq!((wanted.0.len(), wanted.1), (36, 16));
+    let expected = corners(&model);
+    assert_eq!((expected.0.len(), expected.1), (36, 16));
     for name in ["obj2gltf.glb", "trimesh.glb", "three.glb", "three.gltf", "blender.glb", "blender.gltf"] {
-        let found = corners(&load(name));
-        assert_eq!(found, wanted, "{name}");
+        let loaded = corners(&load(name));
+        assert_eq!(loaded, expected, "{name}");
     }
 }

@@ -28,7 +28,7 @@ fn sparse(folder: &Folder, name: &str, start: &[u8], size: u64, end: &[u8]) -> P
 fn refused(path: PathBuf) -> Error {
     let error = Reader::new(&path).tables().map(drop).unwrap_err();
     match error.kind() {
-        // STL is no table.
+        // STL cannot be read as a table.
         ErrorKind::Usage | ErrorKind::Unsupported => Reader::new(path).scene().map(drop).unwrap_err(),
         _ => error,
     }
@@ -98,10 +98,10 @@ fn rows_past_4_gib_are_read() {
         Values::F32(values) => (values.len() as u64, values[values.len() - 2], values[values.len() - 1]),
         _ => (0, 0.0, 0.0),
     };
-    for (form, one) in [("binary_little_endian", 1f32.to_le_bytes()), ("binary_big_endian", 1f32.to_be_bytes())] {
+    for (form, one_bytes) in [("binary_little_endian", 1f32.to_le_bytes()), ("binary_big_endian", 1f32.to_be_bytes())] {
         let head = ply(form, rows, "float b");
         let size = head.len() as u64 + 4 * rows;
-        let path = sparse(&folder, "a.ply", &head, size, &one);
+        let path = sparse(&folder, "a.ply", &head, size, &one_bytes);
         let loaded = Reader::new(path).tables().unwrap();
         assert_eq!(last(&loaded.value.tables[0].columns[0].values), (rows, 0.0, 1.0), "{form}");
     }
@@ -152,7 +152,8 @@ fn images_of_more_samples_than_2_to_the_32() {
     let pixels = u64::from(SIZE[0]) * u64::from(SIZE[1]);
     let plain = tga(2, NO_MAP, SIZE, [24, 0x20], &[]);
     let plain = sparse(&folder, "plain.tga", &plain, 18 + 3 * pixels, &[1, 2, 3]);
-    let (whole, rest) = ((pixels - 1) / 128, (pixels - 1) % 128);
+    let whole = (pixels - 1) / 128;
+    let rest = (pixels - 1) % 128;
     let runs = [&[0xFF, 0, 0, 0].repeat(whole as usize)[..], &[127 + rest as u8, 0, 0, 0], &[0, 1, 2, 3]].concat();
     let runs = folder.file("runs.tga", tga(10, NO_MAP, SIZE, [24, 0x20], &runs)).unwrap();
     for path in [plain, runs] {
@@ -191,7 +192,7 @@ impl Read for Blanks {
     }
 }
 
-/// Lines and offsets past 2^32 are told as they are.
+/// Lines and offsets past 2^32 are reported correctly.
 #[test]
 #[ignore = "takes a minute"]
 fn text_past_4_gib_has_true_places() {

@@ -12,6 +12,7 @@ mod images;
 mod losses;
 mod off;
 mod ops;
+mod option_page;
 mod pbrt;
 mod pbrt_write;
 mod perfetto;

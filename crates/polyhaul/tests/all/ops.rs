@@ -139,7 +139,8 @@ fn sieve(columns: usize, rows: usize) -> Vec<Point> {
             .flat_map(move |row| hole(x, row, 0.25).into_iter().rev().skip(usize::from(row + 1 == rows)));
         [[x, 0.0]].into_iter().chain(up).chain(down).chain([[x, 0.0]])
     };
-    let (right, top) = (columns as f64, rows as f64);
+    let right = columns as f64;
+    let top = rows as f64;
     let bottom = [[0.0, 0.0]].into_iter().chain((0..columns).flat_map(column));
     bottom.chain([[right, 0.0], [right, top], [0.0, top]]).collect()
 }
@@ -163,16 +164,18 @@ fn burst(corners: usize, random: &mut Random) -> Vec<Point> {
     (0..corners).map(corner).collect()
 }
 
-/// The outline of a random union of cells of a grid that grew one by one, so that it has no holes:
+/// The outline of a random union of grid cells, grown cell by cell so that it is free of holes:
 /// many corners on straight lines.
 fn grown(cells: usize, random: &mut Random) -> Vec<Point> {
     let mut outline: Vec<[i32; 2]> = vec![[0, 0], [1, 0], [1, 1], [0, 1]];
     for _ in 0..cells {
         let at = random.below(outline.len());
-        let (a, b) = (outline[at], outline[(at + 1) % outline.len()]);
+        let a = outline[at];
+        let b = outline[(at + 1) % outline.len()];
         // A cell on the right of the edge a -> b, where both new corners are free.
         let out = [b[1] - a[1], a[0] - b[0]];
-        let (c, d) = ([a[0] + out[0], a[1] + out[1]], [b[0] + out[0], b[1] + out[1]]);
+        let c = [a[0] + out[0], a[1] + out[1]];
+        let d = [b[0] + out[0], b[1] + out[1]];
         if !outline.contains(&c) && !outline.contains(&d) {
             outline.splice(at + 1..at + 1, [c, d]);
         }
@@ -187,7 +190,9 @@ fn naive(polygon: &[Point]) -> Option<f64> {
     while left.len() > 3 {
         let count = left.len();
         let ear = (0..count).find(|&i| {
-            let (a, b, c) = (left[(i + count - 1) % count], left[i], left[(i + 1) % count]);
+            let a = left[(i + count - 1) % count];
+            let b = left[i];
+            let c = left[(i + 1) % count];
             let inside = |p: Point| turn(a, b, p) >= 0.0 && turn(b, c, p) >= 0.0 && turn(c, a, p) >= 0.0;
             turn(a, b, c) > 0.0 && !left.iter().any(|&p| p != a && p != b && p != c && inside(p))
         })?;
@@ -273,7 +278,9 @@ fn polygons_in_any_plane_are_cut_right() {
     for _ in 0..50 {
         let polygon = grown(20, &mut random);
         let mut axis = || [0, 1, 2].map(|_| random.unit() - 0.5);
-        let (u, v, at) = (axis(), axis(), axis());
+        let u = axis();
+        let v = axis();
+        let at = axis();
         let mut mesh = one_face(&polygon);
         let place = |p: Point| [0, 1, 2].map(|i| (p[0] * u[i] + p[1] * v[i] + at[i]) as f32);
         mesh.positions = polygon.iter().map(|&p| place(p)).collect();
@@ -381,11 +388,11 @@ fn threads_make_no_difference() {
         let welded = mesh.weld_with(&options(threads)).unwrap();
         (mesh, map, welded)
     };
-    let one = cut(1);
-    assert_eq!(one.0.faces.len(), mesh.positions.len() - 2 * mesh.faces.len());
-    assert_eq!(one.2.vertex_positions, first_seen(&one.0));
+    let single_threaded = cut(1);
+    assert_eq!(single_threaded.0.faces.len(), mesh.positions.len() - 2 * mesh.faces.len());
+    assert_eq!(single_threaded.2.vertex_positions, first_seen(&single_threaded.0));
     for threads in THREADS {
-        assert!(cut(threads) == one, "{threads} threads");
+        assert!(cut(threads) == single_threaded, "{threads} threads");
     }
 }
 

@@ -46,7 +46,9 @@ fn recorded() -> Recording {
     });
     for i in 0..4 {
         let mut sample = Sample::default();
-        (sample.at_ns, sample.cpu_ns, sample.resident_bytes) = (i * 1000, i * 1500, 5 << 20);
+        sample.at_ns = i * 1000;
+        sample.cpu_ns = i * 1500;
+        sample.resident_bytes = 5 << 20;
         trace.sample(sample);
     }
     trace.recording()
@@ -58,13 +60,13 @@ fn check_schema(page: &Value) {
     assert!(page["otherData"].is_object());
     for event in events(page) {
         assert!(event["pid"] == 1 && event["tid"].is_u64() && event["name"].is_string(), "{event}");
-        let wanted: &[&str] = match event["ph"].as_str().unwrap() {
+        let expected: &[&str] = match event["ph"].as_str().unwrap() {
             "M" => &[],
             "X" => &["ts", "dur"],
             "i" | "C" => &["ts"],
             kind => panic!("{kind}"),
         };
-        assert!(wanted.iter().all(|key| event[key].as_f64().is_some_and(|time| time >= 0.0)), "{event}");
+        assert!(expected.iter().all(|key| event[key].as_f64().is_some_and(|time| time >= 0.0)), "{event}");
         assert!(event["args"].is_object() || event["ph"] == "X", "{event}");
         if event["ph"] == "C" {
             assert!(event["args"]["value"].is_number(), "{event}");
@@ -78,10 +80,12 @@ fn check_nesting(page: &Value) {
     let mut last: BTreeMap<u64, u64> = BTreeMap::new();
     for event in of_kind(page, "X") {
         let ns = |key: &str| (event[key].as_f64().unwrap() * 1000.0).round() as u64;
-        let (track, begin, end) = (event["tid"].as_u64().unwrap(), ns("ts"), ns("ts") + ns("dur"));
-        assert!(last.insert(track, begin).is_none_or(|before| before <= begin), "out of order: {event}");
+        let track = event["tid"].as_u64().unwrap();
+        let start = ns("ts");
+        let end = ns("ts") + ns("dur");
+        assert!(last.insert(track, start).is_none_or(|before| before <= start), "out of order: {event}");
         let open = open.entry(track).or_default();
-        while open.last().is_some_and(|&outer| outer <= begin) {
+        while open.last().is_some_and(|&outer| outer <= start) {
             open.pop();
         }
         assert!(open.last().is_none_or(|&outer| end <= outer), "overlaps: {event}");

@@ -53,12 +53,12 @@ impl Keeper {
     fn faces(self) -> Vec<Face> {
         let mut pieces = self.pieces.into_inner().unwrap();
         pieces.sort_by_key(|&(first, _)| first);
-        let mut all = Vec::new();
+        let mut all_faces = Vec::new();
         for (first, faces) in pieces {
-            assert!(faces.is_empty() || first == all.len() as u64, "{first} {}", all.len());
-            all.extend(faces);
+            assert!(faces.is_empty() || first == all_faces.len() as u64, "{first} {}", all_faces.len());
+            all_faces.extend(faces);
         }
-        all
+        all_faces
     }
 }
 
@@ -99,12 +99,17 @@ fn check(bytes: &[u8], name: &str) -> bool {
             (Ok(Some(_)), Ok(scene)) => {
                 is_done = true;
                 assert!(*keeper.begun.lock().unwrap() >= 1, "{name}");
-                let mut found = keeper.faces();
+                let mut piece_faces = keeper.faces();
                 // A scene leaves these out.
-                let are_points = found.iter().any(|face| face.len() == 1) && !has_faces(&scene.value);
-                found.retain(|face| are_points || face.len() > 2);
-                let wanted = faces(&scene.value, are_points);
-                assert!(found == wanted, "{name} {threads} {chunk_bytes:?}: {} {}", found.len(), wanted.len());
+                let are_points = piece_faces.iter().any(|face| face.len() == 1) && !has_faces(&scene.value);
+                piece_faces.retain(|face| are_points || face.len() > 2);
+                let expected = faces(&scene.value, are_points);
+                assert!(
+                    piece_faces == expected,
+                    "{name} {threads} {chunk_bytes:?}: {} {}",
+                    piece_faces.len(),
+                    expected.len()
+                );
             }
             (Err(error), Err(wanted)) => {
                 assert_eq!(error.to_string(), wanted.to_string(), "{name} {threads} {chunk_bytes:?}");
@@ -117,28 +122,28 @@ fn check(bytes: &[u8], name: &str) -> bool {
 
 /// All files of a folder of the test data and below it.
 fn files(folder: &str) -> Vec<PathBuf> {
-    let mut all = Vec::new();
+    let mut files = Vec::new();
     let mut folders = vec![corpus::root().join(folder)];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { all.push(path) }
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
         }
     }
-    all.sort();
-    all
+    files.sort();
+    files
 }
 
 #[test]
 fn files_have_the_same_faces_and_the_same_errors() {
-    for (folder, least) in [("stl", 10), ("ply", 5), ("obj", 10)] {
+    for (folder, min_files) in [("stl", 10), ("ply", 5), ("obj", 10)] {
         let is_done = |path: &PathBuf| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             check(&std::fs::read(path).unwrap(), &name)
         };
         let is_small = |path: &&PathBuf| path.metadata().unwrap().len() < 100_000;
-        let done = files(folder).iter().filter(is_small).filter(|path| is_done(path)).count();
-        assert!(done >= least, "{folder}: {done}");
+        let streamed_count = files(folder).iter().filter(is_small).filter(|path| is_done(path)).count();
+        assert!(streamed_count >= min_files, "{folder}: {streamed_count}");
     }
 }
 
@@ -154,9 +159,9 @@ fn ply(sizes: &[u8], count: &str, index: &str, big: bool) -> Vec<u8> {
     )
     .into_bytes();
     let number = |bytes: &mut Vec<u8>, value: u64, width: usize| {
-        let all = value.to_le_bytes();
-        let own = &all[..width];
-        if big { bytes.extend(own.iter().rev()) } else { bytes.extend(own) }
+        let value_bytes = value.to_le_bytes();
+        let used_bytes = &value_bytes[..width];
+        if big { bytes.extend(used_bytes.iter().rev()) } else { bytes.extend(used_bytes) }
     };
     let width = |name: &str| match name {
         "uchar" => 1,
@@ -204,19 +209,21 @@ fn faces_of_other_sizes_than_the_first_are_the_same_faces() {
 
 #[test]
 fn what_a_consumer_would_miss_is_read_as_a_scene() {
-    let done = |header: &str| {
+    let is_streamed = |header: &str| {
         let text = format!("ply\nformat binary_little_endian 1.0\n{header}end_header\n");
         let keeper = Keeper::default();
         Reader::new(Input::Memory(text.into_bytes(), "made.ply".into())).pieces(&keeper).unwrap().is_some()
     };
     let xyz = "element vertex 0\nproperty float x\nproperty float y\nproperty float z\n";
     let faces = "element face 0\nproperty list uchar int vertex_indices\n";
-    assert!(done(xyz) && done(&format!("{xyz}{faces}")) && done(&format!("{xyz}property float age\n")));
+    assert!(
+        is_streamed(xyz) && is_streamed(&format!("{xyz}{faces}")) && is_streamed(&format!("{xyz}property float age\n"))
+    );
     let rest = ["property float nx\n", "property float f_dc_0\n", "property list uchar int tags\n", "element edge 0\n"];
-    assert!(rest.iter().all(|rest| !done(&format!("{xyz}{rest}"))));
-    assert!(!done(&format!("{xyz}{faces}property list uchar float texcoord\n")));
+    assert!(rest.iter().all(|rest| !is_streamed(&format!("{xyz}{rest}"))));
+    assert!(!is_streamed(&format!("{xyz}{faces}property list uchar float texcoord\n")));
     let colors = "property float red\nproperty float green\nproperty float blue\n";
-    assert!(!done(&format!("{xyz}{colors}{faces}")));
+    assert!(!is_streamed(&format!("{xyz}{colors}{faces}")));
 }
 
 #[test]

@@ -13,13 +13,13 @@ fn pool(run: impl Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync + 'static) ->
 }
 
 /// Pools of all kinds: how each runs its tasks.
-fn pools(asked: &Arc<AtomicUsize>) -> Vec<(&'static str, Option<ThreadPool>)> {
-    let asked = asked.clone();
+fn pools(task_count: &Arc<AtomicUsize>) -> Vec<(&'static str, Option<ThreadPool>)> {
+    let task_count = task_count.clone();
     vec![
         (
             "one after another",
             pool(move |count, task| {
-                asked.fetch_add(1, Ordering::Relaxed);
+                task_count.fetch_add(1, Ordering::Relaxed);
                 (0..count).for_each(task);
             }),
         ),
@@ -37,15 +37,18 @@ fn pools(asked: &Arc<AtomicUsize>) -> Vec<(&'static str, Option<ThreadPool>)> {
 
 /// What a file comes to when it is read and written again, as text.
 fn outcome(path: &Path, format: Format, pool: Option<&ThreadPool>) -> String {
-    let (mut reading, mut writing) = (ReadOptions::default(), WriteOptions::default());
+    let mut reading = ReadOptions::default();
+    let mut writing = WriteOptions::default();
     for run in [&mut reading.run, &mut writing.run] {
-        (run.threads, run.chunk_bytes, run.pool) = (Some(4), Some(500), pool.cloned());
+        run.threads = Some(4);
+        run.chunk_bytes = Some(500);
+        run.pool = pool.cloned();
     }
     writing.format = Some(format);
-    let kept = Shared::default();
-    let output = Output::Writer(Box::new(kept.clone()), "out".into());
+    let shared = Shared::default();
+    let output = Output::Writer(Box::new(shared.clone()), "out".into());
     match Reader::new(path).options(&reading).convert(Writer::new(output).options(&writing)) {
-        Ok(report) => format!("{:?}\n{:?}", report.warnings, kept.lock().escape_ascii().to_string()),
+        Ok(report) => format!("{:?}\n{:?}", report.warnings, shared.lock().escape_ascii().to_string()),
         Err(error) => format!("{error:?}"),
     }
 }
@@ -55,23 +58,23 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
-    let mut all: Vec<PathBuf> = paths.into_iter().flat_map(below).collect();
-    all.retain(|path| path.metadata().is_ok_and(|data| data.len() < 50_000));
-    all
+    let mut files: Vec<PathBuf> = paths.into_iter().flat_map(below).collect();
+    files.retain(|path| path.metadata().is_ok_and(|data| data.len() < 50_000));
+    files
 }
 
 fn check(folder: &str, format: Format) {
-    let asked = Arc::default();
+    let task_count = Arc::default();
     let files = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder));
     assert!(files.len() > 2, "{folder}");
     for path in files {
         let expected = outcome(&path, format, None);
-        for (name, pool) in pools(&asked) {
-            let found = outcome(&path, format, pool.as_ref());
-            assert!(found == expected, "{}, {name}:\n{found}\n{expected}", path.display());
+        for (name, pool) in pools(&task_count) {
+            let actual = outcome(&path, format, pool.as_ref());
+            assert!(actual == expected, "{}, {name}:\n{actual}\n{expected}", path.display());
         }
     }
-    assert!(asked.load(Ordering::Relaxed) > 0, "the pool was never asked");
+    assert!(task_count.load(Ordering::Relaxed) > 0, "the pool was never asked");
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn every_format_has_a_fuzz_target() {
         let Some((_, target, _)) = fuzz::TARGETS.iter().find(|(format, ..)| format == name) else {
             panic!("{name} has no row in the targets of the test kit");
         };
-        let fuzz = corpus::root().join("../fuzz");
+        let fuzz = corpus::root().join("../tools/fuzz");
         for file in [format!("fuzz_targets/{target}.rs"), format!("dictionaries/{target}.dict")] {
             assert!(fuzz.join(&file).exists(), "{file}");
         }
@@ -22,9 +22,9 @@ fn every_format_has_a_fuzz_target() {
 
 #[test]
 fn every_pair_of_formats_has_its_losses() {
-    let all = || Format::ALL.into_iter().filter(|format| !format.is_image());
-    for from in all() {
-        for to in all().filter(|to| to.is_written()) {
+    let formats = || Format::ALL.into_iter().filter(|format| !format.is_image());
+    for from in formats() {
+        for to in formats().filter(|to| to.is_written()) {
             assert!(lost(from.name(), to.name()).is_some(), "{from:?} to {to:?} has no row in the losses");
         }
     }
@@ -36,7 +36,7 @@ fn every_format_has_files() {
     let tables = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
     for format in Format::ALL.into_iter().filter(|format| !tables.contains(&format.name())) {
         let name = format.name();
-        // Its files have the extension of PLY, whose reader tells them apart.
+        // Its files have PLY's extension; the PLY reader distinguishes them.
         let (folder, extension) = if name == "compressed.ply" { ("packed_ply", "ply") } else { (name, name) };
         assert!(!corpus::samples(&format!("{folder}/good"), extension).is_empty(), "{name} has no good file");
     }

@@ -1,4 +1,4 @@
-//! Files under another compression: the bytes come back, and samples tell what they come to.
+//! Files recompressed: the bytes survive, and samples predict the sizes.
 
 use polyhaul::options::{Codec, Compression, Progress, RunOptions};
 use polyhaul::repack::{repack, sampled};
@@ -9,14 +9,14 @@ use std::io::Write;
 use std::sync::Arc;
 
 fn repacked(bytes: &[u8], compression: Compression) -> Vec<u8> {
-    let kept = Shared::default();
-    let output = Output::Writer(Box::new(kept.clone()), "kept".into());
+    let shared = Shared::default();
+    let output = Output::Writer(Box::new(shared.clone()), "kept".into());
     let write = WriteOptions::default().with_compression(compression);
     let input = Input::Memory(bytes.to_vec(), "bytes".into());
     let report = repack(input, output, &ReadOptions::default(), &write).unwrap();
-    let kept = kept.take();
-    assert_eq!((report.bytes_in, report.bytes_out), (bytes.len() as u64, kept.len() as u64));
-    kept
+    let shared = shared.take();
+    assert_eq!((report.bytes_in, report.bytes_out), (bytes.len() as u64, shared.len() as u64));
+    shared
 }
 
 fn text(lines: usize) -> Vec<u8> {
@@ -47,7 +47,7 @@ fn samples_tell_sizes() {
     for ((codec, _), bytes) in codecs.into_iter().zip(&whole.packed_bytes) {
         assert_eq!(repacked(&plain, codec.into()).len() as u64, *bytes);
     }
-    // A part of it is about right, and so is the begin of a stream.
+    // A sample is about right, and so is the start of a stream.
     let part = of(&plain, 3 << 20);
     let close = |a: u64, b: u64| a.abs_diff(b) * 20 < b;
     assert!(part.packed_bytes.iter().zip(&whole.packed_bytes).all(|(&a, &b)| close(a, b)), "{part:?} {whole:?}");
@@ -61,30 +61,31 @@ fn samples_tell_sizes() {
 
 #[test]
 fn the_end_of_a_gzip_file_of_one_member_tells_its_size() {
-    let one = |bytes: &[u8]| {
+    let gzip = |bytes: &[u8]| {
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(bytes).unwrap();
         packed.finish().unwrap()
     };
     let plain_bytes = |packed: Vec<u8>| {
         let input = Input::Memory(packed, "bytes".into());
-        let found = sampled(input, &[], 1, &ReadOptions::default()).unwrap();
-        assert_eq!((found.codec, found.is_stream), (Some(Codec::Gzip), true));
-        found.plain_bytes
+        let sizes = sampled(input, &[], 1, &ReadOptions::default()).unwrap();
+        assert_eq!((sizes.codec, sizes.is_stream), (Some(Codec::Gzip), true));
+        sizes.plain_bytes
     };
     // What is sampled packs less well than the rest.
     let plain = [text(200_000), b"v 0.25 0.125 1\n".repeat(40_000)].concat();
-    assert_eq!(plain_bytes(one(&plain)), plain.len() as u64);
-    // The end of several members tells of the last one alone, and that of a file with something behind it of nothing.
-    let several = plain_bytes([one(&plain), one(&plain[..100_000])].concat());
+    assert_eq!(plain_bytes(gzip(&plain)), plain.len() as u64);
+    // The end of several members only covers the last one; the end of a file with trailing bytes covers none.
+    let several = plain_bytes([gzip(&plain), gzip(&plain[..100_000])].concat());
     assert!(several > 1_000_000, "{several}");
-    assert!(plain_bytes([one(&plain), vec![0; 64]].concat()) > 1_000_000);
+    assert!(plain_bytes([gzip(&plain), vec![0; 64]].concat()) > 1_000_000);
 }
 
 #[test]
 fn a_file_that_changes_meanwhile_replaces_nothing() {
     let folder = Folder::new("repack-changes").unwrap();
-    let (path, packed) = (folder.file("bytes", "0123456789\n".repeat(2_000_000)).unwrap(), folder.join("packed"));
+    let path = folder.file("bytes", "0123456789\n".repeat(2_000_000)).unwrap();
+    let packed = folder.join("packed");
     std::fs::write(&packed, "before").unwrap();
     let changing = path.clone();
     let touch = |file: std::fs::File| file.set_modified(std::time::SystemTime::UNIX_EPOCH);

@@ -31,8 +31,11 @@ fn byte(at: usize, step: usize) -> u8 {
     ((at * step + 11) % 256) as u8
 }
 
-fn close(found: &[f32], wanted: &[f64]) -> bool {
-    found.iter().zip(wanted).all(|(found, wanted)| (f64::from(*found) - wanted).abs() <= 1e-6 * wanted.abs().max(1.0))
+fn close(decoded: &[f32], expected: &[f64]) -> bool {
+    decoded
+        .iter()
+        .zip(expected)
+        .all(|(decoded, expected)| (f64::from(*decoded) - expected).abs() <= 1e-6 * expected.abs().max(1.0))
 }
 
 /// The position of a splat in files made by hand.
@@ -50,7 +53,8 @@ fn numbers_of_files_are_what_their_bytes_mean() {
     let [second, first] = [good("v2_degree1.sog"), good("v1_degree1.sog")];
     assert_eq!((second.infos, first.infos.len()), (vec![ANTIALIASED.to_owned()], 0));
     let second = good("v2_degree1.sog");
-    let (second, first) = (splats(&second), splats(&first));
+    let second = splats(&second);
+    let first = splats(&first);
     assert_eq!([second.len(), second.degree(), first.len(), first.degree()], [10, 1, 10, 1]);
     for at in 0..10 {
         assert!(close(&second.positions[at], &position(at)) && close(&first.positions[at], &position(at)), "{at}");
@@ -61,7 +65,7 @@ fn numbers_of_files_are_what_their_bytes_mean() {
         assert!(close(&second.rotation(at), &rotation) && close(&first.rotation(at), &rotation), "{at}");
         // Codebooks of the second version: the number of the byte times 3, 7 and 1, modulo 10.
         let code = |byte: u8, step: u32| (u32::from(byte) * step % 10) as f32;
-        assert_eq!(second.scales.map(|it| it[at])[1], code(byte(at, 2), 3));
+        assert_eq!(second.scales.map(|scale| scale[at])[1], code(byte(at, 2), 3));
         assert_eq!(second.harmonics[2][0][at], code(byte(at, 47), 7));
         assert_eq!(second.opacities[at], logit_of((at * 17) as f32 / 255.0));
         // Ranges of the first.
@@ -78,39 +82,39 @@ fn numbers_of_files_are_what_their_bytes_mean() {
 
 #[test]
 fn another_program_reads_the_same_numbers() {
-    let own = read(&sample("sog/peer", "degree1.sog"), &ReadOptions::default()).unwrap().value;
+    let ours = read(&sample("sog/peer", "degree1.sog"), &ReadOptions::default()).unwrap().value;
     let ply = sample("sog/peer", "degree1.ply");
     let theirs = Reader::new(Input::Path(ply.path)).scene().unwrap().value;
-    let (own, theirs) = (&own.meshes[0], &theirs.meshes[0]);
+    let ours = &ours.meshes[0];
+    let theirs = &theirs.meshes[0];
     let wide = |values: &[f32]| values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>();
-    assert!(close(own.positions.as_flattened(), &wide(theirs.positions.as_flattened())));
-    assert_eq!((own.positions.len(), own.vertex_columns.len()), (40, 20));
-    for column in &own.vertex_columns {
+    assert!(close(ours.positions.as_flattened(), &wide(theirs.positions.as_flattened())));
+    assert_eq!((ours.positions.len(), ours.vertex_columns.len()), (40, 20));
+    for column in &ours.vertex_columns {
         let other = theirs.vertex_columns.iter().find(|other| other.name == column.name).unwrap();
-        let (Values::F32(own), Values::F32(theirs)) = (&column.values, &other.values) else {
-            panic!("{}", column.name)
-        };
+        let Values::F32(own) = &column.values else { panic!("{}", column.name) };
+        let Values::F32(theirs) = &other.values else { panic!("{}", column.name) };
         assert!(close(own, &wide(theirs)), "{}: {own:?} {theirs:?}", column.name);
     }
 }
 
 #[test]
 fn archives_and_folders_are_the_same_splats() {
-    let wanted = good("v2_degree1.sog");
+    let expected = good("v2_degree1.sog");
     // In a folder of the archive, compressed.
-    assert_eq!(good("packed.sog").meshes, wanted.meshes);
+    assert_eq!(good("packed.sog").meshes, expected.meshes);
     let folder: PathBuf = sample("sog/good", "v2.sog").path.parent().unwrap().with_file_name("folder");
     let loaded = Reader::new(folder.join("meta.json")).scene().unwrap();
-    assert_eq!(loaded.value.meshes, wanted.meshes);
+    assert_eq!(loaded.value.meshes, expected.meshes);
     let bytes = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>();
     assert_eq!(loaded.report.bytes_in, bytes);
     // Whatever the archive is called, and if the format is given.
     let bytes = sample("sog/good", "v2_degree1.sog").bytes();
     for options in [ReadOptions::default(), ReadOptions::default().with_format(Some(Format::Sog))] {
-        let found = Reader::new(Input::Memory(bytes.clone(), "splats.zip".into())).options(&options).scene().unwrap();
-        assert_eq!(found.value.meshes, wanted.meshes);
+        let loaded = Reader::new(Input::Memory(bytes.clone(), "splats.zip".into())).options(&options).scene().unwrap();
+        assert_eq!(loaded.value.meshes, expected.meshes);
     }
-    // JSON alone has no images.
+    // JSON alone lacks the images.
     let json = std::fs::read(folder.join("meta.json")).unwrap();
     let error = Reader::new(Input::Memory(json, "x".into())).scene().unwrap_err();
     assert!(error.to_string().contains("cannot read the image `means_l.webp`"), "{error}");
@@ -124,9 +128,9 @@ fn many_splats_are_the_same_for_any_threads() {
         let run = RunOptions::default().with_threads(Some(threads));
         read(&file, &ReadOptions::default().with_run(run)).unwrap().value
     };
-    let one = with(1);
-    assert!(one == with(3) && one == with(7));
-    let splats = splats(&one);
+    let single_threaded = with(1);
+    assert!(single_threaded == with(3) && single_threaded == with(7));
+    let splats = splats(&single_threaded);
     assert_eq!(splats.len(), 50_000);
     for at in [0, 32_767, 32_768, 49_999] {
         assert!(close(&splats.positions[at], &position(at)), "{at}");
@@ -150,7 +154,7 @@ fn a_codebook_may_lack_its_first_number() {
 #[test]
 fn broken_files_say_what_is_wrong() {
     use ErrorKind::{Io, Limit, Malformed, Unsupported};
-    let all = [
+    let messages = [
         ("animated", Unsupported, "the image is animated"),
         ("bands", Malformed, "the palette is 192 pixels wide"),
         ("codebook", Malformed, "the codebook of `sh0` has 255 numbers; expected 256"),
@@ -177,8 +181,8 @@ fn broken_files_say_what_is_wrong() {
         ("version", Unsupported, "unsupported SOG version 3"),
     ];
     let files = samples("sog/bad", "sog");
-    assert_eq!(files.len(), all.len());
-    for (name, kind, message) in all {
+    assert_eq!(files.len(), messages.len());
+    for (name, kind, message) in messages {
         let error = read(&sample("sog/bad", &format!("{name}.sog")), &ReadOptions::default()).unwrap_err();
         assert!(error.kind() == kind && error.to_string().contains(message), "{name}: {:?} {error}", error.kind());
         assert!(name == "missing" || !error.place().file.is_empty() || kind == Unsupported, "{name}: {error}");

@@ -46,10 +46,13 @@ fn scene(count: usize, degree: usize) -> Scene {
 /// harmonics and others.
 fn differences(a: &Splats<'_>, b: &Splats<'_>) -> [f32; 6] {
     let far = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-    let most = |pairs: &mut dyn Iterator<Item = (&&[f32], &&[f32])>| pairs.map(|(a, b)| far(a, b)).fold(0.0, f32::max);
-    let opacities = |splats: &Splats<'_>| splats.opacities.iter().map(|it| opacity_of(*it)).collect::<Vec<_>>();
+    let max_far =
+        |pairs: &mut dyn Iterator<Item = (&&[f32], &&[f32])>| pairs.map(|(a, b)| far(a, b)).fold(0.0, f32::max);
+    let opacities =
+        |splats: &Splats<'_>| splats.opacities.iter().map(|opacity| opacity_of(*opacity)).collect::<Vec<_>>();
     let angle = |at: usize| {
-        let (a, b) = (unit_quaternion(a.rotation(at)), unit_quaternion(b.rotation(at)));
+        let a = unit_quaternion(a.rotation(at));
+        let b = unit_quaternion(b.rotation(at));
         1.0 - a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>().abs()
     };
     let constants = |splats: &Splats<'_>| splats.harmonics.each_ref().map(|channel| channel[0].to_vec());
@@ -58,10 +61,10 @@ fn differences(a: &Splats<'_>, b: &Splats<'_>) -> [f32; 6] {
     [
         far(a.positions.as_flattened(), b.positions.as_flattened()),
         far(&opacities(a), &opacities(b)),
-        most(&mut a.scales.iter().zip(&b.scales)),
+        max_far(&mut a.scales.iter().zip(&b.scales)),
         (0..a.len()).map(angle).fold(0.0, f32::max),
         colors,
-        most(&mut others.into_iter()),
+        max_far(&mut others.into_iter()),
     ]
 }
 
@@ -79,7 +82,7 @@ fn files_made_by_hand_are_read() {
             let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
             let Mesh { vertex_columns, .. } = mesh(scene);
             assert!(
-                vertex_columns.iter().all(|it| matches!(&it.values, Values::F32(own) if finite(own))),
+                vertex_columns.iter().all(|column| matches!(&column.values, Values::F32(values) if finite(values))),
                 "{}",
                 file.name
             );
@@ -95,7 +98,8 @@ fn files_made_by_hand_are_read() {
 #[test]
 fn numbers_of_files_are_what_their_codes_mean() {
     let read = |folder: &str, name: &str| {
-        let file = samples(folder, name.rsplit_once('.').unwrap().1).into_iter().find(|it| it.name.ends_with(name));
+        let file =
+            samples(folder, name.rsplit_once('.').unwrap().1).into_iter().find(|sample| sample.name.ends_with(name));
         Reader::new(Input::Memory(file.unwrap().bytes(), name.into())).scene().unwrap().value
     };
     for name in ["v1_degree3.spz", "v2_degree3.spz", "v3_degree3.spz", "v4.spz"] {
@@ -135,18 +139,19 @@ fn splats_come_back_as_precise_as_is_said() {
     let packed = [0.51 * 40.0 / 1023.0, 0.51 / 255.0, 0.51 * 10.0 / 1023.0, 2e-6, 0.51 * 3.5 / 255.0, 0.51 / 32.0];
     for degree in 0..=4 {
         let scene = scene(700, degree);
-        for (format, most) in FORMATS.into_iter().zip([spz, splat, packed]) {
+        for (format, tolerances) in FORMATS.into_iter().zip([spz, splat, packed]) {
             let splats = SplatWriteOptions::default().with_keep_order(true);
             let options = written(format, RunOptions::default()).with_splats(splats);
-            let found = load(bytes(&scene, &options), format);
-            assert!(found.report.warnings.is_empty(), "{:?}", found.report.warnings);
-            let (a, b) = (Splats::from_mesh(mesh(&scene)).unwrap(), Splats::from_mesh(mesh(&found.value)).unwrap());
-            let stored = [4, 0, 3][FORMATS.iter().position(|it| *it == format).unwrap()];
+            let loaded = load(bytes(&scene, &options), format);
+            assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
+            let a = Splats::from_mesh(mesh(&scene)).unwrap();
+            let b = Splats::from_mesh(mesh(&loaded.value)).unwrap();
+            let stored = [4, 0, 3][FORMATS.iter().position(|other| *other == format).unwrap()];
             assert_eq!((b.len(), b.degree()), (700, degree.min(stored)), "{format:?}");
-            let found = differences(&a.up_to_degree(stored), &b);
+            let far = differences(&a.up_to_degree(stored), &b);
             assert!(
-                found.iter().zip(most).all(|(found, most)| *found <= most),
-                "{format:?} {degree}: {found:?} {most:?}"
+                far.iter().zip(tolerances).all(|(far, tolerance)| *far <= tolerance),
+                "{format:?} {degree}: {far:?} {tolerances:?}"
             );
         }
     }
@@ -155,12 +160,13 @@ fn splats_come_back_as_precise_as_is_said() {
 #[test]
 fn version_2_of_spz_has_short_rotations() {
     let scene = scene(100, 1);
-    let splats = SplatWriteOptions::default().with_spz_version(2).with_spz_level(Some(6));
+    let splats = SplatWriteOptions::default().with_spz_version(2).with_spz_level(6);
     let file = bytes(&scene, &written(Format::Spz, RunOptions::default()).with_splats(splats));
-    let found = load(file, Format::Spz).value;
-    let (a, b) = (Splats::from_mesh(mesh(&scene)).unwrap(), Splats::from_mesh(mesh(&found)).unwrap());
-    let found = differences(&a, &b);
-    assert!(found[0] < 2e-4 && found[3] < 8e-3 && found[3] > 1e-6, "{found:?}");
+    let loaded = load(file, Format::Spz).value;
+    let a = Splats::from_mesh(mesh(&scene)).unwrap();
+    let b = Splats::from_mesh(mesh(&loaded)).unwrap();
+    let far = differences(&a, &b);
+    assert!(far[0] < 2e-4 && far[3] < 8e-3 && far[3] > 1e-6, "{far:?}");
 }
 
 fn spz(version: u8, run: RunOptions) -> WriteOptions {
@@ -188,20 +194,20 @@ fn frames_of_version_4_depend_on_the_splats_alone() {
     let run = |threads, memory: u64| {
         RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory).with_chunk_bytes(Some(5000))
     };
-    let one = bytes(&scene, &spz(4, run(1, 64 << 20)));
+    let single_threaded = bytes(&scene, &spz(4, run(1, 64 << 20)));
     for (threads, memory) in [(3, 64 << 20), (3, 20 << 20), (3, 1 << 10), (1, 1 << 10)] {
-        assert!(one == bytes(&scene, &spz(4, run(threads, memory))), "{threads} {memory}");
+        assert!(single_threaded == bytes(&scene, &spz(4, run(threads, memory))), "{threads} {memory}");
     }
-    let level = SplatWriteOptions::default().with_spz_version(4).with_spz_level(Some(19));
+    let level = SplatWriteOptions::default().with_spz_version(4).with_spz_level(19);
     let small = bytes(&scene, &spz(4, run(2, 64 << 20)).with_splats(level));
-    assert!(small != one && load(small, Format::Spz).value == load(one, Format::Spz).value);
+    assert!(small != single_threaded && load(small, Format::Spz).value == load(single_threaded, Format::Spz).value);
 }
 
 #[test]
 fn versions_and_levels_of_spz_that_do_not_exist_are_refused() {
     let folder = Folder::new("splats-levels").unwrap();
     let write = |name: &str, version, level| {
-        let splats = SplatWriteOptions::default().with_spz_version(version).with_spz_level(Some(level));
+        let splats = SplatWriteOptions::default().with_spz_version(version).with_spz_level(level);
         Writer::new(folder.join(name)).options(&WriteOptions::default().with_splats(splats)).scene(&scene(3, 0))
     };
     for (version, level) in [(2, 12), (3, 12), (4, 22)] {
@@ -217,16 +223,16 @@ fn versions_and_levels_of_spz_that_do_not_exist_are_refused() {
 fn bytes_are_the_same_for_any_threads() {
     let scene = scene(100_000, 1);
     for format in FORMATS {
-        let one = bytes(&scene, &written(format, RunOptions::default().with_threads(Some(1))));
+        let single_threaded = bytes(&scene, &written(format, RunOptions::default().with_threads(Some(1))));
         let run = RunOptions::default().with_threads(Some(7));
-        assert!(one == bytes(&scene, &written(format, run)), "{format:?}");
+        assert!(single_threaded == bytes(&scene, &written(format, run)), "{format:?}");
         let read = |threads: usize, chunk: Option<usize>| {
             let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk);
             let options = ReadOptions::default().with_run(run).with_format(Some(format));
-            Reader::new(Input::Memory(one.clone(), "x".into())).options(&options).scene().unwrap().value
+            Reader::new(Input::Memory(single_threaded.clone(), "x".into())).options(&options).scene().unwrap().value
         };
-        let wanted = read(1, None);
-        assert!(read(3, Some(1000)) == wanted && read(7, None) == wanted, "{format:?}");
+        let expected = read(1, None);
+        assert!(read(3, Some(1000)) == expected && read(7, None) == expected, "{format:?}");
     }
 }
 
@@ -245,8 +251,8 @@ fn spz_is_one_gzip_member() {
 fn splats_far_away_have_fewer_fractional_bits() {
     let mut scene = scene(10, 0);
     scene.meshes[0].positions = vec![[5000.0, -4000.0, 0.25]; 10].into();
-    let found = load(bytes(&scene, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
-    assert_eq!(mesh(&found).positions[3], [5000.0, -4000.0, 0.25]);
+    let loaded = load(bytes(&scene, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
+    assert_eq!(mesh(&loaded).positions[3], [5000.0, -4000.0, 0.25]);
 }
 
 #[test]
@@ -257,8 +263,8 @@ fn splats_that_are_close_follow_each_other_in_compressed_ply() {
         written(Format::CompressedPly, RunOptions::default()).with_splats(splats)
     };
     let walk = |keep: bool| {
-        let found = load(bytes(&scene, &options(keep)), Format::CompressedPly).value;
-        let positions = &mesh(&found).positions;
+        let loaded = load(bytes(&scene, &options(keep)), Format::CompressedPly).value;
+        let positions = &mesh(&loaded).positions;
         let step = |pair: &[[f32; 3]]| (0..3).map(|axis| (pair[0][axis] - pair[1][axis]).powi(2)).sum::<f32>().sqrt();
         positions.windows(2).map(step).sum::<f32>()
     };
@@ -299,8 +305,8 @@ fn losses_are_counted_and_other_scenes_refused() {
 fn antialiasing_is_kept() {
     let mut scene = scene(3, 0);
     scene.infos.push(ANTIALIASED.into());
-    let found = load(bytes(&scene, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
-    assert_eq!(found.infos, [ANTIALIASED]);
+    let loaded = load(bytes(&scene, &written(Format::Spz, RunOptions::default())), Format::Spz).value;
+    assert_eq!(loaded.infos, [ANTIALIASED]);
 }
 
 #[test]
@@ -324,7 +330,7 @@ fn every_prefix_is_an_error_or_fewer_splats() {
     for (format, whole) in files.into_iter().chain([fourth]) {
         for size in 0..whole.len() {
             let read = Reader::new(Input::Memory(whole[..size].to_vec(), "x".into())).format(format).scene();
-            // Rows have no count before them.
+            // Rows are not preceded by a count.
             let may_be_whole = format == Format::Splat && size % 32 == 0;
             assert_eq!(read.is_ok(), may_be_whole, "{format:?}: {size} of {}", whole.len());
         }
@@ -355,8 +361,8 @@ fn names_and_contents_tell_formats() {
     let tables = Reader::new(Input::Memory(bytes, "x.ply".into())).tables().unwrap().value.tables;
     assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["chunk", "vertex"]);
     let spz = polyhaul_testkit::output::bytes(&scene, &written(Format::Spz, RunOptions::default()));
-    let found = Reader::new(Input::Memory(spz, "unnamed".into())).scene().unwrap();
-    assert_eq!(mesh(&found.value).positions.len(), 3);
+    let loaded = Reader::new(Input::Memory(spz, "unnamed".into())).scene().unwrap();
+    assert_eq!(mesh(&loaded.value).positions.len(), 3);
     let error = polyhaul::write(&scene, folder.join("x.spz.gz")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
 }
@@ -364,12 +370,13 @@ fn names_and_contents_tell_formats() {
 #[test]
 fn gltf_has_splats_upright_and_gives_them_back() {
     let scene = scene(300, 3);
-    let found = load(bytes(&scene, &written(Format::Glb, RunOptions::default())), Format::Glb);
-    assert!(found.report.warnings.is_empty(), "{:?}", found.report.warnings);
-    let (a, b) = (Splats::from_mesh(mesh(&scene)).unwrap(), Splats::from_mesh(mesh(&found.value)).unwrap());
-    assert_eq!((b.len(), b.degree(), found.value.axes), (300, 3, scene.axes));
+    let loaded = load(bytes(&scene, &written(Format::Glb, RunOptions::default())), Format::Glb);
+    assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
+    let a = Splats::from_mesh(mesh(&scene)).unwrap();
+    let b = Splats::from_mesh(mesh(&loaded.value)).unwrap();
+    assert_eq!((b.len(), b.degree(), loaded.value.axes), (300, 3, scene.axes));
     let far = differences(&a, &b);
-    assert!(far.iter().zip([0.0, 1e-6, 1e-6, 1e-6, 0.0, 0.0]).all(|(found, most)| *found <= most), "{far:?}");
+    assert!(far.iter().zip([0.0, 1e-6, 1e-6, 1e-6, 0.0, 0.0]).all(|(far, max)| *far <= max), "{far:?}");
     // y and z change their signs in the file, where a viewer looks for splats.
     let file = bytes(&scene, &written(Format::Glb, RunOptions::default()));
     let start = 28 + u32::from_le_bytes(file[12..16].try_into().unwrap()) as usize;
@@ -382,7 +389,7 @@ fn gltf_has_splats_upright_and_gives_them_back() {
     both.objects.clear();
     let again = load(bytes(&both, &written(Format::Glb, RunOptions::default())), Format::Glb).value;
     assert_eq!(again.meshes[1].positions, [[1.0, 2.0, 3.0]]);
-    assert_eq!(again.meshes[0], *mesh(&found.value));
+    assert_eq!(again.meshes[0], *mesh(&loaded.value));
 }
 
 #[test]
@@ -397,15 +404,18 @@ fn splats_of_moved_objects_are_moved_where_a_format_has_no_objects() {
         let options = written(format, RunOptions::default());
         assert!(bytes(&placed, &options) == bytes(&moved, &options), "{format:?}");
     }
-    // glTF has nodes: the splats of the object are those of the scene, and the transform is that of the object.
-    let found = load(bytes(&placed, &written(Format::Glb, RunOptions::default())), Format::Glb).value;
-    assert_eq!(found.objects[0].transform, Some(turned));
-    assert_eq!(Splats::from_mesh(mesh(&found)).unwrap().positions, Splats::from_mesh(mesh(&placed)).unwrap().positions);
+    // glTF has nodes: splats stay unchanged, and the object keeps its transform.
+    let loaded = load(bytes(&placed, &written(Format::Glb, RunOptions::default())), Format::Glb).value;
+    assert_eq!(loaded.objects[0].transform, Some(turned));
+    assert_eq!(
+        Splats::from_mesh(mesh(&loaded)).unwrap().positions,
+        Splats::from_mesh(mesh(&placed)).unwrap().positions
+    );
     // So are axes and scale.
     let axes = polyhaul::model::Axes::BLENDER;
-    let placement = polyhaul::options::Placement::default().with_axes(Some(axes)).with_global_scale(3.0);
     let mut options = written(Format::Spz, RunOptions::default());
-    options.ply.placement = placement;
+    options.scene =
+        options.scene.with_forward_axis(Some(axes.forward)).with_up_axis(Some(axes.up)).with_global_scale(3.0);
     let mut wanted = moved.clone();
     polyhaul::ops::SceneOps::transform_axes(&mut wanted, axes, 3.0).unwrap();
     assert!(bytes(&placed, &options) == bytes(&wanted, &written(Format::Spz, RunOptions::default())));

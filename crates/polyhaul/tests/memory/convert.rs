@@ -52,16 +52,13 @@ fn nothing_is_held_twice() {
         (Format::Obj, 2.0, scene_bytes),
     ] {
         let mut write = WriteOptions::default().with_format(Some(format)).with_run(run.clone());
-        for place in [&mut write.ply.placement, &mut write.stl.placement, &mut write.table.placement] {
-            place.global_scale = scale;
-        }
-        write.obj.global_scale = scale;
+        write.scene.global_scale = scale;
         let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
         let (result, used) =
             alloc::measure(|| Reader::new(&path).options(&read).convert(Writer::new(output).options(&write)));
         assert!(result.unwrap().bytes_out > 10 * MIB);
-        let most = model + run.memory_limit + EXTRA_BYTES;
-        let what = format!("{format:?} {scale}: {} of {} MiB", used.peak_bytes >> 20, most >> 20);
-        assert!(used.peak_bytes <= most && used.peak_bytes >= model, "{what}");
+        let max_bytes = model + run.memory_limit + EXTRA_BYTES;
+        let what = format!("{format:?} {scale}: {} of {} MiB", used.peak_bytes >> 20, max_bytes >> 20);
+        assert!(used.peak_bytes <= max_bytes && used.peak_bytes >= model, "{what}");
     }
 }

@@ -2,9 +2,10 @@
 //! of its own, for its allocator; its counters are the process's, so there is one test.
 
 use polyhaul::model::{Column, Domain, Elements, Mesh, Scene, Values};
-use polyhaul::options::{Digits, PlyEncoding, PlyWriteOptions, RunOptions, StlWriteOptions};
+use polyhaul::options::{Digits, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Output, ReadOptions, WriteOptions};
 use polyhaul_testkit::alloc;
+use polyhaul_testkit::options::PlyEncoding;
 
 const MIB: u64 = 1 << 20;
 /// What a job may take beyond its limit.
@@ -41,10 +42,8 @@ fn the_limit_holds_whatever_the_size() {
             for (threads, memory_limit) in [(1, MIB), (2, 8 * MIB), (7, 8 * MIB), (64, 64 * MIB)] {
                 let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
                 let digits = Digits::Fixed(6);
-                let ply = PlyWriteOptions::default().with_encoding(encoding).with_digits(digits);
-                let stl = StlWriteOptions::default().with_ascii(encoding == PlyEncoding::Ascii).with_digits(digits);
-                let options =
-                    WriteOptions::default().with_format(Some(format)).with_run(run).with_ply(ply).with_stl(stl);
+                let mut options = encoding.options().with_format(Some(format)).with_run(run);
+                options.scene.digits = Some(digits);
                 let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
                 let (result, used) = alloc::measure(|| polyhaul::Writer::new(output).options(&options).scene(&scene));
                 assert!(result.unwrap().bytes_out > 20_000_000);
@@ -60,16 +59,19 @@ fn the_limit_holds_whatever_the_size() {
     let folder = polyhaul_testkit::corpus::Folder::new("memory").unwrap();
     for (ascii, name) in [(false, "a.stl"), (true, "a.stl"), (true, "a.off")] {
         let path = folder.join(name);
-        let stl = StlWriteOptions::default().with_ascii(ascii);
-        polyhaul::Writer::new(&path).options(&WriteOptions::default().with_stl(stl)).scene(&scene).unwrap();
+        let options = WriteOptions::default().with_scene(SceneWriteOptions::default().with_ascii(ascii));
+        polyhaul::Writer::new(&path).options(&options).scene(&scene).unwrap();
         for (threads, memory_limit) in [(1, MIB), (7, 8 * MIB)] {
             let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
             let options = ReadOptions::default().with_run(run);
             let (loaded, used) = alloc::measure(|| polyhaul::Reader::new(&path).options(&options).scene());
             let model: u64 = loaded.unwrap().value.meshes.iter().map(Mesh::heap_bytes).sum();
             // Arrays of an unknown size double as they grow.
-            let most = if ascii { 2 * model } else { model };
-            assert!(used.peak_bytes <= most + memory_limit + EXTRA_BYTES, "{name} {ascii} {threads}: {used:?} {model}");
+            let max_bytes = if ascii { 2 * model } else { model };
+            assert!(
+                used.peak_bytes <= max_bytes + memory_limit + EXTRA_BYTES,
+                "{name} {ascii} {threads}: {used:?} {model}"
+            );
         }
     }
 }

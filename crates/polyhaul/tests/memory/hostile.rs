@@ -3,7 +3,7 @@
 
 use super::support::*;
 use polyhaul::model::{Counts, Elements, NONE, Run, Scene};
-use polyhaul::options::ObjWriteOptions;
+use polyhaul::options::{ObjWriteOptions, SceneWriteOptions};
 use polyhaul::{ErrorKind, WriteOptions};
 use polyhaul_testkit::alloc;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 /// A loop that never ends fails early.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 const TEXT: &str = "o a\nv 0 0 0 1 1 1\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0 1\nvt 1 1\nvn 0 0 1\nusemtl red\ng left\ns 1
 f 1/1/1 2/2/1 3/1/1 4/2/1\nusemtl blue\ng right\ns 0\nf 1 2/2/1 3//1\nl 1/1 2/2\np 3 4\nusemtl red\nf 4 3 2
@@ -118,14 +118,18 @@ fn broken() -> Vec<(String, Scene)> {
 }
 
 fn least(a: Counts, b: Counts) -> Counts {
-    let (a, b) = (a.to_array(), b.to_array());
+    let a = a.to_array();
+    let b = b.to_array();
     Counts::from_array(std::array::from_fn(|i| a[i].min(b[i])))
 }
 
 fn variants() -> Vec<WriteOptions> {
-    let groups = ObjWriteOptions::default().with_export_material_groups(true).with_export_uv(false);
-    let object_groups = ObjWriteOptions::default().with_export_object_groups(true).with_export_curves(false);
-    let triangles = ObjWriteOptions::default().with_export_triangulated_mesh(true);
+    let groups = WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_uv(false))
+        .with_obj(ObjWriteOptions::default().with_material_groups(true));
+    let object_groups =
+        WriteOptions::default().with_obj(ObjWriteOptions::default().with_object_groups(true).with_curves(false));
+    let triangles = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
     let cut = WriteOptions::default().with_run(run(2, Some(64)));
     vec![plain(), cut, with(groups), with(object_groups), with(triangles)]
 }
@@ -138,7 +142,7 @@ type Faults = BTreeMap<String, (usize, String)>;
 fn faults() -> &'static [Faults; 2] {
     static FAULTS: OnceLock<[Faults; 2]> = OnceLock::new();
     FAULTS.get_or_init(|| {
-        alloc::cap(MOST_BYTES);
+        alloc::cap(MAX_BYTES);
         let mut faults = [Faults::new(), Faults::new()];
         for (what, scene) in broken() {
             for options in variants() {

@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 const MIB: u64 = 1 << 20;
 /// What any file may take, before bytes are there for it.
-const MOST_BYTES: u64 = 64 * MIB;
+const MAX_BYTES: u64 = 64 * MIB;
 /// What the program has besides: windows, and the end of a file.
 const PROGRAM_BYTES: u64 = 3 * MIB;
 
@@ -50,10 +50,12 @@ fn ways(picture: &Picture, folder: &Folder) -> Vec<Way> {
         Box::new(move || Input::Path(path.clone()))
     };
     let of_stream = |bytes: &[u8]| -> Box<dyn Fn() -> Input> {
-        let (bytes, name) = (bytes.to_vec(), name.clone());
+        let bytes = bytes.to_vec();
+        let name = name.clone();
         Box::new(move || stream(&bytes, &name, Sizes::Random(Random::new(5))))
     };
-    let (bytes, size) = (&picture.bytes, picture.bytes.len() as u64);
+    let bytes = &picture.bytes;
+    let size = picture.bytes.len() as u64;
     let mut ways =
         vec![("a file".to_owned(), size, of_file(&name, bytes)), ("a stream".to_owned(), size, of_stream(bytes))];
     for (codec, extension) in CODECS {
@@ -87,7 +89,7 @@ fn no_file_takes_more_than_it_backs() {
                 let input = input();
                 let (result, used) = measure(|| image(input, &options(threads)));
                 let what = format!("{} as {way}, {threads} threads: {} KiB", picture.name, used.peak_bytes >> 10);
-                if used.peak_bytes > MOST_BYTES + PROGRAM_BYTES + 4 * size + of_image(&result) {
+                if used.peak_bytes > MAX_BYTES + PROGRAM_BYTES + 4 * size + of_image(&result) {
                     wrong.push(what);
                 } else if result.is_err_and(|error| error.kind() == ErrorKind::Memory) {
                     wrong.push(format!("{what}: no memory"));
@@ -105,16 +107,17 @@ fn one_changed_byte_breaks_nothing() {
     const INSIDE: usize = 100;
     let _alone = alone();
     for picture in pictures().iter().filter(|picture| is_own(picture.format) && picture.bytes.len() < CUT_BYTES) {
-        let (name, size) = (picture.file_name(), picture.bytes.len());
+        let name = picture.file_name();
+        let size = picture.bytes.len();
         let step = (size / INSIDE).max(1);
         let places = (0..size).filter(|&at| size <= 2 * ENDS || at < ENDS / 2 || at + ENDS > size || at % step == 0);
-        let most = MOST_BYTES + PROGRAM_BYTES + 4 * size as u64;
+        let max_bytes = MAX_BYTES + PROGRAM_BYTES + 4 * size as u64;
         mutate::bytes_at(&picture.bytes, places, |at, byte, bytes| {
             let what = || format!("{} with {byte:#04x} at {at}", picture.name);
             let memory = Input::Memory(bytes.to_vec(), name.clone());
-            let (found, used) = measure(|| image(memory, &options(1)));
-            assert!(used.peak_bytes <= most, "{}: {} KiB", what(), used.peak_bytes >> 10);
-            match found {
+            let (decoded, used) = measure(|| image(memory, &options(1)));
+            assert!(used.peak_bytes <= max_bytes, "{}: {} KiB", what(), used.peak_bytes >> 10);
+            match decoded {
                 Ok(image) => assert_eq!(image.sample_count(), Some(image.samples.len()), "{}", what()),
                 Err(error) => {
                     let is_fault = matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory);
@@ -125,7 +128,7 @@ fn one_changed_byte_breaks_nothing() {
     }
 }
 
-/// Larger files are those of limits.
+/// Larger files are covered by limits.
 const CUT_BYTES: usize = 64 << 10;
 
 #[test]
@@ -152,7 +155,8 @@ fn nothing_is_allocated_or_asked_for_each_row() {
         let [small, large] = [12_000, 48_000].map(|size| {
             let bytes = file(size);
             let given = Hostile::new(&bytes[..], Sizes::All);
-            let (log, name) = (given.log(), format!("x.{}", format.name()));
+            let log = given.log();
+            let name = format!("x.{}", format.name());
             let (_, used) = measure(|| image(Input::Reader(Box::new(given), name), &options(1)));
             (used.count, log.calls.load(Relaxed), bytes.len())
         });
@@ -161,7 +165,7 @@ fn nothing_is_allocated_or_asked_for_each_row() {
     }
 }
 
-/// The kernel's own figure for the most memory since it was last set back, in bytes: `None` where there is none.
+/// The kernel's figure for peak memory since the last reset, in bytes; `None` if unavailable.
 fn peak_resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -194,8 +198,8 @@ fn in_child() {
             let before = peak_resident_bytes().unwrap_or(0);
             let result = image(input(), &options(2));
             let used = peak_resident_bytes().unwrap_or(0).saturating_sub(before);
-            let most = MOST_BYTES + PROGRAM_BYTES + 4 * size + of_image(&result);
-            assert!(used <= most, "{} as {way}: {} KiB", picture.name, used >> 10);
+            let max_bytes = MAX_BYTES + PROGRAM_BYTES + 4 * size + of_image(&result);
+            assert!(used <= max_bytes, "{} as {way}: {} KiB", picture.name, used >> 10);
         }
     }
 }

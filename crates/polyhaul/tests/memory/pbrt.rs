@@ -1,5 +1,5 @@
-//! Memory of reading hostile pbrt is that of the input, and that of writing is the limit. A binary of its own, for its
-//! allocator; its counters are the process's, so one test runs at a time.
+//! Reading hostile pbrt needs no more memory than the input, and writing no more than the limit. A binary of its own,
+//! for its allocator; its counters are the process's, so one test runs at a time.
 
 use crate::alone;
 use polyhaul::model::Scene;
@@ -7,7 +7,7 @@ use polyhaul::options::{OnError, PbrtMeshes, PbrtWriteOptions, RunOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::alloc;
 use polyhaul_testkit::corpus::Folder;
-use polyhaul_testkit::pbrt::hostile::{Trap, Way, fan};
+use polyhaul_testkit::pbrt::hostile::{IncludeKind, Trap, fan};
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
@@ -46,7 +46,7 @@ fn what_hurts_takes_as_much_as_its_text_backs() {
 fn a_fan_of_files_takes_little() {
     let _turn = alone();
     let folder = Folder::new("pbrt-fan").unwrap();
-    let path = fan(folder.path(), Way::Import, 10, 10).unwrap();
+    let path = fan(folder.path(), IncludeKind::Import, 10, 10).unwrap();
     let (result, used) = alloc::measure(|| Reader::new(path).scene());
     assert!(result.is_err() && used.peak_bytes <= 64 * MIB, "{} MiB", used.peak_bytes / MIB);
 }
@@ -77,8 +77,13 @@ fn writing_takes_the_limit() {
             let output = Output::Path(folder.join("a.pbrt"));
             let (result, used) = alloc::measure(|| Writer::new(output).options(&options).scene(&scene));
             assert!(result.unwrap().bytes_out > 10_000_000);
-            let most = memory_limit + EXTRA_BYTES;
-            assert!(used.peak_bytes <= most, "{pbrt:?} {threads}: {} MiB of {}", used.peak_bytes / MIB, most / MIB);
+            let max_bytes = memory_limit + EXTRA_BYTES;
+            assert!(
+                used.peak_bytes <= max_bytes,
+                "{pbrt:?} {threads}: {} MiB of {}",
+                used.peak_bytes / MIB,
+                max_bytes / MIB
+            );
         }
     }
 }

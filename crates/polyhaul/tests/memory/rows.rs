@@ -73,7 +73,8 @@ fn any_number_of_threads_gives_the_same_bytes() {
     let _alone = alone();
     for count in [0, 1, 31, 5000, 5461, 60_000] {
         let records = records(count);
-        let (columns, expected) = (columns(&records), expected(&records));
+        let columns = columns(&records);
+        let expected = expected(&records);
         for threads in THREADS {
             let mut out = vec![0; expected.len()];
             let length = rows::format_rows(&format(), &columns, &mut out, &run(threads)).unwrap();
@@ -114,7 +115,8 @@ fn rows_that_get_longer_than_the_first_ones_fit_into_a_new_vec() {
 #[test]
 fn nothing_is_allocated_from_row_to_row() {
     let _alone = alone();
-    let (few, many) = (records(20_000), records(400_000));
+    let few = records(20_000);
+    let many = records(400_000);
     let mut out = vec![0; 30 * 400_000];
     let format = format();
     for threads in [1, 2, 3] {
@@ -140,8 +142,8 @@ fn a_trace_and_the_callers_threads_are_used() {
     let _alone = alone();
     let records = records(200_000);
     for threads in THREADS {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counts = asked.clone();
+        let request_count = Arc::new(AtomicUsize::new(0));
+        let counts = request_count.clone();
         let tasks: Arc<RunTasks> = Arc::new(move |count, task| {
             counts.fetch_add(1, Ordering::Relaxed);
             (0..count).for_each(task);
@@ -152,7 +154,7 @@ fn a_trace_and_the_callers_threads_are_used() {
         let seen = trace.recording();
         assert_eq!(seen.sections.iter().map(|part| part.name).collect::<Vec<_>>(), ["format"]);
         assert!(seen.totals().total(Phase::Format) > 0 && seen.wanted_threads == threads);
-        assert_eq!(asked.load(Ordering::Relaxed), usize::from(threads > 1));
+        assert_eq!(request_count.load(Ordering::Relaxed), usize::from(threads > 1));
     }
 }
 
@@ -160,7 +162,8 @@ fn a_trace_and_the_callers_threads_are_used() {
 fn a_value_without_a_text_is_placed() {
     let _alone = alone();
     let mut values = [1.0f32; 100_000];
-    (values[77_777], values[99_000]) = (f32::NAN, f32::INFINITY);
+    values[77_777] = f32::NAN;
+    values[99_000] = f32::INFINITY;
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
     let columns = [StridedColumn::new(&bytes, 0, 4, values.len(), ValueType::F32).unwrap()];
     let format = rows::printf("%d\n", &[ValueType::F32], PrintfDialect::Python).unwrap();
@@ -279,7 +282,7 @@ fn a_child_formats_rows() {
     rows::format_rows(&format(), &columns(&records), &mut out, &run(3)).unwrap();
 }
 
-/// A lock that somebody waits for is a call of futex: there are no more of them for more rows. Starting and joining
+/// A contended lock is a call of futex: more rows do not need more of them. Starting and joining
 /// threads takes some.
 #[test]
 #[cfg(target_os = "linux")]
@@ -292,8 +295,8 @@ fn no_lock_is_taken_from_row_to_row() {
         let mut strace = std::process::Command::new("strace");
         strace.args(["-f", "-e", "trace=futex,clone,clone3", "-o"]).arg(&log).arg(std::env::current_exe().ok()?);
         strace.args(["--exact", "rows::a_child_formats_rows", "--test-threads=1"]).env(CHILD, count.to_string());
-        let done = strace.output().ok().filter(|output| output.status.success());
-        let text = done.and_then(|_| std::fs::read_to_string(&log).ok())?;
+        let trial = strace.output().ok().filter(|output| output.status.success());
+        let text = trial.and_then(|_| std::fs::read_to_string(&log).ok())?;
         let calls = |name: &str| text.lines().filter(|line| line.contains(name)).count();
         Some((calls("futex("), calls("clone")))
     };

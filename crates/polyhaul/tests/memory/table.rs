@@ -1,9 +1,9 @@
-//! Memory of reading is that of the columns and the limit; that of writing is the limit. A binary of its own, for its
+//! Reading needs the columns and the limit as memory; writing only the limit. A binary of its own, for its
 //! allocator; its counters are the process's, so one test runs at a time.
 
 use crate::alone;
 use polyhaul::model::{Column, Scalar, Table, Values};
-use polyhaul::options::{ColumnTypes, Digits, RunOptions, TableReadOptions, TableWriteOptions};
+use polyhaul::options::{ColumnTypes, Digits, RunOptions, SceneWriteOptions, TableReadOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::alloc;
 use std::io::Read;
@@ -46,8 +46,8 @@ fn reading_takes_the_columns_and_the_limit() {
         let columns = 12 * rows as u64;
         assert_eq!(result.unwrap().value.tables[0].heap_bytes(), columns);
         // Columns are a little too large before their end is known.
-        let most = columns + columns / 40 + memory_limit + EXTRA_BYTES;
-        assert!(used.peak_bytes <= most, "{} MiB of {}", used.peak_bytes / MIB, most / MIB);
+        let max_bytes = columns + columns / 40 + memory_limit + EXTRA_BYTES;
+        assert!(used.peak_bytes <= max_bytes, "{} MiB of {}", used.peak_bytes / MIB, max_bytes / MIB);
         // A stream says nothing of its size: then columns double.
         let reader = Repeat { bytes: ROW, left: rows };
         let (result, used) =
@@ -92,14 +92,14 @@ fn writing_takes_the_limit() {
         for (threads, memory_limit) in [(1, 2 * MIB), (2, 8 * MIB), (7, 64 * MIB)] {
             for digits in [Digits::Fixed(6), Digits::Shortest] {
                 let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
-                let style = TableWriteOptions::default().with_digits(digits);
-                let options = WriteOptions::default().with_format(Some(format)).with_run(run).with_table(style);
+                let style = SceneWriteOptions::default().with_digits(Some(digits));
+                let options = WriteOptions::default().with_format(Some(format)).with_run(run).with_scene(style);
                 let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
                 let (result, used) =
                     alloc::measure(|| Writer::new(output).options(&options).tables(std::slice::from_ref(&table)));
                 result.unwrap();
-                let most = memory_limit + EXTRA_BYTES;
-                assert!(used.peak_bytes <= most, "{} MiB of {}", used.peak_bytes / MIB, most / MIB);
+                let max_bytes = memory_limit + EXTRA_BYTES;
+                assert!(used.peak_bytes <= max_bytes, "{} MiB of {}", used.peak_bytes / MIB, max_bytes / MIB);
             }
         }
     }

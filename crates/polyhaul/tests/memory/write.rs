@@ -3,7 +3,7 @@
 //! a time.
 
 use polyhaul::model::{Counts, Elements, Material, Mesh, Object, Run, Scene};
-use polyhaul::options::{ObjWriteOptions, RunOptions};
+use polyhaul::options::RunOptions;
 use polyhaul::{Output, WriteOptions};
 use polyhaul_testkit::alloc::{self, Use};
 use std::io::{self, Write};
@@ -24,10 +24,10 @@ impl Write for Length {
 }
 
 /// What a write takes, and how many bytes it writes.
-fn measure(scene: &Scene, threads: usize, memory_limit: u64, obj: &ObjWriteOptions) -> (Use, u64) {
+fn measure(scene: &Scene, threads: usize, memory_limit: u64, options: &WriteOptions) -> (Use, u64) {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let run = RunOptions::default().with_threads(Some(threads)).with_memory_limit(memory_limit);
-    let options = WriteOptions::default().with_run(run).with_obj(obj.clone());
+    let options = options.clone().with_run(run);
     WRITTEN.store(0, Relaxed);
     let output = Output::Writer(Box::new(Length(&WRITTEN)), "counter".into());
     let (result, used) = alloc::measure(|| polyhaul::Writer::new(output).options(&options).scene(scene));
@@ -50,11 +50,13 @@ impl Complaints {
         scene: &Scene,
         threads: usize,
         memory_limit: u64,
-        obj: &ObjWriteOptions,
+        options: &WriteOptions,
     ) -> (Use, u64) {
-        let (used, written_bytes) = measure(scene, threads, memory_limit, obj);
+        let (used, written_bytes) = measure(scene, threads, memory_limit, options);
         if used.peak_bytes > memory_limit + EXTRA_BYTES {
-            let (peak, limit, written) = (used.peak_bytes / MIB, memory_limit / MIB, written_bytes / MIB);
+            let peak = used.peak_bytes / MIB;
+            let limit = memory_limit / MIB;
+            let written = written_bytes / MIB;
             self.0.push(format!(
                 "{what}, {threads} threads: {peak} MiB with a limit of {limit} MiB, {written} MiB written"
             ));
@@ -139,16 +141,17 @@ fn alone(test: impl FnOnce(&mut Complaints)) {
 #[test]
 fn even_scenes_stay_within_the_limit() {
     alone(|complaints| {
-        let (small, large) = (quads(210_000), quads(420_000));
+        let small = quads(210_000);
+        let large = quads(420_000);
         for threads in [1, 2, 7] {
             for memory_limit in [64 * MIB, 8 * MIB, MIB, 1] {
-                let (one, small_bytes) =
-                    complaints.check("quads", &small, threads, memory_limit, &ObjWriteOptions::default());
-                let (two, large_bytes) =
-                    complaints.check("quads", &large, threads, memory_limit, &ObjWriteOptions::default());
+                let (small_run, small_bytes) =
+                    complaints.check("quads", &small, threads, memory_limit, &WriteOptions::default());
+                let (large_run, large_bytes) =
+                    complaints.check("quads", &large, threads, memory_limit, &WriteOptions::default());
                 assert!(small_bytes > 25_000_000 && large_bytes > 50_000_000, "{small_bytes} {large_bytes}");
-                if two.count.abs_diff(one.count) > 20 {
-                    complaints.0.push(format!("{threads} threads, {memory_limit} bytes: {one:?}, {two:?}"));
+                if large_run.count.abs_diff(small_run.count) > 20 {
+                    complaints.0.push(format!("{threads} threads, {memory_limit} bytes: {small_run:?}, {large_run:?}"));
                 }
             }
         }
@@ -165,7 +168,7 @@ fn uneven_polygons_stay_within_the_limit() {
                 &polygons,
                 threads,
                 memory_limit * MIB,
-                &ObjWriteOptions::default(),
+                &WriteOptions::default(),
             );
         }
     });
@@ -174,14 +177,14 @@ fn uneven_polygons_stay_within_the_limit() {
 #[test]
 fn long_names_stay_within_the_limit() {
     alone(|complaints| {
-        complaints.check("names of 60 KB", &long_names(1000, 60_000), 2, 8 * MIB, &ObjWriteOptions::default());
-        complaints.check("names of 2 KB", &long_names(20_000, 2_000), 7, 8 * MIB, &ObjWriteOptions::default());
+        complaints.check("names of 60 KB", &long_names(1000, 60_000), 2, 8 * MIB, &WriteOptions::default());
+        complaints.check("names of 2 KB", &long_names(20_000, 2_000), 7, 8 * MIB, &WriteOptions::default());
     });
 }
 
 #[test]
 fn many_objects_stay_within_the_limit() {
     alone(|complaints| {
-        complaints.check("objects", &many_objects(200_000), 2, 8 * MIB, &ObjWriteOptions::default());
+        complaints.check("objects", &many_objects(200_000), 2, 8 * MIB, &WriteOptions::default());
     });
 }

@@ -4,7 +4,7 @@ use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::{Domain, Mesh, Object, Scene};
-use polyhaul::options::{Codec, ObjWriteOptions, Smoothing};
+use polyhaul::options::{Codec, ObjWriteOptions, SceneWriteOptions, Smoothing};
 use polyhaul_testkit::starve::{Plan, every_allocation_of_writing};
 
 /// Objects, a larger one among them, which all threads prepare together where it `is_large`.
@@ -17,7 +17,8 @@ fn scene(is_large: bool) -> Scene {
     let mut mesh = Mesh { positions, ..Mesh::default() };
     mesh.faces.offsets = (0..=size as u32 - 2).map(|face| 3 * face).collect();
     mesh.faces.corner_positions = (0..size as u32 - 2).flat_map(|face| [face, face + 1, face + 2]).collect();
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Vertex);
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Vertex;
     mesh.uvs = (0..3 * (size - 2)).map(|i| [(i % 1000) as f32, (i % 7) as f32]).collect();
     mesh.normals = (0..size).map(|i| [(i % 100) as f32, 1.0, 50.0]).collect();
     mesh.face_materials = (0..size - 2).map(|face| (face * 7 % 20) as i32).collect();
@@ -40,7 +41,7 @@ fn check(test: &str, is_large: bool, options: WriteOptions) {
 }
 
 fn on_threads(threads: usize) -> WriteOptions {
-    with_run(&ObjWriteOptions::default(), run(threads, None, LIMITS[0]))
+    with_run(&WriteOptions::default(), run(threads, None, LIMITS[0]))
 }
 
 #[test]
@@ -60,13 +61,18 @@ fn with_a_large_object() {
 
 #[test]
 fn with_smoothing_groups() {
-    let obj = ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags).with_export_vertex_groups(true);
+    let obj = WriteOptions::default()
+        .with_obj(ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags).with_vertex_groups(true));
     check("with_smoothing_groups", false, with(&obj));
 }
 
 #[test]
 fn with_triangles() {
-    check("with_triangles", false, with(&ObjWriteOptions::default().with_export_triangulated_mesh(true)));
+    check(
+        "with_triangles",
+        false,
+        with(&WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true))),
+    );
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! PLY, STL, OFF and converting over tables: no memory for a block is an error, never an abort. A binary of its own,
 //! for its allocator.
 
-use polyhaul::options::{PlyEncoding, PlyWriteOptions, RunOptions, StlReadOptions, StlWriteOptions};
+use polyhaul::options::{RunOptions, StlReadOptions};
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::corpus;
+use polyhaul_testkit::options::PlyEncoding;
 use polyhaul_testkit::starve::{Plan, every_allocation, every_allocation_of_writing};
 
 fn check(test: &str, threads: usize, to_file: bool, format: Format, is_text: bool) {
@@ -12,9 +13,7 @@ fn check(test: &str, threads: usize, to_file: bool, format: Format, is_text: boo
         let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
         let run = RunOptions::default().with_threads(Some(threads));
         let encoding = if is_text { PlyEncoding::Ascii } else { PlyEncoding::LittleEndian };
-        let ply = PlyWriteOptions::default().with_encoding(encoding);
-        let stl = StlWriteOptions::default().with_ascii(is_text);
-        (scene, WriteOptions::default().with_format(Some(format)).with_run(run).with_ply(ply).with_stl(stl))
+        (scene, encoding.options().with_format(Some(format)).with_run(run))
     });
 }
 
@@ -54,10 +53,7 @@ fn check_reading(test: &str, threads: usize, ascii: bool, name: &'static str) {
     every_allocation(Plan::of(test), |folder| {
         let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
         let path = folder.join(name);
-        let stl = StlWriteOptions::default().with_ascii(ascii);
-        let encoding = if ascii { PlyEncoding::Ascii } else { PlyEncoding::BigEndian };
-        let ply = PlyWriteOptions::default().with_encoding(encoding);
-        let options = WriteOptions::default().with_stl(stl).with_ply(ply);
+        let options = if ascii { PlyEncoding::Ascii } else { PlyEncoding::BigEndian }.options();
         polyhaul::Writer::new(&path).options(&options).scene(&scene).unwrap();
         let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000));
         let options = ReadOptions::default().with_run(run).with_stl(StlReadOptions::default().with_weld(true));
@@ -94,11 +90,13 @@ fn reading_off_on_two_threads() {
 #[test]
 fn over_tables() {
     every_allocation(Plan::of("formats::over_tables"), |folder| {
-        let (points, table) = (folder.join("a.ply"), folder.join("b.csv"));
+        let points = folder.join("a.ply");
+        let table = folder.join("b.csv");
         let text: String = (0..500).map(|i| format!("{i},{i}.5,-1,{},0,7,{i}e9\n", i % 256)).collect();
         std::fs::write(&table, format!("# remark\nX,y,z,red,green,blue,my value\n{text}")).unwrap();
         let run = RunOptions::default().with_threads(Some(1));
-        let (read, write) = (ReadOptions::default(), WriteOptions::default().with_run(run.clone()));
+        let read = ReadOptions::default();
+        let write = WriteOptions::default().with_run(run.clone());
         let read = read.with_run(run);
         let there_and_back = move || {
             let output = |path: &std::path::Path| polyhaul::Output::Path(path.into());

@@ -41,7 +41,8 @@ fn input(way: Way, folder: &std::path::Path, picture: &Picture) -> Box<dyn Fn() 
         Way::Packed | Way::PackedStream => pack(CODECS[0].0, &picture.bytes, 10_000),
         _ => picture.bytes.clone(),
     };
-    let (name, path) = (picture.file_name(), folder.join(picture.file_name()));
+    let name = picture.file_name();
+    let path = folder.join(picture.file_name());
     if matches!(way, Way::Stream | Way::PackedStream) {
         let bytes: std::sync::Arc<[u8]> = bytes.into();
         let reader = move || Hostile::new(bytes.clone(), Sizes::Random(Random::new(3))).with(Fault::Interrupted);
@@ -55,13 +56,13 @@ fn input(way: Way, folder: &std::path::Path, picture: &Picture) -> Box<dyn Fn() 
 fn check_reading(test: &str, threads: usize, way: Way) {
     let test = &format!("images::{test}");
     every_allocation(Plan::of(test), |folder| {
-        let mut wanted: Vec<Picture> = images::good().into_iter().filter(|picture| is_own(picture.format)).collect();
+        let mut expected: Vec<Picture> = images::good().into_iter().filter(|picture| is_own(picture.format)).collect();
         // One file of each kind is enough.
-        wanted.retain(|picture| picture.bytes.len() > 2000 || !picture.name.contains('/'));
-        wanted.retain(|picture| !picture.name.contains("_tl_") && picture.bytes.len() < 30_000);
+        expected.retain(|picture| picture.bytes.len() > 2000 || !picture.name.contains('/'));
+        expected.retain(|picture| !picture.name.contains("_tl_") && picture.bytes.len() < 30_000);
         let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(5000));
         let options = ReadOptions::default().with_run(run);
-        let inputs = wanted.iter().enumerate().map(|(number, picture)| {
+        let inputs = expected.iter().enumerate().map(|(number, picture)| {
             let folder = folder.join(number.to_string());
             std::fs::create_dir_all(&folder).unwrap();
             input(way, &folder, picture)
@@ -111,7 +112,7 @@ fn check_writing(test: &str, file: Option<&str>, threads: usize, compression: Co
             Format::Hdr => vec![(floats(), ImageWriteOptions::default())],
             _ => vec![
                 (bytes(Channels::Rgba), ImageWriteOptions::default()),
-                (bytes(Channels::Rgb), ImageWriteOptions::default().with_tga_rle(true)),
+                (bytes(Channels::Rgb), ImageWriteOptions::default().with_rle(true)),
             ],
         };
         let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(20_000));

@@ -89,17 +89,17 @@ fn writing(test: &str, threads: usize, style: PbrtWriteOptions, name: &'static s
         assert!(new.len() > 1 || style.parts == 0);
         // Every other file is there before, with something else in it.
         let old: BTreeMap<_, _> = new.keys().step_by(2).map(|name| (name.clone(), b"old".to_vec())).collect();
-        let begin = move |out: &Path| {
+        let reset = move |out: &Path| {
             contents(out).keys().for_each(|name| fs::remove_file(out.join(name)).unwrap());
             old.iter().for_each(|(name, bytes)| fs::write(out.join(name), bytes).unwrap());
             old.clone()
         };
-        begin(&out);
+        reset(&out);
         let check = move |is_well: bool| {
-            let found = contents(&out);
-            let wanted = if is_well { new.clone() } else { begin(&out) };
-            assert!(found == wanted, "{:?}, not {:?}", found.keys(), wanted.keys());
-            begin(&out);
+            let actual = contents(&out);
+            let expected = if is_well { new.clone() } else { reset(&out) };
+            assert!(actual == expected, "{:?}, not {:?}", actual.keys(), expected.keys());
+            reset(&out);
         };
         (write, check)
     });

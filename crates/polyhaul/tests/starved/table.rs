@@ -2,7 +2,7 @@
 //! allocator.
 
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{Digits, OnError, RunOptions, TableWriteOptions};
+use polyhaul::options::{Digits, OnError, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::starve::{Plan, every_allocation};
@@ -78,12 +78,14 @@ fn reading_into_one_array_and_points() {
 #[test]
 fn writing() {
     every_allocation(Plan::of("table::writing"), |_| {
-        let (table, shared, comments) = (table(), Shared::with_room(4 << 20), ["c".repeat(4000)]);
+        let table = table();
+        let shared = Shared::with_room(4 << 20);
+        let comments = ["c".repeat(4000)];
         let write = move || {
             for (format, digits) in [(Format::Csv, Digits::Fixed(3)), (Format::Npy, Digits::Shortest)] {
                 shared.lock().clear();
-                let style = TableWriteOptions::default().with_digits(digits);
-                let options = WriteOptions::default().with_format(Some(format)).with_table(style);
+                let style = SceneWriteOptions::default().with_digits(Some(digits));
+                let options = WriteOptions::default().with_format(Some(format)).with_scene(style);
                 let output = Output::Writer(Box::new(shared.clone()), "memory".into());
                 Writer::new(output).options(&options).tables_with(std::slice::from_ref(&table), &comments, &[])?;
             }

@@ -31,13 +31,14 @@ fn writing() -> WriteOptions {
 /// Runs a job that moves at least so many bytes through a throttle.
 #[track_caller]
 fn takes<T>(bytes: u64, job: impl FnOnce() -> polyhaul::Result<T>) -> T {
-    let (begin, least) = (Instant::now(), Duration::from_nanos(bytes * (1_000_000_000 / RATE)));
-    let done = job().unwrap();
-    assert!(begin.elapsed() >= least, "{:?} of {least:?}", begin.elapsed());
-    done
+    let start = Instant::now();
+    let min_time = Duration::from_nanos(bytes * (1_000_000_000 / RATE));
+    let result = job().unwrap();
+    assert!(start.elapsed() >= min_time, "{:?} of {min_time:?}", start.elapsed());
+    result
 }
 
-/// Text that begins like this, and then says nothing for a while.
+/// Text that starts like this, followed by a long comment.
 fn long(text: &str) -> String {
     format!("{text}#{}\n", "-".repeat(SMALL_BYTES))
 }
@@ -96,7 +97,8 @@ fn files_that_a_scene_includes_and_its_meshes_take_their_time() {
 
 #[test]
 fn members_of_archives_take_their_time() {
-    let (scene, paint) = (long(SCENE), long(PAINT));
+    let scene = long(SCENE);
+    let paint = long(PAINT);
     let zip = simple(&[("a.obj", scene.as_bytes()), ("a.mtl", paint.as_bytes())], Method::Stored);
     let folder = folder(&[("a.zip", &zip)]);
     for path in ["a.zip", "a.zip/a.obj"] {
@@ -127,13 +129,14 @@ fn scenes_that_are_written_take_their_time() {
     let from = folder(&[("a.obj", long(SCENE).as_bytes()), ("mesh.ply", &ply())]);
     let scene = Reader::new(from.join("mesh.ply")).scene().unwrap().value;
     for name in ["b.obj", "b.ply", "b.stl", "b.csv", "b.npy", "b.pbrt", "b.obj.gz"] {
-        let (slow, fast) = (folder(&[]), folder(&[]));
+        let slow = folder(&[]);
+        let fast = folder(&[]);
         let mut options = writing();
         options.pbrt.meshes = PbrtMeshes::Ply { vertices: 0 };
-        let begin = Instant::now();
+        let start = Instant::now();
         Writer::new(slow.join(name)).options(&options).scene(&scene).unwrap();
-        let least = Duration::from_nanos(sizes(&slow) * (1_000_000_000 / RATE));
-        assert!(begin.elapsed() >= least, "{name}: {:?} of {least:?}", begin.elapsed());
+        let min_time = Duration::from_nanos(sizes(&slow) * (1_000_000_000 / RATE));
+        assert!(start.elapsed() >= min_time, "{name}: {:?} of {min_time:?}", start.elapsed());
         options.run.write_throttle = None;
         Writer::new(fast.join(name)).options(&options).scene(&scene).unwrap();
         assert_eq!(slow.names(), fast.names());
@@ -147,7 +150,8 @@ fn scenes_that_are_written_take_their_time() {
 fn converting_has_both_throttles() {
     let text = long(SCENE).repeat(5);
     let converted = |read: &ReadOptions, write: &WriteOptions| {
-        let (input, out) = (Input::Memory(text.clone().into(), "a.obj".into()), Shared::default());
+        let input = Input::Memory(text.clone().into(), "a.obj".into());
+        let out = Shared::default();
         Reader::new(input)
             .options(read)
             .convert(Writer::new(Output::Writer(Box::new(out.clone()), "a.obj".into())).options(write))
@@ -164,12 +168,13 @@ fn compressed_bytes_count_as_they_are() {
     let packed = pack(Codec::Zstd, "# nothing\n".repeat(1 << 20).as_bytes(), 1 << 20);
     let slow = Some(Throttle::new(Some(100_000), Duration::ZERO));
     let run = RunOptions::default().with_read_throttle(slow);
-    let (begin, least) = (Instant::now(), Duration::from_micros(10 * packed.len() as u64));
+    let start = Instant::now();
+    let min_time = Duration::from_micros(10 * packed.len() as u64);
     Reader::new(Input::Memory(packed, "a.obj.zst".into()))
         .options(&ReadOptions::default().with_run(run))
         .scene()
         .unwrap();
-    assert!((least..Duration::from_secs(60)).contains(&begin.elapsed()), "{:?} of {least:?}", begin.elapsed());
+    assert!((min_time..Duration::from_secs(60)).contains(&start.elapsed()), "{:?} of {min_time:?}", start.elapsed());
 }
 
 #[test]
@@ -190,7 +195,8 @@ fn textures_take_their_time() {
 #[test]
 fn a_job_that_is_cancelled_is_not_held_up() {
     for threads in [1, 3] {
-        let (cancel, text) = (Cancel::default(), "v 0 0 0\n".repeat(1 << 20));
+        let cancel = Cancel::default();
+        let text = "v 0 0 0\n".repeat(1 << 20);
         let slow = Some(Throttle::new(Some(100), Duration::ZERO));
         let run = RunOptions::default()
             .with_threads(Some(threads))

@@ -3,7 +3,7 @@
 //! No test here depends on how long anything took: a job runs, the durations in its recording are replaced by a model
 //! (so much for each span of a phase), and the verdict is on that. So what is tested is which phases, lanes, calls and
 //! threads a job records, all of which are counted. The rules on recordings are tested beside them, in
-//! `report/verdict/tests.rs`; that verdicts are right about real time, `cargo xtask bench verdicts` measures.
+//! `insight/src/verdict/tests.rs`; that verdicts are right about real time, in `causes`.
 
 use polyhaul::model::{Channels, Image, Samples, Scene};
 use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool, Throttle};
@@ -35,10 +35,8 @@ fn read(threads: usize, input: Input) -> Job {
     recorded(threads, |run| Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).scene()?.report))
 }
 
-fn write(threads: usize, scene: &Scene, output: Output, compression: Compression) -> Job {
-    recorded(threads, |run| {
-        Writer::new(output).options(&WriteOptions::default().with_run(run).with_compression(compression)).scene(scene)
-    })
+fn write(threads: usize, scene: &Scene, output: Output, options: WriteOptions) -> Job {
+    recorded(threads, |run| Writer::new(output).options(&options.with_run(run)).scene(scene))
 }
 
 impl Job {
@@ -53,8 +51,8 @@ impl Job {
         spans.filter(|span| (span.lane, span.phase) == (lane, phase)).count()
     }
 
-    /// The verdict, if each span of `slow` had taken 100 ms, those of waits no time and all others 1 ms. For jobs of
-    /// one thread: what others wait for is no matter of counting.
+    /// The verdict if each span of `slow` had taken 100 ms, waits no time and all other spans 1 ms. For jobs of one
+    /// thread: waits of other threads do not follow from counts.
     fn verdict(&self, slow: Phase) -> Verdict {
         let ns = |phase: Phase| match phase {
             _ if phase == slow => 100_000_000,
@@ -66,12 +64,14 @@ impl Job {
         let thread = &mut seen.threads[0];
         thread.totals = Totals::default();
         thread.spans.iter().for_each(|span| thread.totals.add(span.lane, span.phase, ns(span.phase)));
-        (seen.elapsed_ns, seen.used) = (thread.totals.sum(), None);
+        seen.elapsed_ns = thread.totals.sum();
+        seen.used = None;
         for file in &mut seen.files {
             file.calls.waiting_ns = file.calls.calls * ns(file.phase);
         }
         for calls in [&mut seen.host_alone, &mut seen.host_beside] {
-            (calls.elapsed_ns, calls.idle_ns) = (calls.calls * ns(Phase::Host), 0);
+            calls.elapsed_ns = calls.calls * ns(Phase::Host);
+            calls.idle_ns = 0;
         }
         for section in &mut seen.sections {
             (section.start_ns, section.end_ns) = (0, seen.elapsed_ns);
@@ -89,7 +89,7 @@ fn is(verdict: &Verdict, bound: Bound) {
 }
 
 fn share(verdict: &Verdict, bound: Bound) -> f64 {
-    verdict.causes.iter().find(|(it, _)| *it == bound).map_or(0.0, |(_, share)| *share)
+    verdict.causes.iter().find(|(cause, _)| *cause == bound).map_or(0.0, |(_, share)| *share)
 }
 
 /// Lines of numbers that are not alike.
@@ -113,20 +113,20 @@ fn letters(count: usize) -> Vec<u8> {
 struct Host {
     bytes: Vec<u8>,
     at: usize,
-    most: usize,
+    max_read: usize,
     phase: Option<Phase>,
 }
 
 impl Host {
-    fn new(bytes: Vec<u8>, most: usize) -> Host {
-        Host { bytes, at: 0, most, phase: None }
+    fn new(bytes: Vec<u8>, max_read: usize) -> Host {
+        Host { bytes, at: 0, max_read, phase: None }
     }
 }
 
 impl Read for Host {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let _span = self.phase.map(trace::span);
-        let count = out.len().min(self.most).min(self.bytes.len() - self.at);
+        let count = out.len().min(self.max_read).min(self.bytes.len() - self.at);
         out[..count].copy_from_slice(&self.bytes[self.at..][..count]);
         self.at += count;
         Ok(count)
@@ -225,21 +225,21 @@ fn a_stream_is_told_from_members() {
     let mut stream = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     stream.write_all(&text).unwrap();
     assert_eq!(read(stream.finish().unwrap()), (text.len() as u64, text.len() as u64));
-    let kept = Shared::default();
-    let options = WriteOptions::default().with_compression(Compression::By(Codec::Gzip, None));
-    let written = Writer::new(Output::Writer(Box::new(kept.clone()), "points.obj".into()))
+    let shared = Shared::default();
+    let options = WriteOptions::default().with_compression(Compression::Gzip);
+    let written = Writer::new(Output::Writer(Box::new(shared.clone()), "points.obj".into()))
         .options(&options)
         .scene(&scene(60_000))
         .unwrap();
-    assert_eq!(read(kept.take()), (written.writes[0].plain_bytes, 0));
+    assert_eq!(read(shared.take()), (written.writes[0].plain_bytes, 0));
 }
 
 #[test]
 fn a_host_that_takes_its_time_to_write() {
     let scene = scene(2_000);
     let output = || Output::Host(Box::new(HostSink), "points.obj".into());
-    is(&write(1, &scene, output(), Compression::default()).verdict(Phase::Host), Bound::Host);
-    assert!(write(4, &scene, output(), Compression::default()).spans(Phase::Host) > 0);
+    is(&write(1, &scene, output(), WriteOptions::default()).verdict(Phase::Host), Bound::Host);
+    assert!(write(4, &scene, output(), WriteOptions::default()).spans(Phase::Host) > 0);
 }
 
 /// One member is decoded by one thread at a time, in the order of its bytes, while others parse.
@@ -251,15 +251,21 @@ fn one_stream_of_gzip() {
     let read = |threads| read(threads, Input::Memory(packed.clone(), "notes.obj.gz".into()));
     is(&read(1).verdict(Phase::Decompress), Bound::Decompress);
     let job = read(4);
-    let (on_input, all) = (job.spans_of(Lane::Input, Phase::Decompress), job.spans(Phase::Decompress));
-    assert!(on_input > 2 && on_input + 2 >= all, "{on_input} of {all}");
+    let on_input = job.spans_of(Lane::Input, Phase::Decompress);
+    let all_spans = job.spans(Phase::Decompress);
+    assert!(on_input > 2 && on_input + 2 >= all_spans, "{on_input} of {all_spans}");
     assert_eq!(job.report.reads[0].stream_bytes, 2_000_002);
 }
 
 #[test]
 fn a_codec_that_takes_long() {
     let output = Output::Writer(Box::new(Shared::default()), "points.obj".into());
-    let job = write(1, &scene(2_000), output, Compression::By(Codec::Gzip, Some(12)));
+    let job = write(
+        1,
+        &scene(2_000),
+        output,
+        WriteOptions::default().with_compression(Compression::Gzip).with_level(Some(12)),
+    );
     is(&job.verdict(Phase::Compress), Bound::Compress);
 }
 
@@ -267,10 +273,10 @@ fn a_codec_that_takes_long() {
 fn picture(side: usize) -> Vec<u8> {
     let samples = Samples::U8(letters(side * side * 3).into());
     let image = Image { width: side, height: side, channels: Channels::Rgb, samples, ..Image::default() };
-    let kept = Shared::default();
+    let shared = Shared::default();
     let options = WriteOptions::default().with_format(Some(Format::Png));
-    Writer::new(Output::Writer(Box::new(kept.clone()), "a.png".into())).options(&options).image(&image).unwrap();
-    kept.take()
+    Writer::new(Output::Writer(Box::new(shared.clone()), "a.png".into())).options(&options).image(&image).unwrap();
+    shared.take()
 }
 
 #[test]
@@ -281,7 +287,7 @@ fn pixels_that_one_thread_decodes() {
         recorded(threads, |run| Ok(Reader::new(input).options(&ReadOptions::default().with_run(run)).image()?.report))
     };
     is(&read(1).verdict(Phase::Decode), Bound::Decode);
-    // Others could help with what is done side by side alone.
+    // Other threads could only help with parallel work.
     let job = read(4);
     assert_eq!(job.spans(Phase::Decode), job.spans_of(Lane::Alone, Phase::Decode));
 }
@@ -302,7 +308,7 @@ fn a_limit_that_backs_few_threads() {
     assert!(verdict.advice[0].contains("of 8 threads"), "{verdict:?}");
 }
 
-/// A scene of many meshes in files, each of which a resolver is asked for: that is a call of the host.
+/// A scene of many mesh files, each requested from a resolver: each request is a call of the host.
 #[test]
 fn a_resolver_is_a_host() {
     let mesh = b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
@@ -337,8 +343,9 @@ fn the_caller_s_own_threads_are_counted_once() {
             Ok(Reader::new(Input::Memory(points(60_000), "points.obj".into())).options(&options).scene()?.report)
         })
     };
-    let (own, pooled) = (read(None), read(Some(ThreadPool(Arc::new(pool)))));
-    assert_eq!(pooled.spans(Phase::Parse), own.spans(Phase::Parse));
+    let own_threads = read(None);
+    let pooled = read(Some(ThreadPool(Arc::new(pool))));
+    assert_eq!(pooled.spans(Phase::Parse), own_threads.spans(Phase::Parse));
     // Those of the pool, and the caller's, which waits for them.
-    assert!(own.seen.threads.len() <= 2 && pooled.seen.threads.len() <= 3, "{}", pooled.seen.threads.len());
+    assert!(own_threads.seen.threads.len() <= 2 && pooled.seen.threads.len() <= 3, "{}", pooled.seen.threads.len());
 }

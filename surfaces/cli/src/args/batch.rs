@@ -18,7 +18,7 @@ polyhaul batch [OPTIONS] <IN>... -o <OUT>
 #[command(after_help = "\
 Each asset is converted by a worker process. A run can be stopped at any time. The next run skips assets
 that are done, as long as their source, options and outputs are unchanged. It also skips assets that failed,
-unless --retry-failed is given. OUT/.polyhaul contains the log and the manifest (manifest.parquet).
+unless --retry-failed is given. OUT/.polyhaul contains the log and the manifest.
 
 Examples:
   polyhaul batch library -o out --to ply --recursive

@@ -2,9 +2,9 @@
 
 use super::ReadArgs;
 use super::many::FindArgs;
-use crate::values::{self, Direction};
 use clap::{Args, ValueEnum, ValueHint};
 use polyhaul::model::{Axes, Axis};
+use polyhaul::options::OptionValue;
 use polyhaul::preview::{MAX_SIDE, PreviewOptions, Style, View};
 use std::path::PathBuf;
 
@@ -45,8 +45,8 @@ pub struct PreviewArgs {
     #[arg(long, value_name = "COLOR", default_value = "eceef1", value_parser = color)]
     pub background: [u8; 4],
     /// Up axis [default: Y]
-    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = values::direction())]
-    pub up_axis: Option<Direction>,
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = Axis::parse)]
+    pub up_axis: Option<Axis>,
     /// Which files of folders.
     #[command(flatten)]
     pub find: FindArgs,
@@ -115,7 +115,7 @@ impl PreviewArgs {
             StyleName::Wire => Style::Wire,
         };
         let options = PreviewOptions::default().with_size(self.size).with_view(view).with_style(style);
-        options.with_background(self.background).with_ground(self.ground).with_axes(self.up_axis.map(|up| axes(up.0)))
+        options.with_background(self.background).with_ground(self.ground).with_axes(self.up_axis.map(axes))
     }
 }
 

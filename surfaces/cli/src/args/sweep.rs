@@ -3,6 +3,7 @@
 use super::ReadArgs;
 use crate::values;
 use clap::{Args, ValueEnum, ValueHint};
+use polyhaul::WriteOptions;
 use polyhaul::options::{Codec, Compression};
 use polyhaul::report::Device;
 use std::fmt;
@@ -91,12 +92,12 @@ pub enum Storing {
 }
 
 impl Storing {
-    /// In the library's form; `None` if nothing is written.
-    pub fn compression(self) -> Option<Compression> {
+    /// The library's options; `None` if nothing is written.
+    pub fn write_options(self) -> Option<WriteOptions> {
         match self {
             Storing::AsIs => None,
-            Storing::Plain => Some(Compression::None),
-            Storing::By(codec, level) => Some(Compression::By(codec, level)),
+            Storing::Plain => Some(WriteOptions::default().with_compression(Compression::None)),
+            Storing::By(codec, level) => Some(WriteOptions::default().with_compression(codec.into()).with_level(level)),
         }
     }
 }

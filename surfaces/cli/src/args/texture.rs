@@ -1,12 +1,11 @@
 //! The options of `polyhaul texture`. They are implemented in the library (`TextureOptions`).
 
 use crate::format;
-use crate::values;
 use clap::{Args, ValueEnum, ValueHint};
 use polyhaul::Format;
 use polyhaul::model::{ColorSpace, Encoding};
 use polyhaul::ops::{BlockQuality, MipmapEdges, MipmapFilter};
-use polyhaul::options::{ImageWriteOptions, Limits};
+use polyhaul::options::ImageWriteOptions;
 use polyhaul::textures::TextureOptions;
 use std::path::PathBuf;
 
@@ -69,8 +68,8 @@ pub struct TextureArgs {
     #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
     pub from: Option<Format>,
     /// Change a limit
-    #[arg(long, value_name = "NAME=N", value_parser = values::limit, help = values::limit_help())]
-    pub limit: Vec<values::Limit>,
+    #[arg(long, value_name = "NAME=N", value_parser = super::options::limit, help = super::options::limit_help())]
+    pub limit: Vec<(String, String)>,
 }
 
 /// A file format of textures.
@@ -134,8 +133,6 @@ fn cutoff(text: &str) -> Result<f32, String> {
 impl TextureArgs {
     /// The requested options in the library's form.
     pub fn options(&self) -> TextureOptions {
-        let mut limits = Limits::default();
-        self.limit.iter().for_each(|limit| limit.apply(&mut limits));
         TextureOptions::default()
             .with_encoding(self.encoding.option())
             .with_quality(match self.quality {
@@ -160,11 +157,9 @@ impl TextureArgs {
                 Container::Dds => Format::Dds,
                 Container::Ktx2 => Format::Ktx2,
             }))
-            .with_image(
-                ImageWriteOptions::default().with_ktx2_zstd_level((self.zstd_level > 0).then_some(self.zstd_level)),
-            )
+            .with_image(ImageWriteOptions::default().with_zstd_level(self.zstd_level))
             .with_from(self.from)
-            .with_limits(limits)
+            .with_limits(super::options::limits(&self.limit))
     }
 }
 

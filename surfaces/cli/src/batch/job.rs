@@ -78,8 +78,8 @@ mod tests {
     fn words(text: &str) -> std::result::Result<Vec<String>, String> {
         let path = std::env::temp_dir().join(format!("polyhaul-job-{}-{}.toml", std::process::id(), text.len()));
         std::fs::write(&path, text).unwrap();
-        let given = ["polyhaul", "batch", "in", "--job", path.to_str().unwrap(), "--json"].map(OsString::from).to_vec();
-        let result = with_job(given);
+        let words = ["polyhaul", "batch", "in", "--job", path.to_str().unwrap(), "--json"].map(OsString::from).to_vec();
+        let result = with_job(words);
         std::fs::remove_file(&path).unwrap();
         match result {
             Ok(words) => Ok(words[3..].iter().map(|word| word.to_string_lossy().into_owned()).collect()),

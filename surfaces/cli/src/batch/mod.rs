@@ -20,14 +20,14 @@ use polyhaul::options::Progress;
 use polyhaul::place;
 use polyhaul::{Error, ErrorKind, Format, Report, Result};
 use polyhaul_batch::{
-    Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, Row, Task, WorkerCommand, compact_logs,
-    write_manifest,
+    Asset, AssetState, DoneRow, Limits, LogWriter, Plan, PlanOptions, Pool, StatusRow, Task, WorkerCommand,
+    compact_logs, write_manifest,
 };
+use polyhaul_bytes::hash::xxh3_64;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Assets of at least this size are converted one at a time with all threads. On a single thread, they would keep the
 /// run waiting at its end.
@@ -104,7 +104,7 @@ fn job_of_words() -> String {
     let mut command = manual::command();
     let words = std::iter::once(OsString::from("polyhaul")).chain(words().cloned());
     let matches = command.try_get_matches_from_mut(words);
-    let mut given = Vec::new();
+    let mut options = Vec::new();
     if let Some((name, matches)) = matches.as_ref().ok().and_then(|matches| matches.subcommand())
         && let Some(command) = command.find_subcommand(name)
     {
@@ -114,12 +114,13 @@ fn job_of_words() -> String {
             if matches.value_source(name) == Some(ValueSource::CommandLine)
                 && let Ok(Some(values)) = matches.try_get_raw(name)
             {
-                given.push(format!("{name}={}", values.map(|it| it.to_string_lossy()).collect::<Vec<_>>().join(",")));
+                let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+                options.push(format!("{name}={}", values.join(",")));
             }
         }
     }
-    given.sort_unstable();
-    format!("{:016x}", xxh3_64(given.join("\n").as_bytes()))
+    options.sort_unstable();
+    format!("{:016x}", xxh3_64(options.join("\n").as_bytes()))
 }
 
 fn usage(message: impl Into<String>, hint: &str) -> Error {
@@ -147,7 +148,7 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
         let lines = human::plural(damage.lines, "damaged line");
         console::note(&format!("warning: {file}: skipped {lines}; their assets will be converted again\n"));
     }
-    let wanted = |asset: &Asset| {
+    let is_due = |asset: &Asset| {
         args.force
             || match asset.state {
                 AssetState::New | AssetState::Changed => true,
@@ -155,14 +156,15 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
                 AssetState::Done => false,
             }
     };
-    let numbers: Vec<usize> = (0..plan.assets.len()).filter(|&number| wanted(&plan.assets[number])).collect();
-    let skipped_failed = plan.assets.iter().filter(|asset| asset.state == AssetState::Failed && !wanted(asset)).count();
-    let (assets, skipped) = (plan.assets.len(), plan.assets.len() - numbers.len() - skipped_failed);
+    let numbers: Vec<usize> = (0..plan.assets.len()).filter(|&number| is_due(&plan.assets[number])).collect();
+    let skipped_failed = plan.assets.iter().filter(|asset| asset.state == AssetState::Failed && !is_due(asset)).count();
+    let assets = plan.assets.len();
+    let skipped = plan.assets.len() - numbers.len() - skipped_failed;
     let mut details = BatchDetails { assets, skipped, skipped_failed, converted: 0, failed: 0, dry_run: args.dry_run };
     if args.dry_run {
         return Ok(list(session, args, &plan, &numbers, details));
     }
-    let ended = if numbers.is_empty() { Ok(()) } else { work(session, args, (&plan, &job), &numbers, &mut details) };
+    let ended = if numbers.is_empty() { Ok(()) } else { work(session, args, &plan, &job, &numbers, &mut details) };
     Ok(finish(session, details, ended.err()))
 }
 
@@ -210,7 +212,8 @@ fn list(session: &Session, args: &BatchArgs, plan: &Plan, numbers: &[usize], det
 fn work(
     session: &Session,
     args: &BatchArgs,
-    (plan, job): (&Plan, &str),
+    plan: &Plan,
+    job: &str,
     numbers: &[usize],
     details: &mut BatchDetails,
 ) -> Result<()> {
@@ -224,8 +227,9 @@ fn work(
     let mut log = LogWriter::create(output)?;
     let bar = session.files_bar("converting");
     let progress = bar.callback();
-    let (total, mut done_count) = (numbers.len() as u64, 0);
-    let mut done = |mut rows: Vec<DoneRow>| {
+    let total = numbers.len() as u64;
+    let mut done_count = 0;
+    let mut log_rows = |mut rows: Vec<DoneRow>| {
         rows.retain(|row| !row.error().is_some_and(worker::is_cancelled));
         for row in &rows {
             match row.error() {
@@ -248,11 +252,12 @@ fn work(
         let workers = if threads > 1 { 1 } else { args.engine.workers.map_or(session_threads, usize::from) };
         let mut tasks = numbers.into_iter().filter_map(|&number| {
             let path = output_path(args, &plan.assets[number]).ok()?;
-            let (memory, timeout) = (args.engine.asset_memory, args.engine.asset_timeout.map(f64::from));
+            let memory = args.engine.asset_memory;
+            let timeout = args.engine.asset_timeout.map(f64::from);
             Some(Task { threads, options: job.to_owned(), memory, timeout, ..plan.task(number, &path, output) })
         });
         let mut pool = pool(args, workers);
-        ended = pool.run(&mut tasks, &session.signals().cancel(), &mut done);
+        ended = pool.run(&mut tasks, &session.signals().cancel(), &mut log_rows);
         if ended.is_err() {
             break;
         }
@@ -286,7 +291,8 @@ fn pool(args: &BatchArgs, workers: usize) -> Pool {
 }
 
 fn local_limits() -> Limits {
-    let (memory_code, usage_code) = (worker::MEMORY_CODE, USAGE.into());
+    let memory_code = worker::MEMORY_CODE;
+    let usage_code = USAGE.into();
     Limits { workers: 1, tasks: WORKER_TASKS, bytes: WORKER_BYTES, is_engine: false, memory_code, usage_code }
 }
 
@@ -305,7 +311,7 @@ fn command_of(role: &str) -> WorkerCommand {
     }
 }
 
-/// Runs as an agent: a worker that passes its tasks to worker processes of its own.
+/// Runs as an agent: a worker that passes its tasks to its own worker processes.
 fn run_agent(session: &Session, args: &BatchArgs) -> Result<()> {
     let workers = args.engine.workers.map_or(1, usize::from);
     let mut pool = Pool::new(command_of("--worker"), Limits { workers, ..local_limits() });
@@ -402,14 +408,6 @@ fn print_rows(session: &Session, output: &Path) -> u8 {
         Err(error) if error.kind() == ErrorKind::Cancelled => FAILED,
         Err(error) => session.fail("batch", &error, JsonTo::Stderr),
     }
-}
-
-/// A row with its status, for printing.
-#[derive(Serialize)]
-struct StatusRow<'r> {
-    status: &'static str,
-    #[serde(flatten)]
-    row: &'r Row,
 }
 
 #[derive(Serialize)]

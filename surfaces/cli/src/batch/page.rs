@@ -64,14 +64,16 @@ fn rates(summary: &Summary) -> String {
     let mut bars = String::new();
     for (number, rate) in summary.rates.iter().enumerate() {
         let height = 100.0 * rate / top;
-        let (x, y) = (number * 10, 100.0 - height);
+        let x = number * 10;
+        let y = 100.0 - height;
         let shown = human::rate(*rate as u64, 1.0);
         let _ = write!(
             bars,
             "<rect x=\"{x}\" y=\"{y:.1}\" width=\"9\" height=\"{height:.1}\"><title>{shown}</title></rect>"
         );
     }
-    let (width, top) = (summary.rates.len() * 10, human::rate(top as u64, 1.0));
+    let width = summary.rates.len() * 10;
+    let top = human::rate(top as u64, 1.0);
     format!(
         "<h2>Throughput</h2>\n<svg viewBox=\"0 0 {width} 100\" preserveAspectRatio=\"none\" role=\"img\" \
          aria-label=\"Bytes read per second over time\">{bars}</svg>\n<p>Peak: {top}. The bars span the time from \
@@ -99,7 +101,9 @@ fn errors(groups: &[ErrorGroup]) -> String {
 
 fn slowest(summary: &Summary) -> String {
     let row = |slow: &polyhaul_batch::SlowAsset| {
-        let (asset, bytes, seconds) = (escape(&slow.asset), human::bytes(slow.bytes), human::seconds(slow.seconds));
+        let asset = escape(&slow.asset);
+        let bytes = human::bytes(slow.bytes);
+        let seconds = human::seconds(slow.seconds);
         format!("<tr><td>{asset}</td><td class=\"number\">{bytes}</td><td class=\"number\">{seconds}</td></tr>")
     };
     let rows: String = summary.slowest.iter().map(row).collect();
@@ -120,7 +124,8 @@ fn counts<'c>(title: &str, what: &str, counts: impl Iterator<Item = (&'c String,
 fn pictures(outputs: &Path, names: &[String]) -> String {
     let picture = |name: &String| {
         let bytes = small_file(&outputs.join(name))?;
-        let (name, data) = (escape(name), base64(&bytes));
+        let name = escape(name);
+        let data = base64(&bytes);
         Some(format!(
             "<figure><img alt=\"{name}\" src=\"data:image/png;base64,{data}\"><figcaption>{name}</figcaption></figure>"
         ))
@@ -145,9 +150,9 @@ fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
-        let all = group.iter().fold(0_u32, |all, &byte| all << 8 | u32::from(byte)) << (8 * (3 - group.len()));
+        let bits = group.iter().fold(0_u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - group.len()));
         for digit in 0..4 {
-            let value = (all >> (18 - 6 * digit) & 63) as usize;
+            let value = (bits >> (18 - 6 * digit) & 63) as usize;
             text.push(if digit <= group.len() { DIGITS[value] as char } else { '=' });
         }
     }

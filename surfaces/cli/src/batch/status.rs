@@ -60,7 +60,8 @@ fn text(summary: &Summary) -> String {
         line("warnings", format!("{kind}: {}", human::count(*count)));
     }
     for slow in summary.slowest.iter().take(EXAMPLES) {
-        let (asset, size) = (human::safe(&slow.asset), human::bytes(slow.bytes));
+        let asset = human::safe(&slow.asset);
+        let size = human::bytes(slow.bytes);
         line("slowest", format!("{asset} ({size}): {}", human::seconds(slow.seconds)));
     }
     for group in &summary.errors {

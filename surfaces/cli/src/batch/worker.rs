@@ -71,11 +71,13 @@ struct Worker<'a> {
 impl Worker<'_> {
     fn attempt(&mut self, task: &Task) -> Row {
         self.peak.reset();
-        let (started, clock) = (polyhaul_batch::now(), Instant::now());
+        let started = polyhaul_batch::now();
+        let clock = Instant::now();
         let trace = (task.bytes >= JUDGED_BYTES).then(|| Trace::new(Detail::default()));
         let run = self.session.run_options().with_threads(Some(task.threads)).with_trace(trace.clone());
         let result = self.convert(task, &run);
-        let (peak_bytes, worker) = (self.peak.bytes(), self.name.clone());
+        let peak_bytes = self.peak.bytes();
+        let worker = self.name.clone();
         let mut row = Row { started, peak_bytes, worker, ..Row::new(task) };
         match result {
             Ok(report) => {
@@ -97,8 +99,10 @@ impl Worker<'_> {
 
     /// Converts one asset, and draws its preview if requested.
     fn convert(&mut self, task: &Task, run: &RunOptions) -> Result<Report> {
-        let (session, args) = (self.session, self.args);
-        let (source, output) = (PathBuf::from(&task.source), PathBuf::from(&task.output));
+        let session = self.session;
+        let args = self.args;
+        let source = PathBuf::from(&task.source);
+        let output = PathBuf::from(&task.output);
         self.create_folder(&output)?;
         let to = format::of_output(&output, args.style.to)?;
         let read = session.convert_options(&args.style)?.with_run(run.clone());
@@ -106,8 +110,10 @@ impl Worker<'_> {
         let _hold = session.signals().hold()?;
         let is_texture = Format::of_path(&source).is_some_and(Format::is_texture);
         let mut report = if to.is_texture() && !is_texture {
-            let options =
-                TextureOptions::default().with_format(Some(to)).with_durable(args.style.durable).with_hash(true);
+            let options = TextureOptions::default()
+                .with_format(Some(to))
+                .with_durable(args.style.write.is_given("durable"))
+                .with_hash(true);
             let options = options.with_strict(session.everywhere.strict).with_run(run.clone());
             import_texture(&source, &output, &options)?.report
         } else {
@@ -158,12 +164,12 @@ fn picture_path(output: &Path) -> PathBuf {
 /// The outputs, with paths relative to the output folder.
 fn outputs(task: &Task, report: &Report) -> Vec<RowOutput> {
     let folder = place::public(Path::new(&task.folder));
-    let one = |file: &FileWritten| {
+    let row_of = |file: &FileWritten| {
         let path = Path::new(&file.path);
         let below = path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().replace('\\', "/");
         RowOutput { path: below, bytes: file.bytes, hash: format!("{:032x}", file.hash.unwrap_or_default()) }
     };
-    report.files.iter().map(one).collect()
+    report.files.iter().map(row_of).collect()
 }
 
 /// The host name; empty if unknown.

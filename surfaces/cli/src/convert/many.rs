@@ -1,4 +1,4 @@
-//! Several files, converted into a folder that mirrors those of the inputs.
+//! Several files, converted into a folder that mirrors the input folders.
 //!
 //! First all outputs are named and checked ([`plan`]); then each file is converted as if it were the only one.
 
@@ -82,11 +82,12 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
     }
     let paths: Vec<_> = jobs.iter().map(|job| &*job.input).collect();
     // Two conversions that copy the same file would both look for a free name.
-    let bytes = |path: &Path| if args.style.scene.copy_assets { u64::MAX } else { files::claimed_bytes(path) };
-    let work = |number: usize, run| convert(session, args, &jobs[number], (&read, run));
+    let bytes =
+        |path: &Path| if args.style.write.is_given("copy_assets") { u64::MAX } else { files::claimed_bytes(path) };
+    let work = |number: usize, run| convert(session, args, &jobs[number], &read, run);
     let mut outcomes = Vec::new();
-    let wanted = jobs.iter().filter(|job| job.skipped.is_none()).map(|job| &*job.output);
-    let ran = many::create_folders(wanted).and_then(|()| {
+    let outputs = jobs.iter().filter(|job| job.skipped.is_none()).map(|job| &*job.output);
+    let ran = many::create_folders(outputs).and_then(|()| {
         session.each("converting", &paths, bytes, work, |number, outcome| {
             show(session, &jobs[number], &outcome, jobs.len() > 1);
             outcomes.push((&jobs[number], outcome));
@@ -94,7 +95,7 @@ pub(super) fn run(session: &Session, args: &ConvertArgs, to: JsonTo) -> u8 {
         })
     });
     match (ran, &outcomes[..]) {
-        // One that fails ends as a conversion on its own does.
+        // A single failure ends the run like a conversion of one file.
         (Ok(()), [(_, ConvertOutcome::Failed(error))]) if jobs.len() == 1 => session.fail("convert", error, to),
         (Err(error), _) if error.kind() != ErrorKind::Cancelled => session.fail("convert", &error, to),
         (ran, outcomes) => finish(session, outcomes, ran.err(), to),
@@ -147,7 +148,7 @@ pub(crate) fn target_name(name: &Path, to: Format, compression: Compression) -> 
     let file = name.file_name().unwrap_or_default().to_string_lossy();
     let plain = Codec::of_name(&file).map_or(&*file, |(_, plain)| plain);
     let mut target = name.with_file_name(plain).with_extension(to.name());
-    if let Compression::By(codec, _) = compression {
+    if let Some(codec) = compression.codec() {
         target.as_mut_os_string().push(format!(".{}", codec.extension()));
     }
     target
@@ -158,7 +159,7 @@ fn skipped(args: &ConvertArgs, input: &Path, output: &Path) -> Option<&'static s
     if format::is_stream(output) {
         return None;
     }
-    let modified = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+    let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     if args.many.no_clobber && place::is_file(output) {
         return Some("the output exists");
     }
@@ -173,13 +174,14 @@ fn convert(
     session: &Session,
     args: &ConvertArgs,
     job: &ConvertJob,
-    (read, run): (&ReadOptions, RunOptions),
+    read: &ReadOptions,
+    run: RunOptions,
 ) -> ConvertOutcome {
     if let Some(reason) = job.skipped {
         return ConvertOutcome::Skipped(reason);
     }
-    match try_convert(session, args, job, (read, run)) {
-        Ok(done) => ConvertOutcome::Converted(Box::new(done)),
+    match try_convert(session, args, job, read, run) {
+        Ok(converted) => ConvertOutcome::Converted(Box::new(converted)),
         Err(error) => ConvertOutcome::Failed(error),
     }
 }
@@ -188,21 +190,23 @@ fn try_convert(
     session: &Session,
     args: &ConvertArgs,
     job: &ConvertJob,
-    (read, run): (&ReadOptions, RunOptions),
+    read: &ReadOptions,
+    run: RunOptions,
 ) -> Result<(What, Report)> {
     let write = write_options(session, &args.style, &job.input, job.to)?.with_run(run.clone());
-    let (input, output) = (standard::input_of(&job.input)?, standard::output_of(&job.output)?);
+    let input = standard::input_of(&job.input)?;
+    let output = standard::output_of(&job.output)?;
     let mut content = What::Tables { tables: Vec::new() };
     let reader = Reader::new(input).options(&read.clone().with_run(run));
     let mut hold = None;
-    let done = reader.convert_with(Writer::new(output).options(&write), |found, _| {
-        content = What::from_content(found);
+    let conversion = reader.convert_with(Writer::new(output).options(&write), |loaded, _| {
+        content = What::from_content(loaded);
         // While a file is open, signals wait.
         hold = session.signals().hold_output(&job.output)?;
         Ok(())
     })?;
     drop(hold);
-    Ok((content, done.report()))
+    Ok((content, conversion.report()))
 }
 
 /// Shows the warnings of one file, and the error of one of many.
@@ -245,7 +249,9 @@ fn list(session: &Session, jobs: &[ConvertJob], to: JsonTo) -> u8 {
 
 /// Adds up the results, prints the lines and the object, and returns the exit code. `ended` is why others had no turn.
 fn finish(session: &Session, outcomes: &[(&ConvertJob, ConvertOutcome)], ended: Option<Error>, to: JsonTo) -> u8 {
-    let (mut counts, mut error, mut report) = ([0; 3], None, Report::default());
+    let mut counts = [0; 3];
+    let mut error = None;
+    let mut report = Report::default();
     for (_, outcome) in outcomes {
         match outcome {
             ConvertOutcome::Converted(done) => {
@@ -288,7 +294,8 @@ fn summary(session: &Session, [converted, skipped, failed]: [usize; 3], report: 
 
 /// One file's place in the array `files`; without an outcome, it would be converted or skipped.
 fn entry<'a>(job: &ConvertJob, outcome: Option<&'a ConvertOutcome>) -> ConvertedFile<'a> {
-    let (input, output) = (place::shown(&job.input), place::shown(&job.output));
+    let input = place::shown(&job.input);
+    let output = place::shown(&job.output);
     let plain = ConvertedFile { input, output, outcome: "planned", reason: None, done: None, error: None };
     match outcome {
         None if job.skipped.is_none() => plain,
@@ -296,12 +303,13 @@ fn entry<'a>(job: &ConvertJob, outcome: Option<&'a ConvertOutcome>) -> Converted
         Some(ConvertOutcome::Failed(error)) => {
             ConvertedFile { outcome: "failed", error: Some(JsonFailure::new(error)), ..plain }
         }
-        Some(ConvertOutcome::Converted(done)) => {
-            let (content, report) = &**done;
-            let (bytes_in, bytes_out, warnings) =
-                (report.bytes_in, report.bytes_out, JsonWarnings::new(&report.warnings));
-            let done = ConvertedContent { codec: codec(report), bytes_in, bytes_out, content, warnings };
-            ConvertedFile { outcome: "converted", done: Some(done), ..plain }
+        Some(ConvertOutcome::Converted(converted)) => {
+            let (content, report) = &**converted;
+            let bytes_in = report.bytes_in;
+            let bytes_out = report.bytes_out;
+            let warnings = JsonWarnings::new(&report.warnings);
+            let converted = ConvertedContent { codec: codec(report), bytes_in, bytes_out, content, warnings };
+            ConvertedFile { outcome: "converted", done: Some(converted), ..plain }
         }
     }
 }
@@ -313,8 +321,8 @@ mod tests {
     #[test]
     fn outputs_are_named_after_inputs() {
         let name = |name: &str, compression| target_name(name.as_ref(), Format::Ply, compression);
-        assert_eq!(name("a/b.c.obj", Compression::ByName(None)), Path::new("a/b.c.ply"));
-        assert_eq!(name("a/b.obj.gz", Compression::ByName(None)), Path::new("a/b.ply"));
-        assert_eq!(name("scan", Compression::By(Codec::Zstd, None)), Path::new("scan.ply.zst"));
+        assert_eq!(name("a/b.c.obj", Compression::Auto), Path::new("a/b.c.ply"));
+        assert_eq!(name("a/b.obj.gz", Compression::Auto), Path::new("a/b.ply"));
+        assert_eq!(name("scan", Compression::Zstd), Path::new("scan.ply.zst"));
     }
 }

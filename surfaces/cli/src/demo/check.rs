@@ -5,8 +5,9 @@
 
 use crate::file::io;
 use polyhaul::Result;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Elements, Mesh, Scene};
-use polyhaul::options::{Digits, ObjWriteOptions};
+use polyhaul::options::Digits;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,14 +16,15 @@ use std::path::Path;
 pub type CheckDifference = std::result::Result<(), String>;
 
 /// An error if the scenes differ by more than the printed digits.
-pub fn compare(made: &Scene, read: &Scene, options: &ObjWriteOptions) -> CheckDifference {
+pub fn compare(made: &Scene, read: &Scene, options: &WriteOptions) -> CheckDifference {
+    let [position_digits, uv_digits, normal_digits, _] = options.obj.all_digits(&options.scene);
     let names = |scene: &Scene| scene.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
     equal("object", names(made).into_iter(), names(read).into_iter())?;
     let spans = |scene: &Scene| scene.objects.iter().map(span).collect::<Vec<_>>();
     equal("size of object", spans(made).into_iter(), spans(read).into_iter())?;
-    close("position", numbers(made, |m| &m.positions), numbers(read, |m| &m.positions), options.position_digits)?;
-    close("uv", numbers(made, |m| &m.uvs), numbers(read, |m| &m.uvs), options.uv_digits)?;
-    close("normal", numbers(made, |m| &m.normals), numbers(read, |m| &m.normals), options.normal_digits)?;
+    close("position", numbers(made, |m| &m.positions), numbers(read, |m| &m.positions), position_digits)?;
+    close("uv", numbers(made, |m| &m.uvs), numbers(read, |m| &m.uvs), uv_digits)?;
+    close("normal", numbers(made, |m| &m.normals), numbers(read, |m| &m.normals), normal_digits)?;
     let sizes = |scene| elements(scene).flat_map(|faces| faces.offsets.windows(2).map(|pair| pair[1] - pair[0]));
     equal("size of face", sizes(made), sizes(read))?;
     let positions = |scene| indices(scene, |faces| &faces.corner_positions, |mesh| mesh.positions.len());
@@ -43,7 +45,7 @@ fn elements(scene: &Scene) -> impl Iterator<Item = &Elements> {
     scene.meshes.iter().map(|mesh| &mesh.faces)
 }
 
-/// The values of an array of all meshes, one after the other.
+/// The concatenated values of an array of all meshes.
 fn numbers<const N: usize>(scene: &Scene, array: fn(&Mesh) -> &[[f32; N]]) -> impl Iterator<Item = f32> {
     scene.meshes.iter().flat_map(move |mesh| array(mesh).as_flattened().iter().copied())
 }
@@ -111,16 +113,17 @@ fn each<T: std::fmt::Debug>(
 }
 
 /// The offset of the first byte in which two files differ.
-pub fn first_difference(one: &Path, other: &Path) -> Result<Option<u64>> {
+pub fn first_difference(first: &Path, second: &Path) -> Result<Option<u64>> {
     let open = |path: &Path| match File::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 20, file)),
         Err(error) => Err(io("opening", path, error)),
     };
-    let (mut a, mut b) = (open(one)?, open(other)?);
+    let mut a = open(first)?;
+    let mut b = open(second)?;
     let mut offset = 0;
     loop {
-        let left = a.fill_buf().map_err(|error| io("reading", one, error))?;
-        let right = b.fill_buf().map_err(|error| io("reading", other, error))?;
+        let left = a.fill_buf().map_err(|error| io("reading", first, error))?;
+        let right = b.fill_buf().map_err(|error| io("reading", second, error))?;
         let count = left.len().min(right.len());
         if left[..count] != right[..count] {
             let equal = left.iter().zip(right).take_while(|(a, b)| a == b).count();
@@ -143,7 +146,7 @@ mod tests {
     #[test]
     fn differences_are_found() {
         let made = scene::of_size(100_000);
-        let options = ObjWriteOptions::default();
+        let options = WriteOptions::default();
         assert_eq!(compare(&made, &made.clone(), &options), Ok(()));
         let changes: [fn(&mut Scene); 6] = [
             |scene| scene.objects[1].name.push('x'),
@@ -168,9 +171,11 @@ mod tests {
             std::fs::write(&path, bytes).unwrap();
             path
         };
-        let (a, b, c) = (file("a", b"12345"), file("b", b"12845"), file("c", b"123456"));
-        assert_eq!(first_difference(&a, &a).unwrap(), None);
-        assert_eq!(first_difference(&a, &b).unwrap(), Some(2));
-        assert_eq!(first_difference(&a, &c).unwrap(), Some(5));
+        let first = file("a", b"12345");
+        let changed = file("b", b"12845");
+        let longer = file("c", b"123456");
+        assert_eq!(first_difference(&first, &first).unwrap(), None);
+        assert_eq!(first_difference(&first, &changed).unwrap(), Some(2));
+        assert_eq!(first_difference(&first, &longer).unwrap(), Some(5));
     }
 }

@@ -8,13 +8,17 @@ use polyhaul::ops::places64;
 
 /// An error if the scenes differ in any bit of what they show.
 pub fn compare(made: &Scene, read: &Scene) -> Result<CheckDifference> {
-    let (Some(one), Some(other)) = (&made.render, &read.render) else {
-        return Ok(Err("not a renderer scene".into()));
-    };
-    let [of_one, of_other] = [places64(one)?, places64(other)?];
-    let a = one.instances().map(|it| (name(one, &it), of_one.of_instance(one, &it)));
-    let b = other.instances().map(|it| (name(other, &it), of_other.of_instance(other, &it)));
-    Ok(equal("instance", a, b).and_then(|()| shapes(one, other, &read.meshes)))
+    let Some(made_render) = &made.render else { return Ok(Err("not a renderer scene".into())) };
+    let Some(read_render) = &read.render else { return Ok(Err("not a renderer scene".into())) };
+    let made_places = places64(made_render)?;
+    let read_places = places64(read_render)?;
+    let made_instances = made_render
+        .instances()
+        .map(|instance| (name(made_render, &instance), made_places.of_instance(made_render, &instance)));
+    let read_instances = read_render
+        .instances()
+        .map(|instance| (name(read_render, &instance), read_places.of_instance(read_render, &instance)));
+    Ok(equal("instance", made_instances, read_instances).and_then(|()| shapes(made_render, read_render, &read.meshes)))
 }
 
 /// The name of the object that an instance shows.
@@ -22,9 +26,9 @@ fn name<'a>(render: &'a Render, instance: &Instance) -> Option<&'a str> {
     render.objects.get(instance.object).map(|object| render.text(object.name))
 }
 
-fn shapes(one: &Render, other: &Render, meshes: &[Mesh]) -> CheckDifference {
-    equal("number of shapes", [one.shape_count()].into_iter(), [other.shape_count()].into_iter())?;
-    for (index, (a, b)) in one.shapes().zip(other.shapes()).enumerate() {
+fn shapes(made: &Render, read: &Render, meshes: &[Mesh]) -> CheckDifference {
+    equal("number of shapes", [made.shape_count()].into_iter(), [read.shape_count()].into_iter())?;
+    for (index, (a, b)) in made.shapes().zip(read.shapes()).enumerate() {
         match b.mesh().and_then(|mesh| meshes.get(mesh)) {
             Some(mesh) => file(&a, mesh),
             None => same(a.parameters(), b.parameters()),
@@ -34,7 +38,7 @@ fn shapes(one: &Render, other: &Render, meshes: &[Mesh]) -> CheckDifference {
     Ok(())
 }
 
-/// Whether a shape's arrays equal those of a mesh.
+/// Whether the arrays of a shape and a mesh are equal.
 fn file(shape: &Shape<'_>, mesh: &Mesh) -> CheckDifference {
     let floats = |name| match shape.parameters().get(name).map(|parameter| parameter.values) {
         Some(ParameterValues::Floats(values)) => values,
@@ -51,11 +55,11 @@ fn file(shape: &Shape<'_>, mesh: &Mesh) -> CheckDifference {
 }
 
 fn same(a: Parameters<'_>, b: Parameters<'_>) -> CheckDifference {
-    fn declared<'a>(it: Parameter<'a>) -> (polyhaul::model::render::ParameterType, &'a str) {
-        (it.kind, it.name)
+    fn declared<'a>(parameter: Parameter<'a>) -> (polyhaul::model::render::ParameterType, &'a str) {
+        (parameter.kind, parameter.name)
     }
     equal("parameter", a.iter().map(declared), b.iter().map(declared))?;
-    equal("value", a.iter().map(|it| it.values), b.iter().map(|it| it.values))
+    equal("value", a.iter().map(|parameter| parameter.values), b.iter().map(|parameter| parameter.values))
 }
 
 #[cfg(test)]

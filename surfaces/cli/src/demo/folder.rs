@@ -63,14 +63,15 @@ mod tests {
 
     #[test]
     fn temporary_folders_go_away() {
-        let (one, two) = (Folder::new(None).unwrap(), Folder::new(None).unwrap());
-        assert_ne!(one.path(), two.path());
-        let inner = one.inner("a").unwrap();
+        let first = Folder::new(None).unwrap();
+        let second = Folder::new(None).unwrap();
+        assert_ne!(first.path(), second.path());
+        let inner = first.inner("a").unwrap();
         std::fs::write(inner.path().join("x"), "x").unwrap();
-        let path = one.path().to_path_buf();
+        let path = first.path().to_path_buf();
         drop(inner);
         assert!(path.exists() && !path.join("a").exists());
-        drop(one);
+        drop(first);
         assert!(!path.exists());
     }
 }

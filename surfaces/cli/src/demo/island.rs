@@ -14,9 +14,9 @@ use polyhaul::options::{PbrtMeshes, PbrtWriteOptions};
 pub const PARTS: usize = 24;
 /// Meshes with this many vertices go to PLY files.
 const PLY_VERTICES: u64 = 1500;
-/// The size of a plant, as long as there are not too many.
+/// The size of a plant, unless that makes more than [`MAX_PLANTS`].
 const PLANT_BYTES: u64 = 500_000;
-const MOST_PLANTS: u64 = 400;
+const MAX_PLANTS: u64 = 400;
 /// The size of a mesh's quad in a PLY file, and of an instance and a curve as text.
 const QUAD_BYTES: u64 = 60;
 const INSTANCE_BYTES: u64 = 190;
@@ -42,7 +42,7 @@ pub fn of_size(bytes: u64) -> Result<Scene> {
     let [sand, bark, green] = settings(&mut builder)?;
     let [ground, trunks, instances] = SHARES.map(|percent| bytes * percent / 100);
     let curves = (bytes - ground - trunks - instances) / 2 / CURVE_BYTES;
-    let plants = (trunks / PLANT_BYTES).clamp(3, MOST_PLANTS);
+    let plants = (trunks / PLANT_BYTES).clamp(3, MAX_PLANTS);
     for plant in 0..plants {
         let first = builder.render.shape_count();
         // From a quarter of the usual size to nearly twice: some are separate files.
@@ -120,7 +120,8 @@ fn curve(builder: &mut Builder, index: u64, side: f64, state: ShapeState) -> Res
 fn place(builder: &mut Builder, plants: u64, count: u64) -> Result<()> {
     let matrix = |index: u64| {
         let [x, z] = [0, 1].map(|stream| SHORE * (2.0 * fraction(index, stream) - 1.0));
-        let (sin, cos) = (std::f64::consts::TAU * fraction(index, 2)).sin_cos();
+        let angle = std::f64::consts::TAU * fraction(index, 2);
+        let (sin, cos) = angle.sin_cos();
         let size = 0.5 + fraction(index, 3);
         let matrix = [size * cos, 0.0, -size * sin, 0.0, size, 0.0, size * sin, 0.0, size * cos, x, 0.0, z];
         // As in a file.

@@ -18,7 +18,6 @@ use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, judge};
 use folder::Folder;
 use polyhaul::model::Scene;
-use polyhaul::options::ObjWriteOptions;
 use polyhaul::report::Verdict;
 use polyhaul::trace::Recording;
 use polyhaul::{Content, Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions};
@@ -48,13 +47,15 @@ struct Subject {
 
 impl Subject {
     fn new(session: &Session, args: &DemoArgs, folder: &Path) -> Result<Subject> {
-        let (kind, suffix) = (args.kind, suffix(args));
+        let kind = args.kind;
+        let suffix = suffix(args);
         let (made, format) = match kind {
             DemoKind::Obj => (scene::of_size(args.size), Format::Obj),
             DemoKind::Pbrt => (island::of_size(args.size)?, Format::Pbrt),
         };
         let file = folder.join(format!("demo.{}{suffix}", format.name()));
-        let (run, pbrt) = (session.run_options(), island::style());
+        let run = session.run_options();
+        let pbrt = island::style();
         let write = WriteOptions::default().with_format(Some(format)).with_run(run).with_pbrt(pbrt);
         Ok(Subject { kind, made, file, suffix, write })
     }
@@ -141,13 +142,13 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     let Subject { made, file, write, .. } = &subject;
     let read = ReadOptions::default().with_run(session.run_options());
 
-    let mut all = Report::default();
+    let mut total_report = Report::default();
     let write_again = || {
-        // Like the plain write, which goes to a new file each time.
+        // Like the plain write, which writes a new file each time.
         let _ = std::fs::remove_file(file);
         session.save(made, file, write)
     };
-    let (write_time, writing, mut report) = timed(session, write_again, |report| all.extend(report.clone()))?;
+    let (write_time, writing, mut report) = timed(session, write_again, |report| total_report.extend(report.clone()))?;
     let bytes = match subject.kind {
         // Without the material library, which is small.
         DemoKind::Obj => std::fs::metadata(file).map_err(|error| io("reading the size", file, error))?.len(),
@@ -155,14 +156,14 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     };
     let plain_write = rates::plain_write(file, bytes, &folder.path().join("plain.tmp"))?;
     let load_again = || session.load(file, &read);
-    let (read_time, reading, loaded) = timed(session, load_again, |loaded| all.extend(loaded.report.clone()))?;
+    let (read_time, reading, loaded) = timed(session, load_again, |loaded| total_report.extend(loaded.report.clone()))?;
     let plain_read = rates::plain_read(&subject.files(&loaded.value))?;
     // Compressed data counts as text for the work on it.
     let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
     let verdicts = Verdicts { write: session.judge(&writing, &report), read: session.judge(&reading, &loaded.report) };
     report.extend(loaded.report);
-    verify(session, &subject, &loaded.value, &folder, &mut all)?;
-    session.leave(&all)?;
+    verify(session, &subject, &loaded.value, &folder, &mut total_report)?;
+    session.leave(&total_report)?;
 
     let rates = vec![
         Rate::new("write", text_bytes, write_time),
@@ -171,21 +172,30 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
         Rate::new("plain read", bytes, plain_read),
     ];
     let contents = What::from_content(Content::Scene(made));
-    let kept = args.keep.as_ref().map(|folder| folder.display().to_string());
-    Ok((DemoDetails { same: true, kind: subject.kind.name(), folder: kept, bytes, rates, verdicts, contents }, report))
+    let kept_folder = args.keep.as_ref().map(|folder| folder.display().to_string());
+    Ok((
+        DemoDetails { same: true, kind: subject.kind.name(), folder: kept_folder, bytes, rates, verdicts, contents },
+        report,
+    ))
 }
 
 /// What was read must equal what was made; one file must be written as the same bytes again.
-fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder, all: &mut Report) -> Result<()> {
+fn verify(
+    session: &Session,
+    subject: &Subject,
+    read: &Scene,
+    folder: &Folder,
+    total_report: &mut Report,
+) -> Result<()> {
     let wrong = |what: String| Error::new(ErrorKind::Internal, format!("verification failed: {what}"));
     let Subject { made, file, write, .. } = subject;
     if subject.kind == DemoKind::Pbrt {
         return check_render::compare(made, read)?.map_err(wrong);
     }
-    check::compare(made, read, &ObjWriteOptions::default()).map_err(wrong)?;
+    check::compare(made, read, &WriteOptions::default()).map_err(wrong)?;
     let again = folder.inner("again")?;
     let second = again.path().join(file.file_name().unwrap_or_default());
-    all.extend(session.save(read, &second, write)?);
+    total_report.extend(session.save(read, &second, write)?);
     match check::first_difference(file, &second)? {
         None => Ok(()),
         Some(offset) => Err(wrong(format!("the second write differs from the first at byte {offset}"))),
@@ -196,7 +206,8 @@ fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder, a
 /// pays for memory and disk blocks that were never used before. `each` receives the result of every run.
 fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMut(&T)) -> Result<(f64, Recording, T)> {
     let mut once = || {
-        let (before, start) = (session.recording(), Instant::now());
+        let before = session.recording();
+        let start = Instant::now();
         let result = work()?;
         let seconds = start.elapsed().as_secs_f64();
         each(&result);
@@ -209,7 +220,8 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
         drop(result);
         best = once()?;
         if seconds < best.0 {
-            (best.0, best.1) = (seconds, seen);
+            best.0 = seconds;
+            best.1 = seen;
         }
     }
     Ok(best)

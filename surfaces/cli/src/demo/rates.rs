@@ -35,13 +35,14 @@ impl Rate {
         let share = plain.map_or(String::new(), |plain| {
             format!("   {:.0} % of {}", 100.0 * self.bytes_per_second / plain.bytes_per_second, plain.name)
         });
-        let (time, rate) = (human::seconds(self.seconds), human::rate(self.bytes, self.seconds));
+        let time = human::seconds(self.seconds);
+        let rate = human::rate(self.bytes, self.seconds);
         format!("  {:<12}{time:>10}{rate:>14}{share}\n", self.name)
     }
 }
 
-/// The least seconds of a few runs: other programs can only slow a run down, and a ceiling is the best the machine can
-/// do.
+/// The shortest time of a few runs in seconds: other programs can only slow a run down, and a ceiling is the best the
+/// machine can do.
 fn best(run: impl Fn() -> Result<f64>) -> Result<f64> {
     (0..RUNS).try_fold(f64::INFINITY, |best, _| Ok(best.min(run()?)))
 }
@@ -93,14 +94,16 @@ mod tests {
 
     #[test]
     fn shares_are_of_the_plain_rate() {
-        let (own, plain) = (Rate::new("write", 100_000_000, 0.2), Rate::new("plain write", 100_000_000, 0.1));
-        assert_eq!(own.row(Some(&plain)), "  write           0.20 s      500 MB/s   50 % of plain write\n");
+        let write = Rate::new("write", 100_000_000, 0.2);
+        let plain = Rate::new("plain write", 100_000_000, 0.1);
+        assert_eq!(write.row(Some(&plain)), "  write           0.20 s      500 MB/s   50 % of plain write\n");
     }
 
     #[test]
     fn plain_writes_leave_nothing() {
         let folder = super::super::Folder::new(None).unwrap();
-        let (file, target) = (folder.path().join("a"), folder.path().join("b"));
+        let file = folder.path().join("a");
+        let target = folder.path().join("b");
         std::fs::write(&file, vec![7; BLOCK_BYTES + 5]).unwrap();
         let bytes = BLOCK_BYTES as u64 + 5;
         assert!(plain_write(&file, bytes, &target).unwrap() > 0.0);

@@ -77,7 +77,8 @@ pub(super) struct Torus {
 
 impl Torus {
     pub(super) fn mesh(&self) -> Mesh {
-        let (mut positions, mut normals) = (Vec::new(), Vec::new());
+        let mut positions = Vec::new();
+        let mut normals = Vec::new();
         for column in 0..self.columns {
             let (along_sin, along_cos) = turn(column, self.columns).sin_cos();
             let swing = 1.0 + self.ripple * (24.0 * turn(column, self.columns)).sin();
@@ -107,7 +108,8 @@ impl Torus {
     }
 
     fn faces(&self) -> Elements {
-        let (mut points, mut uvs) = (Vec::new(), Vec::new());
+        let mut points = Vec::new();
+        let mut uvs = Vec::new();
         for (c, r) in (0..self.columns).flat_map(|c| (0..self.rows).map(move |r| (c, r))) {
             for (c, r) in [(c, r), (c, r + 1), (c + 1, r + 1), (c + 1, r)] {
                 points.push(c % self.columns * self.rows + r % self.rows);

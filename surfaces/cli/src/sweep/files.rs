@@ -1,6 +1,6 @@
 //! Which files belong to an asset: those that one load opened, or those that its text appears to name.
 //!
-//! Sizes and times are those of the files now; callers that keep copies compare them later. Nothing is written here.
+//! Sizes and times are current; callers that keep copies compare them later. Nothing is written here.
 
 use crate::args::sweep::Until;
 use crate::file::io;
@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-/// A file, and how it was when it was looked at.
+/// A file, with its size and time when it was inspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepFile {
     /// Without links.
@@ -31,16 +31,16 @@ pub struct Asset {
     pub files: Vec<SweepFile>,
     /// The folder that all of them are in.
     pub root: PathBuf,
-    /// Names by which the load asked for files, and which of `files` each is.
+    /// Names by which the load requested files, each with its index into `files`.
     pub names: Vec<(String, usize)>,
 }
 
 /// The names of files requested by a load.
 #[derive(Default)]
-pub struct Asked(Arc<Mutex<BTreeSet<String>>>);
+pub struct RequestedNames(Arc<Mutex<BTreeSet<String>>>);
 
-impl Asked {
-    /// Hears all names and answers none of them.
+impl RequestedNames {
+    /// Records all names and resolves none of them.
     pub fn listener(&self) -> Resolve {
         let names = self.0.clone();
         Resolve(Arc::new(move |name| {
@@ -88,11 +88,11 @@ pub fn load(path: &Path, options: &ReadOptions, until: Until) -> Result<(Load, f
     }
     // Copies have other extensions, and nothing follows their compressed data.
     let is_kept = |code: &str| !matches!(code, "not-compressed" | "trailing-garbage");
-    counts.push(loaded.report.warnings.counts().iter().filter(|it| is_kept(it.0)).map(|it| it.1).sum());
+    counts.push(loaded.report.warnings.counts().iter().filter(|count| is_kept(count.0)).map(|count| count.1).sum());
     Ok((Load { report: loaded.report, counts, seen: trace.recording() }, seconds))
 }
 
-/// Draws a file; the time is that of the first picture.
+/// Draws a file; returns the time to the first picture.
 fn draw(input: Input, options: &ReadOptions, trace: &Trace) -> Result<(Load, f64)> {
     let look = PreviewOptions::default().with_run(options.run.clone());
     let Loaded { value: picture, report } = preview(input, options, &look)?;
@@ -107,14 +107,14 @@ fn draw(input: Input, options: &ReadOptions, trace: &Trace) -> Result<(Load, f64
 
 impl Asset {
     /// The files that a load opened, and by which names.
-    pub fn of_load(main: &Path, seen: &Recording, asked: &Asked, options: &ReadOptions) -> Result<Asset> {
+    pub fn of_load(main: &Path, seen: &Recording, requested: &RequestedNames, options: &ReadOptions) -> Result<Asset> {
         if seen.dropped_files > 0 {
             let what = format!("{} refers to too many files; the maximum is {}", main.display(), seen.files.len());
             return Err(Error::new(ErrorKind::Usage, what));
         }
         let mut asset = Asset::new(main, opened(seen))?;
         let folder = folder_of(main);
-        let names = std::mem::take(&mut *asked.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let names = std::mem::take(&mut *requested.0.lock().unwrap_or_else(PoisonError::into_inner));
         let numbered = asset.files.iter().enumerate().map(|(number, file)| (&*file.path, number));
         let numbers: BTreeMap<&Path, usize> = numbered.collect();
         let inside = folder.canonicalize().unwrap_or_default();
@@ -135,10 +135,11 @@ impl Asset {
             return Asset::new(main, []);
         }
         let folder = folder_of(main);
-        let (mut known, mut next) = (vec![main.to_path_buf()], 0);
+        let mut files = vec![main.to_path_buf()];
+        let mut next = 0;
         // A file may have many names, for example through different folders.
         let mut seen: BTreeSet<PathBuf> = main.canonicalize().into_iter().collect();
-        while let Some(file) = known.get(next).cloned() {
+        while let Some(file) = files.get(next).cloned() {
             next += 1;
             if options.run.cancel.is_cancelled() {
                 return Err(Error::cancelled());
@@ -147,20 +148,20 @@ impl Asset {
                 continue;
             }
             // Most quoted strings are not file names.
-            let mut found = BTreeSet::new();
+            let mut names = BTreeSet::new();
             let mut keep = |name: &str| {
-                if is_file_of_a_scene(name, options) && !found.contains(name) {
-                    found.insert(name.to_owned());
+                if is_file_of_a_scene(name, options) && !names.contains(name) {
+                    names.insert(name.to_owned());
                 }
             };
             polyhaul::inspect::quoted(Input::Path(file.clone()), options, &mut keep)?;
-            for name in found {
+            for name in names {
                 let paths = [beside(folder, &name), beside(folder_of(&file), &name)];
                 let path = paths.into_iter().find(|path| path.is_file());
-                known.extend(path.filter(|path| path.canonicalize().is_ok_and(|real| seen.insert(real))));
+                files.extend(path.filter(|path| path.canonicalize().is_ok_and(|real| seen.insert(real))));
             }
         }
-        Asset::new(main, known)
+        Asset::new(main, files)
     }
 
     fn new(main: &Path, files: impl IntoIterator<Item = PathBuf>) -> Result<Asset> {
@@ -173,16 +174,16 @@ impl Asset {
             if !seen.insert(real.clone()) {
                 continue;
             }
-            let found = real.metadata().map_err(failed)?;
-            if !found.is_file() {
+            let metadata = real.metadata().map_err(failed)?;
+            if !metadata.is_file() {
                 return Err(Error::new(
                     ErrorKind::Usage,
                     format!("{} is not a regular file, so it cannot be read repeatedly", path.display()),
                 ));
             }
-            let modified_ns = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let modified_ns = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             let modified_ns = modified_ns.map_or(0, |since| since.as_nanos());
-            asset.files.push(SweepFile { path: real, bytes: found.len(), modified_ns, format });
+            asset.files.push(SweepFile { path: real, bytes: metadata.len(), modified_ns, format });
         }
         asset.root = shared(&asset.files);
         Ok(asset)
@@ -219,7 +220,7 @@ pub fn beside(folder: &Path, name: &str) -> PathBuf {
     folder.join(name.replace('\\', "/"))
 }
 
-/// Whether a name may be that of a file that loading a scene reads.
+/// Whether a name may belong to a file that loading a scene reads.
 fn is_file_of_a_scene(name: &str, options: &ReadOptions) -> bool {
     let path = Path::new(name);
     matches!(Format::of_path(path), Some(Format::Pbrt | Format::Ply)) && (options.allow_outside || is_below(name))

@@ -12,7 +12,7 @@ use crate::args::sweep::{Storing, SweepArgs, Until};
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, file, human, picture};
-use files::{Asked, Asset};
+use files::{Asset, RequestedNames};
 use polyhaul::options::Codec;
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, measure};
@@ -47,18 +47,18 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
     // The first signal ends the running step and not the process: no half of a copy is left, and the measurements are
     // shown.
     let hold = session.signals().hold();
-    let found = hold.as_ref().map_err(Clone::clone).and_then(|_| swept(session, args, chart, &mut report));
-    match found {
-        Ok(found) => {
-            if !session.everywhere.json && !console::result(&text(&found)) {
+    let swept_asset = hold.as_ref().map_err(Clone::clone).and_then(|_| swept(session, args, chart, &mut report));
+    match swept_asset {
+        Ok(results) => {
+            if !session.everywhere.json && !console::result(&text(&results)) {
                 return FAILED;
             }
             session.show_work(&report);
-            let interrupted = found.sweep.is_interrupted.then(Error::cancelled);
-            let unwritten = write(&found.sweep, args, chart).inspect_err(|error| session.show_error(error));
+            let interrupted = results.sweep.is_interrupted.then(Error::cancelled);
+            let unwritten = write(&results.sweep, args, chart).inspect_err(|error| session.show_error(error));
             let error = unwritten.err().or(interrupted);
             let outcome = (session.exit_code(error.as_ref()), error.as_ref());
-            session.finish_with("sweep", Some(SweepDetails::new(&found)), &report, None, outcome, JsonTo::Stdout)
+            session.finish_with("sweep", Some(SweepDetails::new(&results)), &report, None, outcome, JsonTo::Stdout)
         }
         Err(error) => session.fail("sweep", &error, JsonTo::Stdout),
     }
@@ -88,17 +88,18 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
         let variants = variants::predicted(&files, &args.storings(&codecs), &read)?;
         let file_count = files.files.len();
         let threads = args.threads(read.run.worker_threads());
-        let ceilings = ceilings.iter().flat_map(|it| threads.iter().map(|&threads| (threads, it.clone()))).collect();
+        let ceilings =
+            ceilings.iter().flat_map(|ceilings| threads.iter().map(|&threads| (threads, ceilings.clone()))).collect();
         let cells = plan(args, &read, &variants, &ceilings, &[]).predict();
         let stored = variants.into_iter().map(|variant| variant.stored).collect();
         let sweep = Sweep { asset, stored, cells, ..Sweep::default() };
         return Ok(SweepFound { sweep, file_count, has_ceilings: true, ..SweepFound::default() });
     }
-    let asked = Asked::default();
-    let first = read.clone().with_resolver(Some(asked.listener()));
+    let requested = RequestedNames::default();
+    let first = read.clone().with_resolver(Some(requested.listener()));
     let (first, _) = report.phase("first load", || files::load(main, &first, args.until))?;
     refuse_archive(first.report.codec, main)?;
-    let files = Asset::of_load(main, &first.seen, &asked, &read)?;
+    let files = Asset::of_load(main, &first.seen, &requested, &read)?;
     spare(&files, &outputs)?;
     report.warnings = first.report.warnings.clone();
     let cache = Cache::new(args.cache.as_deref())?;
@@ -110,18 +111,18 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let _alone = cache.alone(&read.run.cancel, say)?;
     let mut variants =
         report.phase("compress", || stored(session, &cache, &files, args, &first.report.reads, &read))?;
-    for variant in variants.iter_mut().filter(|it| it.storing == Storing::AsIs) {
-        // The load knows the size of its streams; a sample estimates.
+    for variant in variants.iter_mut().filter(|variant| variant.storing == Storing::AsIs) {
+        // The load measured the size of its streams; a sample only estimates it.
         variant.stored.plain_bytes = first.report.plain_bytes_in;
         variant.moved = first.report.reads.clone();
     }
     let bar = Bar::figures("loading".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
     let tell = bar.callback();
-    let told = |done, total| tell.iter().for_each(|tell| (tell.0)(done, Some(total)));
-    let begin = Instant::now();
-    let ceilings = report.phase("calibration", || fitted(main, args, &read, ceilings, begin))?;
-    let plan = RunPlan { begin, ..plan(args, &read, &variants, &ceilings, &first.counts) };
-    let (cells, is_interrupted) = report.phase("loads", || plan.run(told))?;
+    let report_progress = |finished, total| tell.iter().for_each(|tell| (tell.0)(finished, Some(total)));
+    let start = Instant::now();
+    let ceilings = report.phase("calibration", || fitted(main, args, &read, ceilings, start))?;
+    let plan = RunPlan { start, ..plan(args, &read, &variants, &ceilings, &first.counts) };
+    let (cells, is_interrupted) = report.phase("loads", || plan.run(report_progress))?;
     report.threads = cells.iter().map(|cell| cell.threads).max().unwrap_or(0);
     let made = variants.iter().filter(|variant| variant.is_new).count();
     let stored = variants.into_iter().map(|variant| variant.stored).collect();
@@ -134,32 +135,33 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
 }
 
 /// The ceilings by the number of threads, with readers as fast as in loads of the asset: as many as rounds, or one if
-/// the time since `begin` is short. Empty if there are no ceilings.
+/// little time is left since `start`. Empty if there are no ceilings.
 fn fitted(
     main: &Path,
     args: &SweepArgs,
     read: &ReadOptions,
     ceilings: Option<Ceilings>,
-    begin: Instant,
+    start: Instant,
 ) -> Result<BTreeMap<usize, Ceilings>> {
     let Some(ceilings) = ceilings else { return Ok(BTreeMap::new()) };
-    let one = |threads| {
+    let fit = |threads| {
         let run = read.run.clone().with_threads(Some(threads));
         let options = read.clone().with_run(run);
-        let (mut load, mut least) = files::load(main, &options, args.until)?;
+        let (mut load, mut shortest) = files::load(main, &options, args.until)?;
         for _ in 1..args.rounds {
-            if begin.elapsed().as_secs_f64() + least > args.time_limit.as_secs_f64() {
+            if start.elapsed().as_secs_f64() + shortest > args.time_limit.as_secs_f64() {
                 break;
             }
             // The fastest: other waits of a load, such as for a virtual machine's fresh memory, only add to it.
             let (other, seconds) = files::load(main, &options, args.until)?;
-            if seconds < least {
-                (load, least) = (other, seconds);
+            if seconds < shortest {
+                load = other;
+                shortest = seconds;
             }
         }
         Ok((threads, ceilings.as_loaded(&load.report.reads, &load.seen)))
     };
-    args.threads(read.run.worker_threads()).into_iter().map(one).collect()
+    args.threads(read.run.worker_threads()).into_iter().map(fit).collect()
 }
 
 /// The requested runs.
@@ -168,7 +170,7 @@ fn plan<'a>(
     read: &'a ReadOptions,
     variants: &'a [Variant],
     ceilings: &'a BTreeMap<usize, Ceilings>,
-    wanted: &'a [u64],
+    expected_counts: &'a [u64],
 ) -> RunPlan<'a> {
     RunPlan {
         variants,
@@ -176,11 +178,11 @@ fn plan<'a>(
         threads: args.threads(read.run.worker_threads()),
         rounds: usize::from(args.rounds),
         time_limit: args.time_limit,
-        begin: Instant::now(),
+        start: Instant::now(),
         is_warm: args.warm,
         read,
         ceilings,
-        wanted,
+        expected_counts,
         until: args.until,
     }
 }
@@ -214,12 +216,13 @@ fn stored(
     cache: &Cache,
     files: &Asset,
     args: &SweepArgs,
-    found: &[Moved],
+    reads: &[Moved],
     read: &ReadOptions,
 ) -> Result<Vec<Variant>> {
-    let storings = args.storings(&found.iter().map(|moved| moved.codec).collect::<Vec<_>>());
+    let storings = args.storings(&reads.iter().map(|moved| moved.codec).collect::<Vec<_>>());
     let bar = Bar::figures("compressing".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
-    let (tell, total) = (bar.callback(), storings.len() as u64);
+    let tell = bar.callback();
+    let total = storings.len() as u64;
     let variant = |(index, storing)| {
         tell.iter().for_each(|tell| (tell.0)(index as u64, Some(total)));
         cache.variant(files, storing, read)
@@ -235,7 +238,7 @@ fn refuse_archive(codec: Option<Codec>, main: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("extract the archive first"))
 }
 
-/// Writes the files that were asked for.
+/// Writes the requested files.
 fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
     if let Some(path) = &args.csv {
         file::write(path, sweep.csv().as_bytes())?;
@@ -244,13 +247,13 @@ fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
 }
 
 /// The text for people.
-fn text(found: &SweepFound) -> String {
-    let mut text = table::table(&found.sweep);
-    if let Some((folder, bytes, _)) = found.cache.as_ref().filter(|cache| cache.1 > 0) {
+fn text(results: &SweepFound) -> String {
+    let mut text = table::table(&results.sweep);
+    if let Some((folder, bytes, _)) = results.cache.as_ref().filter(|cache| cache.1 > 0) {
         let folder = human::safe(&folder.display().to_string());
         text += &format!("compressed copies use {} in {folder}; use --forget to delete them\n", human::bytes(*bytes));
     }
-    if !found.has_ceilings {
+    if !results.has_ceilings {
         text += "run `polyhaul limits` once to get predictions next to measured times\n";
     }
     text
@@ -333,9 +336,9 @@ struct CacheRow {
 }
 
 impl SweepDetails {
-    fn new(found: &SweepFound) -> SweepDetails {
-        let sweep = &found.sweep;
-        let name = |stored: usize| sweep.stored.get(stored).map_or(String::new(), |it| it.name.clone());
+    fn new(results: &SweepFound) -> SweepDetails {
+        let sweep = &results.sweep;
+        let name = |stored: usize| sweep.stored.get(stored).map_or(String::new(), |stored| stored.name.clone());
         let cell = |cell: &polyhaul::report::Cell| {
             let (device, bytes_per_second) = match cell.device {
                 Device::Rate(rate) => ("rate", Some(rate)),
@@ -355,23 +358,23 @@ impl SweepDetails {
             }
         };
         let crossings = |threads| {
-            let row = move |it: polyhaul::report::Crossing| (threads, it);
+            let row = move |crossing: polyhaul::report::Crossing| (threads, crossing);
             sweep.crossings(threads).into_iter().map(row)
         };
-        let crossing = |(threads, it): (usize, polyhaul::report::Crossing)| CrossingRow {
+        let crossing = |(threads, crossing): (usize, polyhaul::report::Crossing)| CrossingRow {
             threads,
-            below: name(it.below),
-            above: name(it.above),
-            bytes_per_second: it.rate,
-            seconds: it.seconds,
+            below: name(crossing.below),
+            above: name(crossing.above),
+            bytes_per_second: crossing.rate,
+            seconds: crossing.seconds,
         };
         let stored = sweep.stored.iter();
-        let row = |it: &polyhaul::report::Stored| StoredRow {
-            name: it.name.clone(),
-            bytes: it.bytes,
-            plain_bytes: it.plain_bytes,
+        let row = |stored: &polyhaul::report::Stored| StoredRow {
+            name: stored.name.clone(),
+            bytes: stored.bytes,
+            plain_bytes: stored.plain_bytes,
         };
-        let cache = found.cache.as_ref().map(|(folder, bytes, made)| CacheRow {
+        let cache = results.cache.as_ref().map(|(folder, bytes, made)| CacheRow {
             folder: folder.display().to_string(),
             bytes: *bytes,
             made: *made,
@@ -379,7 +382,7 @@ impl SweepDetails {
         let threads = sweep.threads();
         SweepDetails {
             asset: sweep.asset.clone(),
-            files: found.file_count,
+            files: results.file_count,
             stored: stored.map(row).collect(),
             cells: sweep.cells.iter().map(cell).collect(),
             interrupted: sweep.is_interrupted,

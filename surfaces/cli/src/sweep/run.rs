@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A load that takes no longer than its bytes at the rate, but for this share, is decided by the rate.
+/// A load is limited by the rate if it takes at most this many times as long as its bytes at the rate.
 const DECIDED: f64 = 1.03;
 /// The share of bytes from the disk above which files count as not in memory, and below which as in memory.
 const IN_MEMORY: f64 = 0.1;
@@ -28,16 +28,16 @@ pub struct RunPlan<'a> {
     pub devices: Vec<Device>,
     pub threads: Vec<usize>,
     pub rounds: usize,
-    /// From `begin` on.
+    /// Counted from `start`.
     pub time_limit: Duration,
-    pub begin: Instant,
+    pub start: Instant,
     pub is_warm: bool,
     /// How to load; its cancel flag ends everything, and the measurements are kept.
     pub read: &'a ReadOptions,
     /// By the number of threads; empty if the machine was not measured.
     pub ceilings: &'a BTreeMap<usize, Ceilings>,
     /// The counts of the original asset.
-    pub wanted: &'a [u64],
+    pub expected_counts: &'a [u64],
     /// What ends the time of a load.
     pub until: Until,
 }
@@ -46,8 +46,8 @@ pub struct RunPlan<'a> {
 struct Run<'a> {
     plan: &'a RunPlan<'a>,
     cells: Vec<Cell>,
-    /// Cells that were dealt with.
-    done: u64,
+    /// The number of cells visited.
+    visited: u64,
     /// Whether loads are left out because it was stopped.
     is_interrupted: bool,
 }
@@ -85,14 +85,15 @@ impl RunPlan<'_> {
     /// # Errors
     /// Those of loading, and [`polyhaul::ErrorKind::Cancelled`] if it was stopped before anything was measured.
     pub fn run(&self, tell: impl Fn(u64, u64)) -> Result<(Vec<Cell>, bool)> {
-        let mut run = Run { plan: self, cells: self.predict(), done: 0, is_interrupted: false };
+        let mut run = Run { plan: self, cells: self.predict(), visited: 0, is_interrupted: false };
         let total = run.cells.len() as u64;
         // Cells of one rate and thread count take turns, so that all find the machine in the same state.
-        let (mut first, mut end) = (0, 0);
+        let mut first = 0;
+        let mut end = 0;
         while first < run.cells.len() {
             let same = |cell: &Cell| (cell.device, cell.threads) == (run.cells[first].device, run.cells[first].threads);
             end += run.cells[end..].iter().take_while(|cell| same(cell)).count();
-            run.group(first..end, |done| tell(done, total))?;
+            run.group(first..end, |finished| tell(finished, total))?;
             first = end;
         }
         if run.is_interrupted && run.cells.iter().all(|cell| cell.measured.is_none()) {
@@ -107,36 +108,37 @@ impl Run<'_> {
     fn group(&mut self, cells: std::ops::Range<usize>, tell: impl Fn(u64)) -> Result<()> {
         let mut seconds = vec![Vec::new(); cells.len()];
         for round in 0..self.plan.rounds {
-            for (index, taken) in cells.clone().zip(&mut seconds) {
+            for (index, times) in cells.clone().zip(&mut seconds) {
                 if round == 0 {
-                    tell(self.done);
-                    self.done += 1;
+                    tell(self.visited);
+                    self.visited += 1;
                 }
-                if !self.is_wanted(index, taken) {
+                if !self.needs_load(index, times) {
                     continue;
                 }
                 match self.load(index) {
                     // It was stopped; the request for another load makes the cell note why there is none.
-                    Err(error) if error.kind() == ErrorKind::Cancelled => _ = self.is_wanted(index, taken),
-                    loaded => taken.extend(loaded?),
+                    Err(error) if error.kind() == ErrorKind::Cancelled => _ = self.needs_load(index, times),
+                    loaded => times.extend(loaded?),
                 }
             }
         }
-        for (index, taken) in cells.zip(seconds) {
-            self.cells[index].measured = Times::from_seconds(taken);
+        for (index, times) in cells.zip(seconds) {
+            self.cells[index].measured = Times::from_seconds(times);
         }
         Ok(())
     }
 
     /// Whether a cell gets another load.
-    fn is_wanted(&mut self, index: usize, taken: &[f64]) -> bool {
-        let least = self.least_seconds(index);
+    fn needs_load(&mut self, index: usize, times: &[f64]) -> bool {
+        let min_seconds = self.min_seconds(index);
         let predicted = self.cells[index].predicted_seconds.unwrap_or(0.0);
-        let expected = taken.first().copied().unwrap_or_else(|| least.max(predicted));
-        let has_time = self.plan.begin.elapsed().as_secs_f64() + expected <= self.plan.time_limit.as_secs_f64();
-        let (rounds, is_stopped) = (self.plan.rounds, self.plan.read.run.cancel.is_cancelled());
+        let expected = times.first().copied().unwrap_or_else(|| min_seconds.max(predicted));
+        let has_time = self.plan.start.elapsed().as_secs_f64() + expected <= self.plan.time_limit.as_secs_f64();
+        let rounds = self.plan.rounds;
+        let is_stopped = self.plan.read.run.cancel.is_cancelled();
         let cell = &mut self.cells[index];
-        let note = match taken.first() {
+        let note = match times.first() {
             // The first load showed that it cannot be loaded this way.
             None if cell.note.is_some() => return false,
             None if is_stopped => "skipped: interrupted".into(),
@@ -144,8 +146,8 @@ impl Run<'_> {
                 let long = if expected >= 1.0 { format!(" (estimated: {expected:.0} s)") } else { String::new() };
                 format!("skipped: not enough time left of --time-limit{long}")
             }
-            Some(first) if !has_time || *first <= least * DECIDED => return false,
-            Some(_) if is_stopped => format!("interrupted after {} of {rounds} rounds", taken.len()),
+            Some(first) if !has_time || *first <= min_seconds * DECIDED => return false,
+            Some(_) if is_stopped => format!("interrupted after {} of {rounds} rounds", times.len()),
             _ => return true,
         };
         self.is_interrupted |= is_stopped;
@@ -154,7 +156,7 @@ impl Run<'_> {
     }
 
     /// The time of a cell's bytes at its rate.
-    fn least_seconds(&self, index: usize) -> f64 {
+    fn min_seconds(&self, index: usize) -> f64 {
         let cell = &self.cells[index];
         match (cell.device, self.plan.variants.get(cell.stored)) {
             (Device::Rate(rate), Some(variant)) => variant.stored.bytes as f64 / rate.max(1) as f64,
@@ -196,18 +198,19 @@ impl Run<'_> {
         };
         let run = self.plan.read.run.clone().with_threads(Some(threads)).with_read_throttle(read_throttle);
         // The original was loaded as strictly as requested; copies have other extensions.
-        let (resolver, strict) = (variant.resolver.clone(), false);
+        let resolver = variant.resolver.clone();
+        let strict = false;
         let options = self.plan.read.clone().with_run(run).with_resolver(resolver).with_strict(strict);
         let (load, seconds) = files::load(&variant.main, &options, self.plan.until)?;
         let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
         // Names that are not Unicode are only shown.
-        let is_shown = |path: &Path| stored.iter().any(|it| it.display().to_string() == path.display().to_string());
+        let is_shown = |path: &Path| stored.iter().any(|file| file.display().to_string() == path.display().to_string());
         let is_stored =
             |path: &PathBuf| path.canonicalize().is_ok_and(|path| stored.contains(&*path)) || is_shown(path);
         let other = files::opened(&load.seen).find(|path| !is_stored(path));
         let wrong = match other {
             Some(other) => format!("{} was read, which is not one of its files", other.display()),
-            None if load.counts != self.plan.wanted => "its files load as something else".into(),
+            None if load.counts != self.plan.expected_counts => "its files load as something else".into(),
             None => return Ok((load, seconds)),
         };
         let message = format!("the copy stored as {} does not match the asset: {wrong}", variant.stored.name);
@@ -249,22 +252,23 @@ mod tests {
 
         fn variant(&self) -> Variant {
             let stored = Stored { name: "as is".into(), bytes: 5500, plain_bytes: 5500 };
-            let (main, files) = (self.0.clone(), vec![self.0.clone()]);
+            let main = self.0.clone();
+            let files = vec![self.0.clone()];
             Variant { storing: Storing::AsIs, main, files, resolver: None, stored, moved: Vec::new(), is_new: false }
         }
 
-        fn plan<'a>(variants: &'a [Variant], read: &'a ReadOptions, wanted: &'a [u64]) -> RunPlan<'a> {
+        fn plan<'a>(variants: &'a [Variant], read: &'a ReadOptions, expected_counts: &'a [u64]) -> RunPlan<'a> {
             RunPlan {
                 variants,
                 devices: vec![Device::Memory, Device::Rate(1_000_000_000)],
                 threads: vec![1, 2],
                 rounds: 3,
                 time_limit: Duration::from_secs(1000),
-                begin: Instant::now(),
+                start: Instant::now(),
                 is_warm: true,
                 read,
                 ceilings: &NO_CEILINGS,
-                wanted,
+                expected_counts,
                 until: Until::Model,
             }
         }
@@ -279,19 +283,20 @@ mod tests {
     #[test]
     fn a_stop_keeps_what_was_measured() {
         let scratch = Scratch::new("stop");
-        let (variants, wanted) = ([scratch.variant()], scratch.counts());
+        let variants = [scratch.variant()];
+        let expected_counts = scratch.counts();
         let stopped_at = |cell: u64| {
             let read = ReadOptions::default();
-            let stop = |done, _| {
-                if done == cell {
+            let stop = |finished, _| {
+                if finished == cell {
                     read.run.cancel.cancel()
                 }
             };
-            Scratch::plan(&variants, &read, &wanted).run(stop)
+            Scratch::plan(&variants, &read, &expected_counts).run(stop)
         };
         let (cells, is_interrupted) = stopped_at(2).unwrap();
-        let found: Vec<_> = cells.iter().map(|cell| cell.measured.is_some()).collect();
-        assert_eq!((found, is_interrupted), (vec![true, true, false, false], true));
+        let is_measured: Vec<_> = cells.iter().map(|cell| cell.measured.is_some()).collect();
+        assert_eq!((is_measured, is_interrupted), (vec![true, true, false, false], true));
         assert!(cells[2..].iter().all(|cell| cell.note.as_deref() == Some("skipped: interrupted")));
         let (cells, is_interrupted) = stopped_at(9).unwrap();
         assert!(!is_interrupted && cells.iter().all(|cell| cell.measured.is_some()));
@@ -302,9 +307,10 @@ mod tests {
     #[test]
     fn slow_rates_run_first() {
         let scratch = Scratch::new("order");
-        let (variants, read) = ([scratch.variant()], ReadOptions::default());
-        let asked = Cli::try_parse_from(["polyhaul", "sweep", "a.obj", "--rates", "unlimited,1GB/s,50MB/s"]).unwrap();
-        let Command::Sweep(args) = asked.command else { panic!("{asked:?}") };
+        let variants = [scratch.variant()];
+        let read = ReadOptions::default();
+        let cli = Cli::try_parse_from(["polyhaul", "sweep", "a.obj", "--rates", "unlimited,1GB/s,50MB/s"]).unwrap();
+        let Command::Sweep(args) = cli.command else { panic!("{cli:?}") };
         let plan = RunPlan { devices: args.devices(), threads: vec![1], ..Scratch::plan(&variants, &read, &[]) };
         let devices: Vec<_> = plan.predict().iter().map(|cell| cell.device).collect();
         assert_eq!(devices, [Device::Rate(50_000_000), Device::Rate(1_000_000_000), Device::Memory]);
@@ -313,12 +319,14 @@ mod tests {
     #[test]
     fn a_cell_that_does_not_fit_the_time_left_is_skipped_and_says_how_long_it_takes() {
         let scratch = Scratch::new("time");
-        let (variants, read) = ([scratch.variant()], ReadOptions::default());
-        let (devices, time_limit) = (vec![Device::Rate(100), Device::Memory], Duration::from_secs(20));
+        let variants = [scratch.variant()];
+        let read = ReadOptions::default();
+        let devices = vec![Device::Rate(100), Device::Memory];
+        let time_limit = Duration::from_secs(20);
         let plan = RunPlan { devices, time_limit, ..Scratch::plan(&variants, &read, &[]) };
-        let mut run = Run { plan: &plan, cells: plan.predict(), done: 0, is_interrupted: false };
+        let mut run = Run { plan: &plan, cells: plan.predict(), visited: 0, is_interrupted: false };
         // 5,500 bytes at 100 bytes per second.
-        assert!(!run.is_wanted(0, &[]) && !run.is_interrupted);
+        assert!(!run.needs_load(0, &[]) && !run.is_interrupted);
         let note = "skipped: not enough time left of --time-limit (estimated: 55 s)";
         assert_eq!(run.cells[0].note.as_deref(), Some(note));
     }
@@ -326,12 +334,14 @@ mod tests {
     #[test]
     fn fewer_rounds_than_asked_for_are_told() {
         let scratch = Scratch::new("rounds");
-        let (variants, wanted, read) = ([scratch.variant()], scratch.counts(), ReadOptions::default());
-        let plan = Scratch::plan(&variants, &read, &wanted);
-        let mut run = Run { plan: &plan, cells: plan.predict(), done: 0, is_interrupted: false };
-        assert!(run.is_wanted(0, &[1.0]));
+        let variants = [scratch.variant()];
+        let expected_counts = scratch.counts();
+        let read = ReadOptions::default();
+        let plan = Scratch::plan(&variants, &read, &expected_counts);
+        let mut run = Run { plan: &plan, cells: plan.predict(), visited: 0, is_interrupted: false };
+        assert!(run.needs_load(0, &[1.0]));
         read.run.cancel.cancel();
-        assert!(!run.is_wanted(0, &[1.0, 1.0]) && run.is_interrupted);
+        assert!(!run.needs_load(0, &[1.0, 1.0]) && run.is_interrupted);
         assert_eq!(run.cells[0].note.as_deref(), Some("interrupted after 2 of 3 rounds"));
     }
 

@@ -3,7 +3,7 @@
 //! Compression is recognized by content, so a scene finds the files it names in any form. A copy is valid as long as
 //! the original files have the same sizes and times; a file next to it records those, and is written last. Names that
 //! lead elsewhere, absolute ones and those through links, are redirected to the copies. Sweeps that share the folder
-//! run one after another. Removing all copies leaves other files in it alone.
+//! run sequentially. Removing all copies leaves other files in it alone.
 
 use super::files::{Asset, SweepFile, beside, folder_of};
 use crate::args::sweep::Storing;
@@ -11,7 +11,7 @@ use crate::file::{self, io};
 use polyhaul::options::{Cancel, Codec, Resolve};
 use polyhaul::repack::{repack, sampled};
 use polyhaul::report::{Moved, Stored};
-use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Result, WriteOptions, measure};
+use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Result, measure};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs::TryLockError;
@@ -22,9 +22,9 @@ use std::time::Duration;
 
 /// The folder of all copies.
 const FOLDER: &str = "sweep";
-/// In the folder of an asset: shows that it is ours, and of which file.
+/// Mark in the folder of an asset: shows that polyhaul made it, and the asset's file.
 const MARK: &str = "asset.txt";
-/// How that begins.
+/// Start of the mark.
 const MARKED: &str = "compressed copies that polyhaul sweep made of ";
 /// The interval for retrying the lock.
 const EVERY: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ pub struct Variant {
     /// The file to load.
     pub main: PathBuf,
     pub files: Vec<PathBuf>,
-    /// Who leads names to them that lead elsewhere by themselves.
+    /// Redirects names that lead elsewhere to the copies.
     pub resolver: Option<Resolve>,
     pub stored: Stored,
     /// The bytes that a load reads, for predictions.
@@ -50,9 +50,9 @@ pub struct Variant {
 pub struct Cache(PathBuf);
 
 impl Cache {
-    /// In the folder that was asked for, or in that of the user.
-    pub fn new(asked: Option<&Path>) -> Result<Cache> {
-        let folder = asked.map(Path::to_path_buf).or_else(measure::caches).ok_or_else(|| {
+    /// The requested folder, or the user's cache folder.
+    pub fn new(requested: Option<&Path>) -> Result<Cache> {
+        let folder = requested.map(Path::to_path_buf).or_else(measure::caches).ok_or_else(|| {
             let error = Error::new(ErrorKind::Usage, "no cache folder is set in the environment");
             error.with_hint("use --cache FOLDER")
         })?;
@@ -69,7 +69,7 @@ impl Cache {
     }
 
     /// Waits until no other sweep runs, after a message: two would disturb each other's times and copies. The next one
-    /// waits until the result is dropped. Without locks there is no waiting.
+    /// waits until the result is dropped. Systems without locks never wait.
     pub fn alone(&self, cancel: &Cancel, say: impl FnOnce()) -> Result<Option<std::fs::File>> {
         let Some(lock) = self.lock() else { return Ok(None) };
         let mut say = Some(say);
@@ -128,13 +128,14 @@ impl Cache {
         }
         let folder = self.folder_of(asset.main());
         let name = storing.to_string().replace(':', "-");
-        let (copies, note) = (folder.join(&name), folder.join(format!("{name}.txt")));
+        let copies = folder.join(&name);
+        let note = folder.join(format!("{name}.txt"));
         let files = places(asset, &copies)?;
         let key = key(asset, storing);
         let is_new = !is_whole(&note, &key, &files);
         if is_new {
             take(&folder, asset.main())?;
-            make(asset, storing, &files, (&copies, &note), read).inspect_err(|_| {
+            make(asset, storing, &files, &copies, &note, read).inspect_err(|_| {
                 let _ = std::fs::remove_dir_all(&copies);
             })?;
             write_note(&note, &(key + &sizes(&files)))?;
@@ -168,7 +169,7 @@ fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
     asset.files.iter().map(place).collect()
 }
 
-/// A path without links; for a missing file that of its folder.
+/// A path without links; for a missing file, its folder's path is resolved.
 fn real(path: &Path) -> PathBuf {
     let beside = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
@@ -176,7 +177,7 @@ fn real(path: &Path) -> PathBuf {
 
 /// Whether a folder was made here and is not a link to one: anything else there is not ours.
 fn is_ours(folder: &Path) -> bool {
-    let is_folder = folder.symlink_metadata().is_ok_and(|it| it.is_dir());
+    let is_folder = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     let text = std::fs::read_to_string(folder.join(MARK)).unwrap_or_default();
     let main = text.strip_prefix(MARKED).map(|rest| rest.trim_end_matches('\n'));
     // One that is just being created is ours as well.
@@ -188,8 +189,8 @@ fn folder_name(main: &str) -> String {
     format!("{:016x}", hash(main.as_bytes()))
 }
 
-/// Whether nobody else has the lock, which this file then has until it is closed. A disk without locks never makes us
-/// wait.
+/// Takes the lock, which the file then holds until it is closed; `false` if another process has it. Always succeeds on
+/// disks without locks.
 fn has_lock(file: &std::fs::File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
@@ -213,7 +214,7 @@ fn take(folder: &Path, main: &Path) -> Result<()> {
 
 /// The current sizes of copies; `-` for missing ones.
 fn sizes(files: &[PathBuf]) -> String {
-    let size = |path: &PathBuf| path.metadata().map_or("-\n".into(), |it| format!("{}\n", it.len()));
+    let size = |path: &PathBuf| path.metadata().map_or("-\n".into(), |metadata| format!("{}\n", metadata.len()));
     files.iter().map(size).collect()
 }
 
@@ -227,7 +228,8 @@ fn make(
     asset: &Asset,
     storing: Storing,
     files: &[PathBuf],
-    (copies, note): (&Path, &Path),
+    copies: &Path,
+    note: &Path,
     read: &ReadOptions,
 ) -> Result<()> {
     for old in [std::fs::remove_file(note), std::fs::remove_dir_all(copies)] {
@@ -237,8 +239,7 @@ fn make(
             return Err(io("removing", copies, error));
         }
     }
-    let write =
-        WriteOptions::default().with_run(read.run.clone()).with_compression(storing.compression().unwrap_or_default());
+    let write = storing.write_options().unwrap_or_default().with_run(read.run.clone());
     for (from, to) in asset.files.iter().zip(files) {
         check(&read.run.cancel)?;
         let folder = to.parent().unwrap_or(copies);
@@ -253,7 +254,7 @@ fn check(cancel: &Cancel) -> Result<()> {
     if cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
 }
 
-/// Adds a hint if there is no room for a copy.
+/// Adds a hint if the disk is too full for a copy.
 fn explained(error: Error, asset: &Asset) -> Error {
     match error.io_error().map(std::io::Error::kind) {
         Some(IoErrorKind::StorageFull | IoErrorKind::QuotaExceeded) => error.with_hint(format!(
@@ -268,7 +269,7 @@ fn write_note(note: &Path, text: &str) -> Result<()> {
     file::write(note, text.as_bytes())
 }
 
-/// Looks at the files of a variant.
+/// Inspects the files of a variant.
 fn described(
     storing: Storing,
     files: Vec<PathBuf>,
@@ -279,11 +280,11 @@ fn described(
     let mut moved = Vec::new();
     let mut stored = Stored { name: storing.to_string(), bytes: 0, plain_bytes: 0 };
     for (path, original) in files.iter().zip(&asset.files) {
-        let found = sampled(Input::Path(path.clone()), &[], 0, read)?;
-        stored.bytes += found.bytes;
-        stored.plain_bytes += found.plain_bytes;
-        let bytes = [found.bytes, found.plain_bytes];
-        add(&mut moved, original.format, read.format, (found.codec, found.is_stream), bytes);
+        let sizes = sampled(Input::Path(path.clone()), &[], 0, read)?;
+        stored.bytes += sizes.bytes;
+        stored.plain_bytes += sizes.plain_bytes;
+        let bytes = [sizes.bytes, sizes.plain_bytes];
+        add(&mut moved, original.format, read.format, sizes.codec, sizes.is_stream, bytes);
     }
     let files: Vec<_> = files.iter().map(|path| real(path)).collect();
     let main = files.first().cloned().unwrap_or_default();
@@ -309,7 +310,8 @@ fn add(
     moved: &mut Vec<Moved>,
     format: Option<Format>,
     said: Option<Format>,
-    (codec, is_stream): (Option<Codec>, bool),
+    codec: Option<Codec>,
+    is_stream: bool,
     [bytes, plain_bytes]: [u64; 2],
 ) {
     let format = said.filter(|_| moved.is_empty()).or(format);
@@ -336,27 +338,27 @@ pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Res
         _ => None,
     };
     let codecs: Vec<_> = storings.iter().filter_map(by).collect();
-    let all = asset.bytes().max(1);
-    let mut found = Vec::new();
+    let total_bytes = asset.bytes().max(1);
+    let mut sampled_files = Vec::new();
     for file in &asset.files {
-        let share = (u128::from(SAMPLE_BYTES) * u128::from(file.bytes) / u128::from(all)) as u64;
-        found.push((file, sampled(Input::Path(file.path.clone()), &codecs, share, read)?));
+        let share = (u128::from(SAMPLE_BYTES) * u128::from(file.bytes) / u128::from(total_bytes)) as u64;
+        sampled_files.push((file, sampled(Input::Path(file.path.clone()), &codecs, share, read)?));
         check(&read.run.cancel)?;
     }
     let variant = |&storing: &Storing| {
-        let place = codecs.iter().position(|it| Some(*it) == by(&storing));
+        let place = codecs.iter().position(|codec| Some(*codec) == by(&storing));
         let mut moved = Vec::new();
         let mut stored = Stored { name: storing.to_string(), bytes: 0, plain_bytes: 0 };
-        for (file, sizes) in &found {
+        for (file, sizes) in &sampled_files {
             let packed = place.and_then(|place| sizes.packed_bytes.get(place).copied());
-            let (codec, bytes) = match (storing, packed) {
-                (Storing::By(codec, _), Some(bytes)) => ((Some(codec), false), bytes),
-                (Storing::AsIs, _) => ((sizes.codec, sizes.is_stream), sizes.bytes),
-                _ => ((None, false), sizes.plain_bytes),
+            let (codec, is_stream, bytes) = match (storing, packed) {
+                (Storing::By(codec, _), Some(bytes)) => (Some(codec), false, bytes),
+                (Storing::AsIs, _) => (sizes.codec, sizes.is_stream, sizes.bytes),
+                _ => (None, false, sizes.plain_bytes),
             };
             stored.bytes += bytes;
             stored.plain_bytes += sizes.plain_bytes;
-            add(&mut moved, file.format, read.format, codec, [bytes, sizes.plain_bytes]);
+            add(&mut moved, file.format, read.format, codec, is_stream, [bytes, sizes.plain_bytes]);
         }
         let main = asset.main().to_path_buf();
         Variant { storing, main, files: Vec::new(), resolver: None, stored, moved, is_new: false }
@@ -369,7 +371,7 @@ fn size(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let of = |entry: std::fs::DirEntry| match entry.file_type() {
         Ok(kind) if kind.is_dir() => size(&entry.path()),
-        _ => entry.metadata().map_or(0, |it| it.len()),
+        _ => entry.metadata().map_or(0, |metadata| metadata.len()),
     };
     entries.flatten().map(of).sum()
 }
@@ -405,9 +407,9 @@ mod tests {
         fn asset(&self) -> Asset {
             let file = |name: &str| {
                 let path = self.0.join(name).canonicalize().unwrap();
-                let found = path.metadata().unwrap();
-                let modified_ns = found.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
-                SweepFile { format: Format::of_path(&path), path, bytes: found.len(), modified_ns }
+                let metadata = path.metadata().unwrap();
+                let modified_ns = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+                SweepFile { format: Format::of_path(&path), path, bytes: metadata.len(), modified_ns }
             };
             let files = vec![file("in/a.obj"), file("in/b.mtl")];
             let root = files[0].path.parent().unwrap().to_path_buf();
@@ -449,9 +451,11 @@ mod tests {
     #[test]
     fn sweeps_that_share_a_folder_wait_for_each_other() {
         let scratch = Scratch::new("lock");
-        let (cache, read) = (Cache::new(Some(&scratch.0.join("cache"))).unwrap(), ReadOptions::default());
+        let cache = Cache::new(Some(&scratch.0.join("cache"))).unwrap();
+        let read = ReadOptions::default();
         assert!(scratch.variant(ZSTD).is_new);
-        let (cancel, mut is_said) = (&read.run.cancel, false);
+        let cancel = &read.run.cancel;
+        let mut is_said = false;
         let lock = cache.alone(cancel, || is_said = true).unwrap().unwrap();
         // The copies cannot be removed meanwhile, and waiting can be stopped.
         assert_eq!(cache.forget(None).unwrap_err().kind(), ErrorKind::Usage);
@@ -497,7 +501,7 @@ mod tests {
         file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000)).unwrap();
         assert!(scratch.variant(ZSTD).is_new, "another time");
         assert!(!scratch.variant(ZSTD).is_new);
-        // A copy that somebody cut is none.
+        // A truncated copy is not used.
         std::fs::write(&made.main, b"").unwrap();
         assert!(scratch.variant(ZSTD).is_new, "a copy of another size");
         std::fs::remove_file(&made.files[1]).unwrap();
@@ -524,13 +528,15 @@ mod tests {
     fn predictions_write_nothing_and_tell_sizes() {
         let scratch = Scratch::new("predict");
         let asset = scratch.asset();
-        let all = [Storing::AsIs, ZSTD, Storing::Plain];
-        let found = predicted(&asset, &all, &ReadOptions::default()).unwrap();
-        assert_eq!(found.iter().map(|it| it.stored.plain_bytes).collect::<Vec<_>>(), [5511; 3]);
-        assert_eq!((found[0].stored.bytes, found[2].stored.bytes), (5511, 5511));
-        assert_eq!(found[1].stored.bytes, scratch.variant(ZSTD).stored.bytes);
-        let sizes = |it: &Variant| it.moved.iter().map(|it| (it.format, it.bytes, it.plain_bytes)).collect::<Vec<_>>();
-        assert_eq!(sizes(&found[1]), sizes(&scratch.variant(ZSTD)));
+        let storings = [Storing::AsIs, ZSTD, Storing::Plain];
+        let variants = predicted(&asset, &storings, &ReadOptions::default()).unwrap();
+        assert_eq!(variants.iter().map(|variant| variant.stored.plain_bytes).collect::<Vec<_>>(), [5511; 3]);
+        assert_eq!((variants[0].stored.bytes, variants[2].stored.bytes), (5511, 5511));
+        assert_eq!(variants[1].stored.bytes, scratch.variant(ZSTD).stored.bytes);
+        let sizes = |variant: &Variant| {
+            variant.moved.iter().map(|moved| (moved.format, moved.bytes, moved.plain_bytes)).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(&variants[1]), sizes(&scratch.variant(ZSTD)));
         assert_eq!(codecs(&asset, &ReadOptions::default()).unwrap(), [None; 2]);
     }
 }

@@ -14,7 +14,7 @@ use polyhaul_watch::report::Watched;
 use polyhaul_watch::trace::{End, Failure, Seen, Wanted};
 use polyhaul_watch::{system, trace};
 
-/// The exit codes of shells if there is no such program, and if it cannot be started.
+/// The exit codes of shells for a missing program and for one that cannot be started.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
@@ -45,19 +45,20 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let work = Work::program(&args.command).ok_or_else(|| failed(unsound()))?;
     let costs = trace::trial().map_err(|failure| explain(failure, args))?;
     let cached = Cached::measure();
-    let wanted = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks };
+    let options = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks };
     let hand_over = |process| {
         session.signals().pass_to(Some(process));
         // A terminal sends it to both.
         system::ignore(libc::SIGQUIT);
     };
-    let seen = trace::watch(&work, wanted, costs, &hand_over);
+    let seen = trace::watch(&work, options, costs, &hand_over);
     // The report is written even when a signal comes just now.
     let _hold = session.signals().hold_on();
     session.signals().pass_to(None);
     let seen = seen.map_err(|failure| explain(failure, args))?;
     let end = seen.end;
-    let (text, code) = (describe(session, args, seen, cached), exit_code(end));
+    let text = describe(session, args, seen, cached);
+    let code = exit_code(end);
     match &args.output {
         None => console::note(&text),
         Some(path) => file::write(path, text.as_bytes()).map_err(failed)?,
@@ -90,10 +91,11 @@ fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> 
 /// Bytes of no known format.
 fn moved(bytes: u64) -> Vec<Moved> {
     let mut moved = Moved::default();
-    (moved.bytes, moved.plain_bytes) = (bytes, bytes);
-    let mut all = Vec::new();
-    moved.add_to(&mut all);
-    all
+    moved.bytes = bytes;
+    moved.plain_bytes = bytes;
+    let mut list = Vec::new();
+    moved.add_to(&mut list);
+    list
 }
 
 fn exit_code(end: End) -> u8 {

@@ -4,17 +4,17 @@ use crate::human;
 use polyhaul_watch::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
 use std::fmt::Write;
 
-/// Frames of a stack that are shown.
-const MOST_FRAMES: usize = 8;
+/// Maximum number of frames shown of a stack.
+const MAX_FRAMES: usize = 8;
 
-/// Stacks of one file that are shown.
-const MOST_STACKS: usize = 3;
+/// Maximum number of stacks shown of one file.
+const MAX_STACKS: usize = 3;
 
 /// Stacks are shown of files that took this share of the time in all files.
 const TOLD_SHARE: f64 = 0.05;
 
-/// Letters of the command that are shown.
-const MOST_LETTERS: usize = 72;
+/// Maximum number of letters shown of the command.
+const MAX_LETTERS: usize = 72;
 
 /// The text.
 pub fn text(watched: &Watched) -> String {
@@ -42,7 +42,7 @@ pub fn text(watched: &Watched) -> String {
 
 fn head(watched: &Watched) -> String {
     let program = watched.program.iter().map(|part| human::safe(part)).collect::<Vec<_>>().join(" ");
-    let shown: String = program.chars().take(MOST_LETTERS).collect();
+    let shown: String = program.chars().take(MAX_LETTERS).collect();
     let cut = if shown.len() < program.len() { "..." } else { "" };
     let end = match (watched.exit_code, watched.signal) {
         (_, Some(signal)) => format!("killed by signal {signal}"),
@@ -148,8 +148,8 @@ fn sizes(word: &str, moved: &Moved) -> Option<String> {
     if moved.sizes.len() < 2 {
         return None;
     }
-    let all: Vec<_> = moved.sizes.iter().map(|one| format!("{} {}", bucket(one), human::count(one.calls))).collect();
-    Some(format!("{word} by size: {}", all.join(", ")))
+    let sizes = moved.sizes.iter().map(|size| format!("{} {}", bucket(size), human::count(size.calls)));
+    Some(format!("{word} by size: {}", sizes.collect::<Vec<_>>().join(", ")))
 }
 
 fn bucket(size: &Size) -> String {
@@ -170,14 +170,17 @@ fn bucket(size: &Size) -> String {
 fn stacks(stacks: &[Stack]) -> String {
     let mut merged: Vec<(u64, f64, &[String], bool)> = Vec::new();
     for Stack { calls, seconds, frames } in stacks {
-        let shown = &frames[..frames.len().min(MOST_FRAMES)];
+        let shown = &frames[..frames.len().min(MAX_FRAMES)];
         match merged.iter_mut().find(|(_, _, other, _)| *other == shown) {
-            Some((all, time, _, _)) => (*all, *time) = (*all + calls, *time + seconds),
+            Some((all_calls, all_seconds, _, _)) => {
+                *all_calls += calls;
+                *all_seconds += seconds;
+            }
             None => merged.push((*calls, *seconds, shown, frames.len() > shown.len())),
         }
     }
     let mut text = String::new();
-    for (calls, seconds, frames, has_more) in merged.into_iter().take(MOST_STACKS) {
+    for (calls, seconds, frames, has_more) in merged.into_iter().take(MAX_STACKS) {
         let _ = writeln!(text, "    {}, {}, from", human::plural(calls, "call"), human::seconds(seconds));
         frames.iter().for_each(|frame| text.push_str(&format!("      {}\n", human::safe(frame))));
         if has_more {
@@ -208,8 +211,8 @@ fn waits(locks: &Locked) -> String {
     text
 }
 
-fn many(count: u64, one: &str, several: &str) -> String {
-    format!("{} {}", human::count(count), if count == 1 { one } else { several })
+fn many(count: u64, singular: &str, plural: &str) -> String {
+    format!("{} {}", human::count(count), if count == 1 { singular } else { plural })
 }
 
 #[cfg(test)]
@@ -256,7 +259,7 @@ mod tests {
     #[test]
     fn the_report_says_what_is_slow() {
         let watched = Watched::new(vec!["game".into(), "-x".into()], seen(), CACHED, true, 2);
-        let wanted = "\
+        let expected = "\
 watched game -x: 10.00 s, killed by signal 9, 1 process, 2 threads
   3 files, 393,237 reads of 2.5 MB, 1 write of 0 B, 1 sync, 3 failed opens; 9.05 s in calls
   watching took about 1.20 s of that (786,500 stops); call times do not include it
@@ -272,7 +275,7 @@ files, slowest first
 locks and other threads: waited 5.00 s in 40 waits
   worker (7): 5.00 s, 50 % of the run, 40 waits
 ";
-        assert_eq!(text(&watched), wanted.replace('\u{fffd}', &human::safe("\u{1b}")));
+        assert_eq!(text(&watched), expected.replace('\u{fffd}', &human::safe("\u{1b}")));
     }
 
     #[test]

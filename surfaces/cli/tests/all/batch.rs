@@ -7,15 +7,17 @@ const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 #[test]
 fn a_library_is_converted_once() {
     let folder = Folder::new("batch-once");
-    let (one, out) = (folder.file("a.obj", TRIANGLE), folder.path("out"));
+    let asset = folder.file("a.obj", TRIANGLE);
+    let out = folder.path("out");
     folder.file("b.obj", "v 0 0\n");
-    let (library, args) = (folder.path(""), ["--to", "ply", "--json"]);
+    let library = folder.path("");
+    let args = ["--to", "ply", "--json"];
     let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out][..], &args, more].concat());
-    let found = batch(&[]).expect(3).json();
-    assert_eq!((found["converted"].as_u64(), found["failed"].as_u64()), (Some(1), Some(1)));
-    let found = batch(&[]).expect(0).json();
-    assert_eq!((found["skipped"].as_u64(), found["skipped_failed"].as_u64()), (Some(1), Some(1)));
-    std::fs::write(one, TRIANGLE.repeat(2)).unwrap();
+    let json = batch(&[]).expect(3).json();
+    assert_eq!((json["converted"].as_u64(), json["failed"].as_u64()), (Some(1), Some(1)));
+    let json = batch(&[]).expect(0).json();
+    assert_eq!((json["skipped"].as_u64(), json["skipped_failed"].as_u64()), (Some(1), Some(1)));
+    std::fs::write(asset, TRIANGLE.repeat(2)).unwrap();
     assert_eq!(batch(&[]).expect(0).json()["converted"], 1);
     let rows = run(&["batch", "rows", &out]).expect(0).stdout;
     let statuses: Vec<_> = rows.lines().map(|row| &row[..row.find(',').unwrap()]).collect();
@@ -26,17 +28,18 @@ fn a_library_is_converted_once() {
 #[test]
 fn mistakes_are_explained() {
     let folder = Folder::new("batch-mistakes");
-    let (one, out) = (folder.file("a.obj", TRIANGLE), folder.path("out"));
+    let asset = folder.file("a.obj", TRIANGLE);
+    let out = folder.path("out");
     for (args, words) in [
-        (&["batch", &one, "-o", &out][..], "the output format is missing"),
-        (&["batch", &one, "--to", "ply"], "--output"),
-        (&["batch", &one, "-o", &one, "--to", "ply"], "is not a folder"),
+        (&["batch", &asset, "-o", &out][..], "the output format is missing"),
+        (&["batch", &asset, "--to", "ply"], "--output"),
+        (&["batch", &asset, "-o", &asset, "--to", "ply"], "is not a folder"),
         (&["batch", &out, "-o", &out, "--to", "ply"], "No such file"),
-        (&["batch", &one, "-o", &out, "--to", "ply", "--shard", "3/2"], "expected i/n"),
-        (&["batch", &one, "-o", &out, "--to", "ply", "--trace", "t.json"], "--trace applies only"),
-        (&["batch", &one, "-o", &out, "--to", "ply", "--strict", "--on-error", "warn"], "--strict cannot be used"),
+        (&["batch", &asset, "-o", &out, "--to", "ply", "--shard", "3/2"], "expected i/n"),
+        (&["batch", &asset, "-o", &out, "--to", "ply", "--trace", "t.json"], "--trace applies only"),
+        (&["batch", &asset, "-o", &out, "--to", "ply", "--strict", "--on-error", "warn"], "--strict cannot be used"),
         (&["batch", "status", &out], "no log of a batch"),
-        (&["batch", &one, "-o", &out, "--job", &out], "reading failed"),
+        (&["batch", &asset, "-o", &out, "--job", &out], "reading failed"),
     ] {
         let ran = run(args);
         assert!(ran.code != 0 && ran.stderr.contains(words), "{args:?}: {ran:?}");
@@ -63,7 +66,9 @@ fn names_act_on_no_terminal_and_no_page() {
     const HOSTILE: &str = "\u{1b}[31m\u{202e}<script>&\"'.obj";
     let folder = Folder::new("batch-names");
     folder.file(HOSTILE, "v 0 0\n");
-    let (library, out, page) = (folder.path(""), folder.path("out"), folder.path("page.html"));
+    let library = folder.path("");
+    let out = folder.path("out");
+    let page = folder.path("page.html");
     let mut texts = Vec::new();
     for args in [
         &["batch", &library, "-o", &out, "--to", "ply"][..],

@@ -34,8 +34,9 @@ fn info_tells_codec_and_both_sizes() {
     }
     let value = run_with(&["info", "--json", "-"], SOUND.as_bytes()).expect(0).json();
     assert_eq!((&value["codec"], &value["plain_bytes_in"]), (&json!(null), &json!(SOUND.len())));
-    let (one, two) = (packed(&folder, "gz", SOUND), packed(&folder, "zst", SOUND));
-    let value = run(&["info", "--json", &one, &two]).expect(0).json();
+    let first = packed(&folder, "gz", SOUND);
+    let second = packed(&folder, "zst", SOUND);
+    let value = run(&["info", "--json", &first, &second]).expect(0).json();
     let codecs = [&value["files"][0]["codec"], &value["files"][1]["codec"]];
     assert!(codecs == [&json!("gzip"), &json!("zstd")] && value.get("codec").is_none(), "{value}");
     assert_eq!(value["plain_bytes_in"], 2 * plain.len());
@@ -85,7 +86,7 @@ fn levels_and_codecs_that_make_no_sense() {
     refused("b.obj", &["--compress", "lz4", "--level", "9"], &["lz4 has no level 9", "omit the level"]);
     refused("b.obj", &["--level", "3"], &["not compressed", "--compress gzip, zstd or lz4"]);
     refused("b.obj", &["--compress", "rar"], &["rar", "gzip", "zstd", "lz4"]);
-    refused("b.obj.gz", &["--compress", "none", "--level", "3"], &["cannot be used with"]);
+    refused("b.obj.gz", &["--compress", "none", "--level", "3"], &["not compressed", "--compress gzip, zstd or lz4"]);
     assert_eq!(folder.names(), ["a.obj"]);
     run(&["convert", "-q", &scene, &folder.path("n.obj.gz"), "--compress", "none"]).expect(0);
     assert!(std::fs::read(folder.path("n.obj.gz")).unwrap().starts_with(b"#"));
@@ -94,7 +95,7 @@ fn levels_and_codecs_that_make_no_sense() {
     run(&["validate", &folder.path("b.obj.zst"), &folder.path("c.obj")]).expect(0);
 }
 
-/// Only the end of a name tells the codec: what is no UTF-8 may stand before it.
+/// Only the end of a name selects the codec: the rest may be invalid UTF-8.
 #[test]
 #[cfg(target_os = "linux")]
 fn names_need_not_be_text() {
@@ -133,10 +134,10 @@ fn limits_name_the_option() {
 #[test]
 fn the_demo_may_be_compressed() {
     let folder = Folder::new("compressed-demo");
-    let kept = folder.path("kept");
-    let args = ["demo", "--json", "--size", "200KB", "--compress", "zstd", "--keep", &kept];
+    let kept_folder = folder.path("kept");
+    let args = ["demo", "--json", "--size", "200KB", "--compress", "zstd", "--keep", &kept_folder];
     let value = run(&args).expect(0).json();
     assert_eq!(value["same"], true);
-    let value = run(&["info", "--json", &format!("{kept}/demo.obj.zst")]).expect(0).json();
+    let value = run(&["info", "--json", &format!("{kept_folder}/demo.obj.zst")]).expect(0).json();
     assert_eq!((&value["codec"], &value["warnings"]["total"]), (&json!("zstd"), &json!(0)));
 }

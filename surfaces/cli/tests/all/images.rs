@@ -40,11 +40,8 @@ fn channels_layers_and_parts_are_listed_and_chosen() {
     run(&["convert", &path, &png, "--layer", "diffuse", "--strict"]).expect(1);
     run(&["convert", &path, &png, "--part", "other", "--layer", "diffuse"]).expect(2);
     run(&["convert", &path, &folder.path("diffuse.exr"), "--layer", "diffuse", "--strict"]).expect(0);
-    let found = run(&["info", &folder.path("diffuse.exr")]).expect(0);
-    assert!(
-        found.stdout.contains("channels diffuse.B (float16), diffuse.G (float16), diffuse.R (float16)"),
-        "{found:?}"
-    );
+    let info = run(&["info", &folder.path("diffuse.exr")]).expect(0);
+    assert!(info.stdout.contains("channels diffuse.B (float16), diffuse.G (float16), diffuse.R (float16)"), "{info:?}");
     let ran = run(&["convert", &path, &png, "--layer", "specular"]).expect(2);
     assert!(ran.stderr.contains("no layer `specular`; it has `diffuse`"), "{ran:?}");
     run(&["convert", &path, &png, "--strict"]).expect(1);
@@ -79,7 +76,8 @@ fn info_says_what_a_texture_is() {
 #[test]
 fn images_are_converted_to_images() {
     let folder = Folder::new("image-convert");
-    let (path, out) = (folder.path("two.tga"), folder.path("out.tga"));
+    let path = folder.path("two.tga");
+    let out = folder.path("out.tga");
     std::fs::write(&path, TGA).unwrap();
     let ran = run(&["convert", &path, &out, "--rle"]).expect(0);
     assert!(ran.stderr.contains("2 x 1 pixels"), "{ran:?}");
@@ -96,7 +94,8 @@ fn images_are_converted_to_images() {
 #[test]
 fn png_is_packed_as_hard_as_asked() {
     let folder = Folder::new("image-png");
-    let (tga, png) = (folder.path("large.tga"), folder.path("large.png"));
+    let tga = folder.path("large.tga");
+    let png = folder.path("large.png");
     // 256 x 256 pixels.
     let header = TGA[..12].iter().copied().chain([0, 1, 0, 1, 24, 0]);
     let pixels = (0..3 * 65_536_u64).map(|at| (at * at / 7_777_777) as u8);
@@ -116,7 +115,8 @@ fn png_is_packed_as_hard_as_asked() {
 #[test]
 fn jpeg_is_as_large_as_its_quality() {
     let folder = Folder::new("image-jpeg");
-    let (tga, jpg) = (folder.path("large.tga"), folder.path("large.jpg"));
+    let tga = folder.path("large.tga");
+    let jpg = folder.path("large.jpg");
     let header = TGA[..12].iter().copied().chain([0, 1, 0, 1, 24, 0]);
     let pixels = (0..3 * 65_536_u64).map(|at| (at * at / 7_777_777) as u8);
     std::fs::write(&tga, header.chain(pixels).collect::<Vec<u8>>()).unwrap();
@@ -139,7 +139,9 @@ fn jpeg_is_as_large_as_its_quality() {
 #[test]
 fn light_becomes_bytes_and_bytes_light() {
     let folder = Folder::new("image-light");
-    let (path, light, back) = (folder.path("two.tga"), folder.path("two.hdr"), folder.path("back.tga"));
+    let path = folder.path("two.tga");
+    let light = folder.path("two.hdr");
+    let back = folder.path("back.tga");
     std::fs::write(&path, TGA).unwrap();
     run(&["convert", &path, &light]).expect(0);
     assert!(run(&["info", &light]).expect(0).stdout.contains("2 x 1 pixels, rgb"));

@@ -13,7 +13,7 @@ fn limits(folder: &Folder, cache: &Folder, args: &[&str]) -> Output {
     for name in ["XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"] {
         command.env(name, cache.path(""));
     }
-    // Tests run beside others: what those use of the cores is not asked.
+    // Tests run in parallel: their use of the cores is not checked.
     let force = if args.contains(&"--forget") { None } else { Some("--force") };
     command.args(QUICK).arg(folder.path("")).args(args).args(force).output().unwrap()
 }
@@ -25,7 +25,8 @@ fn parsed(output: &Output) -> Value {
 
 #[test]
 fn figures_are_measured_once_and_kept() {
-    let (folder, cache) = (Folder::new("limits-kept"), Folder::new("limits-kept-cache"));
+    let folder = Folder::new("limits-kept");
+    let cache = Folder::new("limits-kept-cache");
     let first = parsed(&limits(&folder, &cache, &["--json"]));
     assert_eq!(
         [&first["command"], &first["is_new"], &first["is_kept"]],
@@ -58,7 +59,8 @@ fn figures_are_measured_once_and_kept() {
 
 #[test]
 fn the_table_is_for_people() {
-    let (folder, cache) = (Folder::new("limits-table"), Folder::new("limits-table-cache"));
+    let folder = Folder::new("limits-table");
+    let cache = Folder::new("limits-table-cache");
     let output = limits(&folder, &cache, &[]);
     let text = String::from_utf8(output.stdout).unwrap();
     for part in ["machine   ", "disk      ", ", now\n", "\ncores\n", "  write and sync  ", "  parse obj  ", " MB/s\n"] {
@@ -74,7 +76,8 @@ fn the_table_is_for_people() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_cache_is_where_the_user_wants_it() {
-    let (folder, cache) = (Folder::new("limits-cache"), Folder::new("limits-cache-cache"));
+    let folder = Folder::new("limits-cache");
+    let cache = Folder::new("limits-cache-cache");
     let run = |name: &str, value: &str| {
         let mut command = command();
         command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env(name, value);
@@ -117,12 +120,13 @@ fn what_cannot_be_measured_is_an_error_with_its_folder() {
 #[test]
 #[cfg(target_os = "linux")]
 fn an_interruption_leaves_nothing() {
-    let (folder, cache) = (Folder::new("limits-stop"), Folder::new("limits-stop-cache"));
+    let folder = Folder::new("limits-stop");
+    let cache = Folder::new("limits-stop-cache");
     for (signal, code) in [("-INT", Some(130)), ("-TERM", Some(143)), ("-KILL", None)] {
         let mut command = command();
         command.env("XDG_CACHE_HOME", cache.path("")).args(["limits", "-q", &folder.path("")]);
         let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-        // Its own file shows that it is at work: it has no name any more.
+        // Its unnamed temporary file shows that it is working.
         let descriptors = format!("/proc/{}/fd", child.id());
         let is_ours = |entry: std::io::Result<std::fs::DirEntry>| {
             let link = std::fs::read_link(entry.unwrap().path()).unwrap_or_default();

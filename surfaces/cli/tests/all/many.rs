@@ -17,26 +17,27 @@ fn folder(test: &str) -> (Folder, String, String) {
     folder.file("in/plain", TRIANGLE);
     let tga = [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, 1, 2];
     std::fs::write(folder.path("in/i.tga"), tga).unwrap();
-    let (from, to) = (folder.path("in"), folder.path("out"));
+    let from = folder.path("in");
+    let to = folder.path("out");
     (folder, from, to)
 }
 
 /// The files below a folder, by their paths in it.
 fn files(folder: &str) -> Vec<String> {
-    fn list(folder: &Path, below: &str, found: &mut Vec<String>) {
+    fn list(folder: &Path, below: &str, names: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap()) {
             let name = format!("{below}{}", entry.file_name().to_str().unwrap());
             if entry.path().is_dir() {
-                list(&entry.path(), &format!("{name}/"), found);
+                list(&entry.path(), &format!("{name}/"), names);
             } else {
-                found.push(name);
+                names.push(name);
             }
         }
     }
-    let mut found = Vec::new();
-    list(Path::new(folder), "", &mut found);
-    found.sort();
-    found
+    let mut names = Vec::new();
+    list(Path::new(folder), "", &mut names);
+    names.sort();
+    names
 }
 
 #[test]
@@ -47,8 +48,8 @@ fn a_folder_is_mirrored() {
     assert_eq!(files(&to), ["a.ply", "b.ply"]);
     let ran = run(&["convert", &from, &to, "--to", "ply", "--recursive", "--compress", "zstd"]).expect(0);
     assert!(ran.stderr.starts_with("4 files converted; "), "{ran:?}");
-    let all = ["a.ply", "a.ply.zst", "b.ply", "b.ply.zst", "sub/c.ply.zst", "sub/deep/d.ply.zst"];
-    assert_eq!(files(&to), all);
+    let outputs = ["a.ply", "a.ply.zst", "b.ply", "b.ply.zst", "sub/c.ply.zst", "sub/deep/d.ply.zst"];
+    assert_eq!(files(&to), outputs);
     // Each is the file that a conversion of its own makes.
     let single = folder.path("single.ply");
     run(&["convert", &folder.path("in/a.obj"), &single]).expect(0);
@@ -121,7 +122,7 @@ fn a_bad_file_does_not_stop_the_others() {
     assert_eq!(files(&to), ["a.ply", "b.ply"]);
     let value = run(&["convert", &from, &to, "--to", "ply", "--json"]).expect(3).json();
     let outcomes: Vec<_> =
-        value["files"].as_array().unwrap().iter().map(|it| it["outcome"].as_str().unwrap()).collect();
+        value["files"].as_array().unwrap().iter().map(|file| file["outcome"].as_str().unwrap()).collect();
     assert_eq!(outcomes, ["converted", "failed", "converted"]);
     assert_eq!((value["files"][0]["faces"].as_u64(), value["files"][1]["error"]["line"].as_u64()), (Some(1), Some(2)));
     run(&["convert", &folder.path("in/a1.obj"), &to, "--to", "ply"]).expect(1);
@@ -130,9 +131,9 @@ fn a_bad_file_does_not_stop_the_others() {
 #[test]
 fn outputs_that_cannot_be_are_refused_before_anything_is_read() {
     let (folder, from, to) = folder("many-usage");
-    let refused = |args: &[&str], wanted: &str| {
+    let refused = |args: &[&str], expected: &str| {
         let ran = run(args).expect(2);
-        assert!(ran.stderr.contains(wanted), "{wanted}: {ran:?}");
+        assert!(ran.stderr.contains(expected), "{expected}: {ran:?}");
         assert!(!Path::new(&to).exists());
     };
     refused(&["convert", &from], "the output is missing");
@@ -178,13 +179,13 @@ fn folders_are_looked_at_and_checked_in_the_order_of_names() {
         let files = value["files"].as_array().unwrap().iter();
         files.map(|file| file["file"].as_str().unwrap()[from.len() + 1..].to_owned()).collect::<Vec<_>>()
     };
-    let all = ["a.obj", "b.obj", "i.tga", "sub/c.obj", "sub/deep/d.OBJ"];
+    let inputs = ["a.obj", "b.obj", "i.tga", "sub/c.obj", "sub/deep/d.OBJ"];
     for threads in ["1", "2", "7"] {
-        assert_eq!(names(&["info", &from, "--recursive", "--json", "-j", threads], 0), all);
+        assert_eq!(names(&["info", &from, "--recursive", "--json", "-j", threads], 0), inputs);
     }
-    assert_eq!(names(&["validate", &from, "--json"], 0), all[..3]);
+    assert_eq!(names(&["validate", &from, "--json"], 0), inputs[..3]);
     folder.file("in/b.obj", BAD);
-    assert_eq!(names(&["validate", &from, "--json"], 3), all[..3]);
+    assert_eq!(names(&["validate", &from, "--json"], 3), inputs[..3]);
     let ran = run(&["info", &from, "-q"]).expect(3);
     assert!(
         ran.stdout.contains("a.obj") && ran.stdout.contains("i.tga") && ran.stderr.contains("b.obj:2:7"),

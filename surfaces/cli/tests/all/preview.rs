@@ -16,7 +16,8 @@ fn png(path: &str) -> ([u32; 2], u8) {
 #[test]
 fn a_mesh_is_drawn_the_same_for_any_number_of_threads() {
     let folder = Folder::new("preview-mesh");
-    let (mesh, picture) = (folder.file("a.obj", SQUARE), folder.path("a.png"));
+    let mesh = folder.file("a.obj", SQUARE);
+    let picture = folder.path("a.png");
     let ran = run(&["preview", &mesh, "-o", &picture, "--size", "64x48", "-j", "1"]).expect(0);
     assert!(ran.stderr.contains(": drawn in ") && ran.stdout.is_empty(), "{ran:?}");
     assert_eq!(png(&picture), ([64, 48], 8));
@@ -58,7 +59,8 @@ fn all_kinds_of_files_have_pictures_named_after_them() {
     let tga = [&[0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 200, 0, 100, 0, 8, 0][..], &[99; 20_000]].concat();
     std::fs::write(folder.path("in/i.tga"), tga).unwrap();
     folder.file("in/bad.obj", "v 0 0 0\nf 1 2 x\n");
-    let (from, to) = (folder.path("in"), folder.path("out"));
+    let from = folder.path("in");
+    let to = folder.path("out");
     let arguments = ["preview", &from, "-o", &to, "--recursive", "--size", "64x64", "--json"];
     let value = run(&arguments).expect(3).json();
     assert_eq!((value["drawn"].as_u64(), value["failed"].as_u64()), (Some(5), Some(1)));
@@ -79,7 +81,8 @@ fn streams_and_other_image_formats_are_written() {
     let folder = Folder::new("preview-stream");
     let output = run_piped(&["preview", "-", "-o", "-", "--size", "16x16"], SQUARE.as_bytes());
     assert!(output.status.success() && output.stdout.starts_with(b"\x89PNG"), "{output:?}");
-    let (mesh, picture) = (folder.file("a.obj", SQUARE), folder.path("a.jpg"));
+    let mesh = folder.file("a.obj", SQUARE);
+    let picture = folder.path("a.jpg");
     run(&["preview", &mesh, "-o", &picture]).expect(0);
     assert!(std::fs::read(&picture).unwrap().starts_with(&[0xFF, 0xD8]));
 }
@@ -88,9 +91,9 @@ fn streams_and_other_image_formats_are_written() {
 fn wrong_requests_are_refused() {
     let folder = Folder::new("preview-usage");
     let mesh = folder.file("a.obj", SQUARE);
-    let refused = |args: &[&str], wanted: &str| {
+    let refused = |args: &[&str], expected: &str| {
         let ran = run(&[&["preview", &mesh], args].concat()).expect(2);
-        assert!(ran.stderr.contains(wanted), "{wanted}: {ran:?}");
+        assert!(ran.stderr.contains(expected), "{expected}: {ran:?}");
     };
     refused(&[], "--output");
     refused(&["-o", &folder.path("b.obj")], "obj is not an image format");
@@ -122,13 +125,15 @@ fn all_faces_of_flattened_scenes_are_drawn() {
     let folder = Folder::new("preview-pbrt");
     let points: Vec<_> = (0..4).flat_map(|x| [format!("{x} 0 0"), format!("{x} 1 0")]).collect();
     let quads: Vec<_> = (0..3).map(|x| format!("{} {} {} {}", 2 * x, 2 * x + 2, 2 * x + 1, 2 * x + 3)).collect();
-    let halves =
-        (0..3).map(|x| [2 * x, 2 * x + 2, 2 * x + 3, 2 * x, 2 * x + 3, 2 * x + 1].map(|it| it.to_string()).join(" "));
+    let halves = (0..3)
+        .map(|x| [2 * x, 2 * x + 2, 2 * x + 3, 2 * x, 2 * x + 3, 2 * x + 1].map(|index| index.to_string()).join(" "));
     let halves: Vec<_> = halves.collect();
     let draw = |name: &str, shape: &str, indices: &[String]| {
-        let (indices, points) = (indices.join(" "), points.join(" "));
+        let indices = indices.join(" ");
+        let points = points.join(" ");
         let text = format!("WorldBegin\nShape \"{shape}\" \"integer indices\" [{indices}] \"point3 P\" [{points}]\n");
-        let (scene, picture) = (folder.file(&format!("{name}.pbrt"), &text), folder.path(&format!("{name}.png")));
+        let scene = folder.file(&format!("{name}.pbrt"), &text);
+        let picture = folder.path(&format!("{name}.png"));
         run(&["preview", &scene, "-o", &picture, "--view", "front", "--size", "64x48", "--style", "normals"]).expect(0);
         std::fs::read(&picture).unwrap()
     };
@@ -142,7 +147,8 @@ fn a_sheet_has_all_pictures_and_the_errors() {
     folder.file("in/a.obj", SQUARE);
     folder.file("in/b.xyz", "0 0 0\n1 2 3\n");
     folder.file("in/bad.obj", "v 0 0 0\nf 1 2 x\n");
-    let (from, sheet) = (folder.path("in"), folder.path("all.png"));
+    let from = folder.path("in");
+    let sheet = folder.path("all.png");
     let arguments = ["preview", &from, "-o", &sheet, "--sheet", "--size", "64x48"];
     run(&arguments).expect(3);
     // Two columns and two rows, each with two lines of text.
@@ -162,7 +168,8 @@ fn textures_are_drawn_and_missing_ones_are_warnings() {
     let folder = Folder::new("preview-textures");
     folder.file("a.mtl", "newmtl m\nmap_Kd red.tga\n");
     let text = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 1 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nf 1/1 2/2 3/3\n";
-    let (mesh, picture) = (folder.file("a.obj", text), folder.path("a.png"));
+    let mesh = folder.file("a.obj", text);
+    let picture = folder.path("a.png");
     let ran = run(&["preview", &mesh, "-o", &picture, "--size", "64x48"]).expect(0);
     assert!(ran.stderr.contains("warning[missing-texture]") && ran.stderr.contains("red.tga"), "{ran:?}");
     let gray = std::fs::read(&picture).unwrap();
@@ -178,7 +185,9 @@ fn textures_are_drawn_and_missing_ones_are_warnings() {
 fn the_first_pixel_is_told() {
     let folder = Folder::new("preview-first-pixel");
     let scene = "LookAt 0 0 -5 0 0 0 0 1 0\nCamera \"perspective\"\nWorldBegin\nShape \"sphere\"\n";
-    let (scene, picture, trace) = (folder.file("a.pbrt", scene), folder.path("a.png"), folder.path("a.json"));
+    let scene = folder.file("a.pbrt", scene);
+    let picture = folder.path("a.png");
+    let trace = folder.path("a.json");
     let value = run(&["preview", &scene, "-o", &picture, "--json", "--trace", &trace]).expect(0).json();
     let first = value["files"][0]["first_pixel_seconds"].as_f64().unwrap();
     assert!(first > 0.0, "{value}");

@@ -43,7 +43,8 @@ fn stl_and_ply_are_formats_too() {
     let welded = run(&["convert", &cube, "-", "--to", "ply", "--ascii", "--weld"]).expect(0);
     assert!(welded.stdout.contains("element vertex 8\n") && welded.stdout.contains("element face 12\n"), "{welded:?}");
     assert!(welded.stdout.contains("\n3 0 1 2 0 0 -1\n"), "{welded:?}");
-    let (text, back) = (folder.path("cube.stl"), folder.path("back.stl.gz"));
+    let text = folder.path("cube.stl");
+    let back = folder.path("back.stl.gz");
     run(&["convert", &cube, &text, "--ascii", "--digits", "1", "--global-scale", "2"]).expect(0);
     assert!(fs::read_to_string(&text).unwrap().contains("    vertex 2.0 2.0 0.0\n"));
     run(&["convert", &text, &back]).expect(0);
@@ -65,12 +66,13 @@ fn an_empty_scene_has_no_bounds() {
 #[test]
 fn several_files_are_an_array_with_sums() {
     let folder = Folder::new("scenes-several");
-    let (one, two) = (folder.file("one.obj", SOUND), folder.file("two.obj", SOUND));
-    let value = run(&["info", "--json", &one, &two]).expect(0).json();
+    let first = folder.file("one.obj", SOUND);
+    let second = folder.file("two.obj", SOUND);
+    let value = run(&["info", "--json", &first, &second]).expect(0).json();
     has_shared_keys(&value);
     assert_eq!(value["faces"], 4);
-    assert_eq!((&value["files"][1]["file"], &value["files"][1]["faces"]), (&json!(two), &json!(2)));
-    let ran = run(&["info", "--json", &one, &folder.path("none.obj")]).expect(3);
+    assert_eq!((&value["files"][1]["file"], &value["files"][1]["faces"]), (&json!(second), &json!(2)));
+    let ran = run(&["info", "--json", &first, &folder.path("none.obj")]).expect(3);
     let value = ran.json();
     assert_eq!((&value["faces"], &value["files"][1]["error"]["kind"]), (&json!(2), &json!("io")));
     run(&["info", &folder.path("none.obj"), &folder.path("nine.obj")]).expect(1);
@@ -123,18 +125,19 @@ fn on_error_warn_goes_on() {
 #[test]
 fn converting_twice_gives_the_same_bytes() {
     let folder = Folder::new("scenes-convert");
-    let (one, two) = (folder.path("one.obj"), folder.path("two.obj"));
-    let ran = run(&["convert", &data("good/assimp/box.obj"), &one]).expect(0);
+    let first = folder.path("one.obj");
+    let second = folder.path("two.obj");
+    let ran = run(&["convert", &data("good/assimp/box.obj"), &first]).expect(0);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("6 faces"), "{ran:?}");
-    assert!(run(&["convert", "-q", &one, &two]).expect(0).stderr.is_empty());
+    assert!(run(&["convert", "-q", &first, &second]).expect(0).stderr.is_empty());
     let geometry = |path: &str| {
         let text = fs::read_to_string(path).unwrap();
         text.lines().filter(|line| !line.starts_with("mtllib")).collect::<Vec<_>>().join("\n")
     };
-    assert_eq!(geometry(&one), geometry(&two));
-    let value = run(&["convert", "--json", &one, &two]).expect(0).json();
+    assert_eq!(geometry(&first), geometry(&second));
+    let value = run(&["convert", "--json", &first, &second]).expect(0).json();
     has_shared_keys(&value);
-    assert_eq!((&value["faces"], &value["output"]), (&json!(6), &json!(two)));
+    assert_eq!((&value["faces"], &value["output"]), (&json!(6), &json!(second)));
     assert_eq!(value["phases"].as_array().unwrap().len(), 2);
 }
 
@@ -151,7 +154,8 @@ fn a_file_may_be_converted_into_itself() {
 #[test]
 fn a_failed_conversion_leaves_the_old_file() {
     let folder = Folder::new("scenes-failed");
-    let (scene, old) = (folder.file("broken.obj", BROKEN), folder.file("old.obj", "old"));
+    let scene = folder.file("broken.obj", BROKEN);
+    let old = folder.file("old.obj", "old");
     run(&["convert", &scene, &old]).expect(1);
     assert_eq!(fs::read_to_string(&old).unwrap(), "old");
     assert_eq!(folder.names(), ["broken.obj", "old.obj"]);
@@ -196,9 +200,9 @@ fn what_blender_wrote_comes_back() {
 #[test]
 fn threads_and_memory_change_nothing() {
     let name = data("blender/monkey2.obj");
-    let one = run(&["convert", "-q", "-j1", &name, "-"]).expect(0).stdout;
+    let single_threaded = run(&["convert", "-q", "-j1", &name, "-"]).expect(0).stdout;
     for flags in [["-j7", "--memory-limit=64MB"], ["-j2", "--memory-limit=1MiB"]] {
-        assert!(run(&[&["convert", "-q", &name, "-"], &flags[..]].concat()).expect(0).stdout == one);
+        assert!(run(&[&["convert", "-q", &name, "-"], &flags[..]].concat()).expect(0).stdout == single_threaded);
     }
 }
 
@@ -210,14 +214,14 @@ fn slower_devices_change_nothing_but_the_time() {
     // Each way is to take 20 ms.
     let rates = [("--read-rate", 50 * bytes), ("--write-rate", 50 * plain.len() as u64)];
     for (option, rate) in rates {
-        let begin = Instant::now();
+        let start = Instant::now();
         let ran = run(&["convert", "-q", &name, "-", option, &format!("{rate}B/s"), "--read-latency=1ms"]).expect(0);
-        assert!(ran.stdout == plain && begin.elapsed() >= Duration::from_millis(20), "{:?}", begin.elapsed());
+        assert!(ran.stdout == plain && start.elapsed() >= Duration::from_millis(20), "{:?}", start.elapsed());
     }
-    let begin = Instant::now();
+    let start = Instant::now();
     let out = Folder::new("slower-devices");
     run(&["convert", "-q", &name, &out.path("x.obj"), "--write-latency", "0.02s"]).expect(0);
-    assert!(begin.elapsed() >= Duration::from_millis(20));
+    assert!(start.elapsed() >= Duration::from_millis(20));
 }
 
 #[test]
@@ -230,12 +234,13 @@ fn limits_are_kept_and_named() {
 #[test]
 fn every_job_knows_what_limited_it() {
     let folder = Folder::new("scenes-verdict");
-    let (one, two) = (data("good/assimp/box.obj"), folder.path("two.obj"));
-    let ran = run(&["convert", "-v", &one, &two]).expect(0);
+    let first = data("good/assimp/box.obj");
+    let two = folder.path("two.obj");
+    let ran = run(&["convert", "-v", &first, &two]).expect(0);
     let judged =
-        |text: &str| ["limited by", "no single cause", "too short to judge"].iter().any(|it| text.contains(it));
+        |text: &str| ["limited by", "no single cause", "too short to judge"].iter().any(|cause| text.contains(cause));
     assert!(judged(&ran.stderr), "{ran:?}");
-    for args in [&["convert", &one, &two][..], &["info", &one], &["validate", &one], &["info", &one, &two]] {
+    for args in [&["convert", &first, &two][..], &["info", &first], &["validate", &first], &["info", &first, &two]] {
         assert!(judged(&run(&[args, &["-v"]].concat()).expect(0).stderr), "{args:?}");
         assert!(!judged(&run(&[args, &["-q"]].concat()).expect(0).stderr), "{args:?}");
         let verdict = &run(&[args, &["--json"]].concat()).expect(0).json()["verdict"];

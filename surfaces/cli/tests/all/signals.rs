@@ -11,7 +11,7 @@ fn waiting(args: &[&str]) -> (Child, ChildStdin) {
     let mut child = command().args(args).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(SOUND.as_bytes()).unwrap();
-    // Only Linux tells when that is; elsewhere a while must do.
+    // Only Linux reports that; elsewhere, wait a while.
     let status = format!("/proc/{}/status", child.id());
     let end = Instant::now() + Duration::from_secs(5);
     while cfg!(target_os = "linux") && Instant::now() < end {
@@ -51,7 +51,8 @@ fn a_signal_ends_a_read_that_hangs() {
 #[test]
 fn a_signal_ends_a_read_that_is_throttled() {
     let folder = Folder::new("signals-throttled");
-    let (scene, out) = (folder.file("in.obj", &SOUND.repeat(10_000)), folder.path("out.obj"));
+    let scene = folder.file("in.obj", &SOUND.repeat(10_000));
+    let out = folder.path("out.obj");
     let start = Instant::now();
     // The pipe is only there to wait until signals are caught.
     let (mut child, _pipe) = waiting(&["convert", &scene, &out, "--read-rate=100B/s"]);
@@ -73,7 +74,8 @@ fn a_second_signal_ends_it_at_once() {
 #[test]
 fn a_file_that_grows_too_large_is_an_error() {
     let folder = Folder::new("signals-size");
-    let (scene, out) = (folder.file("a.obj", &"v 1 2 3\n".repeat(20_000)), folder.path("out.obj"));
+    let scene = folder.file("a.obj", &"v 1 2 3\n".repeat(20_000));
+    let out = folder.path("out.obj");
     let script = "ulimit -f 8; exec \"$0\" convert \"$1\" \"$2\"";
     let output = std::process::Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_polyhaul"), &scene, &out])

@@ -38,7 +38,8 @@ fn a_reader_that_leaves_ends_it_quietly() {
 #[cfg(unix)]
 fn a_fifo_whose_reader_leaves_is_an_error() {
     let folder = Folder::new("streams-fifo");
-    let (scene, fifo) = (folder.file("in.obj", &SOUND.repeat(50_000)), folder.path("out.obj"));
+    let scene = folder.file("in.obj", &SOUND.repeat(50_000));
+    let fifo = folder.path("out.obj");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let child = command().args(["convert", "-q", &scene, &fifo]).stderr(Stdio::piped()).spawn().unwrap();
     std::io::Read::read_exact(&mut std::fs::File::open(&fifo).unwrap(), &mut [0; 10]).unwrap();
@@ -59,7 +60,8 @@ fn run_closed(redirection: &str, args: &[&str]) -> (Option<i32>, String) {
 #[cfg(unix)]
 fn streams_that_are_closed_are_errors() {
     let folder = Folder::new("streams-closed");
-    let (scene, out) = (folder.file("in.obj", SOUND), folder.path("out.obj"));
+    let scene = folder.file("in.obj", SOUND);
+    let out = folder.path("out.obj");
     for args in [&["info", &scene][..], &["--help"], &["completions", "bash"], &["convert", &scene, "-"]] {
         let (code, stderr) = run_closed(">&-", args);
         assert!(code == Some(1) && stderr.contains("standard output failed: it is closed"), "{args:?} {stderr}");
@@ -76,7 +78,8 @@ fn streams_that_are_closed_are_errors() {
 #[test]
 fn strict_refuses_what_the_target_cannot_store() {
     let folder = Folder::new("streams-strict");
-    let (scene, target) = (folder.file("a.obj", &format!("{SOUND}o b\nl 1 2\n")), folder.file("a.stl", "old"));
+    let scene = folder.file("a.obj", &format!("{SOUND}o b\nl 1 2\n"));
+    let target = folder.file("a.stl", "old");
     let ran = run(&["convert", "--strict", &scene, &target]).expect(1);
     assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("stores only triangles"), "{ran:?}");
     assert!(ran.stderr.contains("without --strict"), "{ran:?}");
@@ -111,14 +114,14 @@ fn the_demo_checks_itself_and_cleans_up() {
     let table = temporary(command().args(["demo", "--size", "1MB"]));
     assert!(table.contains("verified by reading back") && table.contains("% of plain write"), "{table}");
     assert!(folder.names().is_empty());
-    let kept = folder.path("kept");
-    let text = temporary(command().args(["demo", "--json", "--size", "200KB", "--keep", &kept]));
+    let kept_folder = folder.path("kept");
+    let text = temporary(command().args(["demo", "--json", "--size", "200KB", "--keep", &kept_folder]));
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((&value["same"], &value["folder"]), (&json!(true), &json!(kept)));
+    assert_eq!((&value["same"], &value["folder"]), (&json!(true), &json!(kept_folder)));
     let names: Vec<_> = value["rates"].as_array().unwrap().iter().map(|rate| rate["name"].clone()).collect();
     assert_eq!(names, ["write", "plain write", "read", "plain read"]);
     let bytes = value["bytes"].as_u64().unwrap();
     assert!((100_000..400_000).contains(&bytes), "{bytes}");
-    assert_eq!(std::fs::metadata(format!("{kept}/demo.obj")).unwrap().len(), bytes);
-    assert_eq!(run(&["info", "--json", &format!("{kept}/demo.obj")]).expect(0).json()["faces"], value["faces"]);
+    assert_eq!(std::fs::metadata(format!("{kept_folder}/demo.obj")).unwrap().len(), bytes);
+    assert_eq!(run(&["info", "--json", &format!("{kept_folder}/demo.obj")]).expect(0).json()["faces"], value["faces"]);
 }

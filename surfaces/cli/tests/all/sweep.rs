@@ -42,23 +42,26 @@ fn cell<'a>(sweep: &'a Value, stored: &str, device: &str) -> &'a Value {
 
 #[test]
 fn a_scene_of_several_files_is_swept() {
-    let (folder, cache) = (Folder::new("sweep-scene"), Folder::new("sweep-scene-cache"));
-    let (main, csv, svg) = (scene(&folder), folder.path("out.csv"), folder.path("out.svg"));
+    let folder = Folder::new("sweep-scene");
+    let cache = Folder::new("sweep-scene-cache");
+    let main = scene(&folder);
+    let csv = folder.path("out.csv");
+    let svg = folder.path("out.svg");
     let args = ["sweep", &main, "--rates", "100MB/s,unlimited", "--codecs", "as-is,zstd", "--sweep-threads", "2"];
     let more = ["--rounds", "1", "--warm", "--json", "--csv", &csv, "--chart", &svg];
-    let found = parsed(&polyhaul(&cache, &[&args[..], &more].concat()));
-    assert_eq!([&found["command"], &found["files"]], [&json!("sweep"), &json!(3)]);
-    assert_eq!([&found["stored"][0]["name"], &found["stored"][1]["name"]], ["as is", "zstd"]);
-    assert!(found["stored"][1]["bytes"].as_u64() < found["stored"][0]["bytes"].as_u64());
-    assert_eq!(found["cells"].as_array().unwrap().len(), 4);
+    let json = parsed(&polyhaul(&cache, &[&args[..], &more].concat()));
+    assert_eq!([&json["command"], &json["files"]], [&json!("sweep"), &json!(3)]);
+    assert_eq!([&json["stored"][0]["name"], &json["stored"][1]["name"]], ["as is", "zstd"]);
+    assert!(json["stored"][1]["bytes"].as_u64() < json["stored"][0]["bytes"].as_u64());
+    assert_eq!(json["cells"].as_array().unwrap().len(), 4);
     for stored in ["as is", "zstd"] {
         for device in ["rate", "memory"] {
-            let cell = cell(&found, stored, device);
+            let cell = cell(&json, stored, device);
             assert!(cell["median_seconds"].as_f64() > Some(0.0) && cell["rounds"] == 1, "{cell}");
         }
     }
-    assert_eq!((&found["cache"]["made"], found["crossings"].is_array()), (&json!(1), true));
-    assert_eq!(found["advice"][0]["threads"], 2);
+    assert_eq!((&json["cache"]["made"], json["crossings"].is_array()), (&json!(1), true));
+    assert_eq!(json["advice"][0]["threads"], 2);
     let text = std::fs::read_to_string(&csv).unwrap();
     assert!(text.starts_with("stored,bytes,") && text.lines().count() == 5, "{text}");
     assert!(std::fs::read_to_string(&svg).unwrap().contains("scene.pbrt"));
@@ -73,13 +76,14 @@ fn a_scene_of_several_files_is_swept() {
     let again = parsed(&polyhaul(&cache, &[&args[..], &["--rounds", "1", "--warm", "--json"]].concat()));
     assert_eq!(again["cache"]["made"], 0);
     let forgotten = parsed(&polyhaul(&cache, &["sweep", &main, "--forget", "--json"]));
-    assert_eq!(forgotten["forgotten_bytes"], found["cache"]["bytes"]);
+    assert_eq!(forgotten["forgotten_bytes"], json["cache"]["bytes"]);
     assert!(find(&cache.path(""), "scene.pbrt").is_empty());
 }
 
 #[test]
 fn nothing_of_the_asset_and_nothing_of_others_is_touched() {
-    let (folder, cache) = (Folder::new("sweep-own"), Folder::new("sweep-own-cache"));
+    let folder = Folder::new("sweep-own");
+    let cache = Folder::new("sweep-own-cache");
     let table = folder.file("u.csv", &format!("x,y,z\n{}", "1,2,3\n".repeat(100)));
     let args = ["--rates", "unlimited", "--rounds", "1", "--warm", "--codecs", "zstd", "--cache", &cache.path("")];
     for more in [["--csv", &table, "-q"], ["--csv", &folder.path("./u.csv"), "-q"]] {
@@ -104,54 +108,59 @@ const QUICK: [&str; 7] = ["--rates", "unlimited", "--rounds", "1", "--warm", "--
 
 #[test]
 fn names_that_lead_elsewhere_are_led_to_the_copies() {
-    let (folder, cache) = (Folder::new("sweep-astray"), Folder::new("sweep-astray-cache"));
+    let folder = Folder::new("sweep-astray");
+    let cache = Folder::new("sweep-astray-cache");
     let main = scene(&folder);
-    let (mesh, more) = (folder.path("parts/mesh.ply"), folder.path("parts/more.pbrt"));
+    let mesh = folder.path("parts/mesh.ply");
+    let more = folder.path("parts/more.pbrt");
     let text = format!("Include {more:?}\nShape \"plymesh\" \"string filename\" {mesh:?}\n");
     folder.file("scene.pbrt", &format!("WorldBegin\n{text}"));
     // What is included includes more, of which it has the name beside itself.
     folder.file("parts/more.pbrt", "Include \"last.pbrt\"\n");
     folder.file("parts/last.pbrt", &"Shape \"sphere\"\n".repeat(50));
     let args = |main| [&["sweep", main], &QUICK[..], &["--allow-outside", "--json"]].concat();
-    let found = parsed(&polyhaul(&cache, &args(&main)));
-    assert_eq!((&found["files"], &found["cache"]["made"]), (&json!(4), &json!(1)));
-    assert!(cell(&found, "zstd", "memory")["median_seconds"].as_f64() > Some(0.0), "{found}");
+    let json = parsed(&polyhaul(&cache, &args(&main)));
+    assert_eq!((&json["files"], &json["cache"]["made"]), (&json!(4), &json!(1)));
+    assert!(cell(&json, "zstd", "memory")["median_seconds"].as_f64() > Some(0.0), "{json}");
 }
 
 #[test]
 #[cfg(unix)]
 fn links_are_led_to_the_copies() {
     use std::os::unix::fs::symlink;
-    let (folder, cache) = (Folder::new("sweep-links"), Folder::new("sweep-links-cache"));
+    let folder = Folder::new("sweep-links");
+    let cache = Folder::new("sweep-links-cache");
     scene(&folder);
     // As stores of large files have them: all names are links to files without a telling name.
     std::fs::create_dir_all(folder.path("store")).unwrap();
     for (number, name) in ["scene.pbrt", "parts/mesh.ply", "parts/more.pbrt"].into_iter().enumerate() {
-        let kept = folder.path(&format!("store/{number}"));
-        std::fs::rename(folder.path(name), &kept).unwrap();
-        symlink(&kept, folder.path(name)).unwrap();
+        let store = folder.path(&format!("store/{number}"));
+        std::fs::rename(folder.path(name), &store).unwrap();
+        symlink(&store, folder.path(name)).unwrap();
     }
-    let found = parsed(&polyhaul(&cache, &[&["sweep", &folder.path("scene.pbrt")], &QUICK[..], &["--json"]].concat()));
-    assert_eq!(found["files"], 3);
-    assert!(cell(&found, "zstd", "memory")["median_seconds"].as_f64() > Some(0.0), "{found}");
+    let json = parsed(&polyhaul(&cache, &[&["sweep", &folder.path("scene.pbrt")], &QUICK[..], &["--json"]].concat()));
+    assert_eq!(json["files"], 3);
+    assert!(cell(&json, "zstd", "memory")["median_seconds"].as_f64() > Some(0.0), "{json}");
 }
 
 #[test]
 fn sweeps_at_the_same_time_share_copies() {
-    let (folder, cache) = (Folder::new("sweep-two"), Folder::new("sweep-two-cache"));
+    let folder = Folder::new("sweep-two");
+    let cache = Folder::new("sweep-two-cache");
     let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(100_000));
     let start = |_| {
         let args = [&["sweep", &main], &QUICK[..], &["--json"]].concat();
         isolated(&cache).args(args).stdout(Stdio::piped()).spawn().unwrap()
     };
     let children: Vec<_> = (0..4).map(start).collect();
-    let made = children.into_iter().map(|it| parsed(&it.wait_with_output().unwrap())["cache"]["made"].as_u64());
+    let made = children.into_iter().map(|child| parsed(&child.wait_with_output().unwrap())["cache"]["made"].as_u64());
     assert_eq!(made.map(Option::unwrap).sum::<u64>(), 1);
 }
 
 #[test]
 fn what_is_not_there_is_said() {
-    let (folder, cache) = (Folder::new("sweep-absolute"), Folder::new("sweep-absolute-cache"));
+    let folder = Folder::new("sweep-absolute");
+    let cache = Folder::new("sweep-absolute-cache");
     scene(&folder);
     let mesh = folder.path("parts/mesh.ply");
     let main = folder.file("scene.pbrt", &format!("WorldBegin\nShape \"plymesh\" \"string filename\" {mesh:?}\n"));
@@ -175,13 +184,15 @@ fn find(folder: &str, name: &str) -> String {
         false if path.ends_with(name) => path.to_str().unwrap().to_owned(),
         false => String::new(),
     };
-    entries.map(of).find(|found| !found.is_empty()).unwrap_or_default()
+    entries.map(of).find(|notes| !notes.is_empty()).unwrap_or_default()
 }
 
 #[test]
 fn copies_need_not_be_what_their_names_promise() {
-    let (folder, cache) = (Folder::new("sweep-named"), Folder::new("sweep-named-cache"));
-    let (plain, main) = (folder.file("points.obj", &"v 0.25 1 2\n".repeat(1000)), folder.path("points.obj.gz"));
+    let folder = Folder::new("sweep-named");
+    let cache = Folder::new("sweep-named-cache");
+    let plain = folder.file("points.obj", &"v 0.25 1 2\n".repeat(1000));
+    let main = folder.path("points.obj.gz");
     assert!(polyhaul(&cache, &["convert", &plain, &main]).status.success());
     let packed = std::fs::read(&main).unwrap();
     let args = ["sweep", &main, "--rates", "unlimited", "--rounds", "1", "--warm", "--json"];
@@ -189,15 +200,16 @@ fn copies_need_not_be_what_their_names_promise() {
         [(packed.clone(), ["--strict", "-q"]), ([&packed[..], b"more"].concat(), ["--on-error", "warn"])]
     {
         std::fs::write(&main, bytes).unwrap();
-        let found = parsed(&polyhaul(&cache, &[&args[..], &how].concat()));
-        let times: Vec<_> = found["cells"].as_array().unwrap().iter().map(|cell| &cell["rounds"]).collect();
-        assert!(times.len() > 2 && times.iter().all(|rounds| **rounds == 1), "{found}");
+        let json = parsed(&polyhaul(&cache, &[&args[..], &how].concat()));
+        let times: Vec<_> = json["cells"].as_array().unwrap().iter().map(|cell| &cell["rounds"]).collect();
+        assert!(times.len() > 2 && times.iter().all(|rounds| **rounds == 1), "{json}");
     }
 }
 
 #[test]
 fn names_that_go_in_circles_end() {
-    let (folder, cache) = (Folder::new("sweep-circles"), Folder::new("sweep-circles-cache"));
+    let folder = Folder::new("sweep-circles");
+    let cache = Folder::new("sweep-circles-cache");
     for part in ["x", "y"] {
         std::fs::create_dir_all(folder.path(&format!("s/{part}"))).unwrap();
         folder.file(&format!("s/{part}/a.pbrt"), "Include \"../x/a.pbrt\"\nInclude \"../y/a.pbrt\"\n");
@@ -212,19 +224,21 @@ fn names_that_go_in_circles_end() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_at_the_end_is_said() {
-    let (folder, cache) = (Folder::new("sweep-full"), Folder::new("sweep-full-cache"));
+    let folder = Folder::new("sweep-full");
+    let cache = Folder::new("sweep-full-cache");
     let main = scene(&folder);
     for option in ["--csv", "--chart"] {
         let args = ["sweep", &main, "--rates", "unlimited", "--codecs", "as-is", "--rounds", "1", "--warm", option];
         let ran = polyhaul(&cache, &[&args[..], &["/dev/full"]].concat());
-        let [told, errors] = [&ran.stdout, &ran.stderr].map(|it| String::from_utf8_lossy(it));
-        assert!(ran.status.code() == Some(1) && told.contains("as is") && errors.contains("/dev/full"), "{ran:?}");
+        let [output, errors] = [&ran.stdout, &ran.stderr].map(|stream| String::from_utf8_lossy(stream));
+        assert!(ran.status.code() == Some(1) && output.contains("as is") && errors.contains("/dev/full"), "{ran:?}");
     }
 }
 
 #[test]
 fn people_get_tables_and_cells_that_are_left_out_say_why() {
-    let (folder, cache) = (Folder::new("sweep-table"), Folder::new("sweep-table-cache"));
+    let folder = Folder::new("sweep-table");
+    let cache = Folder::new("sweep-table-cache");
     let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(100));
     let args = ["sweep", &main, "--rates", "1KB/s,unlimited", "--codecs", "as-is", "--sweep-threads", "1", "--warm"];
     let output = polyhaul(&cache, &[&args[..], &["--time-limit", "0.5s", "--rounds", "1"]].concat());
@@ -235,13 +249,14 @@ fn people_get_tables_and_cells_that_are_left_out_say_why() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.contains("run `polyhaul limits` once"), "{text}");
-    // Where all is as it is there are no copies.
+    // No copies are made if everything is stored as is.
     assert!(find(&cache.path(""), "asset.txt").is_empty() && !text.contains("copies use"), "{text}");
 }
 
 #[test]
 fn a_prediction_loads_and_writes_nothing() {
-    let (folder, cache) = (Folder::new("sweep-model"), Folder::new("sweep-model-cache"));
+    let folder = Folder::new("sweep-model");
+    let cache = Folder::new("sweep-model-cache");
     let main = scene(&folder);
     let nothing = polyhaul(&cache, &["sweep", &main, "--model"]);
     assert_eq!(nothing.status.code(), Some(2), "{nothing:?}");
@@ -249,19 +264,19 @@ fn a_prediction_loads_and_writes_nothing() {
     let quick = ["--file-bytes", "262144", "--data-bytes", "16384", "--figure-ms", "0"];
     let limits = polyhaul(&cache, &[&["limits", "--force", &folder.path("")], &quick[..]].concat());
     assert_eq!(limits.status.code(), Some(0));
-    let kept = cache.names();
+    let cached_names = cache.names();
     // A scene that cannot be loaded can be predicted.
     folder.file(
         "scene.pbrt",
         "Include \"parts/more.pbrt\" Shape \"plymesh\" \"string filename\" \"parts/mesh.ply\" Wrong\n",
     );
-    let found = parsed(&polyhaul(&cache, &["sweep", &main, "--model", "--json", "--sweep-threads", "1"]));
-    assert_eq!((&found["files"], found["cells"].as_array().unwrap().len()), (&json!(3), 9 * 4 + 4));
-    for cell in found["cells"].as_array().unwrap() {
+    let json = parsed(&polyhaul(&cache, &["sweep", &main, "--model", "--json", "--sweep-threads", "1"]));
+    assert_eq!((&json["files"], json["cells"].as_array().unwrap().len()), (&json!(3), 9 * 4 + 4));
+    for cell in json["cells"].as_array().unwrap() {
         let is_known = cell["predicted_seconds"].as_f64() > Some(0.0) || cell["device"] == "disk";
         assert!(is_known && cell["median_seconds"].is_null(), "{cell}");
     }
-    assert_eq!(cache.names(), kept);
+    assert_eq!(cache.names(), cached_names);
 }
 
 /// A sweep with cells that take no time and ten that take a tenth of a second each, to which a signal is sent so long
@@ -269,8 +284,8 @@ fn a_prediction_loads_and_writes_nothing() {
 #[cfg(unix)]
 fn signalled(cache: &Folder, args: &[&str], signal: &str, wait: std::time::Duration) -> Output {
     let rates = (1..=9).map(|tens| format!("9{tens}00B/s,")).collect::<String>() + "10KB/s,unlimited";
-    let wanted = ["--sweep-threads", "1", "--codecs", "as-is,zstd", "--warm"];
-    let args = [args, &["--rates", &rates, "--rounds", "1"], &wanted].concat();
+    let options = ["--sweep-threads", "1", "--codecs", "as-is,zstd", "--warm"];
+    let args = [args, &["--rates", &rates, "--rounds", "1"], &options].concat();
     let child = isolated(cache).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while find(&cache.path(""), "zstd.txt").is_empty() && std::time::Instant::now() < end {
@@ -291,9 +306,11 @@ fn patient<T>(attempt: impl Fn(std::time::Duration) -> Option<T>) -> T {
 #[test]
 #[cfg(unix)]
 fn what_was_measured_before_a_signal_is_kept() {
-    let (folder, cache) = (Folder::new("sweep-signal"), Folder::new("sweep-signal-cache"));
+    let folder = Folder::new("sweep-signal");
+    let cache = Folder::new("sweep-signal-cache");
     let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(100));
-    let (csv, svg) = (folder.path("out.csv"), folder.path("out.svg"));
+    let csv = folder.path("out.csv");
+    let svg = folder.path("out.svg");
     let (text, code) = patient(|wait| {
         let output = signalled(&cache, &["sweep", &main, "--csv", &csv, "--chart", &svg], "-INT", wait);
         let text = String::from_utf8(output.stdout).unwrap();
@@ -306,19 +323,20 @@ fn what_was_measured_before_a_signal_is_kept() {
     let lines = std::fs::read_to_string(&csv).unwrap();
     assert!(lines.lines().count() == 23 && lines.contains(",,,,,\"skipped: interrupted\""), "{lines}");
     assert!(std::fs::read_to_string(&svg).unwrap().contains("a.obj (interrupted: "));
-    let (found, code) = patient(|wait| {
+    let (json, code) = patient(|wait| {
         let output = signalled(&cache, &["sweep", &main, "--json"], "-TERM", wait);
-        let found: Value = serde_json::from_slice(&output.stdout).ok()?;
-        found["cells"].is_array().then_some((found, output.status.code()))
+        let json: Value = serde_json::from_slice(&output.stdout).ok()?;
+        json["cells"].is_array().then_some((json, output.status.code()))
     });
-    assert_eq!((code, &found["interrupted"], &found["error"]["kind"]), (Some(143), &json!(true), &json!("cancelled")));
+    assert_eq!((code, &json["interrupted"], &json["error"]["kind"]), (Some(143), &json!(true), &json!("cancelled")));
     // The slow rates come first.
-    assert!(found["cells"][0]["median_seconds"].as_f64() > Some(0.05), "{found}");
+    assert!(json["cells"][0]["median_seconds"].as_f64() > Some(0.05), "{json}");
 }
 
 #[test]
 fn arguments_that_make_no_sense_are_refused() {
-    let (folder, cache) = (Folder::new("sweep-usage"), Folder::new("sweep-usage-cache"));
+    let folder = Folder::new("sweep-usage");
+    let cache = Folder::new("sweep-usage-cache");
     let main = folder.file("a.obj", "v 0 0 0\n");
     let wrong: [&[&str]; 9] = [
         &["sweep"],
@@ -337,7 +355,7 @@ fn arguments_that_make_no_sense_are_refused() {
     }
     let missing = polyhaul(&cache, &["sweep", &folder.path("none.obj")]);
     assert_eq!(missing.status.code(), Some(1), "{missing:?}");
-    // A file that cannot be written is told before anything is loaded.
+    // A file that cannot be written is reported before anything is loaded.
     let nowhere = polyhaul(&cache, &["sweep", &folder.path("none.obj"), "--csv", &folder.path("no/such/a.csv")]);
     assert!(nowhere.status.code() == Some(1) && String::from_utf8_lossy(&nowhere.stderr).contains("a.csv"));
     assert!(cache.names().is_empty());

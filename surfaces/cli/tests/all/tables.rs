@@ -1,4 +1,4 @@
-//! Tables of numbers, and what is told by content, through the command.
+//! Tables of numbers, and detection by content, through the command.
 
 use crate::common::{Folder, SOUND, run, run_piped, run_with};
 use serde_json::json;
@@ -12,14 +12,15 @@ const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\np
 #[test]
 fn every_option_of_tables_is_used() {
     let folder = Folder::new("tables-options");
-    let (source, out) = (folder.file("a.txt", READINGS), folder.path("b.csv"));
+    let source = folder.file("a.txt", READINGS);
+    let out = folder.path("b.csv");
     let with = |missing: &str, flags: &[&str]| {
         run(&[&["convert", "-q", &source, &out, "--comment", "%%", "--missing", missing], flags].concat()).expect(0);
         fs::read_to_string(&out).unwrap()
     };
     let convert = |flags: &[&str]| with("-1", flags);
-    let all = "# by hand\nname,level,height\n1,7,0.5\n2,-1,-2\n3,300,1000000000\n";
-    assert_eq!(convert(&["--delimiter", "semicolon"]), all);
+    let whole = "# by hand\nname,level,height\n1,7,0.5\n2,-1,-2\n3,300,1000000000\n";
+    assert_eq!(convert(&["--delimiter", "semicolon"]), whole);
     assert_eq!(convert(&["--delimiter", ";", "--max-rows", "1"]), "# by hand\nname,level,height\n1,7,0.5\n");
     assert_eq!(convert(&["--columns", "height,0", "--out-comment", ""]), "height,name\n0.5,1\n-2,2\n1000000000,3\n");
     assert_eq!(convert(&["--skip-lines", "3", "--header", "no"]), "2,-1,-2\n3,300,1000000000\n");
@@ -32,7 +33,8 @@ fn every_option_of_tables_is_used() {
 #[test]
 fn wrong_tables_say_where_and_what_would_help() {
     let folder = Folder::new("tables-wrong");
-    let (out, name) = (folder.path("b.npy"), |text: &str| folder.file("a.csv", text));
+    let out = folder.path("b.npy");
+    let name = |text: &str| folder.file("a.csv", text);
     let said = |text: &str, flags: &[&str], words: &[&str]| {
         let path = name(text);
         let ran = run(&[&["convert", &path, &out], flags].concat());
@@ -43,7 +45,7 @@ fn wrong_tables_say_where_and_what_would_help() {
     said("a,b\n1,2\n3\n", &[], &["a.csv:3:"]);
     said("a,b\n1,\n", &[], &["a.csv:2:"]);
     said("a,b\n1,2\n", &["--columns", "a,z"], &["`z`"]);
-    said("a,b\n1,2\n", &["--element", "vertex"], &["only PLY has elements"]);
+    said("a,b\n1,2\n", &["--element", "vertex"], &["--element applies only to PLY input", "is csv"]);
     said("a,b\n1,2\n", &["--delimiter", "pipe"], &["expected one character"]);
     said("a,b\n1,2\n", &["--missing", "none"], &["expected error, nan or a number"]);
     let ran = run(&["convert", &name("a,b\n1,2\n"), &folder.path("b.obj")]).expect(1);
@@ -115,7 +117,7 @@ fn content_tells_the_format_of_standard_input() {
     );
 }
 
-/// What says nothing is no empty scene, unless somebody says which format it is.
+/// An empty input is not an empty scene unless its format is given.
 #[test]
 fn content_that_says_nothing_is_refused() {
     let folder = Folder::new("tables-nothing");
@@ -149,8 +151,8 @@ fn digits_are_those_of_all_numbers() {
     for line in ["v 1.00 2.00 3.00\n", "vt 0.50 0.25\n", "vn 0.00 0.00 1.00\n"] {
         assert!(text.contains(line), "{text}");
     }
-    let own = ["convert", "-q", "-", "-", "--digits", "2", "--normal-digits", "1"];
-    assert!(run_with(&own, scene.as_bytes()).expect(0).stdout.contains("vn 0.0 0.0 1.0\n"));
+    let own_digits = ["convert", "-q", "-", "-", "--digits", "2", "--normal-digits", "1"];
+    assert!(run_with(&own_digits, scene.as_bytes()).expect(0).stdout.contains("vn 0.0 0.0 1.0\n"));
 }
 
 #[test]
@@ -164,8 +166,8 @@ fn limits_of_headers_are_options() {
 #[test]
 fn rows_are_chosen_from_any_format() {
     let folder = Folder::new("tables-rows");
-    let (ply, csv) =
-        (folder.file("a.ply", PLY), folder.file("b.csv", "x,y,z,age\n0,0,0,1\n1,5,2,2\n3,4,9,3\n4,4,4,4\n"));
+    let ply = folder.file("a.ply", PLY);
+    let csv = folder.file("b.csv", "x,y,z,age\n0,0,0,1\n1,5,2,2\n3,4,9,3\n4,4,4,4\n");
     let out = folder.path("out.csv");
     let rows = |source: &str, flags: &[&str]| {
         run(&[&["convert", "-q", source, &out], flags].concat()).expect(0);

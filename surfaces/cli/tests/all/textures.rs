@@ -3,14 +3,15 @@
 use crate::common::{Folder, run};
 
 /// A TGA of two gray pixels.
-fn tga(one: u8, other: u8) -> [u8; 20] {
-    [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, one, other]
+fn tga(first: u8, second: u8) -> [u8; 20] {
+    [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, first, second]
 }
 
 /// A folder with some images below `in`.
 fn folder(test: &str) -> (Folder, String, String) {
     let folder = Folder::new(test);
-    let (from, to) = (folder.path("in"), folder.path("out"));
+    let from = folder.path("in");
+    let to = folder.path("out");
     std::fs::create_dir_all(folder.path("in/deep")).unwrap();
     for (number, name) in ["in/a.tga", "in/deep/b.tga", "in/deep/c_n.tga"].into_iter().enumerate() {
         std::fs::write(folder.path(name), tga(number as u8, 9)).unwrap();
@@ -76,7 +77,8 @@ fn what_makes_no_sense_is_refused() {
 fn an_interruption_keeps_what_is_finished() {
     use std::time::{Duration, Instant};
     let folder = Folder::new("texture-interrupt");
-    let (from, to) = (folder.path("in"), folder.path("out"));
+    let from = folder.path("in");
+    let to = folder.path("out");
     std::fs::create_dir_all(&from).unwrap();
     // Noise, for which the best blocks take long.
     let mut large = vec![0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 24, 0];
@@ -100,11 +102,11 @@ fn an_interruption_keeps_what_is_finished() {
     let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let kept = finished();
-    assert!((1..40).contains(&kept), "{kept}");
+    let finished_count = finished();
+    assert!((1..40).contains(&finished_count), "{finished_count}");
     // No other file than textures and the list of them.
-    assert_eq!(std::fs::read_dir(&to).unwrap().count(), kept + 1);
+    assert_eq!(std::fs::read_dir(&to).unwrap().count(), finished_count + 1);
     // Each of them is in the list, so that the next run goes on.
     let list = std::fs::read_to_string(folder.path("out/.polyhaul-textures")).unwrap();
-    assert_eq!(list.lines().count(), kept);
+    assert_eq!(list.lines().count(), finished_count);
 }

@@ -28,7 +28,8 @@ fn a_trace_has_the_whole_run_and_changes_nothing() {
     let plain = folder.path("plain.obj");
     run(&["convert", &input, &plain]).expect(0);
     for threads in ["1", "3"] {
-        let (output, trace) = (folder.path("out.obj"), folder.path("t.json"));
+        let output = folder.path("out.obj");
+        let trace = folder.path("t.json");
         let ran = run(&["convert", &input, &output, "--trace", &trace, "-j", threads, "--json"]).expect(0);
         assert_eq!(ran.json()["command"], "convert");
         assert_eq!(std::fs::read(&output).unwrap(), std::fs::read(&plain).unwrap());
@@ -48,8 +49,10 @@ fn a_trace_has_the_whole_run_and_changes_nothing() {
 #[test]
 fn a_run_that_fails_leaves_a_trace_and_its_own_error() {
     let folder = Folder::new("trace-failed");
-    let (input, trace) = (folder.file("in.obj", "v 0 0 0\nf 1 2 x\n"), folder.path("t.json"));
-    let (output, again) = (folder.path("out.obj"), folder.path("again.obj"));
+    let input = folder.file("in.obj", "v 0 0 0\nf 1 2 x\n");
+    let trace = folder.path("t.json");
+    let output = folder.path("out.obj");
+    let again = folder.path("again.obj");
     let ran = run(&["convert", &input, &output, "--trace", &trace]).expect(1);
     assert_eq!(ran.stderr, run(&["convert", &input, &again]).expect(1).stderr);
     assert!(count(&events(&trace), "i", &input) > 0);
@@ -70,7 +73,8 @@ fn standard_streams_stay_what_they_are() {
     let traced = run_with(&[args.as_slice(), &["--trace", &trace]].concat(), SOUND.as_bytes()).expect(0);
     assert_eq!(plain.stdout, traced.stdout);
     assert_eq!(count(&events(&trace), "i", "standard output"), 1);
-    let (a, b) = (folder.file("a.obj", SOUND), folder.file("b.obj", SOUND));
+    let a = folder.file("a.obj", SOUND);
+    let b = folder.file("b.obj", SOUND);
     let ran = run(&["info", &a, &b, "--trace", &trace, "--json"]).expect(0);
     assert_eq!((&ran.json()["command"], count(&events(&trace), "M", "process_name")), (&"info".into(), 1));
 }
@@ -83,7 +87,7 @@ fn hostile_names_do_not_break_the_trace() {
     let folder = Folder::new("trace-names");
     let mut name = OsStr::new(&folder.path("")).to_owned();
     name.push(OsStr::from_bytes(b"a\"\\\n\t\x01\x7f<script>.obj"));
-    // Where the system takes names that are no UTF-8.
+    // On systems that allow names of invalid UTF-8.
     let mut odd = name.clone();
     odd.push(OsStr::from_bytes(b"\xff.obj"));
     let name = if std::fs::write(&odd, SOUND).is_ok() { odd } else { name };
@@ -107,14 +111,33 @@ fn a_page_and_a_picture_are_written_beside_the_trace() {
     let text = |path: &str| std::fs::read_to_string(path).unwrap();
     assert!(text(&page).contains("polyhaul convert ") && text(&picture).starts_with("<svg"));
     assert!(count(&events(&trace), "X", "parse") > 0);
-    let pixels = folder.path("c.PNG");
-    run(&["info", &input, "--chart", &pixels]).expect(0);
-    let pixels = std::fs::read(pixels).unwrap();
-    assert!(pixels.starts_with(b"\x89PNG\r\n\x1a\n") && pixels.get(16..20) == Some(&2400_u32.to_be_bytes()));
     let nowhere = folder.path("no/c.svg");
     run(&["convert", &input, &output, "--trace", &trace, "--chart", &nowhere]).expect(1);
     let ran = run(&["convert", &input, &output, "--chart", &folder.path("c.jpg")]).expect(2);
     assert!(ran.stderr.contains("expected a name ending in .svg or .png"), "{}", ran.stderr);
+}
+
+#[cfg(feature = "png-charts")]
+#[test]
+fn a_chart_is_drawn_as_png() {
+    let folder = Folder::new("trace-png");
+    let input = folder.file("in.obj", SOUND);
+    let chart = folder.path("c.PNG");
+    run(&["info", &input, "--chart", &chart]).expect(0);
+    let pixels = std::fs::read(chart).unwrap();
+    assert!(pixels.starts_with(b"\x89PNG\r\n\x1a\n") && pixels.get(16..20) == Some(&2400_u32.to_be_bytes()));
+}
+
+#[cfg(not(feature = "png-charts"))]
+#[test]
+fn a_build_without_png_charts_names_the_feature() {
+    let folder = Folder::new("trace-png");
+    let input = folder.file("in.obj", SOUND);
+    let chart = folder.path("c.PNG");
+    for command in ["info", "sweep"] {
+        let ran = run(&[command, &input, "--chart", &chart]).expect(2);
+        refused(&ran, &folder, "without the feature `png-charts`; write an .svg, or install");
+    }
 }
 
 /// That nothing was done before the error.
@@ -127,7 +150,8 @@ fn refused(ran: &Ran, folder: &Folder, message: &str) {
 #[test]
 fn a_path_that_cannot_be_written_to_is_told_before_the_work() {
     let folder = Folder::new("trace-refused");
-    let (input, output) = (folder.file("in.obj", SOUND), folder.path("out.obj"));
+    let input = folder.file("in.obj", SOUND);
+    let output = folder.path("out.obj");
     let convert = |trace: &str| run(&["convert", &input, &output, "--trace", trace]);
     let nowhere = folder.path("no/such/folder/t.json");
     refused(&convert(&nowhere).expect(1), &folder, "t.json");

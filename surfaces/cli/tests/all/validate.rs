@@ -63,7 +63,8 @@ fn an_undefined_material_is_a_warning() {
 #[test]
 fn some_of_many_is_code_3() {
     let folder = Folder::new("validate-many");
-    let (good, bad) = (folder.file("good.obj", SOUND), folder.file("bad.obj", BROKEN));
+    let good = folder.file("good.obj", SOUND);
+    let bad = folder.file("bad.obj", BROKEN);
     let value = run(&["validate", "--json", &good, &bad]).expect(3).json();
     assert_eq!((&value["files"][0]["valid"], &value["files"][1]["valid"]), (&json!(true), &json!(false)));
     run(&["validate", &bad, &bad]).expect(1);

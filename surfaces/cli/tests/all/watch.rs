@@ -27,7 +27,10 @@ fn python() -> Option<&'static str> {
     static PATH: OnceLock<Option<String>> = OnceLock::new();
     let path = PATH.get_or_init(|| {
         let trial = Command::new("python3").args(["-c", "import os, sys; os.pread; print(sys.executable)"]).output();
-        let path = trial.ok().filter(|done| done.status.success()).and_then(|done| String::from_utf8(done.stdout).ok());
+        let path = trial
+            .ok()
+            .filter(|output| output.status.success())
+            .and_then(|output| String::from_utf8(output.stdout).ok());
         path.map(|path| path.trim().to_owned())
     });
     path.as_deref()
@@ -86,7 +89,7 @@ assert os.pread(f, 3, 15000) == b''
     let stack = &texture["stacks"][0]["frames"];
     let frames: Vec<_> = stack.as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(frames.len() > 4 && frames[0].contains("pread"), "{frames:?}");
-    // In what is shown to people the order is that of what buffering would spare.
+    // The text for people is sorted by the time that buffering would save.
     let ran = command()
         .args(["watch", python().unwrap(), "-c", script])
         .current_dir(folder.path(""))
@@ -102,11 +105,11 @@ fn children_of_others_are_not_waited_for() {
     if !may_watch() {
         return;
     }
-    let begin = Instant::now();
+    let start = Instant::now();
     let mut shell = Command::new("sh");
     shell.args(["-c", "sleep 30 2>/dev/null & exec \"$0\" watch --json -- true", env!("CARGO_BIN_EXE_polyhaul")]);
     let output = shell.stdin(Stdio::null()).stdout(Stdio::null()).output().unwrap();
-    assert!(output.status.success() && begin.elapsed() < Duration::from_secs(25), "{output:?}");
+    assert!(output.status.success() && start.elapsed() < Duration::from_secs(25), "{output:?}");
 }
 
 /// One thread waits for another that is started later, while more of them read all the time.
@@ -136,11 +139,11 @@ is_over.append(1)
     assert!(file(&report, "a")["reads"]["calls"].as_u64() >= Some(160), "{report}");
 }
 
-/// Whether the interpreter has a package that is no part of Python.
+/// Whether the interpreter has a third-party package.
 fn has_package(name: &str) -> bool {
     let import = |python| Command::new(python).args(["-c", &format!("import {name}")]).output();
     has_python()
-        && (import(python().unwrap()).is_ok_and(|done| done.status.success())
+        && (import(python().unwrap()).is_ok_and(|output| output.status.success())
             || skip(&format!("python3 has no {name}")))
 }
 
@@ -157,7 +160,8 @@ assert Image.open('a.tga').convert('L').getextrema()[1] > 0
 ";
     let (output, report) = watch_python(&folder, &[], script);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    let (image, size) = (file(&report, "a.tga"), std::fs::metadata(folder.path("a.tga")).unwrap().len());
+    let image = file(&report, "a.tga");
+    let size = std::fs::metadata(folder.path("a.tga")).unwrap().len();
     assert_eq!((image["writes"]["bytes"].as_u64(), image["opens"].as_u64()), (Some(size), Some(2)), "{image}");
     assert!(image["reads"]["bytes"].as_u64() >= Some(640 * 480 * 3), "{image}");
 }
@@ -176,7 +180,8 @@ bpy.ops.wm.obj_export(filepath='grid.obj')
 ";
     let (output, report) = watch_python(&folder, &[], script);
     assert!(output.status.success(), "{output:?}");
-    let (grid, size) = (file(&report, "grid.obj"), std::fs::metadata(folder.path("grid.obj")).unwrap().len());
+    let grid = file(&report, "grid.obj");
+    let size = std::fs::metadata(folder.path("grid.obj")).unwrap().len();
     assert_eq!(grid["writes"]["bytes"].as_u64(), Some(size), "{grid}");
     assert!(size > 1_000_000 && report["threads_seen"].as_u64() > Some(1), "{report}");
 }
@@ -206,7 +211,8 @@ g = os.open('b', os.O_WRONLY | os.O_CREAT); os.dup2(g, f); os.write(f, b'12345')
 ";
     let (output, report) = watch_python(&folder, &[], script);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    let (a, b) = (file(&report, "a"), file(&report, "b"));
+    let a = file(&report, "a");
+    let b = file(&report, "b");
     assert_calls(&a["reads"], 100 + 200 + 1, 1_000 + 800 + 7);
     assert_calls(&b["writes"], 2, 8);
     assert_eq!((&a["opens"], &b["opens"], &b["syncs"]), (&2.into(), &1.into(), &1.into()));
@@ -317,10 +323,11 @@ fn our_own_command_is_watched() {
         return;
     }
     let folder = Folder::new("watch-own");
-    let (scene, out) = (folder.file("a.obj", SOUND), folder.path("b.obj"));
-    let own = env!("CARGO_BIN_EXE_polyhaul");
+    let scene = folder.file("a.obj", SOUND);
+    let out = folder.path("b.obj");
+    let polyhaul = env!("CARGO_BIN_EXE_polyhaul");
     let report = folder.path("report");
-    let ran = run(&["watch", "--json", "-o", &report, own, "convert", "-q", &scene, &out]).expect(0);
+    let ran = run(&["watch", "--json", "-o", &report, polyhaul, "convert", "-q", &scene, &out]).expect(0);
     assert!(ran.stdout.is_empty() && ran.stderr.is_empty(), "{ran:?}");
     let value: Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
     // What a file looks like is found out before it is read.
@@ -357,7 +364,7 @@ fn what_cannot_be_started_has_the_codes_of_shells() {
     let value: Value = serde_json::from_str(&plain.stderr).unwrap();
     assert_eq!(value["error"]["kind"], "io");
     run(&["watch", "-o", &folder.path("none/report"), "true"]).expect(1);
-    // A report of before stays where there is no new one.
+    // An earlier report stays if there is no new one.
     let report = folder.file("report", "of before");
     run(&["watch", "-o", &report, "--", &folder.path("none")]).expect(127);
     assert_eq!(std::fs::read_to_string(&report).unwrap(), "of before");
@@ -409,7 +416,8 @@ fn what_outlives_the_first_process_is_timed_and_can_be_ended() {
     let output = child.wait_with_output().unwrap();
     let value: Value = serde_json::from_slice(&output.stderr).unwrap();
     assert_eq!((output.status.code(), &value["exit_code"]), (Some(6), &6.into()), "{value}");
-    let (run, cost) = (value["run_seconds"].as_f64().unwrap(), value["watch_seconds"].as_f64().unwrap());
+    let run = value["run_seconds"].as_f64().unwrap();
+    let cost = value["watch_seconds"].as_f64().unwrap();
     assert!(run >= 1.0 && cost < run, "{value}");
 }
 

@@ -1,4 +1,5 @@
-// The page: files come in, a model is drawn, what polyhaul says about it is listed. It has no other state than the files.
+// The page: files come in, a model is drawn, what polyhaul says about it is listed. It has no other state than the
+// files.
 
 import { convert, draw, prepare } from 'polyhaul';
 import { View } from './view.js';

@@ -1,5 +1,5 @@
-// Files behind URLs: in ranges, as a whole, and from servers that fail; by the file alone in Node, whose engine may not be
-// able to wait for it, and by all of the package in a headless Chromium, if there is one.
+// Files behind URLs: in ranges, as a whole, and from servers that fail; by the file alone in Node, whose engine may not
+// be able to wait for it, and by all of the package in a headless Chromium, if there is one.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -185,7 +185,8 @@ test('files of other programs', () => {
   let compared = 0;
   for (const name of files) {
     const text = readFileSync(`${folder}/${name}`, 'utf8');
-    // three.js reads none of these as the format says: numbers that are none, free forms, lines and faces in one object.
+    // three.js reads none of these as the format says: numbers that are none, free forms, lines and faces in one
+    // object.
     const isOdd = /^\s*(l|p|curv|surf|call|vp)\s/m.test(text) || /\r(?!\n)/.test(text) || name.includes('bad');
     if (isOdd) continue;
     const [ours, theirs] = [OBJLoader, TheirOBJLoader].map((Kind) => quietly(() => new Kind().parse(text)));

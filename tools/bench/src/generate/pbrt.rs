@@ -1,4 +1,4 @@
-//! pbrt scenes in folders: those of the tests, which a naive reader has counted there, and `film`, which has the habits
+//! pbrt scenes in folders: the tests' scenes, which a naive reader has counted there, and `film`, which has the habits
 //! of a film's assets.
 
 use super::styles::general;
@@ -11,7 +11,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 /// Writes the scene of a kind (`one`, `many`, `many-gz`, `many-zst`, `film`) into `folder`, and returns the line of its
-/// counts. Its bytes are those of the text, compressed or not.
+/// counts. Its bytes count the text, compressed or not.
 pub fn write(kind: &str, megabytes: u64, folder: &Path) -> Result<String, Failure> {
     if kind == "film" {
         return film(megabytes, folder);
@@ -28,7 +28,8 @@ pub fn write(kind: &str, megabytes: u64, folder: &Path) -> Result<String, Failur
     let threads = std::thread::available_parallelism()?.get();
     let made = pbrt::write(&Spec { layout, codec, threads, ..Spec::new(megabytes * 1_000_000) }, folder)?;
     let disk_bytes: u64 = made.files.iter().map(|file| file.disk_bytes).sum();
-    let (bytes, counts) = (made.bytes(FileKind::Text).0, &made.counts);
+    let bytes = made.bytes(FileKind::Text).0;
+    let counts = &made.counts;
     let instances = counts.directives["ObjectInstance"];
     Ok(format!(
         "megabytes={megabytes} bytes={bytes} disk_bytes={disk_bytes} positions={} faces={} instances={instances}\n",
@@ -45,7 +46,9 @@ fn film(megabytes: u64, folder: &Path) -> Result<String, Failure> {
     let mut text = Text::new(BufWriter::with_capacity(1 << 20, File::create(folder.join("scene.pbrt"))?));
     text.bytes(b"LookAt 0 5 -20 0 0 0 0 1 0\nCamera \"perspective\"\nWorldBegin\nLightSource \"infinite\"\n");
     text.bytes(b"ObjectBegin \"leaf\"\nShape \"disk\" \"float radius\" [ 0.25 ]\nObjectEnd\n");
-    let (mut index, mut instances, bytes) = (0, 0, megabytes * 1_000_000);
+    let mut index = 0;
+    let mut instances = 0;
+    let bytes = megabytes * 1_000_000;
     let share = |part: u64| bytes * part / 3;
     while text.counts[3] < share(1) {
         let side = SIDE.min((bytes as f64 / 180.0).sqrt() as u32);
@@ -73,7 +76,8 @@ fn film(megabytes: u64, folder: &Path) -> Result<String, Failure> {
         numbers(&mut text, (0..16).map(number));
         text.bytes(b" ]\n  ObjectInstance \"leaf\"\nAttributeEnd\n");
         text.spill()?;
-        (index, instances) = (index + 1, instances + 1);
+        index = index + 1;
+        instances = instances + 1;
     }
     let counts = text.finish()?;
     Ok(format!(
@@ -121,6 +125,6 @@ fn numbers(text: &mut Text, values: impl IntoIterator<Item = f64>) {
 }
 
 /// A number from -`most` to `most`.
-fn random(index: u32, at: u32, most: f64) -> f64 {
-    most * f64::from(hash(index, at, 7) as i32) / f64::from(i32::MAX)
+fn random(index: u32, at: u32, max: f64) -> f64 {
+    max * f64::from(hash(index, at, 7) as i32) / f64::from(i32::MAX)
 }

@@ -58,7 +58,8 @@ pub fn colors(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
         text.bytes(format!("property uchar {name}\n").as_bytes());
     }
     face_header(text, face_count);
-    (text.counts[0], text.counts[2]) = (vertex_count, face_count);
+    text.counts[0] = vertex_count;
+    text.counts[2] = face_count;
     for (row, column) in grid.vertices(0) {
         let [x, y, z] = grid.position(row, column);
         let [red, green, blue, _] = hash(row, column, 4).to_le_bytes();
@@ -86,7 +87,8 @@ pub fn styled(text: &mut Text, name: &str, megabytes: u64) -> Result<(), Failure
         text.bytes(line.as_bytes());
         style.end(text)?;
     }
-    (text.counts[0], text.counts[2]) = (vertex_count, face_count);
+    text.counts[0] = vertex_count;
+    text.counts[2] = face_count;
     for (row, column) in grid.vertices(0) {
         style.values(text, &grid.position(row, column));
         style.normal(text, &grid.normal(row, column));
@@ -143,7 +145,8 @@ fn mesh_header(text: &mut Text, format: &str, grid: &Grid) {
     header(text, format);
     element(text, "vertex", vertex_count, &VERTEX);
     face_header(text, face_count);
-    (text.counts[0], text.counts[2]) = (vertex_count, face_count);
+    text.counts[0] = vertex_count;
+    text.counts[2] = face_count;
 }
 
 /// The numbers of vertices and faces.

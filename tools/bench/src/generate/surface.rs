@@ -48,7 +48,8 @@ pub fn stl(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
 /// Binary PLY.
 pub fn ply(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let side = side(megabytes, 38.0);
-    let (vertices, faces) = (u64::from(side) * u64::from(side), 2 * u64::from(side - 1) * u64::from(side - 1));
+    let vertices = u64::from(side) * u64::from(side);
+    let faces = 2 * u64::from(side - 1) * u64::from(side - 1);
     header(text, "binary_little_endian");
     element(text, "vertex", vertices, &["x", "y", "z"]);
     text.bytes(format!("element face {faces}\nproperty list uchar int vertex_indices\nend_header\n").as_bytes());
@@ -66,6 +67,7 @@ pub fn ply(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
         }
         text.spill()?;
     }
-    (text.counts[0], text.counts[2]) = (vertices, faces);
+    text.counts[0] = vertices;
+    text.counts[2] = faces;
     Ok(())
 }

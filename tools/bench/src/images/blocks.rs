@@ -16,7 +16,8 @@ mod bare {
     use intel_tex_2::bindings::kernel;
 
     fn surface(pixels: &[u8], [width, height]: [usize; 2]) -> kernel::rgba_surface {
-        let (ptr, stride) = (pixels.as_ptr().cast_mut(), (4 * width) as i32);
+        let ptr = pixels.as_ptr().cast_mut();
+        let stride = (4 * width) as i32;
         kernel::rgba_surface { ptr, width: width as i32, height: height as i32, stride }
     }
 
@@ -109,8 +110,10 @@ fn random(x: u32, y: u32, layer: u32) -> f32 {
 /// Smooth noise.
 fn noise(x: f32, y: f32, layer: u32) -> f32 {
     let smooth = |v: f32| v * v * (3.0 - 2.0 * v);
-    let (column, row) = (x.floor(), y.floor());
-    let (u, v) = (smooth(x - column), smooth(y - row));
+    let column = x.floor();
+    let row = y.floor();
+    let u = smooth(x - column);
+    let v = smooth(y - row);
     let at = |dx: u32, dy: u32| random(column as u32 + dx, row as u32 + dy, layer);
     let mix = |a: f32, b: f32, t: f32| a + (b - a) * t;
     mix(mix(at(0, 0), at(1, 0), u), mix(at(0, 1), at(1, 1), u), v)
@@ -124,7 +127,8 @@ fn picture() -> Image {
             let at = |scale: f32, layer: u32| noise(x as f32 * scale, y as f32 * scale, layer);
             let mut color = [0.0; 3];
             for octave in 0..8 {
-                let (scale, weight) = (2_f32.powi(octave) / 256.0, 0.5_f32.powi(octave + 1));
+                let scale = 2_f32.powi(octave) / 256.0;
+                let weight = 0.5_f32.powi(octave + 1);
                 let shared = at(scale, octave as u32);
                 for (channel, color) in color.iter_mut().enumerate() {
                     *color += weight * (0.8 * shared + 0.2 * at(0.7 * scale, 20 + octave as u32 + channel as u32));
@@ -150,7 +154,8 @@ fn picture() -> Image {
 fn psnr(samples: &[u8], blocks: &[u8], bytes: usize, decode: fn(&[u8], &mut [u8], usize)) -> f64 {
     let mut decoded = vec![0; SIDE * SIDE * 4];
     for (number, block) in blocks.chunks_exact(bytes).enumerate() {
-        let (x, y) = (number % (SIDE / 4), number / (SIDE / 4));
+        let x = number % (SIDE / 4);
+        let y = number / (SIDE / 4);
         decode(block, &mut decoded[(y * 4 * SIDE + x * 4) * 4..], SIDE * 4);
     }
     let square = |(a, b): (&u8, &u8)| (f64::from(*a) - f64::from(*b)).powi(2);

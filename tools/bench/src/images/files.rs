@@ -10,14 +10,14 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ImageKind,
     /// Pixels in a row, and rows.
     pub side: usize,
 }
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ImageKind {
     /// TGA of this many bits.
     Tga {
         bits: usize,
@@ -32,14 +32,14 @@ pub enum Kind {
 
 /// All files.
 pub const FILES: &[File] = &[
-    File { name: "story.tga", kind: Kind::Tga { bits: 24 }, side: 2048 },
-    File { name: "story-32.tga", kind: Kind::Tga { bits: 32 }, side: 2048 },
-    File { name: "story-rle.tga", kind: Kind::Packets, side: 2048 },
-    File { name: "story.tga.lz4", kind: Kind::Cache, side: 2048 },
-    File { name: "story.png", kind: Kind::Png, side: 2048 },
-    File { name: "story.hdr", kind: Kind::Hdr, side: 2048 },
-    File { name: "large.tga", kind: Kind::Tga { bits: 24 }, side: 8192 },
-    File { name: "large-rle.tga", kind: Kind::Packets, side: 8192 },
+    File { name: "story.tga", kind: ImageKind::Tga { bits: 24 }, side: 2048 },
+    File { name: "story-32.tga", kind: ImageKind::Tga { bits: 32 }, side: 2048 },
+    File { name: "story-rle.tga", kind: ImageKind::Packets, side: 2048 },
+    File { name: "story.tga.lz4", kind: ImageKind::Cache, side: 2048 },
+    File { name: "story.png", kind: ImageKind::Png, side: 2048 },
+    File { name: "story.hdr", kind: ImageKind::Hdr, side: 2048 },
+    File { name: "large.tga", kind: ImageKind::Tga { bits: 24 }, side: 8192 },
+    File { name: "large-rle.tga", kind: ImageKind::Packets, side: 8192 },
 ];
 
 impl File {
@@ -61,20 +61,21 @@ pub fn make(folder: &Path) -> Result<(), Failure> {
 }
 
 fn write(file: &File, path: &Path) -> Result<(), Failure> {
-    let channels = if file.kind == (Kind::Tga { bits: 32 }) { Channels::Rgba } else { Channels::Rgb };
-    let (width, height) = (file.side, file.side);
+    let channels = if file.kind == (ImageKind::Tga { bits: 32 }) { Channels::Rgba } else { Channels::Rgb };
+    let width = file.side;
+    let height = file.side;
     let paint = painted(file.side, channels.count());
-    if file.kind == Kind::Png {
+    if file.kind == ImageKind::Png {
         // Not by polyhaul: the writer of a file should have no advantage in reading it.
         image::save_buffer(path, &paint, width as u32, height as u32, image::ExtendedColorType::Rgb8)?;
         return Ok(());
     }
     let (samples, color_space) = match file.kind {
-        Kind::Hdr => (Samples::F32(paint.into_iter().map(light).collect::<Vec<f32>>().into()), ColorSpace::Linear),
+        ImageKind::Hdr => (Samples::F32(paint.into_iter().map(light).collect::<Vec<f32>>().into()), ColorSpace::Linear),
         _ => (Samples::U8(paint.into()), ColorSpace::Srgb),
     };
     let image = Image { width, height, channels, samples, color_space, ..Image::default() };
-    let style = ImageWriteOptions::default().with_tga_rle(file.kind == Kind::Packets);
+    let style = ImageWriteOptions::default().with_rle(file.kind == ImageKind::Packets);
     let options = WriteOptions::default().with_image(style);
     Writer::new(path).options(&options).image(&image)?;
     Ok(())

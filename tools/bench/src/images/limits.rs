@@ -13,7 +13,8 @@ const STEP_BYTES: usize = 16;
 
 /// Calls `each` with the file's bytes, block after block.
 fn blocks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
-    let (mut file, mut block) = (File::open(path)?, vec![0; BLOCK_BYTES]);
+    let mut file = File::open(path)?;
+    let mut block = vec![0; BLOCK_BYTES];
     loop {
         match file.read(&mut block)? {
             0 => return Ok(()),
@@ -70,14 +71,14 @@ fn swap_wide(from: &[u8], to: &mut [u8], pixel_bytes: usize) {
         _ => _mm_setr_epi8(2, 1, 0, 3, 6, 5, 4, 7, 10, 9, 8, 11, 14, 13, 12, 15),
     };
     let step = STEP_BYTES / pixel_bytes * pixel_bytes;
-    let mut done = 0;
-    while done + STEP_BYTES <= from.len().min(to.len()) {
+    let mut copied = 0;
+    while copied + STEP_BYTES <= from.len().min(to.len()) {
         // SAFETY: there are 16 bytes on both sides.
         unsafe {
-            let pixels = _mm_loadu_si128(from.as_ptr().add(done).cast());
-            _mm_storeu_si128(to.as_mut_ptr().add(done).cast(), _mm_shuffle_epi8(pixels, order));
+            let pixels = _mm_loadu_si128(from.as_ptr().add(copied).cast());
+            _mm_storeu_si128(to.as_mut_ptr().add(copied).cast(), _mm_shuffle_epi8(pixels, order));
         }
-        done += step;
+        copied += step;
     }
-    swap_each(&from[done..], &mut to[done..], pixel_bytes);
+    swap_each(&from[copied..], &mut to[copied..], pixel_bytes);
 }

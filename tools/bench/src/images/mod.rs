@@ -1,5 +1,5 @@
-//! Textures side by side: each reader decodes the same files, from the file and through callbacks of a host that counts
-//! its calls and can be slow.
+//! Image readers compared: each reader decodes the same files, from the file and through callbacks of a host that
+//! counts its calls and can be slow.
 //!
 //! Readers of a file alternate, round after round. The sum of each result reveals a reader that decodes to other
 //! pixels. Files are made by [`files`]; readers in Rust are here and in [`readers`], others in `peers/` and `python/`;
@@ -76,11 +76,12 @@ fn measure(measured: Measured<'_>, contenders: &[Contender<'_>], rounds: usize) 
     for contender in contenders {
         reset_peak_memory();
         let before = peak_memory_bytes();
-        let (decoded, calls) = (contender.read)()?;
+        let read = &contender.read;
+        let (decoded, calls) = read()?;
         let extra = peak_memory_bytes().saturating_sub(before);
         lines.push((judge(&decoded), calls, extra));
     }
-    // The first contender after slower ones pays for what the machine did with free memory meanwhile: each round begins
+    // The first contender after slower ones pays for what the machine did with free memory meanwhile: each round starts
     // with another.
     for round in 0..rounds.max(1) {
         for turn in 0..contenders.len() {

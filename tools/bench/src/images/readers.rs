@@ -1,6 +1,6 @@
 //! Readers in Rust: polyhaul, image and png, from files and through a host's callbacks.
 
-use super::files::{File, Kind};
+use super::files::{File, ImageKind};
 use super::host::Host;
 use super::{Contender, Decoded, limits};
 use crate::Failure;
@@ -19,12 +19,12 @@ const SLOW: Duration = Duration::from_micros(100);
 /// The number of pictures in `many`.
 const MANY: usize = 8;
 
-type Found = Result<(Decoded, u64), Failure>;
+type ReadResult = Result<(Decoded, u64), Failure>;
 
 /// All readers of a file.
 pub fn all<'a>(file: &File, path: &'a Path) -> Vec<Contender<'a>> {
     let fast = Duration::ZERO;
-    let mut all = vec![
+    let mut contenders = vec![
         Contender::new("polyhaul, 1 thread", || polyhaul(Input::Path(path.into()), 1)),
         Contender::new("polyhaul, 2 threads", || polyhaul(Input::Path(path.into()), 2)),
         Contender::new("polyhaul, callbacks, 1 thread", move || called(path, 1, fast)),
@@ -33,28 +33,29 @@ pub fn all<'a>(file: &File, path: &'a Path) -> Vec<Contender<'a>> {
         Contender::new("limit: read once", || limits::read(path)),
     ];
     match file.kind {
-        Kind::Tga { bits } => {
-            all.push(Contender::new("limit: read and swizzle", move || limits::read_and_swizzle(path, bits / 8)));
-            all.extend(tga(path));
+        ImageKind::Tga { bits } => {
+            contenders
+                .push(Contender::new("limit: read and swizzle", move || limits::read_and_swizzle(path, bits / 8)));
+            contenders.extend(tga(path));
         }
-        Kind::Packets => all.extend(tga(path)),
-        Kind::Hdr => {
-            all.push(Contender::new("image", || image_file(path)));
-            all.push(Contender::new("image, callbacks", || {
+        ImageKind::Packets => contenders.extend(tga(path)),
+        ImageKind::Hdr => {
+            contenders.push(Contender::new("image", || image_file(path)));
+            contenders.push(Contender::new("image, callbacks", || {
                 image_called(path, |host| Ok(image::codecs::hdr::HdrDecoder::new(host)?))
             }));
         }
-        Kind::Png => {
-            all.push(Contender::new("image", || image_file(path)));
-            all.push(Contender::new("png", || png_file(path)));
-            all.push(Contender::new("png, callbacks", || png_called(path)));
+        ImageKind::Png => {
+            contenders.push(Contender::new("image", || image_file(path)));
+            contenders.push(Contender::new("png", || png_file(path)));
+            contenders.push(Contender::new("png, callbacks", || png_called(path)));
             for (name, threads) in [("polyhaul, 8 files, 1 thread", 1), ("polyhaul, 8 files, 2 threads", 2)] {
-                all.push(Contender::new(name, move || many(path, threads)));
+                contenders.push(Contender::new(name, move || many(path, threads)));
             }
         }
-        Kind::Cache => {}
+        ImageKind::Cache => {}
     }
-    all
+    contenders
 }
 
 fn tga(path: &Path) -> [Contender<'_>; 2] {
@@ -62,7 +63,7 @@ fn tga(path: &Path) -> [Contender<'_>; 2] {
     [Contender::new("image", || image_file(path)), Contender::new("image, callbacks", move || image_called(path, open))]
 }
 
-fn polyhaul(input: Input, threads: usize) -> Found {
+fn polyhaul(input: Input, threads: usize) -> ReadResult {
     let run = RunOptions::default().with_threads(Some(threads));
     let options = ReadOptions::default().with_run(run);
     Ok((decoded(Reader::new(input).options(&options).image()?.value.samples)?, 0))
@@ -76,23 +77,24 @@ fn decoded(samples: Samples) -> Result<Decoded, Failure> {
     }
 }
 
-fn called(path: &Path, threads: usize, delay: Duration) -> Found {
+fn called(path: &Path, threads: usize, delay: Duration) -> ReadResult {
     let (host, calls) = Host::open(path, delay)?;
     let (decoded, _) = polyhaul(Input::Host(Box::new(host), path.display().to_string()), threads)?;
     Ok((decoded, calls.load(Ordering::Relaxed)))
 }
 
 /// Reads the file as often as `many` has files.
-fn many(path: &Path, threads: usize) -> Found {
-    let one = || (0..MANY / threads).try_for_each(|_| polyhaul(Input::Path(path.into()), 1).map(drop));
+fn many(path: &Path, threads: usize) -> ReadResult {
+    let read_share = || (0..MANY / threads).try_for_each(|_| polyhaul(Input::Path(path.into()), 1).map(drop));
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| one().map_err(|error| error.to_string()))).collect();
+        let workers: Vec<_> =
+            (0..threads).map(|_| scope.spawn(|| read_share().map_err(|error| error.to_string()))).collect();
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err("it panicked".into())))
     })?;
     Ok((Decoded::None, 0))
 }
 
-fn image_file(path: &Path) -> Found {
+fn image_file(path: &Path) -> ReadResult {
     Ok((of_image(image::open(path)?), 0))
 }
 
@@ -104,24 +106,24 @@ fn of_image(image: image::DynamicImage) -> Decoded {
 }
 
 /// The decoder calls the host directly, as in naive code.
-fn image_called<D: ImageDecoder>(path: &Path, open: impl Fn(Host) -> Result<D, Failure>) -> Found {
+fn image_called<D: ImageDecoder>(path: &Path, open: impl Fn(Host) -> Result<D, Failure>) -> ReadResult {
     let (host, calls) = Host::open(path, Duration::ZERO)?;
     let image = image::DynamicImage::from_decoder(open(host)?)?;
     Ok((of_image(image), calls.load(Ordering::Relaxed)))
 }
 
-fn png_file(path: &Path) -> Found {
+fn png_file(path: &Path) -> ReadResult {
     png(BufReader::new(std::fs::File::open(path)?))
 }
 
 /// png takes a buffered reader alone.
-fn png_called(path: &Path) -> Found {
+fn png_called(path: &Path) -> ReadResult {
     let (host, calls) = Host::open(path, Duration::ZERO)?;
     let (decoded, _) = png(BufReader::new(host))?;
     Ok((decoded, calls.load(Ordering::Relaxed)))
 }
 
-fn png<R: Read + std::io::Seek>(reader: BufReader<R>) -> Found {
+fn png<R: Read + std::io::Seek>(reader: BufReader<R>) -> ReadResult {
     let mut reader = png::Decoder::new(reader).read_info()?;
     let mut pixels = vec![0; reader.output_buffer_size().ok_or("too large")?];
     reader.next_frame(&mut pixels)?;

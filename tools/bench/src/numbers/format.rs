@@ -37,7 +37,7 @@ struct Entry<'a, T> {
 
 #[derive(Clone, Copy)]
 enum Judge {
-    /// The text must equal that of the group's first contender.
+    /// The text must equal the first contender's.
     SameText,
     /// The text must read back as the values.
     SameValues,
@@ -46,10 +46,10 @@ enum Judge {
 }
 
 fn group<'a, T: Copy + Into<f64>>(name: &'static str, values: &'a [T], entries: Vec<Entry<'a, T>>) -> Group<'a> {
-    let wanted = entries.first().map(|entry| text(&entry.format, values)).unwrap_or_default();
+    let expected = entries.first().map(|entry| text(&entry.format, values)).unwrap_or_default();
     let contender = |entry: Entry<'a, T>| {
         let agrees = match entry.judge {
-            Judge::SameText => Some(text(&entry.format, values) == wanted),
+            Judge::SameText => Some(text(&entry.format, values) == expected),
             Judge::SameValues => Some(reads_back(&text(&entry.format, values), values)),
             Judge::Other => None,
         };
@@ -183,8 +183,8 @@ fn written_rows<'a>(write: impl Fn(&mut &mut [u8], [f32; 3]) + 'a) -> Format<'a,
 }
 
 fn append_line(rest: &mut &mut [u8], text: &str) {
-    let (_, failed) = (rest.write_all(text.as_bytes()), rest.write_all(b"\n").is_err());
-    assert!(!failed, "a page holds all values");
+    let written = rest.write_all(text.as_bytes()).and_then(|()| rest.write_all(b"\n"));
+    assert!(written.is_ok(), "a page holds all values");
 }
 
 /// The C library's formatter. `pattern` takes as many doubles as there are values.

@@ -1,4 +1,4 @@
-//! Number kernels side by side in one process: one group per job, alternating rounds, nanoseconds
+//! Number kernels compared in one process: one group per job, alternating rounds, nanoseconds
 //! per value.
 //!
 //! A contender handles all values of its group in one call. It is called once to compare its result with the others,
@@ -56,9 +56,10 @@ fn measure(mut group: Group<'_>, rounds: usize) {
     for (contender, times) in group.contenders.iter().zip(&mut times) {
         times.sort_by(f64::total_cmp);
         let agrees = contender.agrees.map_or("other", |agrees| if agrees { "yes" } else { "no" });
-        let (least, median) = (times[0], times[times.len() / 2]);
+        let min = times[0];
+        let median = times[times.len() / 2];
         println!(
-            "numbers group={} name={} ns={least:.3} median_ns={median:.3} agrees={agrees}",
+            "numbers group={} name={} ns={min:.3} median_ns={median:.3} agrees={agrees}",
             group.name, contender.name
         );
     }

@@ -63,15 +63,15 @@ fn group<'a, T: PartialEq + 'static>(
     entries: Vec<(&'static str, Parse<T>)>,
 ) -> Group<'a> {
     let values = Rc::new(RefCell::new(Vec::new()));
-    let mut wanted = Vec::new();
+    let mut expected = Vec::new();
     let mut contenders = Vec::new();
     for (name, mut parse) in entries.into_iter().rev() {
-        let mut found = Vec::new();
-        parse(text, &mut found);
-        if wanted.is_empty() {
-            wanted = found;
-            found = Vec::new();
-            parse(text, &mut found);
+        let mut parsed = Vec::new();
+        parse(text, &mut parsed);
+        if expected.is_empty() {
+            expected = parsed;
+            parsed = Vec::new();
+            parse(text, &mut parsed);
         }
         let values = values.clone();
         let run = move || {
@@ -80,10 +80,10 @@ fn group<'a, T: PartialEq + 'static>(
             parse(black_box(text), &mut values);
             black_box(values.len());
         };
-        contenders.push(Contender { name, agrees: Some(found == wanted), run: Box::new(run) });
+        contenders.push(Contender { name, agrees: Some(parsed == expected), run: Box::new(run) });
     }
     contenders.reverse();
-    Group { name, values: wanted.len(), contenders }
+    Group { name, values: expected.len(), contenders }
 }
 
 fn float_entries() -> Vec<(&'static str, Parse<f32>)> {
@@ -101,7 +101,8 @@ fn float_windows(level: Level) -> impl FnMut(&[u8], &mut Vec<f32>) {
     let mut index = Box::new(Index::new());
     let mut rows = vec![[0.0; 3]; MAX_LINES * 2];
     move |padded, out| {
-        let (mut start, end) = (PADDING, padded.len() - PADDING);
+        let mut start = PADDING;
+        let end = padded.len() - PADDING;
         while start < end {
             index.scan(padded, start, end, level);
             let count = float_rows(Window { padded, index: &index, level }, 0, b"v", &mut rows);
@@ -144,13 +145,14 @@ fn face_windows(level: Level) -> impl FnMut(&[u8], &mut Vec<u32>) {
     let mut values = vec![0; MAX_ENDS * 2 + VALUE_SLACK];
     let mut row_ends = vec![0; MAX_LINES * 2];
     move |padded, out| {
-        let (mut start, end) = (PADDING, padded.len() - PADDING);
+        let mut start = PADDING;
+        let end = padded.len() - PADDING;
         while start < end {
             index.scan(padded, start, end, level);
             let window = Window { padded, index: &index, level };
-            let done = face_rows(window, 0, b"f", &mut values, &mut row_ends);
-            assert_eq!(done.rows, index.lines().len(), "all lines are plain");
-            out.extend_from_slice(&values[..done.values]);
+            let rows_parsed = face_rows(window, 0, b"f", &mut values, &mut row_ends);
+            assert_eq!(rows_parsed.rows, index.lines().len(), "all lines are plain");
+            out.extend_from_slice(&values[..rows_parsed.values]);
             start = index.next_start();
         }
     }

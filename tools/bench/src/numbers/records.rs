@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::io::Write;
 
 const RECORDS: usize = 1024 * 1024;
-/// Room for a record; those of this group are shorter.
+/// Room for a record; records of this group are shorter.
 const ROOM_BYTES: usize = 16;
 
 /// A record of 8 bytes.
@@ -36,16 +36,16 @@ pub(super) fn groups(measure: &mut dyn FnMut(Group<'_>)) -> Result<(), crate::Fa
         "flag" => Some((0, ValueType::Bool)),
         _ => Some((1, ValueType::F32)),
     })?;
-    let mut wanted = vec![0; ROOM_BYTES * RECORDS];
-    let length = printed(&records, &mut wanted);
-    wanted.truncate(length);
+    let mut expected = vec![0; ROOM_BYTES * RECORDS];
+    let length = printed(&records, &mut expected);
+    expected.truncate(length);
     let contenders = vec![
-        contender("polyhaul_1_thread", &wanted, polyhaul(&format, &columns, 1)),
-        contender("polyhaul_2_threads", &wanted, polyhaul(&format, &columns, 2)),
-        contender("rust", &wanted, peer(&records, written, 1)),
-        contender("rust_2_threads", &wanted, peer(&records, written, 2)),
-        contender("snprintf", &wanted, peer(&records, printed, 1)),
-        contender("snprintf_2_threads", &wanted, peer(&records, printed, 2)),
+        contender("polyhaul_1_thread", &expected, polyhaul(&format, &columns, 1)),
+        contender("polyhaul_2_threads", &expected, polyhaul(&format, &columns, 2)),
+        contender("rust", &expected, peer(&records, written, 1)),
+        contender("rust_2_threads", &expected, peer(&records, written, 2)),
+        contender("snprintf", &expected, peer(&records, printed, 1)),
+        contender("snprintf_2_threads", &expected, peer(&records, printed, 2)),
     ];
     measure(Group { name: "records", values: RECORDS, contenders });
     Ok(())
@@ -68,10 +68,10 @@ impl Record {
     }
 }
 
-fn contender<'a>(name: &'static str, wanted: &[u8], write: Writer<'a>) -> Contender<'a> {
+fn contender<'a>(name: &'static str, expected: &[u8], write: Writer<'a>) -> Contender<'a> {
     let mut out = vec![1; ROOM_BYTES * RECORDS];
     let length = write(&mut out);
-    let agrees = Some(out[..length] == *wanted);
+    let agrees = Some(out[..length] == *expected);
     Contender { name, agrees, run: Box::new(move || _ = black_box(write(black_box(&mut out)))) }
 }
 
@@ -114,7 +114,8 @@ fn printed(records: &[Record], out: &mut [u8]) -> usize {
         let rest = &mut out[length..];
         // SAFETY: the room is passed on, and the pattern takes an int and a double.
         let written = unsafe {
-            let (letter, value) = (record.letter() as libc::c_int, f64::from(record.value));
+            let letter = record.letter() as libc::c_int;
+            let value = f64::from(record.value);
             libc::snprintf(rest.as_mut_ptr().cast(), rest.len(), c"%c %.2f\n".as_ptr(), letter, value)
         };
         length += written as usize;

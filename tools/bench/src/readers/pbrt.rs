@@ -1,6 +1,6 @@
 //! Reading pbrt scenes: a folder whose main file is `scene.pbrt`, compressed or not. No peer is in a registry.
 
-use super::{Found, load, report};
+use super::{ModelCounts, load, report};
 use crate::Failure;
 use polyhaul::inspect::Inventory;
 use polyhaul::model::Scene;
@@ -18,8 +18,8 @@ pub fn main_file(folder: &Path) -> Result<PathBuf, Failure> {
     files.find(|file| file.exists()).ok_or(format!("{}: no scene", folder.display()).into())
 }
 
-fn found(scene: &Scene) -> Found {
+fn found(scene: &Scene) -> ModelCounts {
     let contents =
         Inventory::from_scene(scene).ok().and_then(|inventory| inventory.render).unwrap_or_default().contents;
-    Found { positions: contents.positions, faces: contents.unique_triangles, model_bytes: None }
+    ModelCounts { positions: contents.positions, faces: contents.unique_triangles, model_bytes: None }
 }

@@ -1,7 +1,7 @@
 //! Readers of PLY files. polyhaul reads a file as a scene (in [`super`]) and, here, as tables; its peers are given the
 //! columns in advance, as they require.
 
-use super::{Found, report};
+use super::{ModelCounts, report};
 use crate::Failure;
 use ply_rs_bw::parser::{Parser, Reader};
 use ply_rs_bw::ply::{PropertyAccess, PropertyAccessResult};
@@ -103,22 +103,22 @@ fn load(file: &Path, threads: usize) -> Result<Loaded<Tables>, Failure> {
     Ok(polyhaul::Reader::new(super::input(file)).options(&options).tables()?)
 }
 
-fn found(loaded: &Loaded<Tables>) -> Found {
+fn found(loaded: &Loaded<Tables>) -> ModelCounts {
     let rows =
         |name| loaded.value.tables.iter().find(|table| table.name == name).map_or(0, |table| table.row_count as u64);
-    Found {
+    ModelCounts {
         positions: rows("vertex"),
         faces: rows("face"),
         model_bytes: Some(loaded.value.tables.iter().map(|table| table.heap_bytes()).sum()),
     }
 }
 
-fn mesh_found<F>(mesh: &Mesh<F>) -> Found {
-    Found { positions: mesh.vertex.len() as u64, faces: mesh.face.len() as u64, model_bytes: None }
+fn mesh_found<F>(mesh: &Mesh<F>) -> ModelCounts {
+    ModelCounts { positions: mesh.vertex.len() as u64, faces: mesh.face.len() as u64, model_bytes: None }
 }
 
-fn splats_found(splats: &Splats) -> Found {
-    Found { positions: splats.vertex.len() as u64, faces: 0, model_bytes: None }
+fn splats_found(splats: &Splats) -> ModelCounts {
+    ModelCounts { positions: splats.vertex.len() as u64, faces: 0, model_bytes: None }
 }
 
 fn ply_rs_mesh(file: &Path) -> Result<Mesh<Polygon>, Failure> {

@@ -27,6 +27,6 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
 fn phase_seconds(report: &Report, name: &str) -> Option<f64> {
     // Trees need the definitions of a scene first.
     let is_part = |phase: &str| phase == name || name == "trees" && phase == "flatten";
-    let found = report.phases.iter().filter(|phase| is_part(phase.name)).map(|phase| phase.elapsed.as_secs_f64());
-    found.reduce(|sum, seconds| sum + seconds)
+    let seconds = report.phases.iter().filter(|phase| is_part(phase.name)).map(|phase| phase.elapsed.as_secs_f64());
+    seconds.reduce(|sum, seconds| sum + seconds)
 }

@@ -15,10 +15,10 @@ const ARCHIVE_NAME: &str = "fuzz.zip";
 /// So many members of an archive are looked at.
 const MAX_MEMBERS: usize = 8;
 
-/// The most plain bytes of an input.
+/// Maximum plain bytes of an input.
 const MAX_PLAIN_BYTES: u64 = 1 << 18;
 
-/// The most memory of decoders.
+/// Maximum memory of decoders.
 const MEMORY_BYTES: u64 = 16 << 20;
 
 /// One input in this many is unpacked from streams; the others only from memory.
@@ -60,10 +60,11 @@ pub fn packed(data: &[u8], effort: Effort) {
 
 /// Checks that streams unpack to the same as memory, whatever the sizes of their calls.
 fn streams_agree(trial: &mut Trial<'_>, whole: &(Vec<u8>, Option<String>)) {
-    let (data, block_bytes) = (trial.data, 1 + trial.random.below(3000));
+    let data = trial.data;
+    let block_bytes = 1 + trial.random.below(3000);
     let hostile = Hostile::new(data, Sizes::Random(trial.random.clone())).with(Fault::Interrupted);
     let (plain, damage) = unpack(Source::reader(Box::new(hostile), PACKED_NAME), &limits(), block_bytes);
-    // Members that are decoded side by side are there as a whole, or not at all.
+    // Members decoded in parallel are complete or absent.
     assert!(plain.starts_with(&whole.0), "{} and {} bytes", plain.len(), whole.0.len());
     assert_eq!(damage.is_some(), whole.1.is_some(), "{damage:?} {:?}", whole.1);
     let again = unpack(Source::reader(Box::new(data), PACKED_NAME), &limits(), 1 << 16);

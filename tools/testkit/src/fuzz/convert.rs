@@ -4,7 +4,7 @@ use super::Effort;
 use crate::losses::{faults, image_faults, image_noise};
 use crate::output::Shared;
 use polyhaul::diff::Difference;
-use polyhaul::options::{Digits, Limits, RunOptions};
+use polyhaul::options::{Digits, Limits, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Report, WriteOptions};
 
 /// The formats that are converted into one another; two bytes choose.
@@ -32,7 +32,7 @@ impl Pair {
         let Pair { from, to, is_image } = *self;
         if is_image {
             let image = polyhaul::Reader::new(source).options(read).image().expect("an image that was converted").value;
-            return image_faults((from, to), image_noise(&image, to), differences, report);
+            return image_faults(from, to, image_noise(&image, to), differences, report);
         }
         let mut wrong = faults(from, to, differences, report);
         // A stream has no material library next to it.
@@ -56,7 +56,7 @@ pub fn convert(data: &[u8], _: Effort) {
     let limits = Limits::default().with_elements(1 << 16).with_pixels(1 << 16).with_decompressed_bytes(1 << 22);
     let read = ReadOptions::default().with_run(run.clone()).with_limits(limits);
     let write = WriteOptions::default().with_format(Format::named(pair.to)).with_run(run);
-    let write = write.with_digits(Digits::Shortest);
+    let write = write.with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Shortest)));
     let source = || Input::Memory(bytes.to_vec(), format!("x.{}", pair.from));
     let out = Shared::default();
     let output = Output::Writer(Box::new(out.clone()), "out".into());
@@ -68,8 +68,8 @@ pub fn convert(data: &[u8], _: Effort) {
     let target = Input::Memory(out.take(), format!("out.{}", pair.to));
     let Pair { from, to, .. } = pair;
     match polyhaul::diff(source(), target, &read, 0.0) {
-        Ok(found) => {
-            let wrong = pair.faults(source(), &read, &found.differences, &report);
+        Ok(comparison) => {
+            let wrong = pair.faults(source(), &read, &comparison.differences, &report);
             assert!(wrong.is_empty(), "{from} to {to}: {wrong:?}");
         }
         Err(error) => {

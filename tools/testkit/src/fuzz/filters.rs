@@ -21,13 +21,13 @@ pub fn filter(data: &[u8], _: Effort) {
         }
     };
     assert_eq!(filter.to_string().parse::<Expression>().unwrap(), filter);
-    let kept = |filter: &Expression, threads| {
+    let filtered = |filter: &Expression, threads| {
         let rows = RowOptions::default().with_filter(Some(filter.clone()));
         let reader = Reader::new(Input::Memory(TABLE.to_vec(), "a.csv".into())).rows(rows).threads(threads);
         reader.tables().map(|loaded| loaded.value.tables[0].row_count)
     };
-    let Ok(count) = kept(&filter, 1) else { return };
-    assert_eq!(kept(&filter, 3).unwrap(), count, "{text:?}");
+    let Ok(count) = filtered(&filter, 1) else { return };
+    assert_eq!(filtered(&filter, 3).unwrap(), count, "{text:?}");
     let both = filter.and(&filter).unwrap();
-    assert_eq!(kept(&both, 1).unwrap(), count, "{text:?}");
+    assert_eq!(filtered(&both, 1).unwrap(), count, "{text:?}");
 }

@@ -18,7 +18,7 @@ pub fn tga(data: &[u8], effort: Effort) {
     {
         for tga_rle in [false, true] {
             assert_eq!(
-                come_back(&trial, &image, Format::Tga, ImageWriteOptions::default().with_tga_rle(tga_rle)),
+                come_back(&trial, &image, Format::Tga, ImageWriteOptions::default().with_rle(tga_rle)),
                 image,
                 "in packets: {tga_rle}"
             );
@@ -66,21 +66,21 @@ fn texture(mut trial: Trial<'_>) {
     }
     let mut options = trial.plain_options();
     options.limits.pixels = MAX_PIXELS;
-    let found =
+    let decoded =
         Reader::new(trial.memory()).options(&options).texture().expect("an image that was read is a texture").value;
-    assert_eq!((found.width, found.height), (image.width, image.height));
+    assert_eq!((decoded.width, decoded.height), (image.width, image.height));
     let shared = Shared::default();
     let write = trial.write_options().with_format(Some(Format::Ktx2));
     Writer::new(Output::Writer(Box::new(shared.clone()), NAME.into()))
         .options(&write)
-        .texture(&found)
+        .texture(&decoded)
         .expect("a texture that was read is written");
     let options = options.with_format(Some(Format::Ktx2));
     let back = Reader::new(Input::Memory(shared.take(), NAME.into()))
         .options(&options)
         .texture()
         .expect("what is written is read");
-    assert_eq!(back.value, found);
+    assert_eq!(back.value, decoded);
 }
 
 /// Reads a PNG file, with the same result in every way; the image survives being written.
@@ -167,7 +167,7 @@ fn come_back(trial: &Trial<'_>, image: &Image, format: Format, style: ImageWrite
         .value
 }
 
-/// Makes the one pixel black that HDR has but a plain row cannot store: three mantissas of 1 with the least exponent,
+/// Makes the one pixel black that HDR has but a plain row cannot store: three mantissas of 1 with the minimum exponent,
 /// which would be a run.
 fn blacken(image: &mut Image) {
     let Samples::F32(samples) = &mut image.samples else { return };

@@ -14,8 +14,8 @@ const MAX_TOKENS: usize = 64;
 /// instruction set, which may differ in what they leave to the slow path; formats every number, which must parse back.
 pub fn numbers(data: &[u8], effort: Effort) {
     let tokens = data.split(|&byte| is_space(byte)).filter(|token| !token.is_empty());
-    let most = if effort == Effort::Full { usize::MAX } else { MAX_TOKENS };
-    for token in tokens.take(most) {
+    let max_tokens = if effort == Effort::Full { usize::MAX } else { MAX_TOKENS };
+    for token in tokens.take(max_tokens) {
         floats(token);
         integers(token);
     }
@@ -24,25 +24,27 @@ pub fn numbers(data: &[u8], effort: Effort) {
 
 fn floats(token: &[u8]) {
     let expected = text(token).and_then(|text| text.parse::<f32>().ok());
-    let found = number::f32(token);
-    assert_eq!(found.map(same_nan), expected.map(same_nan), "f32 {token:?}");
+    let parsed = number::f32(token);
+    assert_eq!(parsed.map(same_nan), expected.map(same_nan), "f32 {token:?}");
     let expected = text(token).and_then(|text| text.parse::<f64>().ok());
-    let found = number::f64(token);
+    let parsed = number::f64(token);
     let bits = |value: f64| if value.is_nan() { u64::MAX } else { value.to_bits() };
-    assert_eq!(found.map(bits), expected.map(bits), "f64 {token:?}");
-    let (Some(single), Some(double)) = (number::f32(token), found) else { return };
+    assert_eq!(parsed.map(bits), expected.map(bits), "f64 {token:?}");
+    let Some(single) = number::f32(token) else { return };
+    let Some(double) = parsed else { return };
     for digits in [0, 4, 6, 12] {
         let expected = format!("{single:.digits$} {double:.digits$}");
-        let found = formatted(|page| {
+        let written = formatted(|page| {
             page.fixed_f32(single, digits);
             page.byte(b' ');
             page.fixed_f64(double, digits);
         });
         if single.is_finite() && double.is_finite() {
-            assert_eq!(found, expected, "{digits} digits");
+            assert_eq!(written, expected, "{digits} digits");
         }
     }
-    let (short, long) = (formatted(|p| p.shortest_f32(single)), formatted(|p| p.shortest_f64(double)));
+    let short = formatted(|p| p.shortest_f32(single));
+    let long = formatted(|p| p.shortest_f64(double));
     assert_eq!(number::f32(short.as_bytes()).map(same_nan), Some(same_nan(single)), "{short}");
     assert_eq!(number::f64(long.as_bytes()).map(bits), Some(bits(double)), "{long}");
 }
@@ -79,7 +81,7 @@ fn integers(token: &[u8]) {
     }
 }
 
-/// Rows of a text: the values taken by a kernel equal those of the slow path.
+/// Rows of a text: the kernel and the slow path return equal values.
 fn rows(data: &[u8]) {
     let mut padded = vec![b' '; PADDING];
     padded.extend_from_slice(data);

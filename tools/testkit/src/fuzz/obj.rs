@@ -7,7 +7,7 @@ use crate::output::try_named;
 use crate::scene::broken_rule;
 use crate::summary::{self, outcome};
 use polyhaul::model::Scene;
-use polyhaul::options::{Digits, Limits, ObjWriteOptions, OnError, Resolve};
+use polyhaul::options::{Digits, Limits, OnError, Resolve, SceneWriteOptions};
 use polyhaul::{ErrorKind, Input, Reader};
 use std::sync::Arc;
 
@@ -37,8 +37,8 @@ pub fn obj(data: &[u8], effort: Effort) {
 /// A reading that did not fail has all elements that the text declares.
 pub fn complete(text: &[u8], scene: &Scene) {
     let totals = scene.totals();
-    let found: naive::Totals = std::array::from_fn(|kind| totals[kind] as usize);
-    assert_eq!(naive::declared(text), found, "declared and found");
+    let counts: naive::Totals = std::array::from_fn(|kind| totals[kind] as usize);
+    assert_eq!(naive::declared(text), counts, "declared and found");
 }
 
 /// A scene that is written and read again has the same values, and is written the same.
@@ -57,13 +57,8 @@ fn comes_back(trial: &Trial<'_>, scene: &Scene) {
 
 /// The scene as OBJ text that keeps every bit; `None` if it cannot be written.
 fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
-    let obj = ObjWriteOptions::default()
-        .with_position_digits(Digits::Shortest)
-        .with_uv_digits(Digits::Shortest)
-        .with_normal_digits(Digits::Shortest)
-        .with_color_digits(Digits::Shortest)
-        .with_export_smooth_groups(true);
-    match try_named(scene, NAME, &trial.write_options().with_obj(obj)) {
+    let exact = SceneWriteOptions::default().with_digits(Some(Digits::Shortest));
+    match try_named(scene, NAME, &trial.write_options().with_scene(exact)) {
         Ok(text) => Some(text),
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");

@@ -11,7 +11,11 @@ pub fn pbrt(data: &[u8], effort: Effort) {
     let result = trial.read(
         &options,
         |input, options| {
-            Reader::new(input()).options(options).scene().map(|it| (it.value, it.report.warnings)).map_err(Box::new)
+            Reader::new(input())
+                .options(options)
+                .scene()
+                .map(|loaded| (loaded.value, loaded.report.warnings))
+                .map_err(Box::new)
         },
         // Scenes are equal by content, whatever pieces they were read in.
         |result| result.clone().map_err(|error| Box::new((error.kind(), error.diagnostic().clone()))),

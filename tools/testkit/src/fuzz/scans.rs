@@ -2,11 +2,12 @@
 
 use super::no_fault;
 use super::trial::{Effort, RETURN_SHARE, Trial};
+use crate::options::PlyEncoding;
 use crate::output::{Shared, try_named};
 use crate::scene::broken_rule;
 use crate::summary::{self, outcome};
 use polyhaul::model::{Scalar, Scene, Table};
-use polyhaul::options::{Digits, OnError, PlyEncoding, PlyWriteOptions, StlWriteOptions};
+use polyhaul::options::{Digits, OnError, SceneWriteOptions};
 use polyhaul::{Error, ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, Tables, WriteOptions, Writer};
 
 /// Reads a PLY file as a scene and as tables, with the same result in every way; it must be valid, and survive being
@@ -95,8 +96,8 @@ pub fn off(data: &[u8], effort: Effort) {
         return;
     }
     for float_colors in [false, true] {
-        let off = PlyWriteOptions::default().with_float_colors(float_colors);
-        let options = trial.write_options().with_format(Some(Format::Off)).with_ply(off);
+        let off = SceneWriteOptions::default().with_float_colors(float_colors);
+        let options = trial.write_options().with_format(Some(Format::Off)).with_scene(off);
         let bytes = try_named(scene, "x.off", &options).expect("a scene that was read is written");
         let back = Reader::new(Input::Memory(bytes, "x.off".into()))
             .options(&trial.plain_options())
@@ -110,12 +111,12 @@ pub fn off(data: &[u8], effort: Effort) {
             format!("{meshes:?} {:?}", scene.objects)
         };
         assert_eq!(plain(&back.value), plain(scene));
-        for (found, expected) in back.value.meshes.iter().zip(&scene.meshes) {
-            assert_eq!(found.colors.len(), expected.colors.len());
-            let channels = found.colors.as_flattened().iter().zip(expected.colors.as_flattened());
+        for (mesh_read, expected) in back.value.meshes.iter().zip(&scene.meshes) {
+            assert_eq!(mesh_read.colors.len(), expected.colors.len());
+            let channels = mesh_read.colors.as_flattened().iter().zip(expected.colors.as_flattened());
             let step = if float_colors { 0.0 } else { 0.503 / 255.0 };
-            for (found, expected) in channels.filter(|(_, expected)| !expected.is_nan()) {
-                assert!((found - expected.clamp(0.0, 1.0)).abs() <= step, "{found} {expected} {float_colors}");
+            for (actual, expected) in channels.filter(|(_, expected)| !expected.is_nan()) {
+                assert!((actual - expected.clamp(0.0, 1.0)).abs() <= step, "{actual} {expected} {float_colors}");
             }
         }
     }
@@ -144,11 +145,12 @@ pub fn gltf(data: &[u8], effort: Effort) {
     assert_eq!(faces(&back), faces(scene));
 }
 
-const ENCODINGS: [PlyEncoding; 3] = [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian];
+const ENCODINGS: [PlyEncoding; 3] = PlyEncoding::ALL;
 
 fn encoded(trial: &Trial<'_>, encoding: PlyEncoding) -> WriteOptions {
-    let ply = PlyWriteOptions::default().with_encoding(encoding);
-    trial.write_options().with_format(Some(Format::Ply)).with_ply(ply)
+    let mut options = trial.write_options().with_format(Some(Format::Ply));
+    encoding.set(&mut options);
+    options
 }
 
 /// Tables without wide integers, which PLY has not, are the same when they were written and read.
@@ -198,8 +200,8 @@ fn scene_comes_back(trial: &Trial<'_>, scene: &Scene) {
 /// Every bit of every triangle survives both kinds; all NaNs are alike in text.
 fn triangles_come_back(trial: &Trial<'_>, scene: &Scene) {
     for ascii in [false, true] {
-        let stl = StlWriteOptions::default().with_ascii(ascii).with_digits(Digits::Shortest);
-        let options = trial.write_options().with_format(Some(Format::Stl)).with_stl(stl);
+        let stl = SceneWriteOptions::default().with_ascii(ascii).with_digits(Some(Digits::Shortest));
+        let options = trial.write_options().with_format(Some(Format::Stl)).with_scene(stl);
         let bytes = match try_named(scene, "x.stl", &options) {
             Ok(bytes) => bytes,
             Err(error) => panic!("a scene that was read is not written: {error}"),
@@ -214,12 +216,12 @@ fn triangles_come_back(trial: &Trial<'_>, scene: &Scene) {
 }
 
 fn triangles(scene: &Scene) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut lines = Vec::new();
     for mesh in &scene.meshes {
         for (face, corners) in mesh.faces.corner_positions.chunks(3).enumerate() {
             let corners: Vec<_> = corners.iter().map(|&corner| mesh.positions[corner as usize]).collect();
-            all.push(format!("{:?} {corners:?}", mesh.normals[face]));
+            lines.push(format!("{:?} {corners:?}", mesh.normals[face]));
         }
     }
-    all
+    lines
 }

@@ -24,7 +24,7 @@ pub fn splat(data: &[u8], effort: Effort) {
 const SOG_IMAGES: [&str; 7] =
     ["means_l.webp", "means_u.webp", "scales.webp", "quats.webp", "sh0.webp", "shN_centroids.webp", "shN_labels.webp"];
 
-/// Reads the JSON of SOG and images that follow it, each of which begins with `RIFF`, with the same result in every
+/// Reads the JSON of SOG and images that follow it, each of which starts with `RIFF`, with the same result in every
 /// way; they must be valid splats, and survive being written in other formats.
 pub fn sog(data: &[u8], effort: Effort) {
     let starts = data.windows(4).enumerate().filter(|(_, bytes)| bytes == b"RIFF").map(|(at, _)| at);
@@ -52,7 +52,7 @@ fn survive(mut trial: Trial<'_>, options: &ReadOptions, formats: &[Format]) {
         let splats = Splats::from_mesh(&scene.meshes[0]).expect("splats are read");
         (splats.len(), splats.degree())
     };
-    let (own, degree) = count(scene);
+    let (own_count, degree) = count(scene);
     if !trial.draws(RETURN_SHARE) {
         return;
     }
@@ -62,9 +62,9 @@ fn survive(mut trial: Trial<'_>, options: &ReadOptions, formats: &[Format]) {
         let plain = trial.plain_options().with_format(Some(to));
         let back = Reader::new(input).options(&plain).scene().expect("what is written is read").value;
         assert_eq!(broken_rule(&back), None);
-        let most = if to == Format::CompressedPly { 3 } else { 4 };
+        let max_degree = if to == Format::CompressedPly { 3 } else { 4 };
         // Empty files have no columns.
-        let degree = if own == 0 { count(&back).1 } else { degree.min(most) };
-        assert_eq!(count(&back), (own, degree));
+        let degree = if own_count == 0 { count(&back).1 } else { degree.min(max_degree) };
+        assert_eq!(count(&back), (own_count, degree));
     }
 }

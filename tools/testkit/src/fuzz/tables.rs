@@ -7,7 +7,7 @@ use polyhaul::model::{Scalar, Table};
 use polyhaul::options::{ColumnTypes, MissingValue, TableHeader, TableReadOptions, TableWriteOptions};
 use polyhaul::{Format, Input, Loaded, Output, Reader, Tables, Writer};
 
-/// Reads bytes as a table, or as a numpy array if they begin like one, in many ways with the same result, which
+/// Reads bytes as a table, or as a numpy array if they start like one, in many ways with the same result, which
 /// survives being written.
 pub fn table(data: &[u8], effort: Effort) {
     const NAMES: [&str; 5] = ["x.csv", "x.tsv", "x.txt", "x.xyz", "x.pts"];
@@ -50,7 +50,7 @@ fn table_comes_back(trial: &Trial<'_>, table: &Table) {
     }
     for (format, name) in [(Format::Csv, "x.csv"), (Format::Txt, "x.txt")] {
         let shared = Shared::default();
-        let style = TableWriteOptions::default().with_header(Some(false));
+        let style = TableWriteOptions::default().with_out_header(TableHeader::Absent);
         let options = trial.write_options().with_format(Some(format)).with_table(style);
         let output = Output::Writer(Box::new(shared.clone()), name.into());
         Writer::new(output)

@@ -29,7 +29,7 @@ const SECOND_SHARE: usize = 6;
 /// One input in this many is written and read back, if possible.
 pub(super) const RETURN_SHARE: usize = 2;
 
-/// The most pixels of an image: larger ones only slow the search down.
+/// Maximum pixels of an image: larger ones only slow the search down.
 pub(super) const MAX_PIXELS: u64 = 1 << 14;
 
 /// One input and what is done with it.
@@ -44,7 +44,7 @@ pub(super) struct Trial<'d> {
 
 /// Another way to read the same bytes.
 #[derive(Debug)]
-struct Way {
+struct RunSettings {
     chunk_bytes: usize,
     threads: usize,
     is_stream: bool,
@@ -134,7 +134,8 @@ impl<'d> Trial<'d> {
         let expected = text(&first);
         for way in ways {
             let mut other = options.clone();
-            (other.run.chunk_bytes, other.run.threads) = (Some(way.chunk_bytes), Some(way.threads));
+            other.run.chunk_bytes = Some(way.chunk_bytes);
+            other.run.threads = Some(way.threads);
             let input = || if way.is_stream { self.stream() } else { self.memory() };
             assert_eq!(expected, text(&read(&input, &other)), "{way:?}");
         }
@@ -142,20 +143,21 @@ impl<'d> Trial<'d> {
     }
 
     /// The other ways in which this input is read.
-    fn ways(&mut self) -> Vec<Way> {
+    fn ways(&mut self) -> Vec<RunSettings> {
         let has_streams = self.has_streams;
         if self.draws(MATRIX_SHARE) {
-            let all = (0..4).map(|number| {
-                let (chunk_bytes, threads) = (1 + self.random.below(80), 1 + self.random.below(2));
-                Way { chunk_bytes, threads, is_stream: number % 2 == 1 }
+            let trials = (0..4).map(|number| {
+                let chunk_bytes = 1 + self.random.below(80);
+                let threads = 1 + self.random.below(2);
+                RunSettings { chunk_bytes, threads, is_stream: number % 2 == 1 }
             });
-            return all.filter(|way| has_streams || !way.is_stream).collect();
+            return trials.filter(|way| has_streams || !way.is_stream).collect();
         }
         if !self.random.once_in(SECOND_SHARE) {
             return Vec::new();
         }
         let chunk_bytes = 16 + self.random.below(self.data.len().max(64));
-        vec![Way { chunk_bytes, threads: 1, is_stream: has_streams && self.random.once_in(2) }]
+        vec![RunSettings { chunk_bytes, threads: 1, is_stream: has_streams && self.random.once_in(2) }]
     }
 }
 
@@ -180,17 +182,17 @@ mod tests {
 
     #[test]
     fn a_fuzzer_reads_most_inputs_once_and_starts_threads_for_few() {
-        let all: Vec<_> = (0..10_000).map(|number| trial(number, Effort::Spread)).collect();
-        let once = all.iter().filter(|(ways, _)| *ways == 0).count();
-        let with_threads = all.iter().filter(|(_, threads)| *threads > 0).count();
+        let trials: Vec<_> = (0..10_000).map(|number| trial(number, Effort::Spread)).collect();
+        let once = trials.iter().filter(|(ways, _)| *ways == 0).count();
+        let with_threads = trials.iter().filter(|(_, threads)| *threads > 0).count();
         assert!((7_800..8_700).contains(&once) && (10..80).contains(&with_threads), "{once} {with_threads}");
-        assert_eq!(all, (0..10_000).map(|number| trial(number, Effort::Spread)).collect::<Vec<_>>());
+        assert_eq!(trials, (0..10_000).map(|number| trial(number, Effort::Spread)).collect::<Vec<_>>());
         assert!((0..100).all(|number| trial(number, Effort::Full).0 == 4));
     }
 
     #[test]
     fn the_hash_sees_every_byte_and_the_length() {
-        let all = [&b""[..], b"\0", b"\0\0", b"abcdefgh", b"abcdefgh\0", b"abcdefgi", b"abcdefghi"].map(hash);
-        assert_eq!(std::collections::HashSet::from(all).len(), all.len());
+        let hashes = [&b""[..], b"\0", b"\0\0", b"abcdefgh", b"abcdefgh\0", b"abcdefgi", b"abcdefghi"].map(hash);
+        assert_eq!(std::collections::HashSet::from(hashes).len(), hashes.len());
     }
 }

@@ -34,7 +34,7 @@ pub enum Trap {
     EscapedString,
     /// One number.
     LongNumber,
-    /// One word that is no directive.
+    /// One word that is not a directive.
     LongWord,
     /// One comment.
     LongComment,
@@ -70,7 +70,7 @@ pub enum Trap {
     Scales,
     /// Meshes with indices out of range.
     OutOfRange,
-    /// Words that are no directives.
+    /// Words that are not directives.
     Unknown,
     /// Files that are not there.
     MissingFiles,
@@ -121,7 +121,7 @@ impl Trap {
     pub fn write(self, count: u64, out: &mut dyn Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 20, out);
         out.write_all(b"Camera \"perspective\"\nFilm \"rgb\"\nWorldBegin\n")?;
-        out.write_all(self.begin())?;
+        out.write_all(self.start())?;
         for index in 0..count {
             self.unit(index, &mut out)?;
         }
@@ -146,7 +146,7 @@ impl Trap {
     }
 
     /// The text before the repeated part.
-    fn begin(self) -> &'static [u8] {
+    fn start(self) -> &'static [u8] {
         match self {
             Trap::OpenString | Trap::OpenStringOfLines | Trap::OpenEscape => b"Material \"",
             Trap::LongString | Trap::EscapedString => b"NamedMaterial \"",
@@ -234,28 +234,28 @@ impl Trap {
 
 /// How a file refers to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum IncludeKind {
     /// As if its text were there.
     Include,
     /// With a separate graphics state.
     Import,
 }
 
-impl Way {
+impl IncludeKind {
     fn directive(self) -> &'static str {
         match self {
-            Way::Include => "Include",
-            Way::Import => "Import",
+            IncludeKind::Include => "Include",
+            IncludeKind::Import => "Import",
         }
     }
 }
 
 /// Writes `count` files each of which names the next, and the last the first; one file names itself. Returns the file
-/// to read, whose world has begun.
+/// to read, after the start of its world.
 ///
 /// # Errors
 /// Those of the disk.
-pub fn ring(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
+pub fn ring(folder: &Path, way: IncludeKind, count: usize) -> io::Result<PathBuf> {
     chain_to(folder, way, count, &format!("{} \"file_0.pbrt\"\n", way.directive()))
 }
 
@@ -263,11 +263,11 @@ pub fn ring(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// Those of the disk.
-pub fn chain(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
+pub fn chain(folder: &Path, way: IncludeKind, count: usize) -> io::Result<PathBuf> {
     chain_to(folder, way, count, "Shape \"sphere\"\n")
 }
 
-fn chain_to(folder: &Path, way: Way, count: usize, last: &str) -> io::Result<PathBuf> {
+fn chain_to(folder: &Path, way: IncludeKind, count: usize, last: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     for index in 1..count {
         let text = format!("{} \"file_{index}.pbrt\"\n", way.directive());
@@ -281,7 +281,7 @@ fn chain_to(folder: &Path, way: Way, count: usize, last: &str) -> io::Result<Pat
 ///
 /// # Errors
 /// Those of the disk.
-pub fn wide(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
+pub fn wide(folder: &Path, way: IncludeKind, count: usize) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("leaf.pbrt"), "Shape \"sphere\"\n")?;
     main_file(folder, way, count, "leaf.pbrt")
@@ -292,7 +292,7 @@ pub fn wide(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// Those of the disk.
-pub fn fan(folder: &Path, way: Way, levels: usize, width: usize) -> io::Result<PathBuf> {
+pub fn fan(folder: &Path, way: IncludeKind, levels: usize, width: usize) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     for level in 0..levels.saturating_sub(1) {
         let text = format!("{} \"file_{}.pbrt\"\n", way.directive(), level + 1).repeat(width);
@@ -302,8 +302,8 @@ pub fn fan(folder: &Path, way: Way, levels: usize, width: usize) -> io::Result<P
     main_file(folder, way, width, "file_0.pbrt")
 }
 
-/// Writes the file that everything begins with.
-fn main_file(folder: &Path, way: Way, count: usize, name: &str) -> io::Result<PathBuf> {
+/// Writes the main file.
+fn main_file(folder: &Path, way: IncludeKind, count: usize, name: &str) -> io::Result<PathBuf> {
     let path = folder.join("scene.pbrt");
     let mut out = BufWriter::new(File::create(&path)?);
     out.write_all(b"Camera \"perspective\"\nFilm \"rgb\"\nWorldBegin\n")?;
@@ -345,16 +345,16 @@ mod tests {
     #[test]
     fn rings_close_and_chains_end() {
         let folder = Folder::new("ring").unwrap();
-        ring(folder.path(), Way::Include, 1).unwrap();
+        ring(folder.path(), IncludeKind::Include, 1).unwrap();
         assert_eq!(folder.text("file_0.pbrt"), "Include \"file_0.pbrt\"\n");
-        ring(folder.path(), Way::Import, 3).unwrap();
+        ring(folder.path(), IncludeKind::Import, 3).unwrap();
         assert_eq!(folder.text("file_2.pbrt"), "Import \"file_0.pbrt\"\n");
-        chain(folder.path(), Way::Import, 3).unwrap();
+        chain(folder.path(), IncludeKind::Import, 3).unwrap();
         assert_eq!(folder.text("file_1.pbrt"), "Import \"file_2.pbrt\"\n");
         assert_eq!(folder.text("file_2.pbrt"), "Shape \"sphere\"\n");
-        assert!(wide(folder.path(), Way::Include, 4).unwrap().ends_with("scene.pbrt"));
+        assert!(wide(folder.path(), IncludeKind::Include, 4).unwrap().ends_with("scene.pbrt"));
         assert_eq!(folder.text("scene.pbrt").matches("Include \"leaf.pbrt\"").count(), 4);
-        fan(folder.path(), Way::Include, 3, 5).unwrap();
+        fan(folder.path(), IncludeKind::Include, 3, 5).unwrap();
         assert_eq!(folder.text("file_1.pbrt"), "Include \"file_2.pbrt\"\n".repeat(5));
     }
 }

@@ -1,5 +1,5 @@
 //! A slow reader of the generator's output, for counting: tokens, directives with their operands, and scenes over
-//! several files. It only knows the grammar, and shares no code with the generator.
+//! several files. It implements the grammar alone, and shares no code with the generator.
 
 use polyhaul_bytes::DecompressLimits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +59,7 @@ impl Statement {
 /// The tokens of a text, strings with their quotes; `None` if one does not end.
 pub(super) fn tokens(text: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(text).ok()?;
-    let mut found = Vec::new();
+    let mut words = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let length = match first {
@@ -69,11 +69,11 @@ pub(super) fn tokens(text: &[u8]) -> Option<Vec<String>> {
             _ => rest.find([' ', '\t', '\r', '\n', '"', '[', ']']).unwrap_or(rest.len()),
         };
         if first != '#' {
-            found.push(rest[..length].to_owned());
+            words.push(rest[..length].to_owned());
         }
         rest = rest[length..].trim_start();
     }
-    Some(found)
+    Some(words)
 }
 
 /// The bytes of the string at the beginning of `rest`.
@@ -94,9 +94,9 @@ fn string_length(rest: &str) -> Option<usize> {
 /// The directives of a text; `None` if it violates the grammar.
 pub(super) fn statements(text: &[u8]) -> Option<Vec<Statement>> {
     let mut tokens = tokens(text)?.into_iter().peekable();
-    let mut found = Vec::new();
+    let mut directives = Vec::new();
     while let Some(name) = tokens.next() {
-        let (_, words, with_parameters) = DIRECTIVES.iter().find(|(known, ..)| *known == name)?;
+        let (_, words, with_parameters) = DIRECTIVES.iter().find(|(directive, ..)| *directive == name)?;
         let words: Vec<String> = tokens.by_ref().take(*words).collect();
         if words.len() == 18 && [&words[0], &words[17]] != ["[", "]"] {
             return None;
@@ -108,12 +108,12 @@ pub(super) fn statements(text: &[u8]) -> Option<Vec<Statement>> {
             values.iter().all(|value| is_value(kind, value)).then_some(())?;
             parameters.push((name.to_owned(), values));
         }
-        found.push(Statement { name, words, parameters });
+        directives.push(Statement { name, words, parameters });
     }
-    Some(found)
+    Some(directives)
 }
 
-/// A value, or those of a list, which must be closed.
+/// A value, or the values of a list, which must be closed.
 fn values(tokens: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
     let first = tokens.next()?;
     if first != "[" {
@@ -139,7 +139,7 @@ fn is_value(kind: &str, value: &str) -> bool {
 
 /// The contents of a scene, found by reading it.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct NaiveContents {
     pub(super) directives: BTreeMap<String, u64>,
     pub(super) shapes: BTreeMap<String, u64>,
     pub(super) positions: u64,
@@ -157,14 +157,14 @@ pub(super) struct Found {
 }
 
 /// Reads a scene whose text is all in `folder`. Panics if it is invalid.
-pub(super) fn read(folder: &Path, main: &str) -> Found {
-    let mut found = Found::default();
-    found.file(folder, main);
-    assert_eq!((found.blocks, &found.object), (0, &None), "blocks are closed");
-    found
+pub(super) fn read(folder: &Path, main: &str) -> NaiveContents {
+    let mut contents = NaiveContents::default();
+    contents.file(folder, main);
+    assert_eq!((contents.blocks, &contents.object), (0, &None), "blocks are closed");
+    contents
 }
 
-impl Found {
+impl NaiveContents {
     fn file(&mut self, folder: &Path, name: &str) {
         let text = plain(&folder.join(name));
         self.text_bytes.insert(name.into(), text.len() as u64);
@@ -242,7 +242,8 @@ impl Found {
             let line = header.lines().find_map(|line| line.strip_prefix(&format!("element {name} ")));
             line.unwrap().parse().unwrap()
         };
-        let (positions, triangles) = (count("vertex"), count("face"));
+        let positions = count("vertex");
+        let triangles = count("face");
         assert_eq!((bytes.len() - end) as u64, positions * 32 + triangles * 13, "{name}");
         for face in bytes[end + positions as usize * 32..].chunks(13) {
             assert_eq!(face[0], 3);
@@ -260,7 +261,8 @@ fn mesh(statement: &Statement) -> (u64, u64) {
         assert_eq!(values.len() % width, 0, "{name}");
         values.len() / width
     };
-    let (positions, triangles) = (count("P", 3), count("indices", 3));
+    let positions = count("P", 3);
+    let triangles = count("indices", 3);
     assert!([0, positions].contains(&count("N", 3)) && [0, positions].contains(&count("uv", 2)));
     let mut indices = statement.values("indices").iter().map(|index| index.parse::<usize>().unwrap());
     assert!(indices.all(|index| index < positions));

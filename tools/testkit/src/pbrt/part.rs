@@ -23,7 +23,7 @@ const RECENT: usize = 48;
 const INSTANCES_PERCENT: u64 = 125;
 
 /// The contents of a part.
-pub(super) struct Part {
+pub(super) struct PbrtPart {
     name: String,
     seed: u64,
     text_bytes: u64,
@@ -33,12 +33,12 @@ pub(super) struct Part {
 }
 
 /// The parts of a scene. Each has its share of the bytes.
-pub(super) fn parts(spec: &Spec) -> Vec<Part> {
+pub(super) fn parts(spec: &Spec) -> Vec<PbrtPart> {
     let mut random = Random::new(spec.seed);
     let shares: Vec<u64> = (0..spec.parts.max(1)).map(|_| 1 + random.below(SIZES) as u64).collect();
     let sum: u64 = shares.iter().sum();
     let of = |bytes: u64, share: u64| (u128::from(bytes) * u128::from(share) / u128::from(sum)) as u64;
-    let part = |(index, share): (usize, u64)| Part {
+    let part = |(index, share): (usize, u64)| PbrtPart {
         name: format!("part_{:02}", index + 1),
         seed: random.bits(),
         text_bytes: of(spec.text_bytes, share),
@@ -82,7 +82,7 @@ pub(super) fn count_materials(counts: &mut Counts, count: usize) {
     counts.texture_files += count as u64;
 }
 
-impl Part {
+impl PbrtPart {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -109,7 +109,7 @@ impl Part {
 }
 
 struct Writer<'w> {
-    part: &'w Part,
+    part: &'w PbrtPart,
     text: &'w mut Text,
     /// The target length of the text after the part.
     end: u64,
@@ -140,7 +140,7 @@ impl Writer<'_> {
 
     /// Some objects, seldom a shape of the world, and instances.
     fn group(&mut self) -> io::Result<()> {
-        let begin = self.text.len();
+        let start = self.text.len();
         let [least, most] = GROUP_BYTES;
         let bytes = (self.part.text_bytes / GROUPS / 2).clamp(least, most);
         let count = 1 + self.random.below(4) as u64;
@@ -151,12 +151,13 @@ impl Writer<'_> {
             let triangles = self.shapes(bytes / 8)?;
             self.written.counts.instanced_triangles += triangles;
         }
-        let shapes_bytes = self.text.len() - begin;
+        let shapes_bytes = self.text.len() - start;
         self.instances(shapes_bytes * INSTANCES_PERCENT / 100)
     }
 
     fn object(&mut self, bytes: u64) -> io::Result<()> {
-        let (name, index) = (&self.part.name, self.objects.len());
+        let name = &self.part.name;
+        let index = self.objects.len();
         self.text.bytes(format!("ObjectBegin \"{name}/object_{index}\"\n").as_bytes())?;
         let end = self.text.len() + bytes;
         let mut triangles = self.shapes(bytes)?;
@@ -199,8 +200,8 @@ impl Writer<'_> {
     }
 
     fn mesh(&mut self, bytes: u64) -> io::Result<u64> {
-        let most = (bytes / MESH_BYTES_PER_VERTEX) as usize;
-        let vertices = 4 + self.random_size(most);
+        let max_vertices = (bytes / MESH_BYTES_PER_VERTEX) as usize;
+        let vertices = 4 + self.random_size(max_vertices);
         let patch = Patch::new(&mut self.random, vertices);
         patch.inline(&mut self.random, self.text, &mut self.written.counts)?;
         self.written.counts.positions += patch.positions();
@@ -208,15 +209,15 @@ impl Writer<'_> {
     }
 
     /// Small sizes are as likely as large ones.
-    fn random_size(&mut self, most: usize) -> u64 {
+    fn random_size(&mut self, max_size: usize) -> u64 {
         let scale = self.random.below(4);
-        self.random.below((most >> scale) + 1) as u64
+        self.random.below((max_size >> scale) + 1) as u64
     }
 
     /// A mesh in a separate file; one in three is compressed.
     fn ply(&mut self) -> io::Result<u64> {
-        let most = (self.part.ply_bytes - self.ply_bytes).min(1 << 20) / PLY_BYTES_PER_VERTEX;
-        let vertices = 4 + self.random_size(most as usize);
+        let max_vertices = (self.part.ply_bytes - self.ply_bytes).min(1 << 20) / PLY_BYTES_PER_VERTEX;
+        let vertices = 4 + self.random_size(max_vertices as usize);
         let patch = Patch::new(&mut self.random, vertices);
         let packed = self.random.once_in(3);
         let name = format!(
@@ -255,7 +256,7 @@ impl Writer<'_> {
     }
 }
 
-fn instance(page: &mut Page<'_>, part: &Part, index: usize, matrix: &[f32; 16]) {
+fn instance(page: &mut Page<'_>, part: &PbrtPart, index: usize, matrix: &[f32; 16]) {
     page.bytes(if part.concat {
         b"AttributeBegin\n    ConcatTransform [ "
     } else {
@@ -278,7 +279,8 @@ fn matrix(random: &mut Random) -> [f32; 16] {
     let mut turn: [f32; 4] = std::array::from_fn(|_| random.unit());
     if random.once_in(8) {
         let rest = *random.pick(&[0.0, 0.0, 4e-8]);
-        (turn[1], turn[3]) = (turn[1] * rest, turn[3] * rest);
+        turn[1] *= rest;
+        turn[3] *= rest;
     }
     let square = turn.iter().map(|part| part * part).sum::<f32>() + 1e-6;
     let [w, x, y, z] = turn.map(|part| part / square.sqrt());

@@ -16,7 +16,7 @@ pub(super) const MESH_BYTES_PER_VERTEX: u64 = 115;
 /// The bytes per vertex of a PLY file, including its two triangles.
 pub(super) const PLY_BYTES_PER_VERTEX: u64 = 32 + 2 * 13;
 /// A row of vertices is written at a time.
-pub(super) const MOST_COLUMNS: u32 = 64;
+pub(super) const MAX_COLUMNS: u32 = 64;
 
 /// How numbers are printed.
 #[derive(Clone, Copy)]
@@ -47,8 +47,8 @@ pub(super) struct Patch {
 impl Patch {
     /// One of about `vertices` vertices, at least four.
     pub(super) fn new(random: &mut Random, vertices: u64) -> Patch {
-        let least = (vertices as f32).sqrt() as u32;
-        let columns = (least / 2 + random.below(least as usize + 1) as u32).clamp(1, MOST_COLUMNS);
+        let min_columns = (vertices as f32).sqrt() as u32;
+        let columns = (min_columns / 2 + random.below(min_columns as usize + 1) as u32).clamp(1, MAX_COLUMNS);
         let rows = (vertices as u32 / (columns + 1)).clamp(2, 1 << 20) - 1;
         Patch { seed: random.bits(), columns, rows, size: 1.0 + 40.0 * (random.unit() + 1.0) }
     }
@@ -78,7 +78,8 @@ impl Patch {
         let [x, y, z] = self.chance(row, column);
         // One in sixteen is nearly upright: its numbers have exponents.
         let tilt = if y > 0.875 { 1e-8 } else { 0.6 };
-        let (x, z) = (x * tilt, z * tilt);
+        let x = x * tilt;
+        let z = z * tilt;
         let length = (x * x + 1.0 + z * z).sqrt();
         [x / length, 1.0 / length, z / length]
     }
@@ -88,7 +89,8 @@ impl Patch {
     }
 
     fn squares(&self) -> impl Iterator<Item = [[u32; 3]; 2]> + use<> {
-        let (columns, stride) = (self.columns, self.columns + 1);
+        let columns = self.columns;
+        let stride = self.columns + 1;
         let corners = (0..self.rows).flat_map(move |row| (0..columns).map(move |column| row * stride + column));
         corners.map(move |a| [[a, a + 1, a + stride + 1], [a, a + stride + 1, a + stride]])
     }

@@ -1,44 +1,44 @@
-//! The generator's counts equal those of a naive reader.
+//! The counts of the generator and a naive reader are equal.
 
 use super::*;
 use crate::corpus::Folder;
-use naive::{Found, read};
+use naive::{NaiveContents, read};
 
 fn spec() -> Spec {
     Spec { parts: 4, ply_bytes: 60_000, threads: 3, ..Spec::new(300_000) }
 }
 
 /// Makes a scene and reads it.
-fn round(spec: &Spec) -> (Folder, Made, Found) {
+fn round(spec: &Spec) -> (Folder, Made, NaiveContents) {
     let folder = Folder::new("pbrt").unwrap();
     let made = write(spec, folder.path()).unwrap();
     let main = made.main.file_name().unwrap().to_str().unwrap();
-    let found = read(folder.path(), main);
-    (folder, made, found)
+    let scene = read(folder.path(), main);
+    (folder, made, scene)
 }
 
-fn check(made: &Made, found: &Found) {
+fn check(made: &Made, contents: &NaiveContents) {
     let text = |counts: &BTreeMap<&'static str, u64>| format!("{counts:?}");
-    assert_eq!(text(&made.counts.directives), format!("{:?}", found.directives));
-    assert_eq!(text(&made.counts.shapes), format!("{:?}", found.shapes));
+    assert_eq!(text(&made.counts.directives), format!("{:?}", contents.directives));
+    assert_eq!(text(&made.counts.shapes), format!("{:?}", contents.shapes));
     let counts = &made.counts;
-    assert_eq!(counts.positions, found.positions);
-    assert_eq!(counts.unique_triangles, found.unique_triangles);
-    assert_eq!(counts.instanced_triangles, found.instanced_triangles);
-    assert_eq!(counts.curve_points, found.curve_points);
-    assert_eq!(counts.texture_files, found.texture_files.len() as u64);
+    assert_eq!(counts.positions, contents.positions);
+    assert_eq!(counts.unique_triangles, contents.unique_triangles);
+    assert_eq!(counts.instanced_triangles, contents.instanced_triangles);
+    assert_eq!(counts.curve_points, contents.curve_points);
+    assert_eq!(counts.texture_files, contents.texture_files.len() as u64);
     let of_kind = |kind| made.files.iter().filter(move |file| file.kind == kind);
     let text: BTreeMap<String, u64> = of_kind(FileKind::Text).map(|file| (file.name.clone(), file.bytes)).collect();
-    assert_eq!(text, found.text_bytes);
-    assert!(of_kind(FileKind::Ply).map(|file| &file.name).eq(&found.ply_files));
+    assert_eq!(text, contents.text_bytes);
+    assert!(of_kind(FileKind::Ply).map(|file| &file.name).eq(&contents.ply_files));
 }
 
 #[test]
 fn counts_are_those_of_a_naive_reader() {
     for layout in [Layout::Imports, Layout::OneFile] {
         for codec in [None, Some(Codec::Gzip), Some(Codec::Zstd), Some(Codec::Lz4)] {
-            let (folder, made, found) = round(&Spec { layout, codec, ..spec() });
-            check(&made, &found);
+            let (folder, made, contents) = round(&Spec { layout, codec, ..spec() });
+            check(&made, &contents);
             for file in &made.files {
                 assert_eq!(std::fs::metadata(folder.join(&file.name)).unwrap().len(), file.disk_bytes, "{file:?}");
             }
@@ -99,9 +99,9 @@ fn bytes(spec: &Spec) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn a_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let spec = spec();
-    let one = bytes(&Spec { threads: 1, ..spec.clone() });
-    assert!(one == bytes(&spec));
-    assert!(one != bytes(&Spec { seed: 2, ..spec.clone() }));
+    let single_threaded = bytes(&Spec { threads: 1, ..spec.clone() });
+    assert!(single_threaded == bytes(&spec));
+    assert!(single_threaded != bytes(&Spec { seed: 2, ..spec.clone() }));
     assert_eq!(
         bytes(&Spec { codec: Some(Codec::Gzip), ..spec.clone() }),
         bytes(&Spec { codec: Some(Codec::Gzip), ..spec })
@@ -110,22 +110,22 @@ fn a_seed_gives_the_same_bytes_for_any_number_of_threads() {
 
 #[test]
 fn one_file_has_the_text_of_all() {
-    let all = bytes(&spec());
-    let one = bytes(&Spec { layout: Layout::OneFile, ..spec() });
+    let parts = bytes(&spec());
+    let whole = bytes(&Spec { layout: Layout::OneFile, ..spec() });
     let of = |files: &[(String, Vec<u8>)], name: &str| {
-        let file = files.iter().find(|(it, _)| it == name);
+        let file = files.iter().find(|(file_name, _)| file_name == name);
         String::from_utf8(file.unwrap().1.clone()).unwrap()
     };
-    let mut text = of(&all, "scene.pbrt");
-    text = text.replace("Include \"materials.pbrt\"\n", &of(&all, "materials.pbrt"));
+    let mut text = of(&parts, "scene.pbrt");
+    text = text.replace("Include \"materials.pbrt\"\n", &of(&parts, "materials.pbrt"));
     for part in 1..=4 {
         let name = format!("part_{part:02}.pbrt");
-        let inside = format!("AttributeBegin\n{}AttributeEnd\n", of(&all, &name));
+        let inside = format!("AttributeBegin\n{}AttributeEnd\n", of(&parts, &name));
         text = text.replace(&format!("Import \"{name}\"\n"), &inside);
     }
-    assert!(text == of(&one, "scene.pbrt"));
+    assert!(text == of(&whole, "scene.pbrt"));
     let ply = |files: &[(String, Vec<u8>)]| {
         files.iter().filter(|(name, _)| name.contains(".ply")).cloned().collect::<Vec<_>>()
     };
-    assert!(ply(&all) == ply(&one) && !ply(&all).is_empty());
+    assert!(ply(&parts) == ply(&whole) && !ply(&parts).is_empty());
 }

@@ -1,4 +1,4 @@
-//! Writing text to a file, plain or in compressed members. It knows nothing of directives.
+//! Writing text to a file, plain or in compressed members. Directives are written elsewhere.
 
 use polyhaul::options::Codec;
 use polyhaul_bytes::{Encoder, MEMBER_BYTES};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The most that one call may write.
+/// Maximum bytes of one write.
 const ROOM_BYTES: usize = 16 << 10;
 
 /// A file of text that grows.

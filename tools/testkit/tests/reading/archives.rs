@@ -52,7 +52,7 @@ fn a_path_goes_on_behind_an_archive() {
         let loaded = read(Input::Path(path.join("s/a.obj")), &options(2, None)).unwrap();
         assert_eq!((loaded.value.totals()[0], loaded.value.materials[0].missing), (3, false), "{method:?}");
         assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
-        // What is read of the archive is that of the members.
+        // Only the members of the archive are read.
         assert_eq!(loaded.report.plain_bytes_in, (OBJ.len() + MTL.len()) as u64);
         let packed = |plain| Member::new("", plain, method).packed_bytes;
         assert_eq!(loaded.report.bytes_in, packed(OBJ) + packed(MTL));
@@ -80,7 +80,7 @@ fn what_is_not_there_is_an_error_with_some_of_what_is() {
     assert!(message.contains("several") && message.contains("s/b.pbrt") && !message.contains("mtl"), "{message}");
     let empty = folder.file("empty.zip", simple(&[], Method::Stored)).unwrap();
     assert_eq!(kind(read(Input::Path(empty), &options(1, None))).unwrap_err().0, ErrorKind::Usage);
-    // A file that is no archive is no folder.
+    // A file other than an archive is not a folder.
     let plain = folder.file("plain.obj", "v 0 0 0\n").unwrap();
     assert_eq!(kind(read(Input::Path(plain.join("a.obj")), &options(1, None))).unwrap_err().0, ErrorKind::Io);
     for name in ["../plain.obj", "s/../s/a.obj"] {
@@ -154,11 +154,11 @@ fn members_of_an_archive_that_a_host_has() {
             let host = host(sizes.clone());
             let log = host.log();
             let input = Input::Member(Box::new(Input::Host(Box::new(host), "x.zip".into())), "s/grid.obj".into());
-            let found = read(input, &options(2, None));
-            assert_eq!(summary::outcome(&found), summary::outcome(&expected), "{method:?}");
+            let result = read(input, &options(2, None));
+            assert_eq!(summary::outcome(&result), summary::outcome(&expected), "{method:?}");
             assert!(log.least_asked.load(Relaxed) >= 64 << 10, "{log:?}");
-            let most = bytes.len().div_ceil(64 << 10) + 4;
-            assert!(!matches!(sizes, Sizes::All) || log.calls.load(Relaxed) <= most, "{log:?}");
+            let max_calls = bytes.len().div_ceil(64 << 10) + 4;
+            assert!(!matches!(sizes, Sizes::All) || log.calls.load(Relaxed) <= max_calls, "{log:?}");
         }
         for at in [0, 100, 70_000, bytes.len() - 10] {
             for fault in [Fault::FailsAt(at), Fault::PanicsAt(at), Fault::ClaimsTooMuchAt(at)] {

@@ -50,11 +50,12 @@ fn same(bytes: &[u8], name: &str, base: &ReadOptions, expected: Option<String>) 
                     continue;
                 }
                 let mut options = base.clone();
-                (options.run.threads, options.run.chunk_bytes) = (Some(threads), chunk_bytes);
-                let found = summary::outcome(&read(input(source, bytes, name), &options));
-                let expected = expected.get_or_insert_with(|| found.clone());
-                if *expected != found && wrong.len() < 2 {
-                    let place = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+                options.run.threads = Some(threads);
+                options.run.chunk_bytes = chunk_bytes;
+                let outcome = summary::outcome(&read(input(source, bytes, name), &options));
+                let expected = expected.get_or_insert_with(|| outcome.clone());
+                if *expected != outcome && wrong.len() < 2 {
+                    let place = expected.lines().zip(outcome.lines()).find(|(a, b)| a != b);
                     wrong.push(format!("{name}, {threads} threads, chunks of {chunk_bytes:?}, {source}: {place:?}"));
                 }
             }
@@ -157,20 +158,20 @@ fn the_first_by_position_is_the_error() {
         {
             let plain = text(1_600_000, fault_at);
             let mut packed = pack(codec, &plain[..damaged * MEMBER_BYTES], MEMBER_BYTES);
-            let begin = packed.len();
+            let start = packed.len();
             packed.extend(pack(codec, &plain[damaged * MEMBER_BYTES..], MEMBER_BYTES));
             // In the middle of the first member of the second part; the heads stay, so that members are found.
-            packed[begin + 10_000] ^= 0x55;
+            packed[start + 10_000] ^= 0x55;
             let mut expected = None;
             for threads in [1, 2, 3, 7, 64] {
                 for chunk_bytes in [Some(30_000), Some(1 << 20), None, Some(10 << 20)] {
                     for source in ["memory", "stream", "stream in bits"] {
                         let base = obj(options(threads, chunk_bytes));
-                        let found = summary::outcome(&read(input(source, &packed, "x.obj"), &base));
-                        let expected = expected.get_or_insert_with(|| found.clone());
-                        if *expected != found {
+                        let outcome = summary::outcome(&read(input(source, &packed, "x.obj"), &base));
+                        let expected = expected.get_or_insert_with(|| outcome.clone());
+                        if *expected != outcome {
                             wrong.push(format!(
-                                "{codec} {fault_at:?} {damaged} {threads} {chunk_bytes:?} {source}\n{expected}{found}"
+                                "{codec} {fault_at:?} {damaged} {threads} {chunk_bytes:?} {source}\n{expected}{outcome}"
                             ));
                         }
                     }
@@ -273,13 +274,16 @@ fn progress_is_of_the_file() {
             let seen = calls.clone();
             let mut options = obj(options(2, None));
             options.run.progress =
-                Some(Progress(Arc::new(move |done, total| seen.lock().unwrap().push((done, total)))));
+                Some(Progress(Arc::new(move |finished, total| seen.lock().unwrap().push((finished, total)))));
             let loaded = read(input(source, &packed, "x.obj"), &options).unwrap();
             assert_eq!((loaded.report.bytes_in, loaded.report.plain_bytes_in), (size, plain.len() as u64));
             let calls = calls.lock().unwrap();
             assert!(calls.len() >= 2 && calls.is_sorted(), "{calls:?}");
             let total = (source == "memory").then_some(size);
-            assert!(calls.iter().all(|&(done, all)| done <= size && all == total), "{calls:?} of {size}");
+            assert!(
+                calls.iter().all(|&(finished, size_of_all)| finished <= size && size_of_all == total),
+                "{calls:?} of {size}"
+            );
         }
     }
 }

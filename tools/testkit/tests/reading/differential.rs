@@ -1,4 +1,4 @@
-//! Values beside those of a reader that is too simple to be wrong, on random text of all common
+//! Compares values with a reader too simple to be wrong, on random text of all common
 //! statements and notations: bit for bit, corner for corner, name for name.
 
 use crate::{options, outcome, read_text};

@@ -17,16 +17,16 @@ fn check(folder: &str, ways: &[(&str, ReadOptions)]) {
     let bless = std::env::var_os("POLYHAUL_BLESS").is_some();
     let mut wrong = Vec::new();
     for file in files {
-        let found = text(&file, ways);
+        let actual = text(&file, ways);
         let name = file.name.strip_prefix("obj/").unwrap_or(&file.name);
         let path = root().join("obj/expected").join(name).with_extension("txt");
         if bless {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, &found).unwrap();
+            fs::write(&path, &actual).unwrap();
         }
         let expected = fs::read_to_string(&path).unwrap_or_default();
-        if found != expected {
-            wrong.push(format!("{}\n{}", file.name, difference(&found, &expected)));
+        if actual != expected {
+            wrong.push(format!("{}\n{}", file.name, difference(&actual, &expected)));
         }
     }
     assert!(wrong.is_empty(), "{} files:\n{}", wrong.len(), wrong.join("\n"));

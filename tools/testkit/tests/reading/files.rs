@@ -86,7 +86,7 @@ fn files_that_cannot_be_read() {
     assert_eq!(error.kind(), ErrorKind::Usage);
 }
 
-/// 5 GiB that begin as OBJ and go on as nothing.
+/// 5 GiB that start as OBJ and continue as zeros.
 #[test]
 #[cfg(unix)]
 fn a_hole_of_five_gibibytes() {
@@ -149,10 +149,10 @@ fn the_locale_has_no_effect() {
     }
     const LC_ALL: c_int = if cfg!(target_os = "linux") { 6 } else { 0 };
     let files = || samples("obj/good", "obj").into_iter().chain(samples("obj/bad", "obj"));
-    let all = || -> Vec<String> {
+    let outcomes = || -> Vec<String> {
         files().filter(|f| f.size < 1000).map(|f| outcome(f.bytes(), &options(1, None))).collect()
     };
-    let before = all();
+    let before = outcomes();
     let set = |name: &CStr| {
         // SAFETY: the string ends with a zero byte. Other threads of this process read no locale.
         let set = unsafe { setlocale(LC_ALL, name.as_ptr()) };
@@ -160,7 +160,7 @@ fn the_locale_has_no_effect() {
     };
     let names = [c"de_DE.UTF-8", c"de_DE.utf8", c"de_DE", c"fr_FR.UTF-8"];
     let _found = names.into_iter().any(set);
-    let after = all();
+    let after = outcomes();
     assert!(set(c"C"));
     assert_eq!(before, after);
 }

@@ -16,20 +16,20 @@ use std::sync::Once;
 /// Files above this size would take most of the time.
 const LARGEST_SEED_BYTES: u64 = 4000;
 
-/// The test files of one kind, those of the size that shows most.
+/// The test files of one kind, of the most useful sizes.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let own = [
+    let own_samples = [
         "ply", "stl", "off", "glb", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr", "spz",
         "splat",
     ];
-    let folder = if own.contains(&extension) { extension } else { "obj" };
+    let folder = if own_samples.contains(&extension) { extension } else { "obj" };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     small.map(|file| file.bytes()).collect()
 }
 
 thread_local! {
-    /// Whether panics of this thread are caught and told in one message at the end.
+    /// Whether panics of this thread are caught and reported in one message at the end.
     static SILENT: Cell<bool> = const { Cell::new(false) };
     /// What the last panic said, and where.
     static MESSAGE: Cell<String> = const { Cell::new(String::new()) };
@@ -69,7 +69,7 @@ fn run(body: fn(&[u8], Effort), inputs: impl Iterator<Item = Vec<u8>>) {
     assert!(faults.is_empty(), "{} kinds of faults in {count} inputs:\n{}", faults.len(), shown.concat());
 }
 
-/// The place of a message and how its lines begin, without numbers.
+/// The place of a message and the starts of its lines, without numbers.
 fn kind_of(message: &str) -> String {
     let mut lines = message.lines();
     let place = lines.next().unwrap_or_default().to_owned();

@@ -46,16 +46,16 @@ fn all_samples() -> Vec<Sample> {
 
 /// What reading a file comes to, as what it is, as text.
 fn outcome(name: &str, input: Input, options: &ReadOptions) -> String {
-    let told = |error: &Error| summary::error(error);
+    let error_text = |error: &Error| summary::error(error);
     match Format::of_path(Path::new(name)) {
         Some(format) if format.is_image() => match Reader::new(input).options(options).image() {
             Ok(loaded) => format!("{:?}\n{}", loaded.value, summary::warnings(&loaded.report.warnings)),
-            Err(error) => told(&error),
+            Err(error) => error_text(&error),
         },
         Some(Format::Csv | Format::Tsv | Format::Txt | Format::Xyz | Format::Pts | Format::Npy) => {
             match Reader::new(input).options(options).tables() {
                 Ok(loaded) => format!("{:?}\n{}", loaded.value.tables, summary::warnings(&loaded.report.warnings)),
-                Err(error) => told(&error),
+                Err(error) => error_text(&error),
             }
         }
         _ => summary::outcome(&read(input, options)),
@@ -81,7 +81,8 @@ fn every_file_is_read_as_from_memory() {
     let options = without_libraries();
     let mut count = 0;
     for file in all_samples() {
-        let (bytes, name) = (file.bytes(), file.path.display().to_string());
+        let bytes = file.bytes();
+        let name = file.path.display().to_string();
         let expected = outcome(&name, Input::Memory(bytes.clone(), name.clone()), &options);
         let random = Sizes::Random(Random::new(bytes.len() as u64));
         for (sizes, knows_all) in [(Sizes::All, false), (random.clone(), true), (Sizes::One, false), (Sizes::One, true)]
@@ -90,9 +91,9 @@ fn every_file_is_read_as_from_memory() {
                 continue;
             }
             let (host, log) = host(&bytes, sizes, knows_all);
-            let found = outcome(&name, Input::Host(host, name.clone()), &options);
-            let place = || expected.lines().zip(found.lines()).find(|(a, b)| a != b);
-            assert!(found == expected, "{name} {knows_all}: {:?}", place());
+            let actual = outcome(&name, Input::Host(host, name.clone()), &options);
+            let place = || expected.lines().zip(actual.lines()).find(|(a, b)| a != b);
+            assert!(actual == expected, "{name} {knows_all}: {:?}", place());
             assert!(log.least_asked.load(Relaxed) >= BLOCK_BYTES, "{name}: {log:?}");
         }
         count += 1;
@@ -119,8 +120,8 @@ fn it_is_called_no_oftener_than_its_size_takes() {
         for knows_all in [false, true] {
             let (host, log) = host(&bytes, Sizes::All, knows_all);
             outcome(&name, Input::Host(host, name.clone()), &options);
-            let most = bytes.len().div_ceil(BLOCK_BYTES) + 4;
-            assert!(log.calls.load(Relaxed) <= most, "{name}: {log:?}, at most {most}");
+            let max_calls = bytes.len().div_ceil(BLOCK_BYTES) + 4;
+            assert!(log.calls.load(Relaxed) <= max_calls, "{name}: {log:?}, at most {max_calls}");
             assert_eq!(log.calls_too_late.load(Relaxed), 0, "{name}: {log:?}");
         }
     }
@@ -209,10 +210,10 @@ fn files_that_a_scene_names_come_from_it_too() {
             let path = file.path.display().to_string();
             let Ok(expected) = read(Input::Path(file.path.clone()), &options(2, None)) else { continue };
             let options = resolving(file.path.parent().unwrap_or(&root()));
-            let found = read(Input::Host(host(&file.bytes(), Sizes::One, true).0, path.clone()), &options).unwrap();
+            let loaded = read(Input::Host(host(&file.bytes(), Sizes::One, true).0, path.clone()), &options).unwrap();
             let shown = |scene: &Scene| summary::scene(scene).replace(&path, "");
-            assert!(shown(&found.value) == shown(&expected.value), "{path}");
-            count += usize::from(!found.value.material_libraries.is_empty() || found.value.render.is_some());
+            assert!(shown(&loaded.value) == shown(&expected.value), "{path}");
+            count += usize::from(!loaded.value.material_libraries.is_empty() || loaded.value.render.is_some());
         }
     }
     assert!(count > 10, "{count}");
@@ -239,9 +240,9 @@ fn its_images_are_found_by_name_and_nobody_elses() {
     assert_eq!(kind(Some(&scene), "maps", &plain), Err(ErrorKind::Io));
     let outside = plain.with_allow_outside(true);
     assert_eq!(kind(Some(&scene), "../outside.tga", &outside), Ok(1));
-    let own = resolving(&folder.join("scene"));
-    assert_eq!(kind(None, "maps/dot.tga", &own), Ok(1));
-    assert_eq!(kind(None, "maps/none.tga", &own), Err(ErrorKind::Unsupported));
+    let by_resolver = resolving(&folder.join("scene"));
+    assert_eq!(kind(None, "maps/dot.tga", &by_resolver), Ok(1));
+    assert_eq!(kind(None, "maps/none.tga", &by_resolver), Err(ErrorKind::Unsupported));
 }
 
 fn image() -> Image {
@@ -269,19 +270,19 @@ fn saved(taking: Taking, name: &str) -> (polyhaul_testkit::hostile::Taken, Resul
 #[test]
 fn it_is_written_to_in_large_blocks() {
     for name in ["grid.obj", "grid.ply", "grid.obj.gz", "dot.tga"] {
-        let (all, report) = saved(Taking::All, name);
-        assert_eq!((report.unwrap(), all.flushes, all.closes), (all.bytes.len() as u64, 1, 1), "{name}");
-        let (_, whole) = all.blocks.split_last().unwrap();
-        assert!(whole.iter().all(|&block| block >= BLOCK_BYTES), "{name}: {:?}", all.blocks);
+        let (at_once, report) = saved(Taking::All, name);
+        assert_eq!((report.unwrap(), at_once.flushes, at_once.closes), (at_once.bytes.len() as u64, 1, 1), "{name}");
+        let (_, full_blocks) = at_once.blocks.split_last().unwrap();
+        assert!(full_blocks.iter().all(|&block| block >= BLOCK_BYTES), "{name}: {:?}", at_once.blocks);
         let (parts, report) = saved(Taking::AtMost(10_007), name);
-        assert!(report.is_ok() && parts.bytes == all.bytes, "{name}");
+        assert!(report.is_ok() && parts.bytes == at_once.bytes, "{name}");
     }
 }
 
 #[test]
 fn whatever_it_does_wrong_when_written_to_is_its_fault() {
-    let (all, _) = saved(Taking::All, "grid.obj");
-    let size = all.bytes.len();
+    let (whole, _) = saved(Taking::All, "grid.obj");
+    let size = whole.bytes.len();
     for at in [0, 1, BLOCK_BYTES, size / 2, size - 1] {
         let wrong = [Taking::FailsAt(at), Taking::NothingAt(at), Taking::ClaimsTooMuchAt(at), Taking::PanicsAt(at)];
         for taking in wrong.into_iter().chain([Taking::FailsToFlush, Taking::FailsToClose]) {
@@ -314,12 +315,12 @@ fn its_size_is_what_progress_counts_to() {
         let calls = Arc::new(std::sync::Mutex::new(Vec::new()));
         let mut options = options(2, None);
         let seen = calls.clone();
-        let note = move |done, total| seen.lock().unwrap().push((done, total));
+        let note = move |finished, total| seen.lock().unwrap().push((finished, total));
         options.run.progress = Some(polyhaul::options::Progress(Arc::new(note)));
         read(Input::Host(host(&bytes, Sizes::All, true).0, "a.obj".into()), &options).unwrap();
         let calls = calls.lock().unwrap();
         assert!(
-            !calls.is_empty() && calls.iter().all(|&(done, total)| done <= size && total == Some(size)),
+            !calls.is_empty() && calls.iter().all(|&(finished, total)| finished <= size && total == Some(size)),
             "{calls:?}"
         );
     }

@@ -82,8 +82,8 @@ fn a_host_is_asked_for_large_blocks_and_not_after_the_end() {
         assert_eq!(log.calls_too_late.load(Relaxed), 0, "{log:?}");
     }
     let (_, log) = stream(&text, Sizes::All, Fault::Nothing, 2, Some(100));
-    let most = text.len().div_ceil(BLOCK_BYTES) + 4;
-    assert!(log.calls.load(Relaxed) <= most, "{log:?}");
+    let max_calls = text.len().div_ceil(BLOCK_BYTES) + 4;
+    assert!(log.calls.load(Relaxed) <= max_calls, "{log:?}");
 }
 
 /// A job that was cancelled before it began does nothing.
@@ -108,7 +108,8 @@ fn progress(threads: usize, streamed: bool) -> (Vec<Call>, u64, Result<Loaded<Sc
     let calls = Arc::new(Mutex::new(Vec::new()));
     let mut options = options(threads, None);
     let seen = calls.clone();
-    options.run.progress = Some(Progress(Arc::new(move |done, total| seen.lock().unwrap().push((done, total)))));
+    options.run.progress =
+        Some(Progress(Arc::new(move |finished, total| seen.lock().unwrap().push((finished, total)))));
     let input = if streamed {
         Input::Reader(Box::new(std::io::Cursor::new(text)), "x.obj".into())
     } else {
@@ -126,7 +127,10 @@ fn progress_grows() {
         assert!(result.is_ok() && calls.len() >= 2, "{calls:?}");
         assert!(calls.windows(2).all(|pair| pair[0].0 < pair[1].0), "{calls:?}");
         let total = (!streamed).then_some(size);
-        assert!(calls.iter().all(|&(done, all)| done <= size && all == total), "{calls:?} of {size}");
+        assert!(
+            calls.iter().all(|&(finished, size_of_all)| finished <= size && size_of_all == total),
+            "{calls:?} of {size}"
+        );
     }
 }
 
@@ -142,8 +146,8 @@ fn cancelling_stops_the_work() {
         options.run.cancel = cancel;
         let last = Arc::new(Mutex::new(0));
         let seen = last.clone();
-        options.run.progress = Some(Progress(Arc::new(move |done, _| {
-            *seen.lock().unwrap() = done;
+        options.run.progress = Some(Progress(Arc::new(move |finished, _| {
+            *seen.lock().unwrap() = finished;
             flag.cancel();
         })));
         let result = read(Input::Memory(text, "x.obj".into()), &options);

@@ -52,7 +52,7 @@ fn names_that_are_read() {
     }
 }
 
-/// Names that lead outside, or to what is no file.
+/// Names that lead outside, or to something other than a file.
 fn refused(folder: &Folder, names: &[&str]) {
     for name in names {
         let loaded = load(folder, name, &options(1, None));
@@ -144,7 +144,7 @@ fn a_scene_in_a_folder_behind_a_link() {
     assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
 }
 
-/// A scene that is no file has no libraries, and its name does not make it one.
+/// A scene from memory has no libraries, whatever its name.
 #[test]
 fn memory_has_no_folder() {
     let folder = place();

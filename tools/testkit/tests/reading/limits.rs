@@ -84,7 +84,7 @@ fn line_bytes_of_libraries() {
     }
 }
 
-/// The message shows the line: also where it begins in the middle of a character.
+/// The message shows the line, even if the excerpt starts in the middle of a character.
 #[test]
 fn line_bytes_of_libraries_that_are_no_text() {
     let folder = Folder::new("limits").unwrap();

@@ -1,4 +1,4 @@
-//! Reading, tested by somebody who does not trust it: each module is a promise.
+//! Independent tests of reading: each module is a promise.
 //!
 //! The files of `testdata` are taken up by themselves. Whatever is random comes from a fixed seed.
 
@@ -29,7 +29,7 @@ use std::time::Duration;
 static ALLOCATOR: Counting = Counting;
 
 /// No test here needs more; a fault that eats all memory must not take the machine with it.
-const MOST_BYTES: u64 = 3 << 30;
+const MAX_BYTES: u64 = 3 << 30;
 /// All tests together take a small part of this; a fault that never ends must not wait for ever.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -37,7 +37,7 @@ const LONGEST: Duration = Duration::from_secs(600);
 fn read(input: Input, options: &ReadOptions) -> Result<Loaded<Scene>, Error> {
     static GUARD: Once = Once::new();
     GUARD.call_once(|| {
-        alloc::cap(MOST_BYTES);
+        alloc::cap(MAX_BYTES);
         std::thread::spawn(|| {
             std::thread::sleep(LONGEST);
             std::process::abort();

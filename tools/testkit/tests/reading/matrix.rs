@@ -37,9 +37,9 @@ fn check(file: &Sample, base: &ReadOptions) -> Vec<String> {
     for (threads, chunk_bytes, source) in combinations(bytes.len()) {
         base.run.threads = Some(threads);
         base.run.chunk_bytes = chunk_bytes;
-        let found = summary::outcome(&read(input(source, file, &bytes), &base));
-        if found != expected && wrong.len() < 3 {
-            let place = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+        let actual = summary::outcome(&read(input(source, file, &bytes), &base));
+        if actual != expected && wrong.len() < 3 {
+            let place = expected.lines().zip(actual.lines()).find(|(a, b)| a != b);
             wrong.push(format!("{}, {threads} threads, chunks of {chunk_bytes:?}, {source}: {place:?}", file.name));
         }
     }
@@ -48,7 +48,7 @@ fn check(file: &Sample, base: &ReadOptions) -> Vec<String> {
 
 /// All combinations for small files; for larger ones those that make no millions of chunks.
 fn combinations(size: usize) -> Vec<(usize, Option<usize>, &'static str)> {
-    let mut all = Vec::new();
+    let mut ways = Vec::new();
     for (t, threads) in THREADS.into_iter().enumerate() {
         for (c, chunk_bytes) in CHUNKS.into_iter().map(Some).chain([None]).enumerate() {
             for (s, source) in SOURCES.into_iter().enumerate() {
@@ -57,12 +57,12 @@ fn combinations(size: usize) -> Vec<(usize, Option<usize>, &'static str)> {
                 let chosen = size < 700 || (t + c + s).is_multiple_of(5);
                 let crowded = threads == 64 && chunks > 300;
                 if chosen && chunks <= 4000 && !crowded {
-                    all.push((threads, chunk_bytes, source));
+                    ways.push((threads, chunk_bytes, source));
                 }
             }
         }
     }
-    all
+    ways
 }
 
 /// All files of a folder whose sizes lie in a range.
@@ -132,10 +132,10 @@ fn what_is_said_comes_in_the_order_of_the_text() {
             let expected = outcome(text, &way);
             for chunk_bytes in 1..text.len() {
                 way.run.chunk_bytes = Some(chunk_bytes);
-                let found = outcome(text, &way);
-                if found != expected {
+                let actual = outcome(text, &way);
+                if actual != expected {
                     let text = String::from_utf8_lossy(text);
-                    wrong.push(format!("{text:?}, whole:\n{expected}in chunks of {chunk_bytes}:\n{found}"));
+                    wrong.push(format!("{text:?}, whole:\n{expected}in chunks of {chunk_bytes}:\n{actual}"));
                     break;
                 }
             }
@@ -168,11 +168,11 @@ fn limits_are_the_same_for_any_chunk() {
             way.run.chunk_bytes = Some(chunk_bytes);
             let reader = Hostile::new(text, Sizes::All);
             let streamed = summary::outcome(&read(Input::Reader(Box::new(reader), "x.obj".into()), &way));
-            let found = outcome(text, &way);
-            let found = if found == expected { streamed } else { found };
-            if found != expected {
+            let actual = outcome(text, &way);
+            let actual = if actual == expected { streamed } else { actual };
+            if actual != expected {
                 let text = String::from_utf8_lossy(text);
-                wrong.push(format!("{text:?}, whole:\n{expected}in chunks of {chunk_bytes}:\n{found}"));
+                wrong.push(format!("{text:?}, whole:\n{expected}in chunks of {chunk_bytes}:\n{actual}"));
                 break;
             }
         }
@@ -214,16 +214,17 @@ fn more_warnings_than_are_kept_are_the_same_for_any_chunk() {
         for base in [lenient(), options(1, None)] {
             let outcome = |threads, chunk_bytes| {
                 let mut way = base.clone();
-                (way.run.threads, way.run.chunk_bytes) = (Some(threads), chunk_bytes);
+                way.run.threads = Some(threads);
+                way.run.chunk_bytes = chunk_bytes;
                 summary::outcome(&read(Input::Memory(text.clone().into(), name.into()), &way))
             };
             let expected = outcome(1, None);
             let is_kept = expected.contains("warning") || expected.contains("error");
             assert!(is_kept, "{name}: {expected}");
             for (threads, chunk_bytes) in [(1, 97), (3, 500), (2, 4_000), (1, 20_000), (7, 100_000)] {
-                let found = outcome(threads, Some(chunk_bytes));
-                if found != expected {
-                    let place = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+                let actual = outcome(threads, Some(chunk_bytes));
+                if actual != expected {
+                    let place = expected.lines().zip(actual.lines()).find(|(a, b)| a != b);
                     wrong.push(format!("{name}, {threads} threads, chunks of {chunk_bytes}: {place:?}"));
                 }
             }
@@ -236,7 +237,7 @@ fn more_warnings_than_are_kept_are_the_same_for_any_chunk() {
 #[test]
 fn warnings_of_all_formats_are_the_same_for_any_chunk() {
     let mut wrong = Vec::new();
-    let all = [
+    let texts = [
         ("ply", "ply"),
         ("stl", "stl"),
         ("off", "off"),
@@ -250,12 +251,13 @@ fn warnings_of_all_formats_are_the_same_for_any_chunk() {
         ("table", "csv"),
         ("table", "xyz"),
     ];
-    for (folder, extension) in all {
+    for (folder, extension) in texts {
         for kind in ["good", "bad"] {
             for file in samples(&format!("{folder}/{kind}"), extension).iter().filter(|file| file.size < 20_000) {
                 let outcome = |threads, chunk_bytes| {
                     let mut way = lenient();
-                    (way.run.threads, way.run.chunk_bytes) = (Some(threads), chunk_bytes);
+                    way.run.threads = Some(threads);
+                    way.run.chunk_bytes = chunk_bytes;
                     way.load_meshes = false;
                     summary::outcome(&read(input("memory", file, &file.bytes()), &way))
                 };
@@ -264,9 +266,9 @@ fn warnings_of_all_formats_are_the_same_for_any_chunk() {
                     if file.size / chunk_bytes > 1000 {
                         continue;
                     }
-                    let found = outcome(threads, Some(chunk_bytes as usize));
-                    if found != expected && wrong.len() < 9 {
-                        let place = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+                    let actual = outcome(threads, Some(chunk_bytes as usize));
+                    if actual != expected && wrong.len() < 9 {
+                        let place = expected.lines().zip(actual.lines()).find(|(a, b)| a != b);
                         wrong.push(format!("{}, chunks of {chunk_bytes}: {place:?}", file.name));
                     }
                 }

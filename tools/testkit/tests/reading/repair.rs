@@ -137,12 +137,12 @@ fn strict_turns_warnings_into_errors() {
         let read = |options: &ReadOptions| read(Input::Path(path.clone()), options);
         let warnings = read(&options(1, None)).unwrap().report.warnings;
         assert_eq!(warnings.counts().keys().copied().collect::<Vec<_>>(), [code], "{note}");
-        let kept = &warnings.kept()[0].diagnostic.place;
-        assert!(kept.line >= Some(2), "{note}: {kept:?}");
+        let place = &warnings.kept()[0].diagnostic.place;
+        assert!(place.line >= Some(2), "{note}: {place:?}");
         for strict in [&strict, &lenient_and_strict] {
             let error = read(strict).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Malformed, "{note}");
-            assert_eq!(error.place(), kept, "{note}");
+            assert_eq!(error.place(), place, "{note}");
         }
     }
     let names = options(1, None).with_strict(true);

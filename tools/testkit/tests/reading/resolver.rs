@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex};
 
 const TEXT: &[u8] = b"mtllib mine.mtl file.mtl\nusemtl mine\nusemtl file\n";
 
-/// Options with a resolver, and the names that it was asked for.
+/// Options with a resolver, and the names requested from it.
 fn resolving(
     answer: impl Fn(&str) -> io::Result<Option<Input>> + Send + Sync + 'static,
 ) -> (ReadOptions, Arc<Mutex<Vec<String>>>) {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let log = asked.clone();
+    let requested_names = Arc::new(Mutex::new(Vec::new()));
+    let log = requested_names.clone();
     let resolve = move |name: &str| {
         log.lock().unwrap().push(name.to_owned());
         answer(name)
     };
-    (options(1, None).with_resolver(Some(Resolve(Arc::new(resolve)))), asked)
+    (options(1, None).with_resolver(Some(Resolve(Arc::new(resolve)))), requested_names)
 }
 
 fn memory(text: &[u8]) -> Input {
@@ -43,11 +43,11 @@ fn it_is_asked_before_the_file_system() {
     let scene = folder.file("x.obj", TEXT).unwrap();
     folder.file("mine.mtl", "newmtl wrong\n").unwrap();
     folder.file("file.mtl", "newmtl file\n").unwrap();
-    let (options, asked) = resolving(|name| Ok(given(name)));
+    let (options, requested_names) = resolving(|name| Ok(given(name)));
     let loaded = read(Input::Path(scene), &options).unwrap();
     assert_eq!(defined(&loaded), ["mine", "file"]);
     assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
-    assert_eq!(*asked.lock().unwrap(), ["mine.mtl file.mtl", "mine.mtl", "file.mtl"]);
+    assert_eq!(*requested_names.lock().unwrap(), ["mine.mtl file.mtl", "mine.mtl", "file.mtl"]);
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn scenes_without_a_folder_have_it_alone() {
 
 #[test]
 fn a_name_with_blanks_is_asked_for_once() {
-    let (options, asked) = resolving(|name| Ok((name == "my paint").then(|| memory(b"newmtl a\n"))));
+    let (options, requested_names) = resolving(|name| Ok((name == "my paint").then(|| memory(b"newmtl a\n"))));
     let loaded = read(memory(b"mtllib my paint\nmtllib my paint\n"), &options).unwrap();
     assert_eq!(defined(&loaded), ["a"]);
-    assert_eq!(*asked.lock().unwrap(), ["my paint"]);
+    assert_eq!(*requested_names.lock().unwrap(), ["my paint"]);
 }
 
 #[derive(Debug)]
@@ -124,10 +124,10 @@ fn what_it_gives_is_limited() {
     let error = read(memory(TEXT), &options).unwrap_err();
     assert!(error.kind() == ErrorKind::Limit && error.to_string().contains("referenced_file_bytes"), "{error}");
     let names: String = (0..9).map(|i| format!("mtllib {i}.mtl\n")).collect();
-    let (mut options, asked) = resolving(|_| Ok(None));
+    let (mut options, requested_names) = resolving(|_| Ok(None));
     options.limits.files = 5;
     assert_eq!(read(memory(names.as_bytes()), &options).unwrap_err().kind(), ErrorKind::Limit);
-    assert_eq!(asked.lock().unwrap().len(), 5);
+    assert_eq!(requested_names.lock().unwrap().len(), 5);
 }
 
 #[test]

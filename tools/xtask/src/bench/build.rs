@@ -24,14 +24,8 @@ pub(super) struct Tools {
 /// Builds what `parts` need.
 pub(super) fn tools(parts: &[&'static Part], install: bool, ready: Option<&Path>) -> Result<Tools, String> {
     let uses = plan::uses(parts);
-    let has_peers = uses.contains("bench");
-    let programs = bench(has_peers)?;
-    let mut tools = Tools { prefix: real_time(), ..Tools::default() };
-    tools.programs.insert("jobs", programs.join("bench-jobs"));
-    tools.programs.insert("bench", programs.join(if has_peers { "bench-obj" } else { "bench-jobs" }));
-    if has_peers {
-        tools.peers = crate_versions();
-    }
+    let mut tools = Tools { prefix: real_time(), peers: crate_versions(), ..Tools::default() };
+    tools.programs.insert("bench", bench()?);
     if install {
         install_packages()?;
     }
@@ -70,21 +64,17 @@ fn command() -> Result<PathBuf, String> {
     }
 }
 
-/// Builds the workspace in `bench/`, with its own lock file and target folder, in which the programs are. Without peers
-/// there is one that needs none.
-fn bench(has_peers: bool) -> Result<PathBuf, String> {
+/// Builds `bench-obj` in the workspace `tools/bench`, which has its own lock file and target folder.
+fn bench() -> Result<PathBuf, String> {
     let folder = root::root().join("tools/bench");
     let target = folder.join("target");
     let mut command = root::cargo();
     command.args(["build", "--release", "--manifest-path"]);
     command.arg(folder.join("Cargo.toml"));
     command.arg("--target-dir").arg(&target);
-    if !has_peers {
-        command.arg("--no-default-features");
-    }
     match command.status() {
-        Ok(status) if status.success() => Ok(target.join("release")),
-        _ => Err("bench/ did not build".into()),
+        Ok(status) if status.success() => Ok(target.join("release/bench-obj")),
+        _ => Err("tools/bench did not build".into()),
     }
 }
 

@@ -62,14 +62,14 @@ impl Picture {
 }
 
 /// Whether a reader found the pixels that the first reader of the file found.
-pub(super) fn agrees(all: &[Picture], one: &Picture) -> Option<bool> {
-    let first = all.iter().find(|other| other.group == one.group && other.sum != 0.0)?;
-    (one.sum != 0.0).then(|| (one.sum - first.sum).abs() <= first.sum.abs() * 1e-9)
+pub(super) fn agrees(pictures: &[Picture], picture: &Picture) -> Option<bool> {
+    let first = pictures.iter().find(|other| other.group == picture.group && other.sum != 0.0)?;
+    (picture.sum != 0.0).then(|| (picture.sum - first.sum).abs() <= first.sum.abs() * 1e-9)
 }
 
-/// The README's table, its head first: the least times of 2048 x 2048 pixels, and how often a host was asked.
-pub(super) fn readme(all: &[Picture]) -> Option<Vec<[String; 6]>> {
-    let find = |file: &str, name: &str| all.iter().find(|it| it.group == file && it.name == name);
+/// The README's table, its head first: the minimum times of 2048 x 2048 pixels, and the calls of a host.
+pub(super) fn readme(pictures: &[Picture]) -> Option<Vec<[String; 6]>> {
+    let find = |file: &str, name: &str| pictures.iter().find(|picture| picture.group == file && picture.name == name);
     find(SHOWN[0].0, ROWS[0])?;
     let heads = SHOWN.map(|(_, head)| head.to_owned());
     let row = |name: &str, cells: [String; 4], calls: &str| {
@@ -78,25 +78,26 @@ pub(super) fn readme(all: &[Picture]) -> Option<Vec<[String; 6]>> {
     };
     let mut table = vec![row(HEAD, heads, "most calls of a host")];
     for name in ROWS {
-        let time = |file| find(file, name).map_or("-".into(), |it| format!("{:.1}", it.seconds * 1e3));
+        let time = |file| find(file, name).map_or("-".into(), |picture| format!("{:.1}", picture.seconds * 1e3));
         let (called, _) = name.split_once(", ").unwrap_or((name, ""));
-        let asked = all.iter().filter(|it| it.name.starts_with(&format!("{called}, callbacks")));
-        let most = asked.filter(|it| SHOWN.iter().any(|(file, _)| it.group == *file)).map(|it| it.calls).max();
+        let with_host = pictures.iter().filter(|picture| picture.name.starts_with(&format!("{called}, callbacks")));
+        let is_shown = |picture: &&Picture| SHOWN.iter().any(|(file, _)| picture.group == *file);
+        let max_calls = with_host.filter(is_shown).map(|picture| picture.calls).max();
         let shown = if called == "polyhaul" { format!("**{name}**") } else { name.into() };
         let cells = SHOWN.map(|(file, _)| time(file));
         if cells.iter().any(|cell| cell != "-") {
-            table.push(row(&shown, cells, &most.map_or("-".into(), |calls| calls.to_string())));
+            table.push(row(&shown, cells, &max_calls.map_or("-".into(), |calls| calls.to_string())));
         }
     }
     Some(table)
 }
 
 /// The quality of a result: the error of blocks, or whether the pixels equal those of others.
-pub(super) fn result(all: &[Picture], one: &Picture) -> String {
-    if [BC1, BC7].contains(&&*one.group) {
-        return format!("{:.2} dB", one.sum);
+pub(super) fn result(pictures: &[Picture], picture: &Picture) -> String {
+    if [BC1, BC7].contains(&&*picture.group) {
+        return format!("{:.2} dB", picture.sum);
     }
-    agrees(all, one).map_or("-", |same| if same { "right" } else { "OTHER" }).into()
+    agrees(pictures, picture).map_or("-", |same| if same { "right" } else { "OTHER" }).into()
 }
 
 /// Makes the files, and has all programs decode them.
@@ -105,15 +106,15 @@ pub(super) fn run(part: &Part, place: &Place, rounds: usize) -> Result<Vec<Pictu
     if let Some(make) = &part.make {
         output(&place.fill(make, &[])?.unwrap_or_default())?;
     }
-    let mut found = Vec::new();
+    let mut pictures = Vec::new();
     for _ in 0..rounds {
         for command in &part.commands {
             let Some(program) = place.fill(command, &[])? else { continue };
             let text = output(&[&place.tools.prefix[..], &program].concat())?;
-            found.extend(text.lines().filter_map(picture));
+            pictures.extend(text.lines().filter_map(picture));
         }
     }
-    Ok(merged(&found))
+    Ok(merged(&pictures))
 }
 
 fn picture(line: &str) -> Option<Picture> {
@@ -121,23 +122,24 @@ fn picture(line: &str) -> Option<Picture> {
     Some(Picture { name: picture.name.replace('_', " "), ..picture })
 }
 
-/// One of each, with the least time of all rounds, in the order of the first; those of a file together.
-fn merged(found: &[Picture]) -> Vec<Picture> {
+/// One result of each program and file, with the minimum time of all rounds. Files are in the order in which they first
+/// occur.
+fn merged(pictures: &[Picture]) -> Vec<Picture> {
     let mut firsts: Vec<&Picture> = Vec::new();
-    for one in found {
-        if !firsts.iter().any(|it| it.is_like(one)) {
-            firsts.push(one);
+    for picture in pictures {
+        if !firsts.iter().any(|first| first.is_like(picture)) {
+            firsts.push(picture);
         }
     }
-    firsts.sort_by_key(|one| found.iter().position(|it| it.group == one.group));
-    firsts.into_iter().map(|one| merge(found, one)).collect()
+    firsts.sort_by_key(|first| pictures.iter().position(|picture| picture.group == first.group));
+    firsts.into_iter().map(|first| merge(pictures, first)).collect()
 }
 
-fn merge(found: &[Picture], one: &Picture) -> Picture {
-    let rounds = || found.iter().filter(|it| it.is_like(one));
+fn merge(pictures: &[Picture], first: &Picture) -> Picture {
+    let rounds = || pictures.iter().filter(|picture| picture.is_like(first));
     let seconds = rounds().map(|round| round.seconds).fold(f64::INFINITY, f64::min);
     let median_seconds = median(rounds().map(|round| round.median_seconds)).unwrap_or(seconds);
-    Picture { seconds, median_seconds, ..one.clone() }
+    Picture { seconds, median_seconds, ..first.clone() }
 }
 
 #[cfg(test)]
@@ -146,8 +148,16 @@ pub(super) mod tests {
 
     /// A made-up result of a million pixels.
     pub(crate) fn made(group: &str, name: &str, seconds: f64, calls: u64) -> Picture {
-        let (group, name) = (group.into(), name.into());
-        Picture { group, name, seconds, median_seconds: seconds, pixels: 1_000_000, sum: 9.0, calls, extra_bytes: 0 }
+        Picture {
+            group: group.into(),
+            name: name.into(),
+            seconds,
+            median_seconds: seconds,
+            pixels: 1_000_000,
+            sum: 9.0,
+            calls,
+            extra_bytes: 0,
+        }
     }
 
     #[test]
@@ -166,13 +176,13 @@ pub(super) mod tests {
     #[test]
     fn the_readme_has_the_most_calls() {
         let file = "story.tga";
-        let all = [
+        let pictures = [
             made(file, "polyhaul, 2 threads", 0.001, 0),
             made(file, "polyhaul, callbacks, 2 threads", 0.001, 7),
             made("large.tga", "polyhaul, callbacks, 2 threads", 0.001, 900),
             made(file, "image", 0.002, 0),
         ];
-        let table = readme(&all).unwrap();
+        let table = readme(&pictures).unwrap();
         assert_eq!(table[1], ["**polyhaul, 2 threads**", "1.0", "-", "-", "-", "7"]);
         assert_eq!((table.len(), table[2][1].as_str(), table[2][5].as_str()), (3, "2.0", "-"));
         assert_eq!(readme(&[]), None);
@@ -183,7 +193,8 @@ pub(super) mod tests {
         let [first, mut other] = ["polyhaul", "stb"].map(|name| made("a.tga", name, 1.0, 0));
         other.sum = 9.1;
         let silent = Picture { sum: 0.0, ..first.clone() };
-        let all = [silent.clone(), first.clone(), other.clone()];
-        assert_eq!([&first, &other, &silent].map(|one| agrees(&all, one)), [Some(true), Some(false), None]);
+        let pictures = [silent.clone(), first.clone(), other.clone()];
+        let agree = [&first, &other, &silent].map(|picture| agrees(&pictures, picture));
+        assert_eq!(agree, [Some(true), Some(false), None]);
     }
 }

@@ -27,7 +27,7 @@ pub(super) static PLAN: LazyLock<Plan> = LazyLock::new(|| {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
-    /// Peers in Rust, by their names in the lock file of `bench/`.
+    /// Peers in Rust, by their names in the lock file of `tools/bench`.
     pub(super) crates: Vec<String>,
     /// Peers that no registry has: programs in the folder of `--programs`.
     pub(super) ready: Vec<String>,
@@ -38,7 +38,6 @@ pub(super) struct Plan {
     pub(super) cpp: Vec<Cpp>,
     pub(super) python: Vec<Environment>,
     input: BTreeMap<String, Recipe>,
-    pub(super) job: Vec<Job>,
     group: Vec<Listed>,
 }
 
@@ -99,31 +98,6 @@ struct Recipe {
     after: Vec<String>,
 }
 
-/// A job whose verdict is judged.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Job {
-    /// What it does.
-    pub(super) title: String,
-    /// The cause it is designed for.
-    pub(super) made: String,
-    pub(super) command: String,
-    /// The words of a memory limit; the job is also done without it.
-    pub(super) limit: Option<String>,
-    #[serde(default = "two")]
-    pub(super) threads: usize,
-    /// What it reads: files, and folders of files.
-    pub(super) inputs: Vec<PathBuf>,
-    /// What it writes.
-    pub(super) output: Option<PathBuf>,
-    /// Whether its inputs are on the disk alone, and not in the page cache.
-    #[serde(default)]
-    pub(super) on_disk: bool,
-    /// Whether other programs want the cores meanwhile.
-    #[serde(default)]
-    pub(super) crowded: bool,
-}
-
 /// A group as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -154,10 +128,6 @@ fn one() -> usize {
     1
 }
 
-fn two() -> usize {
-    2
-}
-
 fn python3() -> String {
     "python3".into()
 }
@@ -184,7 +154,7 @@ pub(super) struct Input {
 /// Contestants on one input.
 #[derive(Serialize)]
 pub(super) struct Group {
-    /// Its name in records and verdicts.
+    /// Its name in records.
     pub(super) key: &'static str,
     #[serde(skip)]
     pub(super) title: &'static str,
@@ -418,7 +388,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_plan_is_whole() {
-        let programs = ["bench", "jobs", "command", "polyhaul", "savetxt", "loadtxt", "strace", "taskset"];
+        let programs = ["bench", "command", "polyhaul", "savetxt", "loadtxt", "strace", "taskset"];
         let known = |name: &str| {
             let own = ["data", "scripts", "input", "output", "mb", "path", "of"].iter().chain(&programs);
             let set_up =
@@ -427,7 +397,6 @@ pub(super) mod tests {
         };
         let parts: Vec<&Part> = PLAN.part.iter().collect();
         uses(&parts).into_iter().for_each(|name| assert!(known(name), "{name}"));
-        PLAN.job.iter().flat_map(|job| names(&job.command)).for_each(|name| assert!(known(name), "{name}"));
         for group in &PLAN.group {
             assert!(part(&group.part).is_some() && PLAN.input.contains_key(&group.input), "{}", group.key);
             let has = |name: &str| group.lines().any(|Line(it, ..)| it == name);

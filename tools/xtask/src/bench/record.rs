@@ -5,7 +5,6 @@ use super::machine::Machine;
 use super::plan::{BEFORE, ONE_THREAD, TWO_THREADS};
 use super::runs::{Kernel, Outcome, Row};
 use super::sweeps::Sweep;
-use super::verdicts::{self, percent};
 use serde::Serialize;
 use std::fmt::Write;
 use std::io;
@@ -37,16 +36,6 @@ model's arrays and what the process held before. Both release profiles, polyhaul
 Compare ratios: absolute figures depend on the machine.
 ";
 
-/// How verdicts are judged.
-const JUDGED: &str = "\
-Jobs of the command, and of a host, that are made to be bound by one cause each. What is seen from outside uses none of \
-polyhaul's counters: samples of the cores by `perf` (999 each second, by the names of functions), the system call that \
-each thread is in (looked at every few milliseconds), what the system counts of the process and of its disks, and \
-`strace -f -c -w` of one more run. Rules of the benchmark's own make a cause of that. Shares of a verdict are of the \
-time of the job's threads, those seen from outside of the cores that it could have. Each job is done once with `perf` \
-and once with `strace`, whatever the rounds of others are.
-";
-
 /// How sweeps are made.
 const SWEPT: &str = "\
 What `polyhaul sweep` says after `polyhaul limits --again`: seconds, the middle one of three loads, and in brackets what \
@@ -68,9 +57,6 @@ pub(super) struct Record {
     pub(super) kernels: Vec<Kernel>,
     #[serde(rename = "images")]
     pub(super) pictures: Vec<Picture>,
-    /// Jobs with a known cause, and polyhaul's verdict on them.
-    #[serde(rename = "verdicts")]
-    pub(super) judged: Vec<verdicts::Row>,
     /// Loads at many rates.
     pub(super) sweeps: Vec<Sweep>,
 }
@@ -178,9 +164,6 @@ impl Record {
             );
         }
         self.picture_tables(&mut page);
-        if !self.judged.is_empty() {
-            self.judged_tables(&mut page);
-        }
         if !self.sweeps.is_empty() {
             let _ = write!(page, "\n## Sweeps\n\n{SWEPT}");
         }
@@ -276,23 +259,6 @@ impl Record {
         }
     }
 
-    /// The verdicts on jobs, and the observations.
-    fn judged_tables(&self, page: &mut String) {
-        let heads = ["job", "made to be bound by", "verdict", "seen from outside", "agrees", "evidence"];
-        let mut table = Table::new(heads.len(), &heads);
-        for row in &self.judged {
-            table.row([
-                row.title.clone(),
-                row.made.clone(),
-                format!("{}, {}", row.said, percent(row.share)),
-                row.cause(),
-                row.agrees().map_or("-", |agrees| if agrees { "yes" } else { "NO" }).into(),
-                row.evidence.clone(),
-            ]);
-        }
-        let _ = write!(page, "\n## Verdicts\n\n{JUDGED}\n{}", table.0);
-    }
-
     /// The record's tables for the README, if any.
     fn readme(&self) -> Option<String> {
         let outcome = |key| self.outcomes.iter().find(|outcome| outcome.group.key == key);
@@ -331,7 +297,7 @@ impl Record {
             record: &'a Record,
         }
         let mut text = Vec::new();
-        let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines);
+        let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
         let whole = Dated { date: &self.machine.date, record: self };
         // A vector takes everything, and no map has other keys than text.
         let _ = whole.serialize(&mut writer);
@@ -339,16 +305,35 @@ impl Record {
     }
 }
 
-/// JSON with an element of an array on each line.
-struct Lines;
+/// JSON with a line for each group and each of its rows; the samples of a row are on its line.
+#[derive(Default)]
+struct Lines {
+    open_arrays: usize,
+}
+
+/// Arrays up to this depth have an element on each line: groups and their rows.
+const MAX_LINE_DEPTH: usize = 2;
 
 impl serde_json::ser::Formatter for Lines {
+    fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.open_arrays += 1;
+        writer.write_all(b"[")
+    }
+
     fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        writer.write_all(if first { b"\n" } else { b",\n" })
+        let is_line = self.open_arrays <= MAX_LINE_DEPTH;
+        writer.write_all(match (first, is_line) {
+            (true, true) => b"\n",
+            (true, false) => b"",
+            (false, true) => b",\n",
+            (false, false) => b", ",
+        })
     }
 
     fn end_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b"\n]")
+        let is_line = self.open_arrays <= MAX_LINE_DEPTH;
+        self.open_arrays -= 1;
+        writer.write_all(if is_line { b"\n]" } else { b"]" })
     }
 
     fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
@@ -501,7 +486,6 @@ mod tests {
             outcomes: vec![Outcome { group: group("read single"), rows }],
             kernels: Vec::new(),
             pictures: Vec::new(),
-            judged: Vec::new(),
             sweeps: Vec::new(),
         };
         assert_eq!(record.name(""), "2026-11-20-fast-2-cores");
@@ -513,7 +497,10 @@ mod tests {
         assert_eq!(line("| read single"), beside);
         assert!(line("| tobj").ends_with("| failed: a / b |"));
         assert_eq!(line("- Left out"), "- Left out: nobody");
-        assert!(record.json().contains("\"failure\": \"a | b\""));
+        let json = record.json();
+        assert!(json.contains("\"failure\": \"a | b\""));
+        let fast = json.lines().find(|line| line.contains("\"name\": \"polyhaul, 2 threads\"")).unwrap();
+        assert!(fast.contains("\"seconds\": 0.5") && fast.contains("\"seconds\": 0.25"), "all samples are on the line");
         assert!(!page.contains(README_BEGIN), "a part alone has no table for the README");
     }
 

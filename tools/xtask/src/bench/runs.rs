@@ -222,8 +222,8 @@ impl Resident {
                 Ok(line) => line,
                 Err(_) => return Err(self.silent(longest)),
             };
-            if let Some(found) = line.strip_prefix("bench ").and_then(fields) {
-                return Ok(found);
+            if let Some(sample) = line.strip_prefix("bench ").and_then(fields) {
+                return Ok(sample);
             }
             if let Some(why) = line.strip_prefix("failed ") {
                 return Err(why.trim().into());
@@ -281,7 +281,8 @@ fn measure_within(contestant: &Contestant, longest: Duration) -> Result<Sample, 
     let mut command = program(contestant);
     let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = spawned.map_err(|error| error.to_string())?;
-    let (output, errors) = (all_of(child.stdout.take()), all_of(child.stderr.take()));
+    let output = all_of(child.stdout.take());
+    let errors = all_of(child.stderr.take());
     let Some(status) = status(&mut child, longest).map_err(|error| error.to_string())? else {
         return Err(too_long(longest));
     };
@@ -370,9 +371,9 @@ pub(super) mod tests {
     #[test]
     fn a_line_of_results_is_read() {
         let line = "bench seconds=0.25 cpu_seconds=0.5 peak_rss_bytes=4096 bytes=10 faces=3";
-        let found: Sample = fields(line).unwrap();
-        assert_eq!((found.seconds, found.cpu_seconds), (0.25, 0.5));
-        assert_eq!((found.faces, found.positions, found.identical), (Some(3), None, None));
+        let sample: Sample = fields(line).unwrap();
+        assert_eq!((sample.seconds, sample.cpu_seconds), (0.25, 0.5));
+        assert_eq!((sample.faces, sample.positions, sample.identical), (Some(3), None, None));
         assert_eq!(fields::<Sample>("bench seconds=0.25"), None);
         let line = "numbers group=a_b name=c_d ns=1.5 median_ns=2 agrees=yes";
         assert_eq!(kernel(line).unwrap().name, "c d");

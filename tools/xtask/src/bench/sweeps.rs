@@ -54,8 +54,9 @@ impl Cell {
     fn parse(line: &str) -> Option<Cell> {
         let fields: Vec<&str> = line.splitn(11, ',').collect();
         let [stored, bytes, _, threads, device, rate, _, median, _, predicted, _] = fields[..] else { return None };
-        let (median, predicted): (Option<f64>, Option<f64>) = (median.parse().ok(), predicted.parse().ok());
-        let known = median.zip(predicted).filter(|(median, _)| *median > 0.0 && device != "disk");
+        let median: Option<f64> = median.parse().ok();
+        let predicted: Option<f64> = predicted.parse().ok();
+        let comparable = median.zip(predicted).filter(|(median, _)| *median > 0.0 && device != "disk");
         Some(Cell {
             stored: stored.into(),
             bytes: bytes.parse().ok()?,
@@ -64,7 +65,7 @@ impl Cell {
             rate: rate.parse().ok(),
             median,
             predicted,
-            error: known.map(|(median, predicted)| predicted / median - 1.0),
+            error: comparable.map(|(median, predicted)| predicted / median - 1.0),
         })
     }
 }
@@ -77,19 +78,19 @@ pub(super) fn run(place: &Place) -> Result<Vec<Sweep>, String> {
     let titled = |kind: &str, input: &Input| format!("{kind}, {:.0} MB", input.bytes as f64 / 1e6);
     let main = scene.path.join("scene.pbrt");
     Ok(vec![
-        swept(place, ("obj", titled("OBJ", &mesh)), &mesh.path)?,
-        swept(place, ("pbrt", titled("pbrt", &scene)), &main)?,
+        swept(place, "obj", titled("OBJ", &mesh), &mesh.path)?,
+        swept(place, "pbrt", titled("pbrt", &scene), &main)?,
     ])
 }
 
-fn swept(place: &Place, (key, title): (&'static str, String), main: &Path) -> Result<Sweep, String> {
+fn swept(place: &Place, key: &'static str, title: String, main: &Path) -> Result<Sweep, String> {
     term::out(format!("sweeps: {title}\n"));
     let [csv, chart] = ["csv", "svg"].map(|ending| place.data.join("out").join(format!("sweep-{key}.{ending}")));
     let text = said(place, SWEEP, &[("csv", &csv), ("chart", &chart), ("main", main)])?;
     // Its last line names a folder of this machine.
-    let kept = text.lines().filter(|line| !line.starts_with("copies take")).map(|line| format!("{line}\n"));
+    let lines = text.lines().filter(|line| !line.starts_with("copies take")).map(|line| format!("{line}\n"));
     let cells = read(&csv)?.lines().filter_map(Cell::parse).collect();
-    Ok(Sweep { key, title, text: kept.collect(), chart: read(&chart)?, cells })
+    Ok(Sweep { key, title, text: lines.collect(), chart: read(&chart)?, cells })
 }
 
 /// The output of the command.

@@ -4,6 +4,7 @@
 //! history are exempt. A phrase is in the table only if it is wrong everywhere.
 
 use super::{Finding, Tree};
+use std::collections::HashMap;
 
 /// The phrase in lower case, and its replacement: a pair on each line.
 const PHRASES: &str = include_str!("phrases.txt");
@@ -14,19 +15,27 @@ const QUOTING: &[&str] =
 
 /// No phrase of the table, in small or capital letters.
 pub(super) fn phrases(tree: &Tree, findings: &mut Vec<Finding>) {
+    let mut by_word: HashMap<&str, Vec<(&str, &str)>> = HashMap::new();
+    for (phrase, instead) in pairs() {
+        by_word.entry(first_word(phrase)).or_default().push((phrase, instead));
+    }
     for file in tree.files.iter().filter(|file| !QUOTING.iter().any(|quoting| file.path.starts_with(quoting))) {
-        let text = if file.is("md") {
-            &file.text
-        } else if file.is("rs") {
-            file.product()
-        } else {
-            continue;
+        let text = match file.path.rsplit_once('.') {
+            Some((_, "md")) => file.text,
+            Some((_, "rs")) => file.product(),
+            _ => continue,
         };
-        // Plain comments are for developers.
-        let lines = (1..).zip(text.lines()).filter(|(_, line)| is_read_by_users(line.trim_start()));
-        for (number, line) in lines.map(|(number, line)| (number, line.to_lowercase())) {
-            for (phrase, instead) in pairs().filter(|(phrase, _)| has_phrase(&line, phrase)) {
-                findings.push(Finding::new(&file.path, number, format!("\"{phrase}\": write {instead}")));
+        let text = text.to_ascii_lowercase();
+        for (start, end) in word_ranges(text.as_bytes()) {
+            let Some(phrases) = by_word.get(&text[start..end]) else { continue };
+            for (phrase, instead) in phrases.iter().filter(|(phrase, _)| has_phrase_at(&text, start, phrase)) {
+                let before = &text[..start];
+                let line = before.rsplit('\n').next().unwrap_or_default();
+                // Plain comments are for developers.
+                if is_read_by_users(line.trim_start()) {
+                    let number = 1 + before.matches('\n').count();
+                    findings.push(Finding::new(file.path, number, format!("\"{phrase}\": write {instead}")));
+                }
             }
         }
     }
@@ -36,15 +45,39 @@ fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     PHRASES.lines().filter_map(|line| line.split_once(" = "))
 }
 
+fn first_word(phrase: &str) -> &str {
+    word_ranges(phrase.as_bytes()).first().map_or("", |(start, end)| &phrase[*start..*end])
+}
+
+/// Where words start and end. A plain loop, because this reads every byte of the repository.
+fn word_ranges(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let mut ranges = Vec::new();
+    let mut index = 0;
+    while index < bytes.len() {
+        let start = index;
+        while index < bytes.len() && is_word_byte(bytes[index]) {
+            index += 1;
+        }
+        if index > start {
+            ranges.push((start, index));
+        }
+        index += 1;
+    }
+    ranges
+}
+
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
 fn is_read_by_users(line: &str) -> bool {
     !line.starts_with("//") || line.starts_with("///") || line.starts_with("//!")
 }
 
-/// Whether the words occur exactly, and not as parts of others.
-fn has_phrase(text: &str, phrase: &str) -> bool {
-    let is_free = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    text.match_indices(phrase)
-        .any(|(at, _)| is_free(text[..at].chars().next_back()) && is_free(text[at + phrase.len()..].chars().next()))
+/// Whether the words of the phrase are at `start`, and the last one is whole.
+fn has_phrase_at(text: &str, start: usize, phrase: &str) -> bool {
+    let after = text[start..].strip_prefix(phrase);
+    after.is_some_and(|after| !after.as_bytes().first().copied().is_some_and(is_word_byte))
 }
 
 #[cfg(test)]
@@ -61,5 +94,6 @@ mod tests {
         assert_eq!(findings_of(phrases, &files).len(), 2);
         assert_eq!(pairs().count(), PHRASES.lines().count());
         assert!(pairs().all(|(phrase, instead)| *phrase == phrase.to_lowercase() && !instead.is_empty()));
+        assert!(pairs().all(|(phrase, _)| phrase.starts_with(first_word(phrase))));
     }
 }

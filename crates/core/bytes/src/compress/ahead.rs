@@ -29,7 +29,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// With fewer threads, the reading thread decodes a member alone: decoding text ahead takes about twice the work
-/// (`benches/compress.rs`), and parsing keeps a few threads busy anyway.
+/// (`tools/bench/benches/compress.rs`), and parsing keeps a few threads busy anyway.
 const MIN_THREADS: usize = 8;
 /// The sizes of parts in files. Smaller spans cost more: a search skips half a block, up to 30 kB, in each. Larger
 /// spans of text that is compressed to an eighth would not fit, at two bytes per plain byte, into a thread's share of

@@ -16,8 +16,8 @@
 //! lz4 a crate. Level 1 is the default of all formats: at any level compressing takes many times as long as formatting
 //! text.
 //!
-//! `benches/compress.rs` measures each format and level beside zlib-rs and libdeflate, `cargo xtask bench gzip` whole
-//! files beside ISA-L and Python's gzip; the results are in tools/bench/record.
+//! `tools/bench/benches/compress.rs` measures each format and level beside zlib-rs and libdeflate, `cargo xtask bench
+//! gzip` whole files beside ISA-L and Python's gzip; the results are in tools/bench/record.
 
 mod ahead;
 mod crc;

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 pub(crate) type SameFile<'a> = &'a dyn Fn([(&str, &str); 2]) -> bool;
 
 /// The two scenes being compared.
-struct Comparison<'a> {
+struct RenderComparison<'a> {
     a: &'a Render,
     b: &'a Render,
     same_file: SameFile<'a>,
@@ -85,7 +85,7 @@ impl Render {
     pub fn is_same(&self, other: &Render, same_file: SameFile<'_>) -> bool {
         let transforms = TransformIds::new(self, other);
         let attributes = RefCell::new(HashSet::new());
-        let comparison = Comparison { a: self, b: other, same_file, transforms, attributes };
+        let comparison = RenderComparison { a: self, b: other, same_file, transforms, attributes };
         comparison.settings()
             && all(&self.options, &other.options, |a, b| comparison.setting(a, b))
             && all(&self.media, &other.media, |a, b| comparison.entity(a, b))
@@ -106,7 +106,7 @@ fn all<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
 }
 
-impl Comparison<'_> {
+impl RenderComparison<'_> {
     fn name(&self, a: Name, b: Name) -> bool {
         self.a.text(a) == self.b.text(b)
     }
@@ -165,7 +165,7 @@ impl Comparison<'_> {
     }
 
     fn settings(&self) -> bool {
-        let Comparison { a, b, .. } = self;
+        let RenderComparison { a, b, .. } = self;
         let entities = |render: &Render| {
             [render.camera, render.film, render.filter, render.sampler, render.integrator, render.accelerator]
         };

@@ -1,7 +1,7 @@
-//! Elements of bytes: for each byte of an element, the differences from one element to the next, in as few bits as
-//! groups of 16 of them need. See appendix A of the extension, mode 0.
+//! Decodes attributes: for each byte of an element, the differences between consecutive elements, in groups of 16 with
+//! as few bits as each group needs. See appendix A of the extension, mode 0.
 
-use super::{CUT, Decoded, EXTRA, take};
+use super::{CUT, EXTRA, MeshoptResult, take};
 
 /// The differences in a group.
 const GROUP: usize = 16;
@@ -19,12 +19,12 @@ const BITS_OF_VERSION_0: [u8; 4] = [0, 2, 4, 8];
 enum Channel {
     Bytes,
     Shorts,
-    /// Bits of 32-bit numbers, rotated by so many.
+    /// Bits of 32-bit numbers, rotated by this many.
     Bits(u32),
 }
 
 impl Channel {
-    fn from_byte(byte: u8) -> Decoded<Channel> {
+    fn from_byte(byte: u8) -> MeshoptResult<Channel> {
         match (byte & 15, byte >> 4) {
             (0, 0) => Ok(Channel::Bytes),
             (1, 0) => Ok(Channel::Shorts),
@@ -35,7 +35,7 @@ impl Channel {
 }
 
 /// Decodes elements of `stride` bytes, a multiple of 4 up to 256, until `out` is full.
-pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Decoded<()> {
+pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> MeshoptResult<()> {
     let (&head, mut data) = bytes.split_first().ok_or(CUT)?;
     let is_new = match head {
         0xa0 => false,
@@ -44,12 +44,12 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Decoded<()>
     };
     let tail_bytes = if is_new { stride + stride / 4 } else { stride };
     let padded = tail_bytes.max(if is_new { 24 } else { 32 });
-    let tail = data.len().checked_sub(padded).and_then(|begin| data.split_off(begin..)).ok_or(CUT)?;
+    let tail = data.len().checked_sub(padded).and_then(|start| data.split_off(start..)).ok_or(CUT)?;
     let (baseline, channels) = tail[padded - tail_bytes..].split_at(stride);
     let mut last = [0; BLOCK];
     last[..stride].copy_from_slice(baseline);
-    let most = (BLOCK_BYTES / stride / GROUP * GROUP).min(BLOCK);
-    for block in out.chunks_mut(most * stride) {
+    let max_elements = (BLOCK_BYTES / stride / GROUP * GROUP).min(BLOCK);
+    for block in out.chunks_mut(max_elements * stride) {
         let controls = if is_new { Some(take(&mut data, stride / 4)?) } else { None };
         for (at, last) in last[..stride].as_chunks_mut::<4>().0.iter_mut().enumerate() {
             let mut deltas = [[0; BLOCK]; 4];
@@ -66,7 +66,7 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Decoded<()>
 }
 
 /// Takes the differences of one byte of all elements of a block.
-fn take_deltas(data: &mut &[u8], control: Option<u8>, deltas: &mut [u8]) -> Decoded<()> {
+fn take_deltas(data: &mut &[u8], control: Option<u8>, deltas: &mut [u8]) -> MeshoptResult<()> {
     let bits = match control {
         None => BITS_OF_VERSION_0,
         Some(2) => return Ok(()),
@@ -79,14 +79,14 @@ fn take_deltas(data: &mut &[u8], control: Option<u8>, deltas: &mut [u8]) -> Deco
     let header = take(data, deltas.len().div_ceil(GROUP).div_ceil(4))?;
     for (number, group) in deltas.chunks_mut(GROUP).enumerate() {
         let code = header[number / 4] >> (2 * (number % 4)) & 3;
-        let found = take_group(data, bits[usize::from(code)])?;
-        group.copy_from_slice(&found[..group.len()]);
+        let differences = take_group(data, bits[usize::from(code)])?;
+        group.copy_from_slice(&differences[..group.len()]);
     }
     Ok(())
 }
 
-/// Takes 16 differences of so many bits. One whose bits are all set is a byte that follows them.
-fn take_group(data: &mut &[u8], bits: u8) -> Decoded<[u8; GROUP]> {
+/// Takes 16 differences of `bits` bits. A difference whose bits are all set is replaced by a byte after the group.
+fn take_group(data: &mut &[u8], bits: u8) -> MeshoptResult<[u8; GROUP]> {
     let mut group = [0; GROUP];
     match bits {
         0 => return Ok(group),
@@ -97,20 +97,21 @@ fn take_group(data: &mut &[u8], bits: u8) -> Decoded<[u8; GROUP]> {
         _ => {}
     }
     let packed = take(data, 2 * usize::from(bits))?;
-    let (per_byte, all) = (8 / usize::from(bits), (1 << bits) - 1);
+    let per_byte = 8 / usize::from(bits);
+    let escape = (1 << bits) - 1;
     for (at, delta) in group.iter_mut().enumerate() {
-        let place = (at % per_byte) as u8 * bits;
-        // Single bits begin with the lowest, others with the highest.
-        let shift = if bits == 1 { place } else { 8 - bits - place };
-        *delta = packed[at / per_byte] >> shift & all;
-        if *delta == all {
+        let offset = (at % per_byte) as u8 * bits;
+        // Single bits start with the lowest, others with the highest.
+        let shift = if bits == 1 { offset } else { 8 - bits - offset };
+        *delta = packed[at / per_byte] >> shift & escape;
+        if *delta == escape {
             *delta = *data.split_off_first().ok_or(CUT)?;
         }
     }
     Ok(group)
 }
 
-/// Adds differences to the last values, which become those of each element.
+/// Adds differences to the last values, and stores the sums in each element.
 fn restore<'e>(
     channel: Channel,
     deltas: &[[u8; BLOCK]; 4],
@@ -123,7 +124,8 @@ fn restore<'e>(
         *last = match channel {
             Channel::Bytes => std::array::from_fn(|at| last[at].wrapping_add(unfolded_byte(delta[at]))),
             Channel::Shorts => {
-                let ([a, b, c, d], [e, f, g, h]) = (*last, delta);
+                let [a, b, c, d] = *last;
+                let [e, f, g, h] = delta;
                 let [a, b] = add_short([a, b], [e, f]);
                 let [c, d] = add_short([c, d], [g, h]);
                 [a, b, c, d]

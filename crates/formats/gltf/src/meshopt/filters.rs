@@ -1,10 +1,10 @@
-//! Filters: what decoded attributes stand for. See appendix B of the extension.
+//! Filters, which convert decoded attributes. See appendix B of the extension.
 //!
-//! Values outside of the ranges in the extension become anything, as it says, but the same on all machines.
+//! The extension leaves the results for values outside its ranges undefined; here they are the same on all machines.
 
 /// A filter by its name in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Filter {
+pub(super) enum MeshoptFilter {
     None,
     /// Unit vectors as points on an octahedron.
     Octahedral,
@@ -16,14 +16,14 @@ pub(super) enum Filter {
     Color,
 }
 
-impl Filter {
-    pub(super) fn from_name(name: &str) -> Option<Filter> {
+impl MeshoptFilter {
+    pub(super) fn from_name(name: &str) -> Option<MeshoptFilter> {
         Some(match name {
-            "NONE" => Filter::None,
-            "OCTAHEDRAL" => Filter::Octahedral,
-            "QUATERNION" => Filter::Quaternion,
-            "EXPONENTIAL" => Filter::Exponential,
-            "COLOR" => Filter::Color,
+            "NONE" => MeshoptFilter::None,
+            "OCTAHEDRAL" => MeshoptFilter::Octahedral,
+            "QUATERNION" => MeshoptFilter::Quaternion,
+            "EXPONENTIAL" => MeshoptFilter::Exponential,
+            "COLOR" => MeshoptFilter::Color,
             _ => return None,
         })
     }
@@ -31,36 +31,36 @@ impl Filter {
     /// Whether elements can have this size, a multiple of 4.
     pub(super) fn has_stride(self, stride: u64) -> bool {
         match self {
-            Filter::None | Filter::Exponential => true,
-            Filter::Octahedral | Filter::Color => matches!(stride, 4 | 8),
-            Filter::Quaternion => stride == 8,
+            MeshoptFilter::None | MeshoptFilter::Exponential => true,
+            MeshoptFilter::Octahedral | MeshoptFilter::Color => matches!(stride, 4 | 8),
+            MeshoptFilter::Quaternion => stride == 8,
         }
     }
 
     /// Changes elements in place.
     pub(super) fn apply(self, elements: &mut [u8], stride: usize) {
         match (self, stride) {
-            (Filter::None, _) => {}
-            (Filter::Octahedral, 4) => each_of_bytes(elements, |[x, y, one, rest]| {
-                let [x, y, one] = [x, y, one].map(|byte| f32::from(byte as i8));
-                let [x, y, z] = octahedral([x, y, one]).map(|value| (value * 127.0).round() as i8 as u8);
+            (MeshoptFilter::None, _) => {}
+            (MeshoptFilter::Octahedral, 4) => each_of_bytes(elements, |[x, y, unit, rest]| {
+                let [x, y, unit] = [x, y, unit].map(|byte| f32::from(byte as i8));
+                let [x, y, z] = octahedral([x, y, unit]).map(|value| (value * 127.0).round() as i8 as u8);
                 [x, y, z, rest]
             }),
-            (Filter::Octahedral, _) => each_of_shorts(elements, |[x, y, one, rest]| {
-                let [x, y, one] = [x, y, one].map(|short| f32::from(short as i16));
-                let [x, y, z] = octahedral([x, y, one]).map(|value| (value * 32767.0).round() as i16 as u16);
+            (MeshoptFilter::Octahedral, _) => each_of_shorts(elements, |[x, y, unit, rest]| {
+                let [x, y, unit] = [x, y, unit].map(|short| f32::from(short as i16));
+                let [x, y, z] = octahedral([x, y, unit]).map(|value| (value * 32767.0).round() as i16 as u16);
                 [x, y, z, rest]
             }),
-            (Filter::Quaternion, _) => each_of_shorts(elements, quaternion),
-            (Filter::Exponential, _) => {
+            (MeshoptFilter::Quaternion, _) => each_of_shorts(elements, quaternion),
+            (MeshoptFilter::Exponential, _) => {
                 let (words, _) = elements.as_chunks_mut();
                 words.iter_mut().for_each(|word| *word = exponential(i32::from_le_bytes(*word)).to_le_bytes());
             }
-            (Filter::Color, 4) => each_of_bytes(elements, |[y, orange, green, alpha]| {
+            (MeshoptFilter::Color, 4) => each_of_bytes(elements, |[y, orange, green, alpha]| {
                 let chroma = [orange, green].map(|byte| i32::from(byte as i8));
                 color(i32::from(y), chroma, u32::from(alpha), 255.0).map(|value| value as u8)
             }),
-            (Filter::Color, _) => each_of_shorts(elements, |[y, orange, green, alpha]| {
+            (MeshoptFilter::Color, _) => each_of_shorts(elements, |[y, orange, green, alpha]| {
                 let chroma = [orange, green].map(|short| i32::from(short as i16));
                 color(i32::from(y), chroma, u32::from(alpha), 65535.0).map(|value| value as u16)
             }),
@@ -81,19 +81,21 @@ fn each_of_shorts(elements: &mut [u8], change: impl Fn([u16; 4]) -> [u16; 4]) {
     }
 }
 
-/// The unit vector of a point on the octahedron, whose coordinates are multiples of 1 / `one`.
-fn octahedral([x, y, one]: [f32; 3]) -> [f32; 3] {
-    let (x, y) = (x / one, y / one);
+/// The unit vector of a point on the octahedron, whose coordinates are multiples of 1 / `unit`.
+fn octahedral([x, y, unit]: [f32; 3]) -> [f32; 3] {
+    let x = x / unit;
+    let y = y / unit;
     let z = 1.0 - x.abs() - y.abs();
     let fold = z.min(0.0);
-    let (x, y) = (x - fold.copysign(x), y - fold.copysign(y));
+    let x = x - fold.copysign(x);
+    let y = y - fold.copysign(y);
     let length = (x * x + y * y + z * z).sqrt();
     [x / length, y / length, z / length]
 }
 
 fn quaternion([x, y, z, last]: [u16; 4]) -> [u16; 4] {
-    let one = f32::from((last | 3) as i16);
-    let [x, y, z] = [x, y, z].map(|part| f32::from(part as i16) / one * std::f32::consts::FRAC_1_SQRT_2);
+    let unit = f32::from((last | 3) as i16);
+    let [x, y, z] = [x, y, z].map(|part| f32::from(part as i16) / unit * std::f32::consts::FRAC_1_SQRT_2);
     let w = (1.0 - x * x - y * y - z * z).max(0.0).sqrt();
     let mut out = [0; 4];
     for (at, value) in [w, x, y, z].into_iter().enumerate() {
@@ -109,11 +111,11 @@ fn exponential(value: i32) -> f32 {
     (f64::from((value << 8) >> 8) * power) as f32
 }
 
-/// Red, green, blue, alpha. The highest bit of `alpha` tells how many bits all have.
-fn color(y: i32, [orange, green]: [i32; 2], alpha: u32, most: f32) -> [f32; 4] {
-    let all = (1_u32 << (32 - alpha.leading_zeros())) - 1;
-    let opacity = alpha & (all >> 1);
+/// Red, green, blue, alpha, up to `max_value`. The highest set bit of `alpha` gives the number of bits of all four.
+fn color(y: i32, [orange, green]: [i32; 2], alpha: u32, max_value: f32) -> [f32; 4] {
+    let mask = (1_u32 << (32 - alpha.leading_zeros())) - 1;
+    let opacity = alpha & (mask >> 1);
     let opacity = (opacity << 1 | opacity & 1) as i32;
-    let scale = most / all as f32;
+    let scale = max_value / mask as f32;
     [y + orange - green, y + green, y - orange - green, opacity].map(|value| (value as f32 * scale).round())
 }

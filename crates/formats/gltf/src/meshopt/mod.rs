@@ -1,8 +1,8 @@
 //! Compressed buffer views: `EXT_meshopt_compression` and `KHR_meshopt_compression`.
 //!
 //! A view is compressed as a whole, with the size of its content in the JSON. `attributes` decodes elements of bytes,
-//! `triangles` and `sequence` indices; `filters` changes decoded attributes in place. Nothing here reads a buffer or
-//! limits sizes: that is up to `accessors`. Source:
+//! `triangles` and `sequence` indices; `filters` changes decoded attributes in place. `accessors` reads the buffers and
+//! limits sizes. Source:
 //! <https://github.com/KhronosGroup/glTF/blob/main/extensions/2.0/Khronos/KHR_meshopt_compression/README.md>.
 
 mod attributes;
@@ -13,13 +13,13 @@ mod triangles;
 use crate::document::BufferView;
 use crate::log::{malformed, unsupported};
 use crate::materials::extension;
-use filters::Filter;
+use filters::MeshoptFilter;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
 use polyhaul_pipeline::arrays::zeroed;
 use serde::Deserialize;
 
-/// The names of the extension, which has the same content under both.
+/// The names of the extension; the content is the same for both.
 pub(crate) const NAMES: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
 /// The content of the extension.
@@ -37,7 +37,7 @@ struct MeshoptExtension {
 
 /// How elements are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum MeshoptMode {
     Attributes,
     Triangles,
     Indices,
@@ -46,14 +46,14 @@ enum Mode {
 /// A compressed view, checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeshoptView {
-    /// The buffer with the compressed bytes, and their place.
+    /// The buffer with the compressed bytes, and their offset and size in it.
     pub(crate) buffer: usize,
     pub(crate) offset: u64,
     pub(crate) len: u64,
     stride: usize,
     count: usize,
-    mode: Mode,
-    filter: Filter,
+    mode: MeshoptMode,
+    filter: MeshoptFilter,
 }
 
 impl MeshoptView {
@@ -61,8 +61,8 @@ impl MeshoptView {
     pub(crate) fn from_view(view: &BufferView, index: usize) -> Result<Option<MeshoptView>> {
         let path = format!("bufferViews[{index}]");
         for name in NAMES {
-            if let Some(own) = extension::<MeshoptExtension>(&view.extensions, name, &path)? {
-                return own.check(view, &format!("{path}.extensions.{name}")).map(Some);
+            if let Some(extension_content) = extension::<MeshoptExtension>(&view.extensions, name, &path)? {
+                return extension_content.check(view, &format!("{path}.extensions.{name}")).map(Some);
             }
         }
         Ok(None)
@@ -73,15 +73,15 @@ impl MeshoptView {
         self.stride * self.count
     }
 
-    /// Decodes the compressed bytes; `index` is that of the view.
+    /// Decodes the compressed bytes of the view `index`.
     pub(crate) fn decode(&self, bytes: &[u8], index: usize) -> Result<Vec<u8>> {
         let mut out = zeroed(self.content_bytes(), "a compressed view")?;
         let decoded = match (self.mode, self.stride) {
-            (Mode::Attributes, stride) => attributes::decode(bytes, stride, &mut out),
-            (Mode::Triangles, 2) => triangles::decode(bytes, &mut out, |index| (index as u16).to_le_bytes()),
-            (Mode::Triangles, _) => triangles::decode(bytes, &mut out, u32::to_le_bytes),
-            (Mode::Indices, 2) => sequence::decode(bytes, &mut out, |index| (index as u16).to_le_bytes()),
-            (Mode::Indices, _) => sequence::decode(bytes, &mut out, u32::to_le_bytes),
+            (MeshoptMode::Attributes, stride) => attributes::decode(bytes, stride, &mut out),
+            (MeshoptMode::Triangles, 2) => triangles::decode(bytes, &mut out, |index| (index as u16).to_le_bytes()),
+            (MeshoptMode::Triangles, _) => triangles::decode(bytes, &mut out, u32::to_le_bytes),
+            (MeshoptMode::Indices, 2) => sequence::decode(bytes, &mut out, |index| (index as u16).to_le_bytes()),
+            (MeshoptMode::Indices, _) => sequence::decode(bytes, &mut out, u32::to_le_bytes),
         };
         decoded.map_err(|fault| malformed(format!("bufferViews[{index}]: invalid meshopt data: {fault}")))?;
         self.filter.apply(&mut out, self.stride);
@@ -90,26 +90,28 @@ impl MeshoptView {
 }
 
 impl MeshoptExtension {
-    /// The view, if its numbers fit together.
+    /// Returns the view, if its numbers are consistent.
     fn check(&self, view: &BufferView, path: &str) -> Result<MeshoptView> {
         let mode = match &*self.mode {
-            "ATTRIBUTES" => Mode::Attributes,
-            "TRIANGLES" => Mode::Triangles,
-            "INDICES" => Mode::Indices,
+            "ATTRIBUTES" => MeshoptMode::Attributes,
+            "TRIANGLES" => MeshoptMode::Triangles,
+            "INDICES" => MeshoptMode::Indices,
             other => return Err(unsupported(format!("{path}: unknown mode `{}`", names::shown(other)))),
         };
         let name = self.filter.as_deref().unwrap_or("NONE");
-        let filter = Filter::from_name(name)
+        let filter = MeshoptFilter::from_name(name)
             .ok_or_else(|| unsupported(format!("{path}: unknown filter `{}`", names::shown(name))))?;
         let stride = self.byte_stride;
         let is_valid = match mode {
-            Mode::Attributes => stride.is_multiple_of(4) && (4..=256).contains(&stride) && filter.has_stride(stride),
-            _ => matches!(stride, 2 | 4) && filter == Filter::None,
+            MeshoptMode::Attributes => {
+                stride.is_multiple_of(4) && (4..=256).contains(&stride) && filter.has_stride(stride)
+            }
+            _ => matches!(stride, 2 | 4) && filter == MeshoptFilter::None,
         };
         if !is_valid {
             return Err(malformed(format!("{path}: byteStride {stride} is invalid for this mode and filter")));
         }
-        if mode == Mode::Triangles && !self.count.is_multiple_of(3) {
+        if mode == MeshoptMode::Triangles && !self.count.is_multiple_of(3) {
             return Err(malformed(format!("{path}: {} indices are not triangles", self.count)));
         }
         if u128::from(stride) * u128::from(self.count) != u128::from(view.byte_length) {
@@ -120,30 +122,37 @@ impl MeshoptExtension {
         usize::try_from(view.byte_length).map_err(|_| too_large())?;
         let count = usize::try_from(self.count).map_err(|_| too_large())?;
         let buffer = self.buffer.ok_or_else(|| malformed(format!("{path} has no buffer")))?;
-        let (offset, len) = (self.byte_offset, self.byte_length);
-        Ok(MeshoptView { buffer, offset, len, stride: stride as usize, count, mode, filter })
+        Ok(MeshoptView {
+            buffer,
+            offset: self.byte_offset,
+            len: self.byte_length,
+            stride: stride as usize,
+            count,
+            mode,
+            filter,
+        })
     }
 }
 
-/// What is wrong with compressed data.
-type Fault = &'static str;
+/// An error in compressed data.
+type MeshoptFault = &'static str;
 
 /// The result of decoding.
-type Decoded<T> = std::result::Result<T, Fault>;
+type MeshoptResult<T> = std::result::Result<T, MeshoptFault>;
 
 /// The data ends before its last element.
-const CUT: Fault = "unexpected end";
+const CUT: MeshoptFault = "unexpected end";
 
 /// There is data after the last element.
-const EXTRA: Fault = "extra bytes";
+const EXTRA: MeshoptFault = "extra bytes";
 
 /// Takes the first `count` bytes.
-fn take<'b>(bytes: &mut &'b [u8], count: usize) -> Decoded<&'b [u8]> {
+fn take<'b>(bytes: &mut &'b [u8], count: usize) -> MeshoptResult<&'b [u8]> {
     bytes.split_off(..count).ok_or(CUT)
 }
 
 /// Takes a number of up to 32 bits, 7 in each byte, the lowest first.
-fn take_varint(bytes: &mut &[u8]) -> Decoded<u32> {
+fn take_varint(bytes: &mut &[u8]) -> MeshoptResult<u32> {
     let mut value = 0;
     for shift in (0..35).step_by(7) {
         let &byte = bytes.split_off_first().ok_or(CUT)?;

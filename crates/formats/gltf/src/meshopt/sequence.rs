@@ -1,17 +1,21 @@
-//! Indices in any order: the difference of each from one of two earlier ones. See appendix A of the extension, mode 2.
+//! Decodes indices in any order: differences from one of two earlier indices. See appendix A of the extension, mode 2.
 
-use super::{CUT, Decoded, EXTRA, take_varint, unfolded};
+use super::{CUT, EXTRA, MeshoptResult, take_varint, unfolded};
 
 /// Decodes indices of `N` bytes until `out` is full.
-pub(super) fn decode<const N: usize>(bytes: &[u8], out: &mut [u8], to_bytes: impl Fn(u32) -> [u8; N]) -> Decoded<()> {
+pub(super) fn decode<const N: usize>(
+    bytes: &[u8],
+    out: &mut [u8],
+    to_bytes: impl Fn(u32) -> [u8; N],
+) -> MeshoptResult<()> {
     let data = bytes.strip_prefix(&[0xd1]).ok_or("unknown version of indices")?;
     let mut data = data.len().checked_sub(4).and_then(|end| data.get(..end)).ok_or(CUT)?;
     let mut last = [0_u32; 2];
-    for place in out.as_chunks_mut::<N>().0 {
+    for out_index in out.as_chunks_mut::<N>().0 {
         let value = take_varint(&mut data)?;
         let last = &mut last[(value & 1) as usize];
         *last = last.wrapping_add(unfolded(value >> 1));
-        *place = to_bytes(*last);
+        *out_index = to_bytes(*last);
     }
     if data.is_empty() { Ok(()) } else { Err(EXTRA) }
 }

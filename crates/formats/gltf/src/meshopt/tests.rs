@@ -1,4 +1,4 @@
-//! Tests of compressed views: what an encoder made, and what is broken.
+//! Tests of compressed views: data of an encoder, and broken data.
 
 use super::*;
 
@@ -6,15 +6,15 @@ use super::*;
 /// decoded ones.
 const CASES: &[u8] = include_bytes!("cases.bin");
 
-struct Case<'c> {
+struct MeshoptCase<'c> {
     view: MeshoptView,
     compressed: &'c [u8],
     decoded: &'c [u8],
 }
 
 /// The records.
-fn cases(mut bytes: &[u8]) -> Vec<Case<'_>> {
-    let mut found = Vec::new();
+fn cases(mut bytes: &[u8]) -> Vec<MeshoptCase<'_>> {
+    let mut cases = Vec::new();
     while !bytes.is_empty() {
         let head: Vec<usize> = bytes
             .split_off(..20)
@@ -24,38 +24,46 @@ fn cases(mut bytes: &[u8]) -> Vec<Case<'_>> {
             .iter()
             .map(|number| u32::from_le_bytes(*number) as usize)
             .collect();
-        let mode = [Mode::Attributes, Mode::Triangles, Mode::Indices][head[0]];
-        let filters = [Filter::None, Filter::Octahedral, Filter::Quaternion, Filter::Exponential, Filter::Color];
-        let (filter, stride, count, len) = (filters[head[1]], head[2], head[3], head[4] as u64);
-        let view = MeshoptView { buffer: 0, offset: 0, len, stride, count, mode, filter };
-        let (compressed, decoded) = (bytes.split_off(..head[4]).unwrap(), bytes.split_off(..stride * count).unwrap());
-        found.push(Case { view, compressed, decoded });
+        let mode = [MeshoptMode::Attributes, MeshoptMode::Triangles, MeshoptMode::Indices][head[0]];
+        let filters = [
+            MeshoptFilter::None,
+            MeshoptFilter::Octahedral,
+            MeshoptFilter::Quaternion,
+            MeshoptFilter::Exponential,
+            MeshoptFilter::Color,
+        ];
+        let [stride, count, len] = head[2..5] else { panic!() };
+        let filter = filters[head[1]];
+        let view = MeshoptView { buffer: 0, offset: 0, len: len as u64, stride, count, mode, filter };
+        let compressed = bytes.split_off(..len).unwrap();
+        let decoded = bytes.split_off(..stride * count).unwrap();
+        cases.push(MeshoptCase { view, compressed, decoded });
     }
-    found
+    cases
 }
 
 #[test]
-fn what_an_encoder_made_is_decoded() {
-    for (number, Case { view, compressed, decoded }) in cases(CASES).into_iter().enumerate() {
-        let found = view.decode(compressed, 0).unwrap_or_else(|error| panic!("{number} {view:?}: {error}"));
+fn encoded_views_are_decoded() {
+    for (number, MeshoptCase { view, compressed, decoded }) in cases(CASES).into_iter().enumerate() {
+        let result = view.decode(compressed, 0).unwrap_or_else(|error| panic!("{number} {view:?}: {error}"));
         match view.filter {
             // Decoders may round differently by one.
-            Filter::Octahedral | Filter::Quaternion | Filter::Color => {
+            MeshoptFilter::Octahedral | MeshoptFilter::Quaternion | MeshoptFilter::Color => {
                 let size = if view.stride == 4 { 1 } else { 2 };
                 let number_of = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| 256 * sum + i32::from(*byte));
-                for (a, b) in found.chunks(size).zip(decoded.chunks(size)) {
+                for (a, b) in result.chunks(size).zip(decoded.chunks(size)) {
                     let difference = (number_of(a) - number_of(b)).abs();
                     assert!(difference <= 1 || difference == 256_i32.pow(size as u32) - 1, "{number}: {a:?} {b:?}");
                 }
             }
-            _ => assert!(found == decoded, "{number} {view:?}"),
+            _ => assert!(result == decoded, "{number} {view:?}"),
         }
     }
 }
 
 #[test]
 fn broken_data_is_an_error_or_other_values() {
-    for Case { view, compressed, .. } in cases(CASES) {
+    for MeshoptCase { view, compressed, .. } in cases(CASES) {
         for len in 0..compressed.len() {
             assert!(view.decode(&compressed[..len], 7).is_err() || view.count == 0, "{len} {view:?}");
         }
@@ -71,34 +79,34 @@ fn broken_data_is_an_error_or_other_values() {
     }
     let view = |mode, stride, count| MeshoptView { mode, stride, count, ..cases(CASES)[0].view };
     let failed = |view: MeshoptView, bytes: &[u8]| view.decode(bytes, 7).unwrap_err().to_string();
-    let message = failed(view(Mode::Attributes, 4, 1), &[0xa2; 64]);
+    let message = failed(view(MeshoptMode::Attributes, 4, 1), &[0xa2; 64]);
     assert_eq!(message, "bufferViews[7]: invalid meshopt data: unknown version of attributes");
     // An edge before the first triangle; a number of six bytes.
     let mut bytes = [0; 18];
     bytes[0] = 0xe1;
-    assert!(failed(view(Mode::Triangles, 2, 3), &bytes).contains("before the first"));
+    assert!(failed(view(MeshoptMode::Triangles, 2, 3), &bytes).contains("before the first"));
     let bytes = [0xd1, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0];
-    assert!(failed(view(Mode::Indices, 4, 1), &bytes).contains("more than 5 bytes"));
+    assert!(failed(view(MeshoptMode::Indices, 4, 1), &bytes).contains("more than 5 bytes"));
 }
 
 #[test]
 fn numbers_of_the_extension_are_checked() {
     let checked = |change: serde_json::Value| {
-        let mut own =
+        let mut extension =
             serde_json::json!({"buffer": 0, "byteLength": 9, "byteStride": 4, "count": 6, "mode": "TRIANGLES"});
         let mut length = 24;
         for (name, value) in change.as_object().unwrap() {
             if name == "viewLength" {
                 length = value.as_u64().unwrap();
             } else {
-                own[name] = value.clone();
+                extension[name] = value.clone();
             }
         }
-        let json = serde_json::json!({"byteLength": length, "extensions": {"EXT_meshopt_compression": own}});
+        let json = serde_json::json!({"byteLength": length, "extensions": {"EXT_meshopt_compression": extension}});
         MeshoptView::from_view(&serde_json::from_value(json).unwrap(), 3)
     };
     let view = checked(serde_json::json!({})).unwrap().unwrap();
-    assert_eq!((view.content_bytes(), view.mode, view.filter), (24, Mode::Triangles, Filter::None));
+    assert_eq!((view.content_bytes(), view.mode, view.filter), (24, MeshoptMode::Triangles, MeshoptFilter::None));
     let huge = u64::MAX;
     for change in [
         serde_json::json!({"mode": "OTHER"}),

@@ -1,10 +1,14 @@
-//! Indices of triangles: most share an edge with a recent triangle and take one byte. See appendix A of the extension,
-//! mode 1.
+//! Decodes indices of triangles: most share an edge with a recent triangle and take one byte. See appendix A of the
+//! extension, mode 1.
 
-use super::{CUT, Decoded, EXTRA, take, take_varint, unfolded};
+use super::{CUT, EXTRA, MeshoptResult, take, take_varint, unfolded};
 
 /// Decodes indices of `N` bytes, three at a time, until `out` is full.
-pub(super) fn decode<const N: usize>(bytes: &[u8], out: &mut [u8], to_bytes: impl Fn(u32) -> [u8; N]) -> Decoded<()> {
+pub(super) fn decode<const N: usize>(
+    bytes: &[u8],
+    out: &mut [u8],
+    to_bytes: impl Fn(u32) -> [u8; N],
+) -> MeshoptResult<()> {
     let mut data = bytes.strip_prefix(&[0xe1]).ok_or("unknown version of triangles")?;
     let (triangles, _) = out.as_chunks_mut::<N>().0.as_chunks_mut::<3>();
     let codes = take(&mut data, triangles.len())?;
@@ -32,8 +36,8 @@ impl<T: Copy + Default> Recent<T> {
         self.count += 1;
     }
 
-    /// The value that was pushed `age` values before the last one.
-    fn get(&self, age: u8) -> Decoded<T> {
+    /// The value pushed `age` values before the last one.
+    fn get(&self, age: u8) -> MeshoptResult<T> {
         let age = usize::from(age);
         if age >= self.count {
             return Err("a triangle refers to one before the first");
@@ -44,9 +48,9 @@ impl<T: Copy + Default> Recent<T> {
 
 struct TriangleDecoder<'b> {
     data: &'b [u8],
-    /// What codes from 0xf0 on stand for.
+    /// Pairs of vertex codes, for the codes from 0xf0 on.
     table: &'b [u8; 16],
-    /// The index that was not used before.
+    /// The next unused index.
     next: u32,
     /// The last index that was stored as a difference.
     last: u32,
@@ -55,8 +59,9 @@ struct TriangleDecoder<'b> {
 }
 
 impl TriangleDecoder<'_> {
-    fn triangle(&mut self, code: u8) -> Decoded<[u32; 3]> {
-        let (edge, vertex) = (code >> 4, code & 15);
+    fn triangle(&mut self, code: u8) -> MeshoptResult<[u32; 3]> {
+        let edge = code >> 4;
+        let vertex = code & 15;
         if edge == 15 {
             return self.without_edge(vertex);
         }
@@ -77,10 +82,11 @@ impl TriangleDecoder<'_> {
     }
 
     /// A triangle that shares no edge; `code` is an index of the table, or 14 or 15.
-    fn without_edge(&mut self, code: u8) -> Decoded<[u32; 3]> {
+    fn without_edge(&mut self, code: u8) -> MeshoptResult<[u32; 3]> {
         let is_stored = code >= 14;
         let pair = if is_stored { *self.data.split_off_first().ok_or(CUT)? } else { self.table[usize::from(code)] };
-        let (second, third) = (pair >> 4, pair & 15);
+        let second = pair >> 4;
+        let third = pair & 15;
         if !is_stored && (second == 15 || third == 15) {
             return Err("invalid table");
         }
@@ -103,7 +109,7 @@ impl TriangleDecoder<'_> {
     }
 
     /// The next new vertex, a recent one, or a stored one.
-    fn vertex(&mut self, kind: u8) -> Decoded<u32> {
+    fn vertex(&mut self, kind: u8) -> MeshoptResult<u32> {
         match kind {
             0 => Ok(self.take_next()),
             15 => self.take_index(),
@@ -117,7 +123,7 @@ impl TriangleDecoder<'_> {
         next
     }
 
-    fn take_index(&mut self) -> Decoded<u32> {
+    fn take_index(&mut self) -> MeshoptResult<u32> {
         let delta = unfolded(take_varint(&mut self.data)?);
         Ok(self.step(delta))
     }

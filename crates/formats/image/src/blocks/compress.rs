@@ -1,7 +1,7 @@
 //! Images to a texture: rows of blocks in parallel, of all mip levels.
 //!
-//! Pixels are converted for the encoder four rows at a time, and only if they are not in its form already. Sides that
-//! are not multiples of 4 are padded with the last pixel and the last row. It knows nothing of files.
+//! Pixels are converted for the encoder four rows at a time, and only if they are not in its layout already. Sides that
+//! are not multiples of 4 are padded with the last pixel and the last row. Files are read and written elsewhere.
 
 use super::encode;
 use super::encode::Strip;
@@ -18,16 +18,16 @@ use polyhaul_pipeline::run::{Phase, span};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BlockQuality {
-    /// For previews and for people who wait: BC7 of one mode.
+    /// For previews: BC7 with a single mode.
     Fast,
     /// Better BC7 and BC6H, which take much longer.
     #[default]
     Normal,
-    /// All that the encoder knows, which takes longer still.
+    /// The encoder's slowest settings.
     Best,
 }
 
-/// Pixels that one thread takes at a time, about.
+/// Approximate number of pixels that a thread encodes at a time.
 const PIECE_PIXELS: usize = 1 << 14;
 
 /// Compresses an image and its mip levels, the largest first, to a texture.
@@ -145,7 +145,7 @@ impl BlockLayout {
             }
             return Ok(BlockLayout { encoding, is_plain: true, rows: 1, channels, texel, is_light });
         }
-        let Some((channels, bytes)) = encode::taken(encoding) else {
+        let Some((channels, bytes)) = encode::kernel_input(encoding) else {
             let error = Error::new(ErrorKind::Unsupported, format!("cannot compress to {encoding:?}"));
             return Err(error.with_hint("use unsigned BC1, BC3, BC4, BC5, BC6H or BC7"));
         };
@@ -188,8 +188,9 @@ impl BlockScratch {
         let size = 4 * stride_bytes + encode::ALIGNED;
         pixels.try_reserve_exact(size.saturating_sub(pixels.len())).map_err(|_| Error::memory("a row of blocks"))?;
         pixels.resize(size, 0);
-        let begin = pixels.as_ptr().align_offset(encode::ALIGNED).min(encode::ALIGNED);
-        let strip = &mut pixels[begin..][..4 * stride_bytes];
+        // A `Vec<u8>` may start anywhere; `size` has room to skip to the next aligned byte.
+        let start = pixels.as_ptr().align_offset(encode::ALIGNED).min(encode::ALIGNED);
+        let strip = &mut pixels[start..][..4 * stride_bytes];
         for (line, bytes) in strip.chunks_exact_mut(stride_bytes).enumerate() {
             let used = image.width * pixel_bytes;
             self.row(image, layout, (first + line).min(image.height - 1), &mut bytes[..used])?;
@@ -198,9 +199,10 @@ impl BlockScratch {
             }
         }
         let is_opaque = layout.channels == 4 && layout.texel == Texel::U8 && is_opaque(image, strip);
-        let done = encode::encode(layout.encoding, quality, Strip { bytes: strip, width, stride_bytes, is_opaque }, to);
+        let result =
+            encode::encode(layout.encoding, quality, Strip { bytes: strip, width, stride_bytes, is_opaque }, to);
         self.pixels = pixels;
-        done
+        result
     }
 
     /// A row of plain pixels.
@@ -208,12 +210,14 @@ impl BlockScratch {
         self.row(image, layout, row, to)
     }
 
-    /// The pixels of a row as the encoder takes them, in little endian.
+    /// The pixels of a row in the encoder's layout, little-endian.
     fn row(&mut self, image: &Image, layout: BlockLayout, row: usize, to: &mut [u8]) -> Result<()> {
         let size = image.channels.count();
         let start = row * image.width * size;
         let mapped_to = layout.target(image.channels);
-        if let (Samples::U8(samples), Texel::U8) = (&image.samples, layout.texel) {
+        if let Samples::U8(samples) = &image.samples
+            && layout.texel == Texel::U8
+        {
             let row = &samples[start..start + image.width * size];
             pick_bytes(image.channels, row, mapped_to.is_none(), layout.channels, to);
             return Ok(());
@@ -258,14 +262,15 @@ fn direct(image: &Image, layout: BlockLayout, first: usize) -> Option<Strip<'_>>
     if bytes.as_ptr().align_offset(encode::ALIGNED) != 0 {
         return None;
     }
-    // Only BC7 asks for it.
+    // Only the settings of BC7 depend on it, and looking at all pixels takes time.
     let is_opaque = layout.encoding == Encoding::Bc7 && is_opaque(image, bytes);
     Some(Strip { bytes, width: image.width, stride_bytes, is_opaque })
 }
 
 /// Whether the alpha of pixels of four bytes is the highest everywhere.
 fn is_opaque(image: &Image, pixels: &[u8]) -> bool {
-    !image.channels.has_alpha() || pixels.as_chunks::<4>().0.iter().fold(255, |least, pixel| least & pixel[3]) == 255
+    !image.channels.has_alpha()
+        || pixels.as_chunks::<4>().0.iter().fold(255, |common_bits, pixel| common_bits & pixel[3]) == 255
 }
 
 /// The first samples of each pixel; if there are fewer, the last one is repeated.
@@ -300,7 +305,8 @@ fn pick_bytes(channels: Channels, from: &[u8], picks: bool, count: usize, to: &m
 
 /// Three bytes to four. Four pixels at a time are three words: fewer steps than byte by byte.
 fn add_alpha(from: &[u8], to: &mut [[u8; 4]]) {
-    let ((fours, rest), (to_fours, to_rest)) = (from.as_chunks::<12>(), to.as_chunks_mut::<4>());
+    let (fours, rest) = from.as_chunks::<12>();
+    let (to_fours, to_rest) = to.as_chunks_mut::<4>();
     for (four, to) in fours.iter().zip(to_fours) {
         let word = |at: usize| u32::from_le_bytes([four[at], four[at + 1], four[at + 2], four[at + 3]]);
         let [a, b, c] = [word(0), word(4), word(8)];

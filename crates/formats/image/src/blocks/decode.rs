@@ -1,6 +1,6 @@
-//! The pictures of a texture as images: blocks are decoded side by side, some rows of them at a time.
+//! The pictures of a texture as images: blocks are decoded in parallel, some rows of them at a time.
 //!
-//! The only user of the library that decodes, `bcdec_rs`, which is safe Rust. It gets whole blocks and room for 4 x 4
+//! Only this module uses the decoding library, `bcdec_rs`, which is safe Rust. It gets whole blocks and room for 4 x 4
 //! pixels, nothing else.
 
 use crate::samples::half::of_half;
@@ -44,8 +44,8 @@ const SHARE_PIXELS: usize = 64 << 10;
 pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOptions) -> Result<Image> {
     let [width, height, _] = texture.level_size(level);
     let bytes = texture.encoding.image_bytes(width, height).and_then(|size| {
-        let begin = image.checked_mul(size)?;
-        texture.levels.get(level)?.get(begin..begin.checked_add(size)?)
+        let start = image.checked_mul(size)?;
+        texture.levels.get(level)?.get(start..start.checked_add(size)?)
     });
     let Some(bytes) = bytes else {
         let message = format!("the texture has no image {image} in mip level {level}");
@@ -107,7 +107,8 @@ struct BlockGrid<'a> {
 }
 
 impl BlockGrid<'_> {
-    /// Decodes everything. A pixel of a block has `from` samples, one of the picture `to`, the others of which are 0.
+    /// Decodes everything. A pixel of a block has `from` samples and one of the picture `to`: the additional ones are
+    /// 0.
     fn decode<T: Copy + Default + Send>(
         &self,
         from: usize,
@@ -125,11 +126,11 @@ impl BlockGrid<'_> {
         let scratch = || [T::default(); SIDE * SIDE * 4];
         try_for_each_item(run.worker_threads(), &run.cancel, shares, scratch, |scratch, (number, blocks)| {
             let _span = span(Phase::Decode);
-            let begin = number * share_rows * SIDE;
-            let end = height.min(begin + share_rows * SIDE);
-            // SAFETY: share `number` writes rows `begin..end`, which no other share has.
+            let first = number * share_rows * SIDE;
+            let end = height.min(first + share_rows * SIDE);
+            // SAFETY: share `number` writes rows `first..end`, which no other share has.
             unsafe {
-                samples.write(begin * row..end * row, |slots| {
+                samples.write(first * row..end * row, |slots| {
                     let pixels = cleared(slots);
                     let rows = pixels.chunks_mut(SIDE * row).zip(blocks.chunks_exact(across));
                     for (rows, blocks) in rows {
@@ -153,15 +154,16 @@ impl BlockGrid<'_> {
         decode: &impl Fn(&[u8], &mut [T], usize),
     ) {
         for (number, block) in blocks.chunks_exact(self.block_bytes).enumerate() {
-            let begin = number * SIDE * to;
-            let is_whole = from == to && begin + SIDE * to <= row && rows.len() == SIDE * row;
+            let start = number * SIDE * to;
+            // Only a block that has all its pixels in the picture can be decoded in place: the decoder writes 4 x 4.
+            let is_whole = from == to && start + SIDE * to <= row && rows.len() == SIDE * row;
             if is_whole {
-                decode(block, &mut rows[begin..], row);
+                decode(block, &mut rows[start..], row);
                 continue;
             }
             decode(block, &mut scratch[..SIDE * SIDE * from], SIDE * from);
             for (rows, pixels) in rows.chunks_exact_mut(row).zip(scratch.chunks_exact(SIDE * from)) {
-                for (to, from) in rows[begin..].chunks_exact_mut(to).zip(pixels.chunks_exact(from)) {
+                for (to, from) in rows[start..].chunks_exact_mut(to).zip(pixels.chunks_exact(from)) {
                     to[..from.len()].copy_from_slice(from);
                 }
             }
@@ -192,7 +194,7 @@ fn plain(bytes: &[u8], channels: u8, texel: Texel) -> Result<(Channels, Samples)
     Ok((kind, samples))
 }
 
-/// Converts pixels of `from` samples to pixels of `to`, the others of which are 0.
+/// Converts pixels of `from` samples to pixels of `to` samples: the additional ones are 0.
 fn widened<const SIZE: usize, T: Copy + Default>(
     bytes: &[u8],
     [from, to]: [usize; 2],
@@ -217,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_block_is_decoded_the_same_way_whoever_does_it() {
+    fn any_block_is_decoded_the_same_by_any_number_of_threads() {
         let mut state = 1_u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -239,15 +241,15 @@ mod tests {
             for (width, height) in [(1, 1), (5, 3), (64, 64), (1027, 301)] {
                 let level: Vec<u8> = (0..encoding.image_bytes(width, height).unwrap()).map(|_| random()).collect();
                 let levels = vec![level.into()];
-                let one =
+                let texture =
                     Texture { width, height, depth: 1, layers: 1, faces: 1, encoding, levels, ..Texture::default() };
                 let with = |threads| {
                     let options = RunOptions::default().with_threads(Some(threads));
-                    bits(decode(&one, 0, 0, &options).unwrap())
+                    bits(decode(&texture, 0, 0, &options).unwrap())
                 };
-                let wanted = with(1);
-                assert_eq!(wanted.len() % (width * height), 0);
-                assert!(with(2) == wanted && with(7) == wanted, "{encoding:?} {width} x {height}");
+                let expected = with(1);
+                assert_eq!(expected.len() % (width * height), 0);
+                assert!(with(2) == expected && with(7) == expected, "{encoding:?} {width} x {height}");
             }
         }
     }
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_an_error() {
+    fn a_missing_level_or_image_is_an_error() {
         let texture = Texture { width: 4, height: 4, depth: 1, layers: 1, faces: 1, ..Texture::default() };
         assert_eq!(decode(&texture, 0, 0, &RunOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
         let texture = Texture { levels: vec![vec![0; 64].into()], ..texture };

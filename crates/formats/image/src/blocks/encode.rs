@@ -1,9 +1,9 @@
 //! Rows of blocks out of pixels, by Intel's ISPC texture compressor.
 //!
-//! The only file that uses the library. Its kernels are called directly, without its wrappers, which depend on C++ code
+//! Only this file uses the library. Its kernels are called directly, without its wrappers, which depend on C++ code
 //! that would need the C++ runtime. A row of blocks is compressed at a time, and a block depends only on its pixels.
 //! The kernels choose their instructions by the CPU: AVX2 and AVX-512 give the same bytes; a CPU with neither rounds a
-//! few blocks in a hundred differently. What is compressed, and how, is in `compress`.
+//! few blocks in a hundred differently. `compress` prepares the pixels.
 
 use super::compress::BlockQuality;
 use polyhaul_model::Encoding;
@@ -25,7 +25,7 @@ pub(super) struct Strip<'a> {
 pub(super) const ALIGNED: usize = 4;
 
 /// The kernels' input for a pixel: samples, and bytes of each. `None` for encodings that are not compressed here.
-pub(super) fn taken(encoding: Encoding) -> Option<(usize, usize)> {
+pub(super) fn kernel_input(encoding: Encoding) -> Option<(usize, usize)> {
     match encoding {
         Encoding::Bc1 | Encoding::Bc3 | Encoding::Bc7 => Some((4, 1)),
         Encoding::Bc4 { signed: false } => Some((1, 1)),
@@ -35,10 +35,10 @@ pub(super) fn taken(encoding: Encoding) -> Option<(usize, usize)> {
     }
 }
 
-/// Compresses a row of blocks to `blocks`, which has room for just these.
+/// Compresses a row of blocks to `blocks`, whose size matches exactly.
 pub(super) fn encode(encoding: Encoding, quality: BlockQuality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
     let fits = || {
-        let (samples, bytes) = taken(encoding)?;
+        let (samples, bytes) = kernel_input(encoding)?;
         let row_bytes = strip.width.checked_mul(samples * bytes)?;
         let needed = strip.stride_bytes.checked_mul(3)?.checked_add(row_bytes)?;
         let is_whole = strip.width > 0 && strip.width.is_multiple_of(4) && row_bytes <= strip.stride_bytes;
@@ -71,7 +71,7 @@ mod kernels {
     #[link(name = "libstdc++.so.6", kind = "dylib", modifiers = "+verbatim")]
     unsafe extern "C" {}
 
-    /// The strip was checked: it has the pixels, and `blocks` the room.
+    /// The caller has checked that the strip has the pixels and `blocks` the room.
     pub(super) fn encode(encoding: Encoding, quality: BlockQuality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
         let mut surface = kernel::rgba_surface {
             // The kernels only read it.
@@ -80,7 +80,8 @@ mod kernels {
             height: 4,
             stride: strip.stride_bytes as i32,
         };
-        let (from, to) = (&raw mut surface, blocks.as_mut_ptr());
+        let from = &raw mut surface;
+        let to = blocks.as_mut_ptr();
         // SAFETY: `super::encode`, the only caller, checked that `bytes` holds 4 rows of `width` pixels of the kernel's
         // kind, `stride` apart and aligned, and that `blocks` holds just the blocks of these. The kernels only read the
         // pixels, and keep no pointer.
@@ -138,7 +139,7 @@ mod kernels {
     }
 }
 
-/// Systems for which the library has no kernels.
+/// Systems without kernels in the library.
 #[cfg(not(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", all(windows, target_env = "msvc"))

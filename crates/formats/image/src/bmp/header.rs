@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 2 | `BM` |
 //! | 10 | 4 | where the pixels start |
-//! | 14 | 4 | bytes of the second header, which tells its kind |
+//! | 14 | 4 | bytes of the second header, which identify its kind |
 //! | 18, 22 | 4 each | width; height, which is negative if the top row comes first |
 //! | 28 | 2 | bits of a pixel |
 //! | 30 | 4 | compression |
@@ -24,16 +24,16 @@ use polyhaul_model::limits::Limits;
 
 /// Bytes of the file header.
 const FILE_BYTES: usize = 14;
-/// Bytes of the oldest second header, and of the first that has all that is read.
+/// Bytes of the oldest second header, and of the first one with every field that is read.
 const CORE_BYTES: usize = 12;
 const INFO_BYTES: usize = 40;
 /// Bytes of the second header of OS/2 2, which may be cut anywhere after the bits per pixel.
 const OS2_BYTES: usize = 64;
-const OS2_LEAST_BYTES: usize = 16;
-/// The most bytes of a second header.
-const MOST_BYTES: usize = 124;
+const OS2_MIN_BYTES: usize = 16;
+/// Maximum bytes of a second header.
+const MAX_BYTES: usize = 124;
 
-/// The parts of the second header, in bytes from the beginning of the file.
+/// Offsets of the fields of the second header, from the start of the file.
 const WIDTH: usize = 18;
 const HEIGHT: usize = 22;
 const BITS: usize = 28;
@@ -60,12 +60,12 @@ pub(super) struct BmpHeader {
 pub(super) enum BmpPixels {
     Stored(PixelsStored),
     Masked(ChannelMasks),
-    Mapped(Palette),
+    Mapped(BmpPalette),
 }
 
 /// Colors, and the bits of an index.
 #[derive(Debug)]
-pub(super) struct Palette {
+pub(super) struct BmpPalette {
     pub(super) bits: usize,
     /// Red, green, blue.
     pub(super) colors: Vec<[u8; 3]>,
@@ -89,10 +89,10 @@ impl BmpPixels {
     }
 }
 
-/// Both headers as bytes, and how to complain about them.
+/// Both headers as bytes, and the file for error messages.
 struct BmpRaw<'p, 'a> {
     /// Zeros if the second header is shorter.
-    bytes: [u8; FILE_BYTES + MOST_BYTES],
+    bytes: [u8; FILE_BYTES + MAX_BYTES],
     size: usize,
     pieces: &'p mut Pieces<'a>,
 }
@@ -110,9 +110,9 @@ impl BmpRaw<'_, '_> {
         self.size == CORE_BYTES
     }
 
-    /// Whether compression methods are those of OS/2 2.
+    /// Whether compression methods have the numbers of OS/2 2.
     fn is_os2(&self) -> bool {
-        self.size == OS2_BYTES || (OS2_LEAST_BYTES..INFO_BYTES).contains(&self.size)
+        self.size == OS2_BYTES || (OS2_MIN_BYTES..INFO_BYTES).contains(&self.size)
     }
 
     fn fault(&self, at: usize, message: String) -> Error {
@@ -167,21 +167,21 @@ impl BmpRaw<'_, '_> {
 
     /// The palette, which is directly before the pixels or before the gap in front of them.
     fn palette(&mut self, bits: usize, body: u64) -> Result<BmpPixels> {
-        let (entry, told) = if self.is_core() { (3, 0) } else { (4, self.word(COLORS)) };
-        let most = 1_u32 << bits;
+        let (entry, declared) = if self.is_core() { (3, 0) } else { (4, self.word(COLORS)) };
+        let max_count = 1_u32 << bits;
         let room = body.saturating_sub(self.pieces.at()) / entry;
-        let count = match told {
-            // OS/2 had palettes as long as there was room.
-            0 if self.is_core() => most.min(u32::try_from(room).unwrap_or(most)),
-            0 => most,
-            told => told,
+        let count = match declared {
+            // OS/2 palettes fill the room before the pixels.
+            0 if self.is_core() => max_count.min(u32::try_from(room).unwrap_or(max_count)),
+            0 => max_count,
+            declared => declared,
         };
         if u64::from(count) > room {
             return Err(self.fault(COLORS, format!("the palette of {count} colors overlaps the pixels")));
         }
-        let bytes = self.pieces.take(count.min(most) as usize * entry as usize, "colors")?;
+        let bytes = self.pieces.take(count.min(max_count) as usize * entry as usize, "colors")?;
         let colors = bytes.chunks_exact(entry as usize).map(|color| [color[2], color[1], color[0]]);
-        Ok(BmpPixels::Mapped(Palette { bits, colors: colors.collect() }))
+        Ok(BmpPixels::Mapped(BmpPalette { bits, colors: colors.collect() }))
     }
 
     fn pixels(&mut self, body: u64) -> Result<(BmpPixels, bool)> {
@@ -216,13 +216,13 @@ impl BmpRaw<'_, '_> {
 /// Reads everything before the pixels.
 pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<BmpHeader> {
     let head: [u8; FILE_BYTES + 4] = pieces.head("header")?;
-    let mut raw = BmpRaw { bytes: [0; FILE_BYTES + MOST_BYTES], size: 0, pieces };
+    let mut raw = BmpRaw { bytes: [0; FILE_BYTES + MAX_BYTES], size: 0, pieces };
     raw.bytes[..head.len()].copy_from_slice(&head);
     raw.size = raw.word(FILE_BYTES) as usize;
     if !head.starts_with(b"BM") {
         return Err(raw.fault(0, "not a BMP file: it does not start with `BM`".into()));
     }
-    if raw.size != CORE_BYTES && !(OS2_LEAST_BYTES..=MOST_BYTES).contains(&raw.size) {
+    if raw.size != CORE_BYTES && !(OS2_MIN_BYTES..=MAX_BYTES).contains(&raw.size) {
         return Err(raw.unsupported(FILE_BYTES, format!("headers of {} bytes are not supported", raw.size)));
     }
     let rest = raw.pieces.take(raw.size - 4, "header")?;

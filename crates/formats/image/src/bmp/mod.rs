@@ -21,7 +21,7 @@ mod runs;
 
 pub use reader::read;
 
-/// Whether a file begins as one of these.
+/// Whether a file starts like a BMP file.
 pub fn looks_like_bmp(bytes: &[u8]) -> bool {
     // Two letters are not enough to identify a format; the size of the next header, after the file header, is a small
     // number.

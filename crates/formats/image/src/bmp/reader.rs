@@ -1,7 +1,7 @@
 //! The pixels of a BMP file to an image.
 
 use super::header;
-use super::header::{BmpHeader, BmpPixels, Palette};
+use super::header::{BmpHeader, BmpPalette, BmpPixels};
 use super::runs::Runs;
 use crate::pieces::Pieces;
 use crate::raster::Raster;
@@ -50,11 +50,14 @@ fn read_rows<'a>(
         return Err(cut(pieces.at()));
     }
     let row_bits = width.checked_mul(pixels.bits()).ok_or_else(|| Error::memory("rows"))?;
-    let (used, stride) = (row_bits.div_ceil(8), row_bits.div_ceil(32) * 4);
+    let used = row_bits.div_ceil(8);
+    let stride = row_bits.div_ceil(32) * 4;
     let rows = ImageRows { bytes: pieces.bytes(), body: *body, stride, used, cut: &cut };
     let end = rows.end(*height);
-    // An invalid color index is found first, however the file is read.
-    if let (Some(len), false) = (rows.bytes.len(), matches!(pixels, BmpPixels::Mapped(_)))
+    // Indices are checked while rows are read, so that an invalid one is reported before the missing end, as for
+    // streams.
+    if !matches!(pixels, BmpPixels::Mapped(_))
+        && let Some(len) = rows.bytes.len()
         && len < end
     {
         return Err(cut(len));
@@ -80,10 +83,12 @@ fn read_rows<'a>(
     Ok((threads, pieces))
 }
 
-impl Palette {
-    /// Converts indices, the highest bits of a byte first, to colors. An error is the byte of one that is out of range.
+impl BmpPalette {
+    /// Converts indices, the highest bits of a byte first, to colors. The error is the position of the first byte with
+    /// an index outside the palette.
     fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {
-        let (per_byte, mask) = (8 / self.bits, (1_u32 << self.bits) - 1);
+        let per_byte = 8 / self.bits;
+        let mask = (1_u32 << self.bits) - 1;
         for (place, (byte, to)) in from.iter().zip(to.chunks_mut(3 * per_byte)).enumerate() {
             let mut rest = u32::from(*byte);
             for to in to.chunks_exact_mut(3) {
@@ -95,7 +100,7 @@ impl Palette {
         Ok(())
     }
 
-    /// A pixel whose number the palette does not have.
+    /// The error for an index outside the palette.
     pub(super) fn unmapped(&self, file: &std::sync::Arc<str>, offset: u64) -> Error {
         let count = self.colors.len();
         fault(file, offset, format!("this pixel refers to a color outside the palette, which has {count}"))

@@ -4,11 +4,11 @@
 //! |---|---|
 //! | 0, 0 | the row ends |
 //! | 0, 1 | the image ends |
-//! | 0, 2, right, up | move on, over pixels that keep the first color |
+//! | 0, 2, right, up | skip pixels, which keep the first color |
 //! | 0, n | n pixels as they are, padded to whole words of 2 bytes |
 //! | n, color | n pixels of this color, or in RLE4 of two in turn |
 
-use super::header::{BmpHeader, BmpPixels, Palette};
+use super::header::{BmpHeader, BmpPalette, BmpPixels};
 use crate::pieces::Pieces;
 use crate::raster::Raster;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault};
@@ -30,19 +30,19 @@ pub(super) struct Runs<'h, 'a> {
     window: SourceWindow,
     header: &'h BmpHeader,
     /// If pixels are indices; the others are blue, green and red.
-    palette: Option<&'h Palette>,
-    /// The pixels of a row as they are stored, a byte or three for each, as many of them as were made.
+    palette: Option<&'h BmpPalette>,
+    /// The pixels of the current row so far, as stored: one byte each, or three.
     row: Vec<u8>,
-    /// Rows that are done.
+    /// Finished rows.
     done: usize,
-    /// Pixels that were passed over.
+    /// Bytes of skipped pixels.
     passed: u64,
-    /// The place of the first run that exceeds the end of its row, and how many do.
+    /// The offset of the first run that extends past the end of its row, and the number of such runs.
     cut_runs: Option<(u64, u64)>,
 }
 
 impl<'h, 'a> Runs<'h, 'a> {
-    /// Runs that begin at the position of `pieces`.
+    /// Runs that start at the position of `pieces`.
     pub(super) fn new(pieces: Pieces<'a>, header: &'h BmpHeader) -> Result<Runs<'h, 'a>> {
         let window = SourceWindow::new(pieces.at(), CHUNK_BYTES)?;
         let palette = match &header.pixels {
@@ -57,7 +57,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         if self.palette.is_some() { 1 } else { 3 }
     }
 
-    /// How many pixels of the row are done.
+    /// The number of pixels of the row so far.
     fn column(&self) -> usize {
         self.row.len() / self.size()
     }
@@ -159,7 +159,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(())
     }
 
-    /// Goes on to the right and to later rows.
+    /// Moves to the right and to later rows.
     fn move_on(&mut self, at: u64, [right, later]: [usize; 2], raster: &Raster<u8>) -> Result<()> {
         let column = self.column() + right;
         if column > self.header.width || later >= self.header.height - self.done {
@@ -188,7 +188,9 @@ impl<'h, 'a> Runs<'h, 'a> {
     fn end_row(&mut self, raster: &Raster<u8>) -> Result<()> {
         self.pass(self.header.width - self.column())?;
         raster.reserve(self.done + 1)?;
-        let (palette, row, mut is_mapped) = (self.palette, &self.row, true);
+        let palette = self.palette;
+        let row = &self.row;
+        let mut is_mapped = true;
         // SAFETY: rows with runs are decoded by this one thread.
         unsafe {
             raster.row(self.done, |to| {
@@ -206,7 +208,7 @@ impl<'h, 'a> Runs<'h, 'a> {
                 }
             })?;
         }
-        if let (false, Some(palette)) = (is_mapped, palette) {
+        if !is_mapped && let Some(palette) = palette {
             return Err(palette.unmapped(&self.pieces.file, self.window.offset()));
         }
         self.row.clear();

@@ -35,7 +35,7 @@ const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (96, Encoding::Bc6h { signed: true }, Linear),
     (98, Encoding::Bc7, Linear),
     (99, Encoding::Bc7, Srgb),
-    // Without a type, which is somebody else's to choose.
+    // Typeless formats, which applications reinterpret: read as unsigned and linear.
     (27, plain(4, Texel::U8), Linear),
     (70, Encoding::Bc1, Linear),
     (73, Encoding::Bc2, Linear),

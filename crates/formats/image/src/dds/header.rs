@@ -17,7 +17,7 @@
 use super::{HEADER_BYTES, MORE_BYTES, dxgi};
 use crate::masks::ChannelMasks;
 use crate::pieces::Pieces;
-use crate::surface::Surface;
+use crate::surface::TextureSurface;
 use crate::texels::Texels;
 use ColorSpace::{Linear, Srgb};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
@@ -25,7 +25,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorSpace, Encoding, Texel};
 use polyhaul_pipeline::options::ParseOptions;
 
-/// The parts of a header, in bytes from the start of the file.
+/// Offsets of the fields of the headers, from the start of the file.
 const HEIGHT: usize = 12;
 const WIDTH: usize = 16;
 const DEPTH: usize = 24;
@@ -35,7 +35,7 @@ const FOURCC: usize = 84;
 const BITS: usize = 88;
 const MASKS: usize = 92;
 const CAPS2: usize = 112;
-/// The place of the array size in the newer header.
+/// The offset of the array size in the newer header.
 const ARRAY_SIZE: usize = HEADER_BYTES + 12;
 
 /// Flags of a format of pixels.
@@ -57,7 +57,7 @@ const IS_VOLUME: u32 = 0x20_0000;
 
 /// Everything before the pixels.
 pub(super) struct DdsHeader {
-    pub(super) surface: Surface,
+    pub(super) surface: TextureSurface,
     /// Whether the red of BC3 is stored as alpha.
     pub(super) has_red_as_alpha: bool,
 }
@@ -105,7 +105,7 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
     }
     let DdsShape { layers, faces, is_volume } = shape;
     let PixelFormat { texels, color_space, premultiplied, has_red_as_alpha } = format;
-    let surface = Surface {
+    let surface = TextureSurface {
         width: word(WIDTH) as usize,
         height: word(HEIGHT) as usize,
         depth: if is_volume { word(DEPTH).max(1) as usize } else { 1 },
@@ -143,11 +143,13 @@ fn older_shape(caps2: u32, pieces: &Pieces<'_>) -> Result<DdsShape> {
 }
 
 fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(PixelFormat, DdsShape)> {
-    let (number, dimension, is_cube) = (word(more, 0), word(more, 4), word(more, 8) & 4 != 0);
+    let number = word(more, 0);
+    let dimension = word(more, 4);
+    let is_cube = word(more, 8) & 4 != 0;
     let Some((texels, color_space)) = dxgi::texels(number) else {
         return Err(unsupported(pieces, HEADER_BYTES, format!("DXGI_FORMAT {number} is not supported")));
     };
-    // 2 is a row, 3 a picture, 4 a volume. Some programs leave it out.
+    // 2 is a row, 3 a picture, 4 a volume. Some programs leave it 0.
     if dimension > 4 {
         let message = format!("invalid resource dimension {dimension}; expected 2, 3 or 4 (1D, 2D or 3D)");
         return Err(fault(&pieces.file, HEADER_BYTES as u64 + 4, message));
@@ -195,9 +197,9 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
     let alpha = if flags & (HAS_ALPHA | IS_ALPHA) != 0 { alpha } else { 0 };
     if is_brightness(flags, [red, green, blue, 0]) {
         // Masks may be omitted, and some programs count only the bits of the brightness.
-        let alpha_told = word(header, MASKS + 12);
-        let bits = if bits == 8 && red == 0xFF && alpha_told == 0xFF00 { 16 } else { bits };
-        let [red, alpha] = match (bits, red, alpha_told, flags & HAS_ALPHA != 0) {
+        let alpha_mask = word(header, MASKS + 12);
+        let bits = if bits == 8 && red == 0xFF && alpha_mask == 0xFF00 { 16 } else { bits };
+        let [red, alpha] = match (bits, red, alpha_mask, flags & HAS_ALPHA != 0) {
             (16, 0, 0, true) => [0xFF, 0xFF00],
             (8, 0, 0, false) => [0xFF, 0],
             (16, 0, 0, false) => [0xFFFF, 0],

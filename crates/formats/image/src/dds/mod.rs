@@ -1,4 +1,4 @@
-//! DDS: textures as Direct3D has them.
+//! DDS: the texture files of Direct3D.
 //!
 //! How polyhaul interprets DDS files where programs differ:
 //!
@@ -19,7 +19,7 @@
 //! - Pixels without an encoding in the model (five bits, blue first, three channels) become red, green, blue and alpha
 //!   of 8 bits, or of 16 if a channel has more than 8.
 //!
-//! The newer header is always written: only it declares sRGB and premultiplied colors, and every reader of BC7 knows
+//! The newer header is always written: only it declares sRGB and premultiplied colors, and every reader of BC7 supports
 //! it.
 //!
 //! `header`: both headers. `dxgi`: the formats by number. `reader`, `writer`: the rest. Sources: Microsoft's
@@ -33,7 +33,7 @@ mod writer;
 pub use reader::{read, texture};
 pub use writer::write;
 
-/// Whether a file begins as one of these.
+/// Whether a file starts like a DDS file.
 pub fn looks_like_dds(bytes: &[u8]) -> bool {
     bytes.starts_with(b"DDS ")
 }

@@ -20,22 +20,23 @@ pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, 
     };
     writing.set_head(header(texture, number)?);
     let images = texture.layers * texture.faces;
-    let mut all = Vec::new();
-    all.try_reserve_exact(images.saturating_mul(texture.levels.len()))?;
+    let mut slices = Vec::new();
+    slices.try_reserve_exact(images.saturating_mul(texture.levels.len()))?;
     for image in 0..images {
         for level in &texture.levels {
             let bytes = level.len() / images;
-            all.push(&level[image * bytes..(image + 1) * bytes]);
+            slices.push(&level[image * bytes..(image + 1) * bytes]);
         }
     }
-    pieces::write(all, options, writing)
+    pieces::write(slices, options, writing)
 }
 
 /// Both headers.
 fn header(texture: &Texture, number: u32) -> Result<Vec<u8>> {
     let count = |count: usize| count as u32;
-    let (is_plain, is_volume, is_cube) =
-        (matches!(texture.encoding, Encoding::Plain { .. }), texture.depth > 1, texture.faces == 6);
+    let is_plain = matches!(texture.encoding, Encoding::Plain { .. });
+    let is_volume = texture.depth > 1;
+    let is_cube = texture.faces == 6;
     let has_levels = texture.levels.len() > 1;
     // Bytes of a row for plain pixels, of the largest level for blocks.
     let rows = if is_plain { 1 } else { texture.height };

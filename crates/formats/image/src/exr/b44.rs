@@ -1,8 +1,8 @@
 //! B44 and B44A: blocks of 4 x 4 halves in 14 bytes, or in 3 if all are equal.
 //!
-//! Decoded here and not by the library of the other compressions: its decoder overflows on damaged blocks, and does not
-//! support channels with fewer samples than pixels. The format is described in "Technical Introduction to OpenEXR". The
-//! bytes come out as the rows of an uncompressed block, in the byte order of this machine.
+//! Decoded here and not by the library for the other compressions: its decoder overflows on damaged blocks, and does
+//! not support channels with fewer samples than pixels. The format is described in "Technical Introduction to OpenEXR".
+//! The bytes come out as the rows of an uncompressed block, in the byte order of this machine.
 //!
 //! A block of 14 bytes is 112 bits, the highest first:
 //!
@@ -59,13 +59,13 @@ pub(super) fn unpack(channels: &[ExrChannel], packed: &[u8], rows: &ExrRows) -> 
     }
     let mut out = Vec::new();
     out.try_reserve_exact(rows.bytes(channels)).map_err(|_| Error::memory("a block"))?;
-    let mut done = vec![0; channels.len()];
+    let mut offsets = vec![0; channels.len()];
     for row in rows.rows() {
-        for ((channel, plane), done) in channels.iter().zip(&planes).zip(&mut done) {
+        for ((channel, plane), offset) in channels.iter().zip(&planes).zip(&mut offsets) {
             if rows.has_row(channel, row) {
                 let count = rows.size(channel)[0] * channel.kind.bytes();
-                out.extend_from_slice(plane.get(*done..*done + count).unwrap_or_default());
-                *done += count;
+                out.extend_from_slice(plane.get(*offset..*offset + count).unwrap_or_default());
+                *offset += count;
             }
         }
     }
@@ -151,8 +151,8 @@ mod tests {
         assert_eq!(block(&mut &bytes[2..]), Some([0x3C00; 16]));
         // One step up from the first sample to the one below it, which those below and beside it inherit.
         let bytes = (bits + (1 << 84)).to_be_bytes();
-        let found = block(&mut &bytes[2..]).unwrap();
-        assert_eq!(found[..8], [0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C01, 0x3C01, 0x3C01, 0x3C01]);
+        let samples = block(&mut &bytes[2..]).unwrap();
+        assert_eq!(samples[..8], [0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C01, 0x3C01, 0x3C01, 0x3C01]);
         assert_eq!(block(&mut &bytes[2..15]), None);
     }
 
@@ -164,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn logarithms_are_those_of_the_format() {
-        // The table of the reference implementation has these.
-        for (bits, wanted) in [(0, 0xFC00), (1, 0xD829), (0x3C00, 0), (0x7C00, 0), (0x8000, 0xFC00), (0xBC00, 0)] {
-            assert_eq!(logarithm(bits), wanted, "{bits:x}");
+    fn logarithms_match_the_reference_implementation() {
+        // Values of its table.
+        for (bits, expected) in [(0, 0xFC00), (1, 0xD829), (0x3C00, 0), (0x7C00, 0), (0x8000, 0xFC00), (0xBC00, 0)] {
+            assert_eq!(logarithm(bits), expected, "{bits:x}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The content of an image's EXR file: its channels in the order of their names, and the header before them.
 
 use super::header::{ExrWindow, MAX_NAME_BYTES, STORAGE};
-use crate::options::ImageWriteOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names::shown;
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{ChannelSamples, ChannelType, Channels, Image, ImageAttribute};
 use std::collections::BTreeMap;
 
@@ -46,8 +46,8 @@ fn color_kind(image: &Image, place: usize, style: &ImageWriteOptions) -> Channel
     }
 }
 
-/// The name and place of each sample of a pixel that is written: not those that the original file did not have, nor
-/// those whose exact values are in a channel.
+/// The name and index of each sample of a pixel that is written: all but the ones that the original file lacked, and
+/// the ones whose exact values are in a channel.
 fn colors(image: &Image) -> Vec<(&str, usize)> {
     let standard = || standard_names(image.channels).iter().copied().zip(0..).collect();
     if image.stored.is_empty() {
@@ -55,8 +55,8 @@ fn colors(image: &Image) -> Vec<(&str, usize)> {
     }
     let is_exact = |name: &str| image.extra.iter().any(|channel| channel.name == name);
     let stored = image.stored.iter().map(|stored| stored.name.as_str()).zip(0..);
-    let found: Vec<_> = stored.filter(|(name, _)| !name.is_empty() && !is_exact(name)).collect();
-    if found.is_empty() && image.extra.is_empty() { standard() } else { found }
+    let written: Vec<_> = stored.filter(|(name, _)| !name.is_empty() && !is_exact(name)).collect();
+    if written.is_empty() && image.extra.is_empty() { standard() } else { written }
 }
 
 /// The samples of a pixel that become halves.
@@ -72,7 +72,7 @@ pub(super) fn multiplies(image: &Image) -> bool {
 
 /// The channels of an image in the order of their names.
 pub(super) fn channels<'a>(image: &'a Image, style: &ImageWriteOptions) -> Result<Vec<OutChannel<'a>>> {
-    let mut all = BTreeMap::new();
+    let mut by_name = BTreeMap::new();
     let colors = colors(image).into_iter().map(|(name, place)| OutChannel {
         name,
         kind: color_kind(image, place, style),
@@ -89,11 +89,11 @@ pub(super) fn channels<'a>(image: &'a Image, style: &ImageWriteOptions) -> Resul
     });
     for channel in colors.chain(planes) {
         check_name(channel.name, "channel")?;
-        if let Some(twice) = all.insert(channel.name.as_bytes(), channel) {
-            return Err(usage(format!("the image has two channels called `{}`", shown(twice.name))));
+        if let Some(duplicate) = by_name.insert(channel.name.as_bytes(), channel) {
+            return Err(usage(format!("the image has two channels called `{}`", shown(duplicate.name))));
         }
     }
-    Ok(all.into_values().collect())
+    Ok(by_name.into_values().collect())
 }
 
 fn usage(message: String) -> Error {
@@ -108,14 +108,15 @@ fn check_name(name: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// The data window of an image: that of its original file, or at the origin.
+/// The data window of an image: the one of its original file, or one at the origin.
 pub(super) fn window(image: &Image) -> Result<ExrWindow> {
     let size = [image.width, image.height].map(|side| i32::try_from(side).unwrap_or(i32::MAX));
     let window = declared(image, "dataWindow")?.unwrap_or(ExrWindow { min: [0, 0], max: size.map(|side| side - 1) });
     if window.size() == [image.width, image.height] {
         Ok(window)
     } else {
-        let ([across, down], Image { width, height, .. }) = (window.size(), image);
+        let [across, down] = window.size();
+        let Image { width, height, .. } = image;
         Err(usage(format!("the attribute `dataWindow` has {across} x {down} pixels; the image has {width} x {height}")))
     }
 }
@@ -130,28 +131,30 @@ fn declared(image: &Image, name: &str) -> Result<Option<ExrWindow>> {
 pub(super) fn header(image: &Image, channels: &[OutChannel<'_>]) -> Result<Vec<u8>> {
     let data = window(image)?;
     let display = declared(image, "displayWindow")?.unwrap_or(data);
-    let of = |name: &str, kind: &str, value: Vec<u8>| ImageAttribute { name: name.into(), kind: kind.into(), value };
-    let one = || 1_f32.to_le_bytes().to_vec();
+    let attribute =
+        |name: &str, kind: &str, value: Vec<u8>| ImageAttribute { name: name.into(), kind: kind.into(), value };
+    let one_float = || 1_f32.to_le_bytes().to_vec();
     let required = [
-        of("channels", "chlist", list(channels)),
-        of("compression", "compression", vec![ZIP]),
-        of("dataWindow", "box2i", data.bytes()),
-        of("displayWindow", "box2i", display.bytes()),
-        of("lineOrder", "lineOrder", vec![0]),
-        of("pixelAspectRatio", "float", one()),
-        of("screenWindowCenter", "v2f", vec![0; 8]),
-        of("screenWindowWidth", "float", one()),
+        attribute("channels", "chlist", list(channels)),
+        attribute("compression", "compression", vec![ZIP]),
+        attribute("dataWindow", "box2i", data.bytes()),
+        attribute("displayWindow", "box2i", display.bytes()),
+        attribute("lineOrder", "lineOrder", vec![0]),
+        attribute("pixelAspectRatio", "float", one_float()),
+        attribute("screenWindowCenter", "v2f", vec![0; 8]),
+        attribute("screenWindowWidth", "float", one_float()),
     ];
-    let mut all: BTreeMap<&str, &ImageAttribute> = required.iter().map(|it| (it.name.as_str(), it)).collect();
+    let mut by_name: BTreeMap<&str, &ImageAttribute> =
+        required.iter().map(|attribute| (attribute.name.as_str(), attribute)).collect();
     for attribute in image.attributes.iter().filter(|attribute| !STORAGE.contains(&attribute.name.as_str())) {
         check_name(&attribute.name, "attribute")?;
         check_name(&attribute.kind, "type")?;
-        all.insert(&attribute.name, attribute);
+        by_name.insert(&attribute.name, attribute);
     }
-    let names = all.values().flat_map(|attribute| [attribute.name.as_str(), attribute.kind.as_str()]);
+    let names = by_name.values().flat_map(|attribute| [attribute.name.as_str(), attribute.kind.as_str()]);
     let is_long = names.chain(channels.iter().map(|channel| channel.name)).any(|name| name.len() > SHORT_NAME_BYTES);
     let mut bytes = vec![0x76, 0x2F, 0x31, 0x01, 2, if is_long { 4 } else { 0 }, 0, 0];
-    for ImageAttribute { name, kind, value } in all.into_values() {
+    for ImageAttribute { name, kind, value } in by_name.into_values() {
         let size = i32::try_from(value.len()).map_err(|_| usage(format!("the attribute `{name}` is too large")))?;
         bytes.try_reserve(name.len() + kind.len() + value.len() + 6).map_err(|_| Error::memory("the header"))?;
         for text in [name, kind] {

@@ -2,7 +2,7 @@
 //!
 //! A file may hold `Y`, the luminance, with `RY` = (R - Y) / Y and `BY` = (B - Y) / Y, often with a sample for every
 //! second column and row only. The chromaticities of the file determine how much each color adds to the luminance; a
-//! file without any has those of Rec. ITU-R BT.709 ("Technical Introduction to OpenEXR").
+//! file without any uses Rec. ITU-R BT.709 ("Technical Introduction to OpenEXR").
 //!
 //! Between samples, chroma is interpolated by a windowed sinc of 27 taps, every second of which is 0: the filter of the
 //! reference implementation (ImfRgbaYca.h), extended at the edges by the nearest sample. That implementation then
@@ -29,14 +29,14 @@ pub(super) fn luminance_weights(chromaticities: [f32; 8]) -> Option<[f64; 3]> {
     // The columns are the primaries as (x, y, z). Their weighted sum is white with a luminance of 1: Cramer's rule
     // gives the weights, and a weight times y is the contribution of a color.
     let full = |[x, y]: [f64; 2]| [x, y, 1.0 - x - y];
-    let (r, g, b) = (full(red), full(green), full(blue));
+    let [r, g, b] = [red, green, blue].map(full);
     let white = full(white).map(|part| part / white[1]);
     let determinant = |a: [f64; 3], b: [f64; 3], c: [f64; 3]| {
         a[0] * (b[1] * c[2] - b[2] * c[1]) - b[0] * (a[1] * c[2] - a[2] * c[1]) + c[0] * (a[1] * b[2] - a[2] * b[1])
     };
-    let all = determinant(r, g, b);
+    let denominator = determinant(r, g, b);
     let shares = [determinant(white, g, b), determinant(r, white, b), determinant(r, g, white)];
-    let weights = [0, 1, 2].map(|at| shares[at] / all * [r, g, b][at][1]);
+    let weights = [0, 1, 2].map(|at| shares[at] / denominator * [r, g, b][at][1]);
     let sum: f64 = weights.iter().sum();
     let weights = weights.map(|weight| weight / sum);
     (weights.iter().all(|weight| weight.is_finite()) && weights[1] != 0.0).then_some(weights)
@@ -57,7 +57,8 @@ impl Chroma {
     /// The samples of a channel in a window.
     pub(super) fn new(channel: &ExrChannel, samples: ChannelSamples, data: ExrWindow) -> Chroma {
         let first = |axis: usize| (-i64::from(data.min[axis])).rem_euclid(channel.sampling[axis] as i64) as usize;
-        let (size, sampling) = (Plane::area(channel, data), channel.sampling);
+        let size = Plane::area(channel, data);
+        let sampling = channel.sampling;
         Chroma { samples, size, sampling, first: [first(0), first(1)] }
     }
 
@@ -122,7 +123,9 @@ pub(super) fn convert(
         blue.row(y, blue_column, blue_row);
         for ((pixel, red), blue) in row.chunks_exact_mut(size).zip(red_row.iter()).zip(blue_row.iter()) {
             let [r, g, b] = colors(pixel[1], *red, *blue, weights);
-            (pixel[0], pixel[1], pixel[2]) = (r, g, b);
+            pixel[0] = r;
+            pixel[1] = g;
+            pixel[2] = b;
         }
         Ok::<(), Error>(())
     })
@@ -145,39 +148,40 @@ mod tests {
 
     #[test]
     fn weights_follow_from_chromaticities() {
-        let near = |found: Option<[f64; 3]>, wanted: [f64; 3]| {
-            let found = found.unwrap();
-            assert!(found.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-4), "{found:?}");
+        let check = |weights: Option<[f64; 3]>, expected: [f64; 3]| {
+            let weights = weights.unwrap();
+            let is_near = |(weight, expected): (&f64, f64)| (weight - expected).abs() < 1e-4;
+            assert!(weights.iter().zip(expected).all(is_near), "{weights:?}");
         };
-        near(luminance_weights(REC_709), [0.2126, 0.7152, 0.0722]);
+        check(luminance_weights(REC_709), [0.2126, 0.7152, 0.0722]);
         // SMPTE RP 431-2 with the white of D65, known as Display P3.
-        near(luminance_weights([0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329]), [0.2290, 0.6917, 0.0793]);
+        check(luminance_weights([0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329]), [0.2290, 0.6917, 0.0793]);
         assert_eq!(luminance_weights([0.3; 8]), None);
         assert_eq!(luminance_weights([f32::NAN; 8]), None);
     }
 
     #[test]
-    fn samples_stay_and_what_lies_between_is_smooth() {
+    fn samples_stay_and_interpolation_is_smooth() {
         let wave = |x: f64| (x / 4.0).sin();
         let samples: Vec<f64> = (0..40).map(|at| wave(2.0 * f64::from(at))).collect();
         for pixel in 0..80 {
-            let found = interpolated(pixel, 2, 0, samples.len(), |at| samples[at]);
+            let value = interpolated(pixel, 2, 0, samples.len(), |at| samples[at]);
             let far = if pixel % 2 == 0 { 0.0 } else { 2e-3 };
             let is_inside = (16..64).contains(&pixel);
-            assert!((found - wave(pixel as f64)).abs() <= far || !is_inside, "{pixel}: {found}");
+            assert!((value - wave(pixel as f64)).abs() <= far || !is_inside, "{pixel}: {value}");
         }
         let flat = |pixel| interpolated(pixel, 2, 1, 3, |_| 0.25);
         assert!((0..7).all(|pixel| (flat(pixel) - 0.25_f64).abs() < 1e-6));
     }
 
     #[test]
-    fn colours_come_back() {
+    fn colors_come_back() {
         let weights = luminance_weights(REC_709).unwrap();
         for color in [[0.25_f64, 0.5, 1.0], [3.0, 0.0, 0.125], [0.0, 0.0, 1.0]] {
             let y: f64 = color.iter().zip(weights).map(|(color, weight)| color * weight).sum();
-            let found = colors(y as f32, (color[0] - y) / y, (color[2] - y) / y, weights);
-            let far = found.iter().zip(color).map(|(found, color)| (f64::from(*found) - color).abs());
-            assert!(far.fold(0.0, f64::max) < 1e-6, "{found:?}");
+            let converted = colors(y as f32, (color[0] - y) / y, (color[2] - y) / y, weights);
+            let far = converted.iter().zip(color).map(|(sample, color)| (f64::from(*sample) - color).abs());
+            assert!(far.fold(0.0, f64::max) < 1e-6, "{converted:?}");
         }
         assert_eq!(colors(0.7, 0.0, 0.0, weights), [0.7; 3]);
     }

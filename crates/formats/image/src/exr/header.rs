@@ -12,12 +12,12 @@
 //!
 //! Numbers are little-endian.
 
-use crate::options::ImageReadOptions;
 use exr::compression::Compression;
 use exr::math::{RoundingMode, Vec2};
 use exr::meta::attribute::{LevelMode, TileDescription};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, limit_hint, try_push};
 use polyhaul_model::names::{decode, shown};
+use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ChannelType, ImageAttribute};
 use polyhaul_pipeline::options::ParseOptions;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// The longest name of an attribute, a type or a channel.
 pub(super) const MAX_NAME_BYTES: usize = 255;
-/// Windows reach from minus this to this, so that their sizes fit 32 bits.
+/// Largest magnitude of a window's coordinate, so that sizes of windows fit into 32 bits.
 pub(super) const MAX_COORDINATE: i32 = i32::MAX / 2;
 
 /// Attributes that describe how pixels are stored, or that every file has: they are not kept.
@@ -121,8 +121,8 @@ impl ExrPart {
 
     /// The value of an attribute, if it has this type.
     pub(super) fn attribute(&self, name: &str, kind: &str) -> Option<&[u8]> {
-        let is_it = |attribute: &&ImageAttribute| attribute.name == name && attribute.kind == kind;
-        self.attributes.iter().find(is_it).map(|attribute| attribute.value.as_slice())
+        let matches = |attribute: &&ImageAttribute| attribute.name == name && attribute.kind == kind;
+        self.attributes.iter().find(matches).map(|attribute| attribute.value.as_slice())
     }
 
     /// Rows of a block of rows.
@@ -233,10 +233,10 @@ impl HeaderReader<'_, '_> {
             let error = Diagnostic::at(self.file, self.reader.offset(), message).into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("header_bytes")));
         }
-        let there = self.reader.ensure(count)?;
-        let Some(bytes) = there.get(..count) else {
-            let at = there.len();
-            self.reader.pass(at);
+        let available = self.reader.ensure(count)?;
+        let Some(bytes) = available.get(..count) else {
+            let count = available.len();
+            self.reader.pass(count);
             return Err(self.fault("unexpected end of file"));
         };
         let mut taken = Vec::new();
@@ -248,9 +248,10 @@ impl HeaderReader<'_, '_> {
 
     /// The next name, which ends with a zero.
     fn name(&mut self) -> Result<String> {
-        let there = self.reader.ensure(MAX_NAME_BYTES + 1)?;
-        let there = &there[..there.len().min(MAX_NAME_BYTES + 1)];
-        let (end, count) = (there.iter().position(|byte| *byte == 0), there.len());
+        let available = self.reader.ensure(MAX_NAME_BYTES + 1)?;
+        let available = &available[..available.len().min(MAX_NAME_BYTES + 1)];
+        let end = available.iter().position(|byte| *byte == 0);
+        let count = available.len();
         let Some(end) = end else {
             if count <= MAX_NAME_BYTES {
                 self.reader.pass(count);
@@ -263,7 +264,7 @@ impl HeaderReader<'_, '_> {
         self.checked(name)
     }
 
-    /// A name that is not too long. One that is not UTF-8 has more bytes than in the file.
+    /// Fails for a name that is too long: replacing bytes that are not UTF-8 makes it longer than in the file.
     fn checked(&self, name: String) -> Result<String> {
         if name.len() > MAX_NAME_BYTES {
             Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes, the maximum in EXR")))
@@ -277,7 +278,7 @@ impl HeaderReader<'_, '_> {
         Ok(decode(bytes, &place, self.options.faults, self.warnings)?.into_owned())
     }
 
-    /// The attributes of a part. The last one of a name counts.
+    /// The attributes of a part, in the order of the file; names may repeat.
     fn attributes(&mut self) -> Result<Vec<ImageAttribute>> {
         let mut attributes: Vec<ImageAttribute> = Vec::new();
         loop {
@@ -299,12 +300,15 @@ impl HeaderReader<'_, '_> {
         }
     }
 
-    fn part(&mut self, mut all: Vec<ImageAttribute>, is_tiled: bool, is_deep: bool) -> Result<ExrPart> {
+    fn part(&mut self, mut attributes: Vec<ImageAttribute>, is_tiled: bool, is_deep: bool) -> Result<ExrPart> {
         // Of equal names the last one is used, as in other readers.
-        all.reverse();
-        all.sort_by(|a, b| a.name.cmp(&b.name));
-        all.dedup_by(|a, b| a.name == b.name);
-        let value = |name: &str| all.iter().find(|attribute| attribute.name == name).map(|it| it.value.as_slice());
+        attributes.reverse();
+        attributes.sort_by(|a, b| a.name.cmp(&b.name));
+        attributes.dedup_by(|a, b| a.name == b.name);
+        let value = |name: &str| {
+            let attribute = attributes.iter().find(|attribute| attribute.name == name);
+            attribute.map(|attribute| attribute.value.as_slice())
+        };
         let missing = |name: &str| self.fault(format!("the attribute `{name}` is missing or invalid"));
         let data = value("dataWindow").and_then(ExrWindow::from_value).ok_or_else(|| missing("dataWindow"))?;
         if value("displayWindow").is_some_and(|value| ExrWindow::from_value(value).is_none()) {
@@ -325,20 +329,21 @@ impl HeaderReader<'_, '_> {
         let compression = compression_of(compression)
             .ok_or_else(|| self.unsupported(format!("EXR compression {compression} is not supported")))?;
         let channels = self.channels(&channels)?;
-        let (name, view) = (self.text(&name)?, self.text(&view)?);
-        all.retain(|attribute| !STORAGE.contains(&attribute.name.as_str()) && !is_default(attribute, data));
+        let name = self.text(&name)?;
+        let view = self.text(&view)?;
+        attributes.retain(|attribute| !STORAGE.contains(&attribute.name.as_str()) && !is_default(attribute, data));
         let is_origin = data.min == [0, 0];
-        let shows_all = !all.iter().any(|attribute| attribute.name == "displayWindow");
+        let shows_all = !attributes.iter().any(|attribute| attribute.name == "displayWindow");
         if is_origin && shows_all {
-            all.retain(|attribute| attribute.name != "dataWindow");
+            attributes.retain(|attribute| attribute.name != "dataWindow");
         }
-        Ok(ExrPart { name, view, channels, compression, tiles, is_deep, data, attributes: all })
+        Ok(ExrPart { name, view, channels, compression, tiles, is_deep, data, attributes })
     }
 
     /// A list of channels: each has a name, a type, a flag with three unused bytes, and its sampling.
     fn channels(&mut self, mut value: &[u8]) -> Result<Vec<ExrChannel>> {
         let mut channels: Vec<ExrChannel> = Vec::new();
-        let broken = |it: &Self| it.fault("the list of channels is invalid");
+        let broken = |header: &Self| header.fault("the list of channels is invalid");
         while value.first().is_some_and(|byte| *byte != 0) {
             let end = value.iter().position(|byte| *byte == 0).ok_or_else(|| broken(self))?;
             let name = self.text(&value[..end])?;
@@ -359,7 +364,8 @@ impl HeaderReader<'_, '_> {
             if channels.last().is_some_and(|last| last.name >= name) {
                 return Err(self.fault(format!("the channel `{}` is not in alphabetical order", shown(&name))));
             }
-            let (is_linear, sampling) = (flag & 0xFF != 0, [across as usize, down as usize]);
+            let is_linear = flag & 0xFF != 0;
+            let sampling = [across as usize, down as usize];
             try_push(&mut channels, ExrChannel { name, kind, is_linear, sampling }, "channels")?;
             value = rest;
         }

@@ -1,4 +1,4 @@
-//! Which part and which channels of an EXR file make the picture.
+//! Selects the part and the channels of an EXR file that make up the picture.
 //!
 //! A channel's name ends with its kind, after the names of its view and its layer: `left.diffuse.R`. Channels of one
 //! layer make up a picture: red, green and blue; a luminance with or without chroma; or, if no layer of any part has
@@ -7,9 +7,9 @@
 
 use super::channels::standard_names;
 use super::header::{ExrChannel, ExrPart};
-use crate::options::ImageReadOptions;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result};
 use polyhaul_model::names::shown;
+use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::{ChannelType, Channels, ColorChannel};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct ExrPicture {
     pub(super) is_read: Vec<bool>,
 }
 
-/// The channels that make a picture.
+/// The channels of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExrColors {
     pub(super) channels: Channels,
@@ -40,7 +40,7 @@ pub(super) struct ExrColors {
 }
 
 impl ExrColors {
-    /// How well they make up a picture, the best first.
+    /// The order of preference, the best first: whole pictures before incomplete ones.
     fn rank(&self) -> usize {
         match (self.chroma, self.samples.iter().all(Option::is_some), self.prefix.is_empty()) {
             (Some(_), ..) | (None, true, _) => 0,
@@ -48,7 +48,7 @@ impl ExrColors {
         }
     }
 
-    /// The names and types of a pixel's samples in the file; empty if they equal those that we write.
+    /// The names and types of a pixel's samples in the file; empty for the names and types that are written by default.
     pub(super) fn stored(&self, channels: &[ExrChannel]) -> Vec<ColorChannel> {
         let stored = self.named(channels);
         let is_usual = |(stored, name): (&ColorChannel, &&str)| stored.name == *name && stored.kind == ChannelType::F16;
@@ -60,14 +60,14 @@ impl ExrColors {
             // Halves would round the result.
             let color = |name| ColorChannel { name: format!("{}{name}", self.prefix), kind: ChannelType::F32 };
             let mut stored: Vec<_> = ["R", "G", "B"].map(color).into();
-            stored.extend(self.samples.get(3).map(|alpha| one(channels, *alpha)));
+            stored.extend(self.samples.get(3).map(|alpha| color_channel(channels, *alpha)));
             return stored;
         }
-        self.samples.iter().map(|number| one(channels, *number)).collect()
+        self.samples.iter().map(|number| color_channel(channels, *number)).collect()
     }
 }
 
-fn one(channels: &[ExrChannel], number: Option<usize>) -> ColorChannel {
+fn color_channel(channels: &[ExrChannel], number: Option<usize>) -> ColorChannel {
     number.map_or_else(ColorChannel::default, |number| {
         let ExrChannel { name, kind, .. } = &channels[number];
         ColorChannel { name: name.clone(), kind: *kind }
@@ -89,16 +89,16 @@ pub(super) fn layers(part: &ExrPart) -> Vec<String> {
 
 /// Whether a channel belongs to a layer, or to a layer in it.
 fn is_in(channel: &ExrChannel, layer: &str) -> bool {
-    let found = split(&channel.name).0;
-    found == layer || found.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
+    let channel_layer = split(&channel.name).0;
+    channel_layer == layer || channel_layer.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
 }
 
 impl ExrPicture {
-    /// The picture that is asked for, or the first one.
-    pub(super) fn choose(parts: &[ExrPart], asked: &ImageReadOptions, file: &Arc<str>) -> Result<ExrPicture> {
-        let chosen = asked.part.as_ref().map(|name| find_part(parts, name, file)).transpose()?;
+    /// The requested picture, or the first one.
+    pub(super) fn choose(parts: &[ExrPart], requested: &ImageReadOptions, file: &Arc<str>) -> Result<ExrPicture> {
+        let chosen = requested.part.as_ref().map(|name| find_part(parts, name, file)).transpose()?;
         let numbers = || (0..parts.len()).filter(|number| chosen.is_none_or(|chosen| chosen == *number));
-        let Some(layer) = &asked.layer else {
+        let Some(layer) = &requested.layer else {
             return first(parts, numbers(), |_| true, file);
         };
         let has_layer = |number: &usize| parts[*number].channels.iter().any(|channel| is_in(channel, layer));
@@ -127,7 +127,7 @@ fn first(
         let is_read: Vec<bool> = channels.iter().map(&is_wanted).collect();
         for colors in pictures(channels, &is_read) {
             let rank = colors.rank();
-            if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+            if best.as_ref().is_none_or(|(best_rank, _)| rank < *best_rank) {
                 best = Some((rank, ExrPicture { part: number, colors, is_read: is_read.clone() }));
             }
         }
@@ -165,16 +165,17 @@ fn pictures(channels: &[ExrChannel], is_read: &[bool]) -> Vec<ExrColors> {
 fn color_name(name: &str) -> &str {
     const WORDS: [(&str, [&str; 2]); 4] =
         [("R", ["r", "red"]), ("G", ["g", "green"]), ("B", ["b", "blue"]), ("A", ["a", "alpha"])];
-    let is_it = |(_, words): &&(&str, [&str; 2])| words.iter().any(|word| name.eq_ignore_ascii_case(word));
-    WORDS.iter().find(is_it).map_or(name, |(letter, _)| letter)
+    let matches = |(_, words): &&(&str, [&str; 2])| words.iter().any(|word| name.eq_ignore_ascii_case(word));
+    WORDS.iter().find(matches).map_or(name, |(letter, _)| letter)
 }
 
-type ExrLayerFound = (Channels, Vec<Option<usize>>, Option<[usize; 2]>);
+type ExrLayerColors = (Channels, Vec<Option<usize>>, Option<[usize; 2]>);
 
 /// The picture of channels by their names in a layer.
-fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<ExrLayerFound> {
-    let of = |name| names.get(name).copied();
-    let (alpha, colors) = (of("A"), ["R", "G", "B"].map(of));
+fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<ExrLayerColors> {
+    let index_of = |name| names.get(name).copied();
+    let alpha = index_of("A");
+    let colors = ["R", "G", "B"].map(index_of);
     let with_alpha = |without, with| if alpha.is_some() { with } else { without };
     let rgb = with_alpha(Channels::Rgb, Channels::Rgba);
     let samples = |colors: &[Option<usize>]| colors.iter().copied().chain(alpha.map(Some)).collect::<Vec<_>>();
@@ -182,12 +183,14 @@ fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<E
         return Some((rgb, samples(&colors), None));
     }
     // Next to X, Y is a coordinate.
-    if let (Some(luminance), None) = (of("Y"), of("X")) {
+    if let Some(luminance) = index_of("Y")
+        && index_of("X").is_none()
+    {
         let is_chroma = |number: &usize| {
             let ExrChannel { kind, sampling, .. } = &channels[*number];
             *kind != ChannelType::U32 && sampling.iter().all(|step| *step <= 2)
         };
-        let chroma = of("RY").filter(is_chroma).zip(of("BY").filter(is_chroma));
+        let chroma = index_of("RY").filter(is_chroma).zip(index_of("BY").filter(is_chroma));
         // Existing colors keep their names.
         let chroma = chroma.filter(|_| colors.iter().all(Option::is_none));
         return match chroma.filter(|_| channels[luminance].kind != ChannelType::U32) {
@@ -199,39 +202,39 @@ fn colors_of(names: &BTreeMap<&str, usize>, channels: &[ExrChannel]) -> Option<E
 }
 
 /// A part by its name, its number or its view.
-fn find_part(parts: &[ExrPart], asked: &str, file: &Arc<str>) -> Result<usize> {
-    let by_number = || asked.parse().ok().filter(|number| *number < parts.len());
-    let by_view = || parts.iter().position(|part| !part.view.is_empty() && part.view == asked);
-    let by_name = parts.iter().position(|part| !part.name.is_empty() && part.name == asked);
+fn find_part(parts: &[ExrPart], requested: &str, file: &Arc<str>) -> Result<usize> {
+    let by_number = || requested.parse().ok().filter(|number| *number < parts.len());
+    let by_view = || parts.iter().position(|part| !part.view.is_empty() && part.view == requested);
+    let by_name = parts.iter().position(|part| !part.name.is_empty() && part.name == requested);
     by_name.or_else(by_number).or_else(by_view).ok_or_else(|| {
         let labels = listed(parts.iter().enumerate().map(|(number, part)| part.label(number)));
-        let message = format!("the file has no part `{}`; it has {labels}", shown(asked));
+        let message = format!("the file has no part `{}`; it has {labels}", shown(requested));
         about(file, message).into_error(ErrorKind::Usage)
     })
 }
 
-fn no_layer(parts: &[ExrPart], numbers: impl Iterator<Item = usize>, asked: &str, file: &Arc<str>) -> Error {
+fn no_layer(parts: &[ExrPart], numbers: impl Iterator<Item = usize>, requested: &str, file: &Arc<str>) -> Error {
     let mut names: Vec<String> = numbers.flat_map(|number| layers(&parts[number])).collect();
     names.retain(|name| !name.is_empty());
     names.sort();
     names.dedup();
     let message = if names.is_empty() {
-        format!("the file has no layer `{}`; its channels are not in layers", shown(asked))
+        format!("the file has no layer `{}`; its channels are not in layers", shown(requested))
     } else {
         let names = listed(names.iter().map(|name| format!("`{}`", shown(name))));
-        format!("the file has no layer `{}`; it has {names}", shown(asked))
+        format!("the file has no layer `{}`; it has {names}", shown(requested))
     };
     about(file, message).into_error(ErrorKind::Usage)
 }
 
-/// A complaint about the file as a whole.
+/// A diagnostic about the file as a whole.
 pub(super) fn about(file: &Arc<str>, message: impl Into<String>) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(message);
     diagnostic.place.file = file.clone();
     diagnostic
 }
 
-/// The first few names, and how many there are besides.
+/// The first few names, and the number of the others.
 pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     let (first, rest) = names.split_at(names.len().min(MAX_NAMES));
@@ -256,42 +259,42 @@ mod tests {
     }
 
     #[track_caller]
-    fn found(names: &[&str], wanted: Option<(Channels, &[Option<usize>])>) {
+    fn check(names: &[&str], expected: Option<(Channels, &[Option<usize>])>) {
         let channels = channels(names);
         let mut pictures = pictures(&channels, &vec![true; channels.len()]);
         pictures.sort_by_key(ExrColors::rank);
-        let found = pictures.first().map(|colors| (colors.channels, colors.samples.as_slice()));
-        assert_eq!(found, wanted, "{names:?}");
+        let first = pictures.first().map(|colors| (colors.channels, colors.samples.as_slice()));
+        assert_eq!(first, expected, "{names:?}");
     }
 
     #[test]
     fn colors_without_a_layer_come_first() {
-        found(&["B", "G", "R"], Some((Channels::Rgb, &[Some(2), Some(1), Some(0)])));
-        found(&["A", "B", "G", "R", "Z"], Some((Channels::Rgba, &[Some(3), Some(2), Some(1), Some(0)])));
-        found(&["A", "Y"], Some((Channels::GrayAlpha, &[Some(1), Some(0)])));
-        found(&["Y"], Some((Channels::Gray, &[Some(0)])));
-        found(&["A.B", "A.G", "A.R", "Y"], Some((Channels::Gray, &[Some(3)])));
+        check(&["B", "G", "R"], Some((Channels::Rgb, &[Some(2), Some(1), Some(0)])));
+        check(&["A", "B", "G", "R", "Z"], Some((Channels::Rgba, &[Some(3), Some(2), Some(1), Some(0)])));
+        check(&["A", "Y"], Some((Channels::GrayAlpha, &[Some(1), Some(0)])));
+        check(&["Y"], Some((Channels::Gray, &[Some(0)])));
+        check(&["A.B", "A.G", "A.R", "Y"], Some((Channels::Gray, &[Some(3)])));
         let layered = ["Z", "b.c.B", "b.c.G", "b.c.R", "d.Y"];
-        found(&layered, Some((Channels::Rgb, &[Some(3), Some(2), Some(1)])));
-        found(&["blue", "green", "red"], Some((Channels::Rgb, &[Some(2), Some(1), Some(0)])));
+        check(&layered, Some((Channels::Rgb, &[Some(3), Some(2), Some(1)])));
+        check(&["blue", "green", "red"], Some((Channels::Rgb, &[Some(2), Some(1), Some(0)])));
     }
 
     #[test]
-    fn some_of_the_colors_are_a_picture_where_there_is_no_whole_one() {
-        found(&["G", "R", "Z"], Some((Channels::Rgb, &[Some(1), Some(0), None])));
-        found(&["A", "R"], Some((Channels::Rgba, &[Some(1), None, None, Some(0)])));
-        found(&["R", "diffuse.B", "diffuse.G", "diffuse.R"], Some((Channels::Rgb, &[Some(3), Some(2), Some(1)])));
-        found(&["N.X", "N.Y", "N.Z"], None);
-        found(&["Z"], None);
-        found(&[], None);
+    fn incomplete_colors_are_a_picture_if_no_layer_is_complete() {
+        check(&["G", "R", "Z"], Some((Channels::Rgb, &[Some(1), Some(0), None])));
+        check(&["A", "R"], Some((Channels::Rgba, &[Some(1), None, None, Some(0)])));
+        check(&["R", "diffuse.B", "diffuse.G", "diffuse.R"], Some((Channels::Rgb, &[Some(3), Some(2), Some(1)])));
+        check(&["N.X", "N.Y", "N.Z"], None);
+        check(&["Z"], None);
+        check(&[], None);
     }
 
     #[test]
-    fn luminance_with_chroma_is_colour() {
+    fn luminance_with_chroma_is_color() {
         let channels = channels(&["BY", "RY", "Y"]);
-        let found = pictures(&channels, &[true; 3]);
-        assert_eq!((found[0].channels, found[0].chroma), (Channels::Rgb, Some([1, 0])));
-        let names: Vec<String> = found[0].stored(&channels).into_iter().map(|channel| channel.name).collect();
+        let pictures = pictures(&channels, &[true; 3]);
+        assert_eq!((pictures[0].channels, pictures[0].chroma), (Channels::Rgb, Some([1, 0])));
+        let names: Vec<String> = pictures[0].stored(&channels).into_iter().map(|channel| channel.name).collect();
         assert_eq!(names, ["R", "G", "B"]);
     }
 }

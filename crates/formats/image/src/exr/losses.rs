@@ -1,23 +1,23 @@
-//! What of an image's colors an EXR file does not hold: halves round, and colors are premultiplied.
+//! The losses of colors in an EXR file: halves round, and premultiplying by an alpha of 0 hides colors.
 
 use super::channels::{halves, multiplies};
-use crate::options::ImageWriteOptions;
 use crate::samples::SampleType;
 use polyhaul_model::error::Result;
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Image, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::lock;
 use std::sync::Mutex;
 
-/// From here on the nearest half is infinite.
-const LEAST_INFINITE: f32 = 65520.0;
-/// Below this halves have steps of 2^-24.
-const LEAST_NORMAL: f32 = 1.0 / (1 << 14) as f32;
+/// The smallest float whose nearest half is infinite.
+const MIN_INFINITE: f32 = 65520.0;
+/// The smallest normal half: smaller ones have steps of 2^-24.
+const MIN_NORMAL: f32 = 1.0 / (1 << 14) as f32;
 /// Pixels of a piece.
 const PIECE_PIXELS: usize = 1 << 14;
 
-/// Samples and pixels that do not come back.
+/// Samples and pixels that change when they are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExrLosses {
     /// Samples that become infinite.
@@ -44,11 +44,11 @@ pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &
         pieces,
         || (),
         |(), piece| {
-            let found = of_piece(image, &halves, piece);
+            let losses = of_piece(image, &halves, piece);
             let mut sum = lock(&sum);
-            sum.infinite += found.infinite;
-            sum.rounded += found.rounded;
-            sum.hidden += found.hidden;
+            sum.infinite += losses.infinite;
+            sum.rounded += losses.rounded;
+            sum.hidden += losses.hidden;
             Ok(())
         },
     )?;
@@ -58,7 +58,8 @@ pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &
 
 /// The losses of some pixels, where these samples become halves.
 fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
-    let (size, multiplies) = (image.channels.count(), multiplies(image));
+    let size = image.channels.count();
+    let multiplies = multiplies(image);
     let mut losses = ExrLosses::default();
     for pixel in samples.chunks_exact(size) {
         let (colors, alpha) = pixel.split_at(image.channels.colors());
@@ -69,7 +70,7 @@ fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
         }
         for &place in halves {
             let value = if place < colors.len() { pixel[place] * alpha } else { pixel[place] };
-            let becomes_infinite = value.is_finite() && value.abs() >= LEAST_INFINITE;
+            let becomes_infinite = value.is_finite() && value.abs() >= MIN_INFINITE;
             losses.infinite += u64::from(becomes_infinite);
             losses.rounded += u64::from(!becomes_infinite && !is_half(value));
         }
@@ -81,7 +82,7 @@ fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
 #[inline]
 fn is_half(value: f32) -> bool {
     let size = value.abs();
-    if size < LEAST_NORMAL {
+    if size < MIN_NORMAL {
         let steps = size * (1 << 24) as f32;
         return steps == (steps as u32) as f32;
     }
@@ -95,7 +96,7 @@ mod tests {
     use polyhaul_model::{Channels, ColorSpace};
 
     #[test]
-    fn halves_are_told_from_other_floats() {
+    fn halves_are_distinguished_from_other_floats() {
         for bits in 0..=u16::MAX {
             let value = of_half(bits);
             assert!(is_half(value), "{bits:04x}");
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_counted() {
+    fn losses_are_counted() {
         let samples = Samples::F32([0.5, 7.0, 0.1, 0.5, 0.3, 0.0, 0.0, 0.0, 2e5, -4e5, 0.25, 0.5].into());
         let image = Image {
             width: 3,
@@ -119,11 +120,10 @@ mod tests {
             ..Image::default()
         };
         let of = |image: &Image, from, exr_float| {
-            let style = ImageWriteOptions { exr_float, ..ImageWriteOptions::default() };
+            let style = ImageWriteOptions::default().with_exr_float(exr_float);
             losses(image, from, &style, &RunOptions::default()).unwrap()
         };
-        let found = of(&image, SampleType::F32, false);
-        assert_eq!(found, ExrLosses { infinite: 2, rounded: 1, hidden: 1 });
+        assert_eq!(of(&image, SampleType::F32, false), ExrLosses { infinite: 2, rounded: 1, hidden: 1 });
         assert_eq!(of(&image, SampleType::F32, true), ExrLosses { hidden: 1, ..ExrLosses::default() });
         assert_eq!(of(&image, SampleType::U8, false), ExrLosses { hidden: 1, ..ExrLosses::default() });
         let multiplied = Image { premultiplied: true, ..image };

@@ -11,7 +11,7 @@
 //! - Luminance with chroma (`Y`, `RY`, `BY`) becomes red, green and blue by the file's chromaticities. Chroma may have
 //!   a sample for every second column and row. Other subsampled channels are enlarged by repeating samples, with a
 //!   warning.
-//! - The pixels are those of the data window. Windows, chromaticities and all other attributes are kept.
+//! - The image covers the data window. Windows, chromaticities and all other attributes are kept.
 //! - Colors are linear and premultiplied; others are multiplied with alpha when they are written.
 //! - Deep images and HTJ2K are not supported. A block that takes more than the memory limit is refused.
 //!
@@ -21,7 +21,7 @@
 //!
 //! `header`: parts, channels, attributes. `layer`: which channels make up the picture. `reader`: blocks to rows, in
 //! parallel; `unpack` and `b44`: the content of a block; `plane`: one channel; `chroma`: luminance and chroma to
-//! colors. `writer`: the opposite direction; `channels`: what is written; `losses`: what does not survive it. Format:
+//! colors. `writer`: the opposite direction; `channels`: the written channels; `losses`: the lost values. Format:
 //! OpenEXR File Layout, of the OpenEXR documentation.
 
 mod b44;
@@ -39,7 +39,7 @@ pub use losses::{ExrLosses, losses};
 pub use reader::read;
 pub use writer::write;
 
-/// Whether a file begins as one of these.
+/// Whether a file starts like an EXR file.
 pub fn looks_like_exr(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x76\x2f\x31\x01")
 }

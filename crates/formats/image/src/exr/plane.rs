@@ -107,7 +107,8 @@ pub(super) fn enlarged(plane: ChannelSamples, channel: &ExrChannel, data: ExrWin
 
 fn repeated<T: Copy + Default>(samples: &[T], channel: &ExrChannel, data: ExrWindow) -> Result<Array<T>> {
     let [columns, rows] = Plane::area(channel, data);
-    let ([width, height], [across, down]) = (data.size(), channel.sampling);
+    let [width, height] = data.size();
+    let [across, down] = channel.sampling;
     let index = |axis: usize, step: usize, at: usize| {
         let pixel = data.min[axis] + at as i32;
         multiples(step, data.min[axis], pixel).saturating_sub(1)
@@ -118,15 +119,15 @@ fn repeated<T: Copy + Default>(samples: &[T], channel: &ExrChannel, data: ExrWin
         let row = index(1, down, y);
         let sample = |x: usize| {
             let column = index(0, across, x);
-            let is_there = row < rows && column < columns;
-            if is_there { samples[row * columns + column] } else { T::default() }
+            let exists = row < rows && column < columns;
+            if exists { samples[row * columns + column] } else { T::default() }
         };
         out.extend((0..width).map(sample));
     }
     Ok(out.into())
 }
 
-/// Makes a plane one of the samples of each pixel.
+/// Copies a plane to one of the samples of each pixel.
 pub(super) fn spread(plane: &ChannelSamples, colors: &mut [f32], [place, size]: [usize; 2]) {
     let to = colors.iter_mut().skip(place).step_by(size);
     match plane {

@@ -1,4 +1,4 @@
-//! The blocks of an EXR file to an image: taken one after another, unpacked side by side.
+//! The blocks of an EXR file to an image: read sequentially, unpacked in parallel.
 //!
 //! Colors become floats, pixel by pixel; all other channels are planes in the types of the file. Blocks of other parts
 //! and smaller levels are skipped.
@@ -9,12 +9,12 @@ use super::header;
 use super::header::{ExrChannel, ExrPart, FileHeader};
 use super::layer::{ExrPicture, about, layers, listed};
 use super::plane::{Plane, fill};
-use super::unpack::{BlockPlace, ExrRows, Unpacked, multiples, unpack};
-use crate::options::ImageReadOptions;
-use crate::raster::{Raster, check_pixels, check_ratio, is_believed, least_file_bytes};
+use super::unpack::{self, BlockPlace, ExrRows, Unpacked, multiples, unpack};
+use crate::raster::{Raster, check_pixels, check_ratio, is_believed, min_file_bytes};
 use exr::compression::Compression;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use polyhaul_model::names::shown;
+use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ChannelType, ColorSpace, Image, ImageChannel, ImagePart, PartChannel, Samples};
 use polyhaul_pipeline::bytes::Bytes;
@@ -27,7 +27,7 @@ use std::io::{Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much of a block is read at once: bytes that may not exist take no memory.
+/// How much of a block is read at once, so that a false size does not allocate memory.
 const STEP_BYTES: usize = 256 << 10;
 
 /// An image that was read.
@@ -39,7 +39,7 @@ pub struct ExrFound {
     pub threads: usize,
 }
 
-/// Reads a file. What the image cannot hold of it is reported in `warnings`.
+/// Reads a file. Parts of it that the image cannot hold are reported in `warnings`.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings: &mut Warnings) -> Result<ExrFound> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
@@ -47,9 +47,9 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings
     if let Some(error) = decoding.failed() {
         return Err(error);
     }
-    let found = result?;
+    let decoded = result?;
     decoding.finish()?;
-    Ok(found)
+    Ok(decoded)
 }
 
 fn decode(
@@ -68,16 +68,16 @@ fn decode(
     note_losses(&parts, &picture, options, file, warnings)?;
     let blocks = parts.iter().map(ExrPart::block_count).fold(0, u64::saturating_add);
     skip(&mut reader, blocks.saturating_mul(8), file, decoding)?;
-    // Before this there were 8 bytes of the file for each block.
+    // The file holds 8 bytes for each block, which were just skipped: the count is real, and memory for it is allowed.
     let grid = ExrGrid::new(part);
     let mut seen = Vec::new();
     seen.try_reserve_exact(grid.count()).map_err(|_| Error::memory("the blocks of an image"))?;
     seen.resize(grid.count(), false);
-    let taking = Mutex::new(Taking { reader, left: blocks, missing: seen.len(), seen });
+    let remaining = Mutex::new(RemainingBlocks { reader, left: blocks, missing: seen.len(), seen });
     let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
     let canvas = ExrCanvas::new(part, &picture, backed)?;
     let slot_bytes = 3 * block_bytes(part).unwrap_or(usize::MAX);
-    let job = ExrJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, taking };
+    let job = ExrJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, remaining };
     let threads = options.run.worker_threads().min(job.grid.count());
     let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
     run(&job, &mut (), crew, &options.run.cancel)?;
@@ -149,10 +149,10 @@ fn check_file(
     file: &Arc<str>,
 ) -> Result<()> {
     let at = reader.offset();
-    let least = least_file_bytes(image_bytes, &options.limits).saturating_sub(at);
-    let least = usize::try_from(least).unwrap_or(usize::MAX);
-    let there = reader.ensure(least)?.len().min(least);
-    check_ratio(image_bytes, at + there as u64, &options.limits, file, at)
+    let min_bytes = min_file_bytes(image_bytes, &options.limits).saturating_sub(at);
+    let min_bytes = usize::try_from(min_bytes).unwrap_or(usize::MAX);
+    let available = reader.ensure(min_bytes)?.len().min(min_bytes);
+    check_ratio(image_bytes, at + available as u64, &options.limits, file, at)
 }
 
 /// Bytes of an unpacked block, if they can be counted.
@@ -165,7 +165,7 @@ fn block_bytes(part: &ExrPart) -> Option<usize> {
     width.checked_mul(height)?.checked_mul(pixel)
 }
 
-/// Warns about what the image does not hold of the file, unless the caller chose it.
+/// Warns about differences between the image and the file, unless the caller chose them.
 fn note_losses(
     parts: &[ExrPart],
     picture: &ExrPicture,
@@ -226,8 +226,8 @@ fn summaries(parts: &[ExrPart], chosen: usize) -> Vec<ImagePart> {
 /// Skips bytes of a file, all of which must exist.
 fn skip(reader: &mut BlockReader<'_>, count: u64, file: &Arc<str>, decoding: &Decoding<'_>) -> Result<()> {
     let end = reader.offset().saturating_add(count);
-    let found = reader.seek(SeekFrom::Current(i64::try_from(count).unwrap_or(i64::MAX)));
-    match found {
+    let position = reader.seek(SeekFrom::Current(i64::try_from(count).unwrap_or(i64::MAX)));
+    match position {
         Ok(at) if at == end => Ok(()),
         _ => Err(decoding.failed().unwrap_or_else(|| fault(file, reader.offset(), "unexpected end of file"))),
     }
@@ -235,9 +235,9 @@ fn skip(reader: &mut BlockReader<'_>, count: u64, file: &Arc<str>, decoding: &De
 
 /// The next bytes of a file.
 fn exact<const N: usize>(reader: &mut BlockReader<'_>, file: &Arc<str>) -> Result<[u8; N]> {
-    let there = reader.ensure(N)?;
-    let Some(bytes) = there.first_chunk().copied() else {
-        let count = there.len();
+    let available = reader.ensure(N)?;
+    let Some(bytes) = available.first_chunk().copied() else {
+        let count = available.len();
         reader.pass(count);
         return Err(fault(file, reader.offset(), "unexpected end of file"));
     };
@@ -267,7 +267,7 @@ impl ExrGrid {
         self.columns * self.rows
     }
 
-    /// The number of the block with the first pixel that is meant, and its pixels.
+    /// The number and the pixels of the block in this column and row.
     fn place(&self, part: &ExrPart, [column, row]: [usize; 2]) -> Option<(usize, ExrRows)> {
         if column >= self.columns || row >= self.rows {
             return None;
@@ -278,13 +278,13 @@ impl ExrGrid {
     }
 }
 
-/// Where samples go while a file is read.
+/// The samples of an image that is being read.
 struct ExrCanvas {
     /// Colors, pixel by pixel.
     colors: Raster<f32>,
     /// Samples of a pixel.
     size: usize,
-    /// For each channel of the part, its place among the samples of a pixel.
+    /// For each channel of the part, its index among the samples of a pixel.
     places: Vec<Option<usize>>,
     /// Samples of a pixel that no channel fills.
     empty: Vec<usize>,
@@ -341,7 +341,8 @@ impl ExrCanvas {
                 // SAFETY: the pixels of this block are this thread's alone, this function's condition.
                 unsafe { self.colors.part(top, pixels.clone(), clear)? };
             }
-            for (number, channel) in part.channels.iter().enumerate().filter(|it| rows.has_row(it.1, row)) {
+            for (number, channel) in part.channels.iter().enumerate().filter(|(_, channel)| rows.has_row(channel, row))
+            {
                 let count = rows.size(channel)[0];
                 let Some((line, behind)) = rest.split_at_checked(count * channel.kind.bytes()) else { return Ok(()) };
                 rest = behind;
@@ -375,7 +376,8 @@ impl ExrCanvas {
         options: &ParseOptions<ImageReadOptions>,
         file: &Arc<str>,
     ) -> Result<Image> {
-        let ([width, height], size) = (part.data.size(), self.size);
+        let [width, height] = part.data.size();
+        let size = self.size;
         // SAFETY: every block was put, this function's condition, and a block fills all colors of its pixels: those
         // that no channel has are cleared.
         let mut samples = unsafe { self.colors.finish(None) };
@@ -386,7 +388,8 @@ impl ExrCanvas {
         }
         if let Some(chroma) = picture.colors.chroma {
             let [red, blue] = chroma.map(|number| {
-                let (channel, samples) = (&part.channels[number], planes[number].take().unwrap_or_default());
+                let channel = &part.channels[number];
+                let samples = planes[number].take().unwrap_or_default();
                 Chroma::new(channel, samples, part.data)
             });
             let weights = weights(part, file)?;
@@ -431,8 +434,8 @@ fn weights(part: &ExrPart, file: &Arc<str>) -> Result<[f64; 3]> {
     weights.ok_or_else(|| fault(file, 0, "the attribute `chromaticities` is invalid"))
 }
 
-/// Blocks that are still to come.
-struct Taking<'a> {
+/// The blocks that were not read yet.
+struct RemainingBlocks<'a> {
     reader: BlockReader<'a>,
     left: u64,
     seen: Vec<bool>,
@@ -448,7 +451,7 @@ struct ExrJob<'a> {
     is_multipart: bool,
     canvas: ExrCanvas,
     grid: ExrGrid,
-    taking: Mutex<Taking<'a>>,
+    remaining: Mutex<RemainingBlocks<'a>>,
 }
 
 /// A block as stored.
@@ -465,29 +468,36 @@ impl ExrJob<'_> {
     }
 
     /// The next block of the picture; `None` if the file has no more.
-    fn next(&self, taking: &mut Taking<'_>) -> Result<Option<PackedBlock>> {
-        while taking.left > 0 {
-            taking.left -= 1;
-            let number = if self.is_multipart { i32::from_le_bytes(exact(&mut taking.reader, self.file)?) } else { 0 };
+    fn next(&self, remaining: &mut RemainingBlocks<'_>) -> Result<Option<PackedBlock>> {
+        while remaining.left > 0 {
+            remaining.left -= 1;
+            let number =
+                if self.is_multipart { i32::from_le_bytes(exact(&mut remaining.reader, self.file)?) } else { 0 };
             let part = usize::try_from(number).ok().and_then(|number| self.parts.get(number));
             let Some(part) = part else {
-                return Err(fault(self.file, taking.reader.offset(), format!("a block belongs to part {number}")));
+                return Err(fault(self.file, remaining.reader.offset(), format!("a block belongs to part {number}")));
             };
-            if let Some(block) = self.block(taking, part, number as usize == self.number)? {
+            if let Some(block) = self.block(remaining, part, number as usize == self.number)? {
                 return Ok(Some(block));
             }
         }
-        match taking.missing {
+        match remaining.missing {
             0 => Ok(None),
             missing => {
-                Err(fault(self.file, taking.reader.offset(), format!("{missing} blocks of the image are missing")))
+                Err(fault(self.file, remaining.reader.offset(), format!("{missing} blocks of the image are missing")))
             }
         }
     }
 
     /// The next block in file order, if it belongs to the picture; others are skipped.
-    fn block(&self, taking: &mut Taking<'_>, part: &ExrPart, is_wanted: bool) -> Result<Option<PackedBlock>> {
-        let (file, reader) = (self.file, &mut taking.reader);
+    fn block(
+        &self,
+        remaining: &mut RemainingBlocks<'_>,
+        part: &ExrPart,
+        is_wanted: bool,
+    ) -> Result<Option<PackedBlock>> {
+        let file = self.file;
+        let reader = &mut remaining.reader;
         let place = match part.tiles {
             Some(_) => {
                 exact::<16>(reader, file)?.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect()
@@ -502,7 +512,8 @@ impl ExrJob<'_> {
         }
         let size = i32::from_le_bytes(exact(reader, file)?);
         let is_small = place.get(2..).is_some_and(|levels| levels.iter().any(|level| *level != 0));
-        let size = usize::try_from(size).ok().filter(|size| block_bytes(part).is_none_or(|most| *size <= most));
+        let size =
+            usize::try_from(size).ok().filter(|size| block_bytes(part).is_none_or(|max_bytes| *size <= max_bytes));
         let size = size.ok_or_else(|| fault(file, reader.offset(), "the size of a block is invalid"))?;
         if !is_wanted || is_small {
             skip(reader, size as u64, file, self.decoding)?;
@@ -510,17 +521,20 @@ impl ExrJob<'_> {
         }
         let outside = || fault(file, reader.offset(), "a block lies outside the image");
         let (number, rows) = self.placed(&place).ok_or_else(outside)?;
-        match taking.seen.get_mut(number) {
+        match remaining.seen.get_mut(number) {
             Some(seen @ false) => *seen = true,
             _ => return Err(fault(file, reader.offset(), "a block of the image is stored twice")),
         }
-        taking.missing -= 1;
+        remaining.missing -= 1;
         let bytes = packed(reader, size, file)?;
+        if !unpack::is_backed(self.part(), bytes.len(), &rows) {
+            return Err(fault(file, reader.offset(), "the data of a block is invalid"));
+        }
         self.canvas.reserve(self.part(), &rows)?;
         Ok(Some(PackedBlock { bytes, rows, at: reader.offset() }))
     }
 
-    /// Which block has this place: a row, or the column and row of a tile.
+    /// The number and the pixels of the block at this position: a row, or the column and row of a tile.
     fn placed(&self, place: &[i32]) -> Option<(usize, ExrRows)> {
         let part = self.part();
         let at = match *place {
@@ -540,11 +554,11 @@ fn packed(reader: &mut BlockReader<'_>, size: usize, file: &Arc<str>) -> Result<
     let mut bytes = Vec::new();
     while bytes.len() < size {
         let step = STEP_BYTES.min(size - bytes.len());
-        let there = reader.ensure(step)?;
-        let there = &there[..there.len().min(step)];
-        let count = there.len();
+        let available = reader.ensure(step)?;
+        let available = &available[..available.len().min(step)];
+        let count = available.len();
         bytes.try_reserve(count).map_err(|_| Error::memory("a block"))?;
-        bytes.extend_from_slice(there);
+        bytes.extend_from_slice(available);
         reader.pass(count);
         if count < step {
             return Err(fault(file, reader.offset(), "unexpected end of file"));
@@ -563,8 +577,8 @@ impl ChunkJob for ExrJob<'_> {
     }
 
     fn take(&self, _: u64, slot: &mut Self::Slot) -> Result<bool> {
-        let mut taking = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
-        *slot = self.next(&mut taking)?;
+        let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
+        *slot = self.next(&mut remaining)?;
         Ok(slot.is_some())
     }
 

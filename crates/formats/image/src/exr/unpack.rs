@@ -23,6 +23,10 @@ use std::sync::Arc;
 /// How much a section of a DWA block may exceed its pixels: names of channels, and sides that are rounded up to 8.
 const DWA_BYTES: usize = 64 << 10;
 
+/// More bytes than a compressed byte can stand for: deflate reaches 1032, PXR24 stores three bytes of four with it, and
+/// RLE reaches 64.
+const MAX_RATIO: usize = 2 * 1032;
+
 /// The pixels of a block: columns and rows of the space that windows lie in, first and last included.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExrRows {
@@ -47,7 +51,9 @@ pub(super) struct Unpacked {
 /// How many multiples of `step` are from `first` to `last`: the samples of a channel, which are at multiples of its
 /// sampling.
 pub(super) fn multiples(step: usize, first: i32, last: i32) -> usize {
-    let (step, first, last) = (step as i64, i64::from(first), i64::from(last));
+    let step = step as i64;
+    let first = i64::from(first);
+    let last = i64::from(last);
     (last.div_euclid(step) - (first - 1).div_euclid(step)) as usize
 }
 
@@ -83,9 +89,20 @@ impl ExrRows {
 }
 
 impl ExrPart {
-    /// Whether a channel has not a sample for each pixel.
+    /// Whether any channel has fewer samples than pixels.
     fn is_subsampled(&self) -> bool {
         self.channels.iter().any(|channel| channel.sampling != [1, 1])
+    }
+}
+
+/// Whether `packed_bytes` may become the rows of a block, as far as the compression shows it. To be asked before there
+/// is room for the pixels.
+pub(super) fn is_backed(part: &ExrPart, packed_bytes: usize, rows: &ExrRows) -> bool {
+    match part.compression {
+        Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24 => {
+            rows.bytes(&part.channels) <= MAX_RATIO.saturating_mul(packed_bytes)
+        }
+        _ => true,
     }
 }
 
@@ -95,17 +112,22 @@ pub(super) fn unpack(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: Blo
     if packed.len() == bytes {
         return Ok(Unpacked { bytes: packed, is_little: true });
     }
-    let found = match part.compression {
+    let unpacked = match part.compression {
         Compression::B44 | Compression::B44A => {
-            let found = b44::unpack(&part.channels, &packed, rows)?;
-            found.map(|bytes| Unpacked { bytes, is_little: false })
+            let samples = b44::unpack(&part.channels, &packed, rows)?;
+            samples.map(|bytes| Unpacked { bytes, is_little: false })
         }
         Compression::DWAA(_) | Compression::DWAB(_) if claims_much(&packed, 4 * bytes + DWA_BYTES) => None,
+        Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24
+            if bytes > MAX_RATIO.saturating_mul(packed.len()) =>
+        {
+            None
+        }
         _ if part.is_subsampled() => Some(unpack_sampled(part, packed, rows, place)?),
         _ => Some(Unpacked { bytes: decoded(&header(part, rows), packed, place)?, is_little: false }),
     };
     let broken = || fault(place.file, place.at, "the data of a block is invalid");
-    found.filter(|found| found.bytes.len() == bytes).ok_or_else(broken)
+    unpacked.filter(|unpacked| unpacked.bytes.len() == bytes).ok_or_else(broken)
 }
 
 /// Unpacks a block in which channels have fewer samples than there are pixels.
@@ -115,7 +137,7 @@ fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockP
         return Ok(Unpacked { bytes: Vec::new(), is_little: true });
     }
     if let Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16 = part.compression {
-        // These compress bytes, whatever they mean: here as many as one row of halves.
+        // These compress bytes of any meaning, so the block is declared as one row of halves.
         let channel = ChannelDescription::new("Y", SampleType::F16, false);
         let header = Header::new(Text::from(""), (bytes / 2, 1), [channel].into_iter().collect()).with_encoding(
             part.compression,
@@ -139,12 +161,12 @@ fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockP
         return Err(Diagnostic::at(place.file, place.at, message).into_error(ErrorKind::Unsupported));
     }
     let mut header = header(part, rows);
-    // The library counts the bytes of a block by this alone.
+    // The library derives the size of a block from this field only.
     header.channels.bytes_per_pixel = bytes / (width * height);
     Ok(Unpacked { bytes: decoded(&header, packed, place)?, is_little: false })
 }
 
-/// The block as the library knows images.
+/// The block in the library's terms: an image.
 fn header(part: &ExrPart, rows: &ExrRows) -> Header {
     let list = part.channels.iter().map(|channel| ChannelDescription {
         name: Text::from_bytes_unchecked(channel.name.bytes().collect()),
@@ -165,7 +187,7 @@ fn header(part: &ExrPart, rows: &ExrRows) -> Header {
     Header { compression: part.compression, blocks, channels: ChannelList::new(header.channels.list), ..header }
 }
 
-/// Calls the library. It panics if it detects a bug of its own, which becomes an ordinary error.
+/// Calls the library. A panic of the library becomes an ordinary error.
 fn decoded(header: &Header, packed: Vec<u8>, place: BlockPlace<'_>) -> Result<Vec<u8>> {
     let bounds = IntegerBounds::new((0, 0), header.layer_size);
     let call = || header.compression.decompress_image_section_from_le(header, packed, bounds, false);
@@ -226,9 +248,9 @@ mod tests {
     }
 
     #[test]
-    fn channels_with_few_samples_are_unpacked_whatever_packs_them() {
+    fn subsampled_channels_are_unpacked_for_every_compression() {
         let file = "x".into();
-        // Those that know channels.
+        // Compressions that depend on the channels.
         for compression in [Compression::PIZ, Compression::DWAA(None)] {
             let part = part(compression, 32);
             let (rows, bytes) = block(&part);
@@ -237,12 +259,12 @@ mod tests {
             let bounds = IntegerBounds::new((0, 0), header.layer_size);
             let packed = compression.compress_image_section_to_le(&header, bytes.clone(), bounds).unwrap();
             assert!(packed.len() < bytes.len(), "{compression}");
-            let found = unpack(&part, packed, &rows, place(&file)).unwrap();
-            // DWA loses something.
-            let is_same = found.bytes == bytes || compression.may_loose_data();
-            assert!(is_same && found.bytes.len() == bytes.len(), "{compression}");
+            let unpacked = unpack(&part, packed, &rows, place(&file)).unwrap();
+            // DWA is lossy.
+            let is_same = unpacked.bytes == bytes || compression.may_loose_data();
+            assert!(is_same && unpacked.bytes.len() == bytes.len(), "{compression}");
         }
-        // Those that compress bytes.
+        // Compressions of bytes.
         for (compression, height) in
             [(Compression::ZIP16, 16), (Compression::ZIP16, 7), (Compression::ZIP1, 1), (Compression::RLE, 1)]
         {
@@ -268,17 +290,20 @@ mod tests {
         let luminance = vec![9; 4 * 20 * 32];
         let file = "x".into();
         let packed = [chroma.clone(), chroma.clone(), luminance.clone()].concat();
-        let found = unpack(&part, packed, &rows, place(&file)).unwrap().bytes;
-        assert_eq!(found.len(), bytes.len());
+        let unpacked = unpack(&part, packed, &rows, place(&file)).unwrap().bytes;
+        assert_eq!(unpacked.len(), bytes.len());
         let first = [0x3C00_u16.to_ne_bytes().repeat(20), vec![9; 80], vec![9; 80]].concat();
-        assert_eq!(found[..first.len()], first);
+        assert_eq!(unpacked[..first.len()], first);
         for wrong in [[chroma.clone(), luminance.clone()].concat(), [&chroma[..], &chroma, &luminance, &[0]].concat()] {
-            assert_eq!(unpack(&part, wrong, &rows, place(&file)).err().map(|it| it.kind()), Some(ErrorKind::Malformed));
+            assert_eq!(
+                unpack(&part, wrong, &rows, place(&file)).err().map(|error| error.kind()),
+                Some(ErrorKind::Malformed)
+            );
         }
     }
 
     #[test]
-    fn what_the_library_cannot_count_is_refused() {
+    fn sizes_that_the_library_cannot_express_are_refused() {
         let part = part(Compression::PIZ, 7);
         let (rows, _) = block(&part);
         let error = unpack(&part, vec![1; 40], &rows, place(&"x".into())).err().map(|error| error.kind());

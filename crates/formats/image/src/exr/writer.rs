@@ -5,7 +5,6 @@
 
 use super::channels::{ChannelSource, OutChannel, channels, header, multiplies, window};
 use super::header::MAX_COORDINATE;
-use crate::options::ImageWriteOptions;
 use crate::raster::page_of;
 use exr::compression::Compression;
 use exr::meta::BlockDescription;
@@ -13,6 +12,7 @@ use exr::meta::attribute::{ChannelDescription, IntegerBounds, LineOrder, SampleT
 use exr::meta::header::Header;
 use exr::prelude::f16;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{ChannelSamples, ChannelType, ColorSpace, Image, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -23,7 +23,7 @@ use std::ops::Range;
 /// Rows of a block, as the format fixes them for ZIP compression.
 const BLOCK_ROWS: usize = 16;
 
-/// About how many blocks are handed on at a time.
+/// Blocks of a page of the file.
 const PAGE_BLOCKS: usize = 16;
 
 /// Writes an image.
@@ -33,21 +33,24 @@ pub fn write(
     options: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    let (Samples::F32(samples), ColorSpace::Linear) = (&image.samples, image.color_space) else {
-        let error = Error::new(ErrorKind::Usage, "EXR stores linear floats");
-        return Err(error.with_hint("convert the samples to linear floats first, as `polyhaul convert` does"));
+    let samples = match &image.samples {
+        Samples::F32(samples) if image.color_space == ColorSpace::Linear => samples,
+        _ => {
+            let error = Error::new(ErrorKind::Usage, "EXR stores linear floats");
+            return Err(error.with_hint("convert the samples to linear floats first, as `polyhaul convert` does"));
+        }
     };
     let sides = 1..=MAX_COORDINATE as usize;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
-        let (width, height) = (image.width, image.height);
+        let Image { width, height, .. } = image;
         let message =
             format!("EXR stores images of 1 to {MAX_COORDINATE} rows and columns, not {width} x {height} pixels");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let channels = channels(image, style)?;
     let mut start = header(image, &channels)?;
-    let packer = Packer { image, samples, channels: &channels, top: window(image)?.min[1] };
-    let blocks = packer.all(options)?;
+    let packer = ExrPacker { image, samples, channels: &channels, top: window(image)?.min[1] };
+    let blocks = packer.pack_all(options)?;
     table(&mut start, &blocks)?;
     writing.announce((start.len() + blocks.iter().map(Vec::len).sum::<usize>()) as u64);
     writing.set_head(start);
@@ -67,7 +70,7 @@ fn table(start: &mut Vec<u8>, blocks: &[Vec<u8>]) -> Result<()> {
     Ok(())
 }
 
-struct Packer<'a> {
+struct ExrPacker<'a> {
     image: &'a Image,
     samples: &'a [f32],
     channels: &'a [OutChannel<'a>],
@@ -75,9 +78,9 @@ struct Packer<'a> {
     top: i32,
 }
 
-impl Packer<'_> {
+impl ExrPacker<'_> {
     /// All blocks as they are stored.
-    fn all(&self, options: &RunOptions) -> Result<Vec<Vec<u8>>> {
+    fn pack_all(&self, options: &RunOptions) -> Result<Vec<Vec<u8>>> {
         let count = self.image.height.div_ceil(BLOCK_ROWS);
         let mut blocks = Vec::new();
         blocks.try_reserve_exact(count).map_err(|_| Error::memory("the blocks of an image"))?;
@@ -96,7 +99,7 @@ impl Packer<'_> {
         Ok(blocks)
     }
 
-    /// A block: its first row, how many bytes it has, and these.
+    /// A block as stored: its first row, its size, and its packed samples.
     fn block(&self, number: usize) -> Result<Vec<u8>> {
         let rows = page_of(number as u64, BLOCK_ROWS, self.image.height);
         let pixel: usize = self.channels.iter().map(|channel| channel.kind.bytes()).sum();
@@ -120,7 +123,7 @@ impl Packer<'_> {
         Ok(bytes)
     }
 
-    /// The block as the library knows images.
+    /// The block in the library's terms: an image.
     fn layout(&self, rows: usize) -> Header {
         let channel = |channel: &OutChannel<'_>| {
             let kind = match channel.kind {

@@ -8,14 +8,14 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::window::SourceWindow;
 use std::sync::Arc;
 
-/// The most bytes of all lines.
-const MOST_BYTES: usize = 64 << 10;
+/// Maximum bytes of all lines.
+const MAX_BYTES: usize = 64 << 10;
 
-/// More of a line is shown in no message, which have 200 bytes and dots.
-const MOST_SHOWN_BYTES: usize = 300;
+/// Bytes of a line that are passed to a message, which shortens them to 200 and dots.
+const MAX_SHOWN_BYTES: usize = 300;
 
-/// The most rows, and the most pixels of a row: memory is taken for one before its bytes are seen.
-const MOST_SIDE: usize = 1 << 20;
+/// Maximum rows, and pixels of a row: memory for a row is allocated before its bytes are read.
+const MAX_SIDE: usize = 1 << 20;
 
 /// A file's declarations about its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +28,15 @@ pub(super) struct HdrHeader {
     pub(super) is_mirrored: bool,
 }
 
-/// Whether a file begins as these do.
+/// Whether a file starts like an HDR file.
 pub fn looks_like_hdr(head: &[u8]) -> bool {
     head.starts_with(b"#?RADIANCE") || head.starts_with(b"#?RGBE")
 }
 
 /// Reads the lines, and moves the window past them.
 pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<HdrHeader> {
-    let (mut lines, mut is_known) = (HdrLines { window, bytes, file, used: 0 }, false);
+    let mut lines = HdrLines { window, bytes, file, used: 0 };
+    let mut is_known = false;
     if !lines.next()?.starts_with(b"#?") {
         let error = Diagnostic { expected: Some("`#?RADIANCE`".into()), ..Diagnostic::at(file, 0, "not an HDR file") };
         return Err(error.into_error(ErrorKind::Malformed));
@@ -79,24 +80,25 @@ impl HdrLines<'_> {
     /// The next line without blanks at its end.
     fn next(&mut self) -> Result<&[u8]> {
         self.window.consume(std::mem::take(&mut self.used));
-        let (begin, mut known) = (self.window.offset(), 0);
+        let start = self.window.offset();
+        let mut searched = 0;
         let end = loop {
-            let end = self.window.rest()[known..].iter().position(|byte| *byte == b'\n').map(|size| known + size);
-            known = self.window.rest().len();
-            if begin + end.map_or(known, |end| end + 1) as u64 > MOST_BYTES as u64 {
-                return Err(fault(self.file, begin, format!("the header does not end within {MOST_BYTES} bytes")));
+            let end = self.window.rest()[searched..].iter().position(|byte| *byte == b'\n').map(|size| searched + size);
+            searched = self.window.rest().len();
+            if start + end.map_or(searched, |end| end + 1) as u64 > MAX_BYTES as u64 {
+                return Err(fault(self.file, start, format!("the header does not end within {MAX_BYTES} bytes")));
             }
             match end {
                 Some(end) => break end,
                 None if self.window.refill(self.bytes)? => {}
-                None => return Err(fault(self.file, begin + known as u64, "unexpected end of file in the header")),
+                None => return Err(fault(self.file, start + searched as u64, "unexpected end of file in the header")),
             }
         };
         self.used = end + 1;
         Ok(self.window.rest()[..end].trim_ascii_end())
     }
 
-    /// The beginning of the next line.
+    /// The offset of the next line.
     fn offset(&self) -> u64 {
         self.window.offset() + self.used as u64
     }
@@ -107,9 +109,9 @@ impl HdrLines<'_> {
     }
 }
 
-/// The begin of a line, for messages: no more than they show.
+/// The start of a line, for messages.
 fn shown(line: &[u8]) -> String {
-    names::shown(&String::from_utf8_lossy(&line[..line.len().min(MOST_SHOWN_BYTES)])).to_string()
+    names::shown(&String::from_utf8_lossy(&line[..line.len().min(MAX_SHOWN_BYTES)])).to_string()
 }
 
 /// The line of the size: `-Y 480 +X 640`.
@@ -118,13 +120,13 @@ fn size(line: &[u8]) -> std::result::Result<HdrHeader, String> {
     // Anything but text is not a size either.
     let text = std::str::from_utf8(line).unwrap_or_default();
     let words: Vec<&str> = text.split_ascii_whitespace().take(5).collect();
-    let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= MOST_SIDE);
+    let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= MAX_SIDE);
     match words[..] {
         [y @ ("-Y" | "+Y"), height, x @ ("-X" | "+X"), width] => match (number(width), number(height)) {
             (Some(width), Some(height)) => {
                 Ok(HdrHeader { width, height, is_upward: y == "+Y", is_mirrored: x == "-X" })
             }
-            _ => Err(format!("invalid size `{shown}`; expected two numbers from 1 to {MOST_SIDE}")),
+            _ => Err(format!("invalid size `{shown}`; expected two numbers from 1 to {MAX_SIDE}")),
         },
         ["-X" | "+X", _, "-Y" | "+Y", _] => {
             Err("images stored in columns are not supported; expected rows, as in `-Y 480 +X 640`".into())

@@ -1,4 +1,4 @@
-//! What an HDR file does not hold of an image.
+//! The losses of an image in an HDR file.
 
 use super::row::{LARGEST, is_exact};
 use crate::samples::Cut;
@@ -24,8 +24,8 @@ pub fn losses(image: &Image, run: &RunOptions) -> Result<Cut> {
         pieces,
         || (),
         |(), piece| {
-            let found = of_piece(piece);
-            lock(&sum).add(found);
+            let losses = of_piece(piece);
+            lock(&sum).add(losses);
             Ok(())
         },
     )?;
@@ -55,11 +55,11 @@ mod tests {
     use polyhaul_model::ColorSpace;
 
     #[test]
-    fn what_mantissas_do_not_hold_is_counted() {
+    fn losses_of_mantissas_are_counted() {
         let pixels = [[1.0, 0.5, 0.0], [1.0, 0.001, 0.0], [-1.0, f32::NAN, f32::INFINITY], [0.1, 0.1, f32::MAX]];
         let samples = Samples::F32(pixels.as_flattened().iter().copied().collect());
         let image = Image { width: 4, height: 1, samples, color_space: ColorSpace::Linear, ..Image::default() };
-        let found = losses(&image, &RunOptions::default()).unwrap();
-        assert_eq!(found, Cut { above: 2, below: 1, not_numbers: 1, rounded: 1 });
+        let losses = losses(&image, &RunOptions::default()).unwrap();
+        assert_eq!(losses, Cut { above: 2, below: 1, not_numbers: 1, rounded: 1 });
     }
 }

@@ -4,8 +4,8 @@
 //!
 //! - A mantissa `m` with the exponent `e` is `m * 2^(e - 136)`, and black if `e` is 0. Exposure and primaries in the
 //!   header are ignored, as in most programs.
-//! - Rows may begin at the top or at the bottom, at the left or at the right; column order is not supported.
-//! - Rows are in runs by channel, in runs by pixel (as before 1991) or plain: each row shows which.
+//! - Rows may start at the top or at the bottom, at the left or at the right; column order is not supported.
+//! - Rows are in runs by channel, in runs by pixel (as before 1991) or plain, which is detected for each row.
 //!
 //! `header`: the lines before the pixels. `row`: bytes to pixels of a row, and back. `reader`, `writer`: files.
 //! `losses`: pixels that cannot be stored exactly. Format: Greg Ward, "Real Pixels", Graphics Gems II; the Radiance

@@ -1,7 +1,7 @@
 //! The pixels of an HDR file to an image.
 //!
 //! Rows are unpacked one after another into bytes by channel; these are converted to numbers in parallel. Runs and
-//! numbers are in `row`, the places of rows in `formats/raster`.
+//! numbers are in `row`, the order of rows in `raster`.
 
 use super::header;
 use super::header::HdrHeader;
@@ -22,7 +22,8 @@ use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// About how many bytes are read at a time, and how many by channel a chunk has: this much stays in the nearest caches.
+/// Bytes that are read at a time, and that a chunk has by channel, approximately: this much stays in the nearest
+/// caches.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads an HDR file; also returns how many threads worked.
@@ -42,7 +43,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
     run(&job, &mut (), crew, &options.run.cancel)?;
     let HdrJob { rows, raster, .. } = job;
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Only at the end of a stream damage of compressed data shows.
+    // Damage of compressed data is found only at the end of a stream.
     while rows.bytes.in_order() && rows.window.refill(&rows.bytes)? {
         if options.run.cancel.is_cancelled() {
             return Err(Error::cancelled());
@@ -130,7 +131,7 @@ struct HdrRows<'a> {
 
 /// The pixel that a run repeats.
 #[derive(Default)]
-struct Repeat {
+struct HdrRepeat {
     pixel: Option<row::HdrStored>,
     /// Bits that the next count is moved by.
     shift: u32,
@@ -152,7 +153,7 @@ impl HdrRows<'_> {
     }
 
     fn by_channel(&mut self, planes: &mut [u8]) -> Result<()> {
-        let bytes = self.window.ensure(row::most_bytes(self.width) + SLACK, &self.bytes)?;
+        let bytes = self.window.ensure(row::max_bytes(self.width) + SLACK, &self.bytes)?;
         match row::planes(Level::best(), bytes, self.width, planes) {
             Ok(used) => {
                 self.window.consume(used);
@@ -165,7 +166,8 @@ impl HdrRows<'_> {
 
     /// Unpacks plain pixels; one whose mantissas are all 1 repeats the previous one as often as its exponent states.
     fn by_pixel(&mut self, planes: &mut [u8]) -> Result<()> {
-        let (mut repeat, mut made) = (Repeat::default(), 0);
+        let mut repeat = HdrRepeat::default();
+        let mut made = 0;
         while made < self.width {
             let Some(&stored) = self.window.ensure(4, &self.bytes)?.first_chunk() else { return Err(self.cut()) };
             let at = self.window.offset();
@@ -183,7 +185,7 @@ impl HdrRows<'_> {
                     return Err(fault(&self.file, at, "a run repeats a pixel, but no pixel precedes it"));
                 }
                 (stored, _) => {
-                    repeat = Repeat { pixel: Some(stored), shift: 0 };
+                    repeat = HdrRepeat { pixel: Some(stored), shift: 0 };
                     (stored, 1)
                 }
             };

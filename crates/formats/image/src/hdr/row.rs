@@ -7,7 +7,7 @@
 //! by as many bytes.
 
 use crate::runs;
-use crate::runs::{RunCode, RunsDone, SLACK};
+use crate::runs::{RunCode, RunsProgress, SLACK};
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
@@ -16,7 +16,8 @@ pub(super) type HdrStored = [u8; 4];
 
 /// The factor of a mantissa, by the exponent.
 static SCALES: [f32; 256] = {
-    let (mut scales, mut exponent) = ([0.0; 256], 1);
+    let mut scales = [0.0; 256];
+    let mut exponent = 1;
     while exponent < 256 {
         // 2^(exponent - 136); the first nine are below the normal f32s, and have a single bit of the fraction.
         let bits = if exponent < 10 { 1 << (exponent + 13) } else { (exponent - 9) << 23 };
@@ -32,7 +33,7 @@ pub(super) const LARGEST: f32 = f32::from_bits(0x7EFF_0000);
 /// The widths for rows in runs by channel: the width has 15 bits, and shorter rows would look like old ones.
 pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
 
-/// Why a row is not one, and where in its bytes.
+/// Why a row is invalid, and where in its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HdrFault {
     /// The bytes end before the row does.
@@ -40,13 +41,13 @@ pub(super) enum HdrFault {
     At(usize, &'static str),
 }
 
-/// Whether a row of this width begins as one in runs by channel.
+/// Whether a row of this width starts like a row in runs by channel.
 pub(super) fn is_by_channel(width: usize, bytes: &[u8]) -> bool {
     WIDTHS.contains(&width) && matches!(bytes, [2, 2, high, ..] if *high < 0x80)
 }
 
-/// The most bytes of a row in runs by channel.
-pub(super) const fn most_bytes(width: usize) -> usize {
+/// Maximum bytes of a row in runs by channel.
+pub(super) const fn max_bytes(width: usize) -> usize {
     4 + 8 * width
 }
 
@@ -76,20 +77,20 @@ pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]
     let mut used = 4;
     for plane in 0..4 {
         let plane = &mut planes[plane * width..][..width + SLACK];
-        let mut done = RunsDone { used, made: 0 };
-        while done.made < width {
-            runs::unpack::<HdrHeads, 1>(level, bytes, plane, &mut done);
-            if done.made < width {
-                packet(bytes, &mut plane[..width], &mut done)?;
+        let mut progress = RunsProgress { used, made: 0 };
+        while progress.made < width {
+            runs::unpack::<HdrHeads, 1>(level, bytes, plane, &mut progress);
+            if progress.made < width {
+                packet(bytes, &mut plane[..width], &mut progress)?;
             }
         }
-        used = done.used;
+        used = progress.used;
     }
     Ok(used)
 }
 
 /// Unpacks a packet near the end of either slice.
-fn packet(bytes: &[u8], plane: &mut [u8], RunsDone { used, made }: &mut RunsDone) -> Result<(), HdrFault> {
+fn packet(bytes: &[u8], plane: &mut [u8], RunsProgress { used, made }: &mut RunsProgress) -> Result<(), HdrFault> {
     let (count, is_run) = match *bytes.get(*used).ok_or(HdrFault::Cut)? {
         0 => return Err(HdrFault::At(*used, "a run has no pixels")),
         head => HdrHeads::decode(head),
@@ -116,13 +117,13 @@ pub(super) fn of_planes(level: Level, planes: &[u8], to: &mut [MaybeUninit<f32>]
     let (blue, exponents) = rest.split_at(width);
     let to = to.as_chunks_mut::<3>().0;
     #[cfg(target_arch = "x86_64")]
-    let done = super::row_x86::of_planes(level, [red, green, blue, exponents], to);
+    let converted = super::row_x86::of_planes(level, [red, green, blue, exponents], to);
     #[cfg(not(target_arch = "x86_64"))]
-    let done = 0;
+    let converted = 0;
     #[cfg(not(target_arch = "x86_64"))]
     let _ = level;
     let stored = red.iter().zip(green).zip(blue).zip(exponents);
-    for (to, (((red, green), blue), exponent)) in to.iter_mut().zip(stored).skip(done) {
+    for (to, (((red, green), blue), exponent)) in to.iter_mut().zip(stored).skip(converted) {
         *to = pixel([*red, *green, *blue, *exponent]).map(MaybeUninit::new);
     }
 }
@@ -138,12 +139,12 @@ pub(super) fn pixel([red, green, blue, exponent]: HdrStored) -> [f32; 3] {
 /// Three mantissas of 1 would be a run in a plain row; only the darkest pixel has them, and becomes black.
 pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
-    let most = pixel.iter().fold(0.0_f64, |most, value| most.max(*value));
+    let largest = pixel.iter().fold(0.0_f64, |largest, value| largest.max(*value));
     // The largest mantissa is 128 to 255: its exponent is that of the number, plus one if it rounds up to 256. Below
-    // the least exponent mantissas are smaller.
-    let power = ((most.to_bits() >> 52) as i32 - 1023).max(-128);
+    // the smallest exponent mantissas are smaller.
+    let mut power = ((largest.to_bits() >> 52) as i32 - 1023).max(-128);
     let scaled = |exponent: i32| pixel.map(|value| (value * 2_f64.powi(7 - exponent)).round());
-    let (mut power, mut mantissas) = (power, scaled(power));
+    let mut mantissas = scaled(power);
     if mantissas.contains(&256.0) {
         power += 1;
         mantissas = scaled(power);
@@ -164,7 +165,7 @@ pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
 pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
     let [red, green, blue] = numbers;
     let exponent = red.max(green).max(blue).to_bits() >> 23;
-    // Powers that are no plain floats, and black.
+    // Black, and exponents for which the scale below is not a normal float.
     if !(30..250).contains(&exponent) {
         return pixel(stored(numbers)) == numbers;
     }
@@ -176,19 +177,20 @@ pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
     })
 }
 
-/// Appends a plane in runs: of three bytes or more that are equal, and of others. `out` has room for it.
+/// Appends a plane in packets: runs of at least three equal bytes, and literals. `out` has room for it.
 pub(super) fn pack(mut plane: &[u8], out: &mut Vec<u8>) {
     const RUN: usize = 127;
     const WORTH: usize = 3;
-    let run_of = |plane: &[u8], most: usize| plane.iter().take(most).take_while(|byte| **byte == plane[0]).count();
+    let run_of =
+        |plane: &[u8], max_count: usize| plane.iter().take(max_count).take_while(|byte| **byte == plane[0]).count();
     while !plane.is_empty() {
         let run = run_of(plane, RUN);
         let count = if run >= WORTH {
             out.extend_from_slice(&[128 + run as u8, plane[0]]);
             run
         } else {
-            let most = plane.len().min(128);
-            let count = (1..most).find(|&at| run_of(&plane[at..], WORTH) == WORTH).unwrap_or(most);
+            let max_count = plane.len().min(128);
+            let count = (1..max_count).find(|&at| run_of(&plane[at..], WORTH) == WORTH).unwrap_or(max_count);
             out.push(count as u8);
             out.extend_from_slice(&plane[..count]);
             count
@@ -204,15 +206,15 @@ mod tests {
     #[test]
     fn pixels_are_mantissas_times_powers_of_two() {
         for exponent in 1..=255 {
-            let wanted = [1.0, 128.0, 255.0].map(|mantissa| (mantissa * 2_f64.powi(exponent - 136)) as f32);
-            assert_eq!(pixel([1, 128, 255, exponent as u8]), wanted, "{exponent}");
+            let expected = [1.0, 128.0, 255.0].map(|mantissa| (mantissa * 2_f64.powi(exponent - 136)) as f32);
+            assert_eq!(pixel([1, 128, 255, exponent as u8]), expected, "{exponent}");
         }
         assert_eq!(pixel([255, 255, 255, 0]), [0.0; 3]);
         assert_eq!(pixel([128, 64, 0, 129]), [1.0, 0.5, 0.0]);
     }
 
     #[test]
-    fn pixels_that_come_back_are_told_from_others() {
+    fn exact_pixels_are_distinguished_from_others() {
         assert_eq!(pixel([255, 0, 0, 255]), [LARGEST, 0.0, 0.0]);
         let mut seed = 7_u32;
         let mut byte = || {
@@ -220,16 +222,16 @@ mod tests {
             (seed >> 24) as u8
         };
         for _ in 0..100_000 {
-            let kept = pixel([byte(), byte(), byte(), byte()]);
-            let other = kept.map(|number| if byte() < 128 { number } else { number.next_up().min(LARGEST) });
-            for numbers in [kept, other, [kept[0], other[1], 1e-30]] {
+            let exact = pixel([byte(), byte(), byte(), byte()]);
+            let other = exact.map(|number| if byte() < 128 { number } else { number.next_up().min(LARGEST) });
+            for numbers in [exact, other, [exact[0], other[1], 1e-30]] {
                 assert_eq!(is_exact(numbers), pixel(stored(numbers)) == numbers, "{numbers:?}");
             }
         }
     }
 
     #[test]
-    fn what_was_read_is_stored_as_the_same_numbers() {
+    fn stored_pixels_stay_the_same() {
         for exponent in 1..=255 {
             for mantissas in [[128, 0, 255], [1, 200, 3], [255, 255, 255], [5, 0, 130]] {
                 let [red, green, blue] = mantissas;
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_stored_becomes_the_nearest() {
+    fn other_pixels_become_the_nearest() {
         assert_eq!(stored([0.0; 3]), [0; 4]);
         assert_eq!(stored([-1.0, f32::NAN, 0.5]), [0, 0, 128, 128]);
         assert_eq!(stored([f32::INFINITY, 0.0, 0.0])[3], 255);
@@ -260,24 +262,25 @@ mod tests {
     }
 
     #[test]
-    fn planes_that_are_packed_come_out_again() {
+    fn packed_planes_unpack_to_the_same() {
         let width = 301;
         let plain: Vec<u8> = (0..4 * width).map(|at: usize| (at / (1 + at / 50 % 200)) as u8).collect();
         let mut packed = vec![2, 2, (width >> 8) as u8, width as u8];
         plain.chunks(width).for_each(|plane| pack(plane, &mut packed));
         for level in Level::all() {
-            let mut found = vec![0; plain.len() + SLACK];
-            assert_eq!(planes(level, &packed, width, &mut found), Ok(packed.len()));
-            assert!(found[..plain.len()] == plain);
+            let mut unpacked = vec![0; plain.len() + SLACK];
+            assert_eq!(planes(level, &packed, width, &mut unpacked), Ok(packed.len()));
+            assert!(unpacked[..plain.len()] == plain);
             for size in 0..packed.len() {
-                assert_eq!(planes(level, &packed[..size], width, &mut found), Err(HdrFault::Cut), "{size}");
+                assert_eq!(planes(level, &packed[..size], width, &mut unpacked), Err(HdrFault::Cut), "{size}");
             }
         }
     }
 
     #[test]
-    fn packets_that_are_wrong_are_found_at_every_level() {
-        // One without pixels, a run and literals that exceed the end of a plane: with much after them, and little.
+    fn invalid_packets_are_found_at_every_level() {
+        // Without pixels, a run past the end of a plane, and literals past it: far from the end of the input and near
+        // it.
         for (wrong, message) in [
             (&[0, 9][..], "a run has no pixels"),
             (&[128 + 5, 9], "a run extends past the end of its row"),
@@ -287,28 +290,31 @@ mod tests {
                 let mut packed = [&[2, 2, 0, 100, 128 + 96, 7], wrong].concat();
                 packed.resize(packed.len() + behind, 1);
                 for level in Level::all() {
-                    let found = planes(level, &packed, 100, &mut [0; 400 + SLACK]);
-                    assert_eq!(found, Err(HdrFault::At(6, message)), "{level:?}");
+                    let result = planes(level, &packed, 100, &mut [0; 400 + SLACK]);
+                    assert_eq!(result, Err(HdrFault::At(6, message)), "{level:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn every_level_makes_the_same_numbers_of_all_that_is_stored() {
+    fn every_level_converts_all_pixels_the_same() {
         // All mantissas with all exponents, in rows of many widths.
-        let all: Vec<HdrStored> =
+        let pixels: Vec<HdrStored> =
             (0..=255).flat_map(|exponent| (0..=255_u8).map(move |m| [m, !m, m.reverse_bits(), exponent])).collect();
-        for width in (1..70).chain([1000, all.len()]) {
-            for stored in all.chunks(width).step_by(1 + 70 / width) {
+        for width in (1..70).chain([1000, pixels.len()]) {
+            for stored in pixels.chunks(width).step_by(1 + 70 / width) {
                 let planes: Vec<u8> = (0..4).flat_map(|plane| stored.iter().map(move |pixel| pixel[plane])).collect();
-                let wanted: Vec<f32> = stored.iter().flat_map(|stored| pixel(*stored)).collect();
+                let expected: Vec<f32> = stored.iter().flat_map(|stored| pixel(*stored)).collect();
                 for level in Level::all() {
-                    let mut found = vec![MaybeUninit::new(-1.0); 3 * stored.len() + 3];
-                    of_planes(level, &planes, &mut found[..3 * stored.len()]);
-                    // SAFETY: all were initialised when the vector was made.
-                    let found: Vec<f32> = found.iter().map(|value| unsafe { value.assume_init() }).collect();
-                    assert!(found[..wanted.len()] == wanted && found[wanted.len()..] == [-1.0; 3], "{level:?} {width}");
+                    let mut floats = vec![MaybeUninit::new(-1.0); 3 * stored.len() + 3];
+                    of_planes(level, &planes, &mut floats[..3 * stored.len()]);
+                    // SAFETY: all elements were initialized when the vector was made.
+                    let floats: Vec<f32> = floats.iter().map(|value| unsafe { value.assume_init() }).collect();
+                    assert!(
+                        floats[..expected.len()] == expected && floats[expected.len()..] == [-1.0; 3],
+                        "{level:?} {width}"
+                    );
                 }
             }
         }

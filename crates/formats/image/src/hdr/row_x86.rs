@@ -22,7 +22,8 @@ type Pixel = [MaybeUninit<f32>; 3];
 /// Converts pixels and returns how many: all but the last few of those that all planes and `to` have.
 pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     let count = planes.iter().map(|plane| plane.len()).fold(to.len(), usize::min);
-    let (planes, to) = (planes.map(|plane| &plane[..count]), &mut to[..count]);
+    let planes = planes.map(|plane| &plane[..count]);
+    let to = &mut to[..count];
     match level.min(Level::best()) {
         Level::Portable | Level::Vector => 0,
         // SAFETY: `Level::best()` bounds the level, so the CPU has AVX2; planes and `to` were cut to `count`.
@@ -38,10 +39,14 @@ pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> u
 /// The CPU has AVX-512 F, and each plane has at least as many bytes as `to` has pixels.
 #[target_feature(enable = "avx512f")]
 unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
-    // The sources of the 48 numbers of a step: red and green from two registers at once, blue where its bits are set.
-    let (mut two, mut blue, mut is_blue) = ([[0_u32; 16]; 3], [[0_u32; 16]; 3], [0_u16; 3]);
+    // The sources of the 48 numbers of a step: one permute takes red and green from two registers (`two`), and another
+    // replaces the numbers whose bits are set in `is_blue`.
+    let mut two = [[0_u32; 16]; 3];
+    let mut blue = [[0_u32; 16]; 3];
+    let mut is_blue = [0_u16; 3];
     for place in 0..48 {
-        let (pixel, channel) = (place / 3, place % 3);
+        let pixel = place / 3;
+        let channel = place % 3;
         two[place / 16][place % 16] = (pixel + if channel == 1 { 16 } else { 0 }) as u32;
         blue[place / 16][place % 16] = pixel as u32;
         is_blue[place / 16] |= u16::from(channel == 2) << (place % 16);
@@ -49,11 +54,11 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     // SAFETY: each order is an array of 16 `u32`s, the 64 bytes that the load reads.
     let [two, blue]: [[__m512i; 3]; 2] =
         [two, blue].map(|orders| orders.map(|order| unsafe { _mm512_loadu_si512(order.as_ptr().cast()) }));
-    let mut done = 0;
-    while done + 16 <= to.len() {
+    let mut converted = 0;
+    while converted + 16 <= to.len() {
         let [red, green, blues, exponent]: [__m512; 4] = planes.map(|plane| {
-            // SAFETY: `done + 16 <= to.len()`, and each plane is as long: 16 bytes are left at `done`.
-            let bytes = unsafe { _mm_loadu_si128(plane.as_ptr().add(done).cast()) };
+            // SAFETY: `converted + 16 <= to.len()`, and each plane is as long: 16 bytes are left at `converted`.
+            let bytes = unsafe { _mm_loadu_si128(plane.as_ptr().add(converted).cast()) };
             _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))
         });
         let is_lit = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(exponent, _mm512_setzero_ps());
@@ -62,17 +67,17 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
         for part in 0..3 {
             let numbers = _mm512_permutex2var_ps(red, two[part], green);
             let numbers = _mm512_mask_permutexvar_ps(numbers, is_blue[part], blue[part], blues);
-            // SAFETY: `done + 16 <= to.len()`: from `done` on are 48 numbers, of which part 0 to 2 has 16. A prefetch
-            // never faults, and `wrapping_add` may leave the slice.
+            // SAFETY: `converted + 16 <= to.len()`: from `converted` on are 48 numbers, of which part 0 to 2 has 16. A
+            // prefetch never faults, and `wrapping_add` may leave the slice.
             unsafe {
-                let target = to.as_mut_ptr().add(done).cast::<f32>().add(16 * part);
+                let target = to.as_mut_ptr().add(converted).cast::<f32>().add(16 * part);
                 _mm_prefetch::<_MM_HINT_ET0>(target.wrapping_add(AHEAD).cast());
                 _mm512_storeu_ps(target, numbers);
             }
         }
-        done += 16;
+        converted += 16;
     }
-    done
+    converted
 }
 
 /// The factors of mantissas, as in [`super::row`].
@@ -97,11 +102,11 @@ unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
         _mm256_setr_epi32(2, 3, 3, 3, 4, 4, 4, 5),
         _mm256_setr_epi32(5, 5, 6, 6, 6, 7, 7, 7),
     ];
-    let mut done = 0;
-    while done + 8 <= to.len() {
+    let mut converted = 0;
+    while converted + 8 <= to.len() {
         let [red, green, blue, exponent] = planes.map(|plane| {
-            // SAFETY: `done + 8 <= to.len()`, and each plane is as long: eight bytes are left at `done`.
-            _mm256_cvtepu8_epi32(unsafe { _mm_loadl_epi64(plane.as_ptr().add(done).cast()) })
+            // SAFETY: `converted + 8 <= to.len()`, and each plane is as long: eight bytes are left at `converted`.
+            _mm256_cvtepu8_epi32(unsafe { _mm_loadl_epi64(plane.as_ptr().add(converted).cast()) })
         });
         let scale = _mm256_castsi256_ps(scales(exponent));
         let [red, green, blue] = [red, green, blue].map(|mantissa| {
@@ -114,10 +119,10 @@ unsafe fn of_planes_avx2(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
             _mm256_blend_ps::<0x92>(_mm256_blend_ps::<0x49>(red[2], green[2]), blue[2]),
         ];
         for (place, part) in parts.into_iter().enumerate() {
-            // SAFETY: `done + 8 <= to.len()`: from `done` on are 24 numbers, of which place 0 to 2 has 8.
-            unsafe { _mm256_storeu_ps(to.as_mut_ptr().add(done).cast::<f32>().add(8 * place), part) };
+            // SAFETY: `converted + 8 <= to.len()`: from `converted` on are 24 numbers, of which place 0 to 2 has 8.
+            unsafe { _mm256_storeu_ps(to.as_mut_ptr().add(converted).cast::<f32>().add(8 * place), part) };
         }
-        done += 8;
+        converted += 8;
     }
-    done
+    converted
 }

@@ -1,4 +1,4 @@
-//! Images to HDR: rows from the top, in runs by channel where their width allows it. Rows are made side by side.
+//! Images to HDR: rows from the top, in runs by channel if their width allows it. Rows are encoded in parallel.
 
 use super::row;
 use super::row::HdrStored;
@@ -10,18 +10,22 @@ use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
-/// About how many bytes a page has.
+/// Approximate bytes of a page.
 const PAGE_BYTES: usize = 256 << 10;
 
 /// Writes an image.
 pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
-    let (Samples::F32(samples), ColorSpace::Linear) = (&image.samples, image.color_space) else {
-        let error = Error::new(ErrorKind::Usage, "HDR stores linear floats");
-        return Err(error.with_hint("convert the samples to linear floats first, or write TGA"));
+    let samples = match &image.samples {
+        Samples::F32(samples) if image.color_space == ColorSpace::Linear => samples,
+        _ => {
+            let error = Error::new(ErrorKind::Usage, "HDR stores linear floats");
+            return Err(error.with_hint("convert the samples to linear floats first, or write TGA"));
+        }
     };
     let is_rgb = image.channels == Channels::Rgb;
     if !is_rgb || image.width == 0 || image.height == 0 {
-        let (width, height, channels) = (image.width, image.height, image.channels.count());
+        let Image { width, height, .. } = image;
+        let channels = image.channels.count();
         let message = format!("HDR cannot store {width} x {height} pixels with {channels} channels");
         return Err(Error::new(ErrorKind::Usage, message).with_hint("it stores red, green and blue"));
     }
@@ -32,12 +36,7 @@ pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>)
     let pages = HdrPages { samples: samples.as_chunks::<3>().0, width: image.width, page_rows };
     let size = (image.width * image.height) as u64 * 4;
     writing.announce(size);
-    writing.pages(
-        &pages,
-        &mut (),
-        image.height.div_ceil(page_rows) as u64,
-        2 * page_rows * row::most_bytes(image.width),
-    )
+    writing.pages(&pages, &mut (), image.height.div_ceil(page_rows) as u64, 2 * page_rows * row::max_bytes(image.width))
 }
 
 struct HdrPages<'a> {
@@ -93,7 +92,7 @@ impl Pages for HdrPages<'_> {
     fn format(&self, slot: &mut HdrPageSlot) -> Result<()> {
         let rows = self.samples[slot.pixels.clone()].chunks_exact(self.width);
         slot.bytes.clear();
-        let reserved = slot.bytes.try_reserve(rows.len() * row::most_bytes(self.width));
+        let reserved = slot.bytes.try_reserve(rows.len() * row::max_bytes(self.width));
         let reserved = reserved.and(slot.stored.try_reserve(self.width)).and(slot.plane.try_reserve(self.width));
         reserved.map_err(|_| Error::memory("a page"))?;
         rows.for_each(|pixels| slot.row(pixels));

@@ -11,8 +11,8 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
 use std::sync::Arc;
 
-/// The maximum bytes before the first scan.
-const MOST_BYTES: u64 = 64 << 20;
+/// Maximum bytes before the first scan.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Bytes of a frame before its components, its length included.
 const FRAME_BYTES: usize = 8;
@@ -27,7 +27,7 @@ pub(super) struct JpegFrame {
     pub(super) is_progressive: bool,
 }
 
-/// Reads up to the first scan, reports what does not belong there, and removes it from the reader.
+/// Reads up to the first scan, reports stray bytes, and removes them from the reader.
 pub fn read(
     reader: &mut BlockReader<'_>,
     file: &Arc<str>,
@@ -42,12 +42,13 @@ pub fn read(
     let mut frame = None;
     loop {
         let at = marks.reader.offset();
-        let (mark, mut kept) = (marks.next()?, 2);
+        let mark = marks.next()?;
+        let mut segment_bytes = 2;
         match (mark, frame) {
             (kind @ 0xC0..=0xCF, None) if !matches!(kind, 0xC4 | 0xC8 | 0xCC) => {
-                let (found, bytes) = marks.frame(kind, at, options)?;
-                frame = Some(found);
-                kept += bytes;
+                let (declared, bytes) = marks.frame(kind, at, options)?;
+                frame = Some(declared);
+                segment_bytes += bytes;
             }
             (0xD8, None) => {
                 return Err(fault(file, at, "a second image starts before the first declares its size"));
@@ -56,39 +57,43 @@ pub fn read(
             (0xDA, None) => return Err(fault(file, at, "the pixels start before the image declares its size")),
             // The decoder reports errors of these.
             (0xD8..=0xDA, Some(frame)) => {
-                marks.reader.squeeze(kept);
+                marks.reader.squeeze(segment_bytes);
                 marks.note(options, warnings)?;
                 return Ok(frame);
             }
             // Marks without a length.
             (0x01 | 0xD0..=0xD7, _) => {}
-            _ => kept += marks.skip()?,
+            _ => segment_bytes += marks.skip()?,
         }
-        marks.reader.squeeze(kept);
+        marks.reader.squeeze(segment_bytes);
     }
 }
 
-/// The marks of a file, one after another.
+/// The marks of a file, in order.
 struct JpegMarks<'a, 'r> {
     reader: &'a mut BlockReader<'r>,
     file: &'a Arc<str>,
-    /// The place of the first byte that belongs to no segment, and their number.
+    /// The offset of the first byte outside of segments, and the number of such bytes.
     stray: Option<(u64, u64)>,
 }
 
 impl JpegMarks<'_, '_> {
     fn bytes(&mut self, count: usize) -> Result<&[u8]> {
-        let found = self.reader.ensure(count)?.len();
-        if found < count {
-            return Err(fault(self.file, self.reader.offset() + found as u64, "unexpected end of file in the header"));
+        let available = self.reader.ensure(count)?.len();
+        if available < count {
+            return Err(fault(
+                self.file,
+                self.reader.offset() + available as u64,
+                "unexpected end of file in the header",
+            ));
         }
         Ok(&self.reader.ensure(count)?[..count])
     }
 
-    /// The next byte. All that is passed is kept for the decoder, so it must come to an end.
+    /// The next byte. Bytes before the pixels stay in memory for the decoder, so their number is limited.
     fn take(&mut self) -> Result<u8> {
-        if self.reader.offset() > MOST_BYTES {
-            let message = format!("found no pixels within the first {MOST_BYTES} bytes");
+        if self.reader.offset() > MAX_BYTES {
+            let message = format!("found no pixels within the first {MAX_BYTES} bytes");
             return Err(fault(self.file, self.reader.offset(), message));
         }
         let byte = self.bytes(1)?[0];
@@ -99,11 +104,13 @@ impl JpegMarks<'_, '_> {
     /// The next marker; everything before it is skipped. Bytes of FF may pad the space before a marker, all others are
     /// stray.
     fn next(&mut self) -> Result<u8> {
-        let (begin, mut stray, mut fill) = (self.reader.offset(), 0, 0);
+        let start = self.reader.offset();
+        let mut stray = 0;
+        let mut fill = 0;
         loop {
             match self.take()? {
                 0xFF => fill += 1,
-                mark if fill > 0 && mark != 0 => break self.add_stray(begin, stray).map(|()| mark),
+                mark if fill > 0 && mark != 0 => break self.add_stray(start, stray).map(|()| mark),
                 _ => {
                     stray += fill + 1;
                     fill = 0;
@@ -112,9 +119,9 @@ impl JpegMarks<'_, '_> {
         }
     }
 
-    fn add_stray(&mut self, begin: u64, count: u64) -> Result<()> {
+    fn add_stray(&mut self, start: u64, count: u64) -> Result<()> {
         if count > 0 {
-            let (first, before) = self.stray.unwrap_or((begin, 0));
+            let (first, before) = self.stray.unwrap_or((start, 0));
             self.stray = Some((first, before + count));
         }
         Ok(())

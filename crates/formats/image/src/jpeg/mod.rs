@@ -22,7 +22,7 @@ mod writer;
 pub use reader::read;
 pub use writer::write;
 
-/// Whether a file begins as one of these.
+/// Whether a file starts like a JPEG file.
 pub fn looks_like_jpeg(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xd8\xff")
 }

@@ -2,7 +2,7 @@
 
 use super::header;
 use super::header::JpegFrame;
-use crate::raster::{check_ratio, least_file_bytes};
+use crate::raster::{check_ratio, min_file_bytes};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Channels, Image, Samples};
@@ -17,17 +17,17 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 
-/// The place of errors about the size: the decoder's own reader does not know it.
+/// The offset of errors about the size: the offset of the frame is not known any more.
 const SIZE_AT: u64 = 0;
 
 /// The mark that ends an image.
 const END: [u8; 2] = [0xFF, 0xD9];
 
-/// The most pixels that a byte can hold: one bit for a block of 8 x 8. Files that claim more are cut.
-const MOST_PIXELS_PER_BYTE: usize = 8 * 64;
+/// Maximum pixels that a byte can hold: one bit for a block of 8 x 8. Files that claim more are truncated.
+const MAX_PIXELS_PER_BYTE: usize = 8 * 64;
 
-/// The most scans of a progressive file. Each visits all pixels, however few bytes it has.
-const MOST_SCANS: usize = 100;
+/// Maximum scans of a progressive file. Each visits all pixels, however few bytes it has.
+const MAX_SCANS: usize = 100;
 
 /// Reads a file.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
@@ -70,15 +70,21 @@ fn check_backed(
     frame: &JpegFrame,
     options: &ParseOptions,
 ) -> Result<()> {
-    let (JpegFrame { width, height, .. }, file) = (*frame, &bytes.name().into());
+    let JpegFrame { width, height, .. } = *frame;
+    let file = &bytes.name().into();
     let samples = frame.sample_count() as u64;
-    let least_by_ratio = usize::try_from(least_file_bytes(samples, &options.limits)).unwrap_or(usize::MAX);
-    let least = (width * height / MOST_PIXELS_PER_BYTE).max(least_by_ratio);
+    let min_by_ratio = usize::try_from(min_file_bytes(samples, &options.limits)).unwrap_or(usize::MAX);
+    let min_bytes = (width * height / MAX_PIXELS_PER_BYTE).max(min_by_ratio);
     let size = match bytes.len().filter(|_| bytes.is_backed()) {
         Some(size) => size,
-        None => reader.ensure(least)?.len() as u64,
+        None => {
+            // Segments that the decoder does not need were dropped.
+            let dropped = reader.offset();
+            let rest = min_bytes.saturating_sub(usize::try_from(dropped).unwrap_or(usize::MAX));
+            dropped + reader.ensure(rest)?.len() as u64
+        }
     };
-    if size < (width * height / MOST_PIXELS_PER_BYTE) as u64 {
+    if size < (width * height / MAX_PIXELS_PER_BYTE) as u64 {
         let message = format!("unexpected end of file: the header declares {width} x {height} pixels");
         return Err(fault(file, size, message));
     }
@@ -102,7 +108,7 @@ fn decode(reader: BlockReader<'_>, frame: &JpegFrame, samples: &mut [u8]) -> std
         .set_strict_mode(true)
         .set_max_width(frame.width)
         .set_max_height(frame.height)
-        .jpeg_set_max_scans(MOST_SCANS)
+        .jpeg_set_max_scans(MAX_SCANS)
         .jpeg_set_out_colorspace(target);
     let mut decoder = JpegDecoder::new_with_options(reader, options);
     decoder.decode_headers()?;

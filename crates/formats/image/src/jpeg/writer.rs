@@ -1,30 +1,30 @@
-//! Images to JPEG: bands of rows that are encoded in parallel, one after another in one scan.
+//! Images to JPEG: bands of rows that are encoded in parallel and joined in one scan.
 //!
 //! Bands are separated by a restart marker (T.81, B.1.1.3), after which a decoder starts anew: predictions are reset
-//! and bits begin at a byte, so no band needs the previous one. The size of a band depends only on the width, so the
+//! and bits start at a byte, so no band needs the previous one. The size of a band depends only on the width, so the
 //! bytes do not depend on the number of threads. Only this module uses the library that encodes, `jpeg-encoder`: it
 //! gets a band as a separate image, whose header and marks are removed.
 
-use crate::options::ImageWriteOptions;
 use crate::raster::page_of;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, JfifWrite, SamplingFactor};
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Channels, Image, Samples};
 use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::{Range, RangeInclusive};
 
-/// About how many bytes of pixels a band has. The bytes of the file depend on it.
+/// Approximate bytes of the pixels of a band. The bytes of the file depend on it.
 const BAND_BYTES: usize = 512 << 10;
 
-/// The maximum rows and columns.
-const MOST_SIDE: usize = u16::MAX as usize;
+/// Maximum rows and columns.
+const MAX_SIDE: usize = u16::MAX as usize;
 
-/// The qualities that there are.
+/// Valid qualities.
 const QUALITIES: RangeInclusive<u8> = 1..=100;
 
 /// From this quality on, colors are stored for every pixel (4:4:4), below it for every fourth one (4:2:0).
-const LEAST_FULL_QUALITY: u8 = 90;
+const MIN_FULL_QUALITY: u8 = 90;
 
 /// The markers that end an image (EOI) and a band (RST0 to RST7, in turn).
 const END: [u8; 2] = [0xFF, 0xD9];
@@ -36,20 +36,21 @@ const HEIGHT_AT: usize = 5;
 /// Writes an image of bytes without alpha.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for other samples and channels, a size that JPEG cannot store, and a quality that there is not.
+/// [`ErrorKind::Usage`] for other samples and channels, a size that JPEG cannot store, and an invalid quality.
 pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
-    let (Samples::U8(samples), false) = (&image.samples, image.channels.has_alpha()) else {
-        return Err(usage("JPEG stores 8-bit samples without alpha".into()).with_hint("convert the image first"));
+    let samples = match &image.samples {
+        Samples::U8(samples) if !image.channels.has_alpha() => samples,
+        _ => return Err(usage("JPEG stores 8-bit samples without alpha".into()).with_hint("convert the image first")),
     };
-    let sides = 1..=MOST_SIDE;
+    let sides = 1..=MAX_SIDE;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
-        let (width, height) = (image.width, image.height);
+        let Image { width, height, .. } = image;
         return Err(usage(format!(
-            "JPEG stores images of 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels"
+            "JPEG stores images of 1 to {MAX_SIDE} rows and columns, not {width} x {height} pixels"
         )));
     }
-    let quality = style.jpeg_quality;
+    let quality = style.quality;
     if !QUALITIES.contains(&quality) {
         return Err(usage(format!("invalid JPEG quality {quality}; expected 1 to 100")));
     }
@@ -101,38 +102,39 @@ impl<'a> JpegPages<'a> {
     fn new(image: &'a Image, samples: &'a [u8], quality: u8) -> JpegPages<'a> {
         let row_bytes = image.width * image.channels.count();
         // The side of the unit of restart intervals (an MCU): a block of 8 x 8, or four of them if colors are halved.
-        let side = if image.channels == Channels::Gray || quality >= LEAST_FULL_QUALITY { 8 } else { 16 };
+        let side = if image.channels == Channels::Gray || quality >= MIN_FULL_QUALITY { 8 } else { 16 };
         let across = image.width.div_ceil(side);
         // An interval is a number of 16 bits.
-        let most = usize::from(u16::MAX) / across;
-        let down = (BAND_BYTES / (row_bytes * side)).clamp(1, most);
+        let max_down = usize::from(u16::MAX) / across;
+        let down = (BAND_BYTES / (row_bytes * side)).clamp(1, max_down);
         JpegPages { image, samples, row_bytes, rows: down * side, interval: (down * across) as u16, quality }
     }
 
-    /// Encodes a band, and finds its pixels.
+    /// Encodes a band, and locates its pixels.
     fn encode(&self, band: &mut Band) -> Result<()> {
         band.file.0.clear();
         let mut encoder = Encoder::new(&mut band.file, self.quality);
         encoder.set_restart_interval(self.interval);
         encoder.set_sampling_factor(match self.quality {
-            LEAST_FULL_QUALITY.. => SamplingFactor::F_1_1,
+            MIN_FULL_QUALITY.. => SamplingFactor::F_1_1,
             _ => SamplingFactor::F_2_2,
         });
         let kind = if self.image.channels == Channels::Gray { ColorType::Luma } else { ColorType::Rgb };
         let samples = &self.samples[band.rows.start * self.row_bytes..band.rows.end * self.row_bytes];
-        let (width, height) = (self.image.width as u16, band.rows.len() as u16);
+        let width = self.image.width as u16;
+        let height = band.rows.len() as u16;
         encoder.encode(samples, width, height, kind).map_err(|error| match error {
             EncodingError::Write(_) => Error::memory("a part of an image"),
             error => Error::new(ErrorKind::Internal, error.to_string()),
         })?;
-        let begin = segments(&band.file.0).last().map(|(_, segment)| segment.end);
+        let start = segments(&band.file.0).last().map(|(_, segment)| segment.end);
         let end = band.file.0.len() - END.len();
-        band.pixels = begin.filter(|begin| *begin <= end).ok_or_else(broken)?..end;
+        band.pixels = start.filter(|start| *start <= end).ok_or_else(broken)?..end;
         Ok(())
     }
 }
 
-/// The encoder wrote something else than an image.
+/// The error for an output of the encoder that is not an image.
 fn broken() -> Error {
     Error::new(ErrorKind::Internal, "the encoder wrote no image")
 }
@@ -142,15 +144,15 @@ fn segments(file: &[u8]) -> impl Iterator<Item = (u8, Range<usize>)> {
     const SCAN: u8 = 0xDA;
     let mut next = Some(2);
     std::iter::from_fn(move || {
-        let begin = next?;
-        let Some(&[0xFF, mark, high, low]) = file.get(begin..)?.first_chunk() else { return None };
-        let end = begin + 2 + usize::from(u16::from_be_bytes([high, low]));
+        let start = next?;
+        let Some(&[0xFF, mark, high, low]) = file.get(start..)?.first_chunk() else { return None };
+        let end = start + 2 + usize::from(u16::from_be_bytes([high, low]));
         next = (mark != SCAN).then_some(end);
-        Some((mark, begin..end))
+        Some((mark, start..end))
     })
 }
 
-/// Everything before the pixels of the whole image: that of a band, except for the height.
+/// Everything before the pixels of the whole image: the header of a band with another height.
 fn header(band: &Band, height: usize) -> Result<Vec<u8>> {
     let mut header = Vec::new();
     header.try_reserve_exact(band.pixels.start)?;

@@ -19,30 +19,30 @@ const ALPHA: u8 = 15;
 const ONE: u32 = 0x3F80_0000;
 const MINUS_ONE: u32 = 0xBF80_0000;
 
-/// Bits of a block or a pixel that are a channel.
+/// The bits of a channel in a block or a pixel.
 struct Ktx2Sample {
-    begin: u16,
+    start: u16,
     bits: u8,
     channel: u8,
-    least: u32,
-    most: u32,
+    lower: u32,
+    upper: u32,
 }
 
 impl Ktx2Sample {
-    fn new(begin: u16, bits: u8, channel: u8) -> Ktx2Sample {
-        let most = if bits < 32 { (1 << bits) - 1 } else { u32::MAX };
-        Ktx2Sample { begin, bits, channel, least: 0, most }
+    fn new(start: u16, bits: u8, channel: u8) -> Ktx2Sample {
+        let upper = if bits < 32 { (1 << bits) - 1 } else { u32::MAX };
+        Ktx2Sample { start, bits, channel, lower: 0, upper }
     }
 
     /// From -1 to 1 in whole numbers.
     fn signed(self) -> Ktx2Sample {
-        Ktx2Sample { channel: self.channel | IS_SIGNED, least: 0x8000_0000, most: 0x7FFF_FFFF, ..self }
+        Ktx2Sample { channel: self.channel | IS_SIGNED, lower: 0x8000_0000, upper: 0x7FFF_FFFF, ..self }
     }
 
     /// A float, with or without a sign.
     fn float(self, signed: bool) -> Ktx2Sample {
-        let (channel, least) = if signed { (IS_FLOAT | IS_SIGNED, MINUS_ONE) } else { (IS_FLOAT, 0) };
-        Ktx2Sample { channel: self.channel | channel, least, most: ONE, ..self }
+        let (channel, lower) = if signed { (IS_FLOAT | IS_SIGNED, MINUS_ONE) } else { (IS_FLOAT, 0) };
+        Ktx2Sample { channel: self.channel | channel, lower, upper: ONE, ..self }
     }
 }
 
@@ -62,7 +62,7 @@ fn model(encoding: Encoding) -> u8 {
 
 fn samples(encoding: Encoding) -> Vec<Ktx2Sample> {
     match encoding {
-        // Channel 1 is that of colors with punch-through alpha.
+        // Channel 1 of BC1 means colors with punch-through alpha.
         Encoding::Bc1 => vec![Ktx2Sample::new(0, 64, 1)],
         Encoding::Bc2 | Encoding::Bc3 => vec![Ktx2Sample::new(0, 64, ALPHA), Ktx2Sample::new(64, 64, 0)],
         Encoding::Bc4 { signed: false } => vec![Ktx2Sample::new(0, 64, 0)],
@@ -96,24 +96,26 @@ pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     bytes.extend_from_slice(&[0; 4]);
     bytes.extend_from_slice(&2_u16.to_le_bytes());
     bytes.extend_from_slice(&(total as u16 - 4).to_le_bytes());
-    // The primaries are those of BT.709, which sRGB shares.
+    // The primaries of BT.709, which sRGB shares.
     bytes.extend_from_slice(&[model(texture.encoding), 1, if is_srgb { 2 } else { 1 }, texture.premultiplied.into()]);
     bytes.extend_from_slice(&[side, side, 0, 0]);
     bytes.extend_from_slice(&[texture.encoding.bytes() as u8, 0, 0, 0, 0, 0, 0, 0]);
-    for Ktx2Sample { begin, bits, channel, least, most } in samples {
-        // Alpha is linear always.
+    for Ktx2Sample { start, bits, channel, lower, upper } in samples {
+        // Alpha is always linear.
         let linear = if is_srgb && channel & 15 == ALPHA { IS_LINEAR } else { 0 };
-        bytes.extend_from_slice(&begin.to_le_bytes());
+        bytes.extend_from_slice(&start.to_le_bytes());
         bytes.extend_from_slice(&[bits - 1, channel | linear, 0, 0, 0, 0]);
-        bytes.extend_from_slice(&least.to_le_bytes());
-        bytes.extend_from_slice(&most.to_le_bytes());
+        bytes.extend_from_slice(&lower.to_le_bytes());
+        bytes.extend_from_slice(&upper.to_le_bytes());
     }
     Ok(bytes)
 }
 
-/// The color space in a descriptor, and whether colors are premultiplied. `None` if it is not a valid one.
+/// The color space in a descriptor, and whether colors are premultiplied. `None` if the descriptor is invalid.
 pub fn read(descriptor: &[u8]) -> Option<(ColorSpace, bool)> {
-    let (kind, transfer, flags) = (descriptor.get(4..8)?, *descriptor.get(14)?, *descriptor.get(15)?);
+    let kind = descriptor.get(4..8)?;
+    let transfer = *descriptor.get(14)?;
+    let flags = *descriptor.get(15)?;
     if kind != [0; 4] {
         return None;
     }

@@ -5,7 +5,7 @@
 //! | 0 | 12 | magic |
 //! | 12 | 4 | `VkFormat` |
 //! | 20, 24, 28 | 4 each | width, height, depth; the last two are 0 where they do not apply |
-//! | 32, 36, 40 | 4 each | layers (0 if it is no array), faces, levels |
+//! | 32, 36, 40 | 4 each | layers (0 unless it is an array), faces, levels |
 //! | 44 | 4 | supercompression |
 //! | 48, 52 | 4 each | data format descriptor: offset, bytes |
 //! | 80 | 24 each | level index, the largest level first: offset, bytes, bytes when decompressed; 8 bytes each |
@@ -15,14 +15,14 @@
 use super::{BASIS_LZ, ENTRY_BYTES, HEADER_BYTES, MAGIC, MAGIC_1, PLAIN, ZLIB, ZSTD, dfd, vk};
 use crate::pieces::Pieces;
 use crate::raster::check_ratio;
-use crate::surface::Surface;
+use crate::surface::TextureSurface;
 use crate::texels::Texels;
 use polyhaul_model::ColorSpace;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::packed::Packing;
 
-/// The parts of a header, in bytes from the beginning of the file.
+/// Offsets of the fields of the header, from the start of the file.
 const FORMAT: usize = 12;
 const WIDTH: usize = 20;
 const LAYERS: usize = 32;
@@ -30,22 +30,22 @@ const FACES: usize = 36;
 const LEVELS: usize = 40;
 const SCHEME: usize = 44;
 const DESCRIPTOR: usize = 48;
-/// The most bytes of a descriptor that is read.
-const MOST_DESCRIPTOR_BYTES: usize = 64 << 10;
+/// Maximum bytes of a descriptor.
+const MAX_DESCRIPTOR_BYTES: usize = 64 << 10;
 
 /// A file's declarations before its levels.
 pub(super) struct Ktx2Header {
-    pub(super) surface: Surface,
+    pub(super) surface: TextureSurface,
     pub(super) packing: Option<Packing>,
     /// Each level, the largest first.
     pub(super) entries: Vec<Ktx2Entry>,
 }
 
-/// The place of a level.
+/// An entry of the level index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ktx2Entry {
-    /// The place of this declaration in the file.
-    pub(super) told_at: u64,
+    /// The offset of this entry in the file.
+    pub(super) declared_at: u64,
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) plain_bytes: u64,
@@ -78,7 +78,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
     header[12..].copy_from_slice(&rest);
     let packing = packing(&header, pieces)?;
     let count = |at: usize| word(&header, at) as usize;
-    let mut surface = Surface {
+    let mut surface = TextureSurface {
         width: count(WIDTH),
         height: count(WIDTH + 4).max(1),
         depth: count(WIDTH + 8).max(1),
@@ -112,7 +112,8 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
     check_entries(&entries, &surface, packing, pieces)?;
     if packing.is_some() {
         let sum = |bytes: fn(&Ktx2Entry) -> u64| entries.iter().map(bytes).fold(0, u64::saturating_add);
-        let (plain, packed) = (sum(|entry| entry.plain_bytes), sum(|entry| entry.bytes));
+        let plain = sum(|entry| entry.plain_bytes);
+        let packed = sum(|entry| entry.bytes);
         check_ratio(plain, packed, limits, &pieces.file, LEVELS as u64)?;
     }
     Ok(Ktx2Header { surface, packing, entries })
@@ -138,10 +139,10 @@ fn no_format(pieces: &Pieces<'_>, number: u32, descriptor: &[u8]) -> Error {
 }
 
 fn entries(pieces: &mut Pieces<'_>, levels: usize) -> Result<Vec<Ktx2Entry>> {
-    let begin = pieces.at();
+    let start = pieces.at();
     let index = pieces.take(levels * ENTRY_BYTES, "level index")?;
     let entry = |(number, entry): (usize, &[u8])| Ktx2Entry {
-        told_at: begin + (number * ENTRY_BYTES) as u64,
+        declared_at: start + (number * ENTRY_BYTES) as u64,
         offset: long(entry, 0),
         bytes: long(entry, 8),
         plain_bytes: long(entry, 16),
@@ -151,8 +152,9 @@ fn entries(pieces: &mut Pieces<'_>, levels: usize) -> Result<Vec<Ktx2Entry>> {
 
 /// The descriptor, which directly follows the level index.
 fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Vec<u8>> {
-    let (offset, bytes) = (u64::from(word(header, DESCRIPTOR)), word(header, DESCRIPTOR + 4) as usize);
-    if offset < pieces.at() || !(16..=MOST_DESCRIPTOR_BYTES).contains(&bytes) {
+    let offset = u64::from(word(header, DESCRIPTOR));
+    let bytes = word(header, DESCRIPTOR + 4) as usize;
+    if offset < pieces.at() || !(16..=MAX_DESCRIPTOR_BYTES).contains(&bytes) {
         let message = format!("invalid data format descriptor: {bytes} bytes at byte {offset}");
         return Err(fault(&pieces.file, DESCRIPTOR as u64, message));
     }
@@ -163,29 +165,29 @@ fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ve
 /// Checks that every level has the bytes for its size, and that none overlaps another or the header.
 fn check_entries(
     entries: &[Ktx2Entry],
-    surface: &Surface,
+    surface: &TextureSurface,
     packing: Option<Packing>,
     pieces: &Pieces<'_>,
 ) -> Result<()> {
     for (number, entry) in entries.iter().enumerate() {
-        let wanted = surface.level_bytes(number)? as u64;
-        if entry.plain_bytes != wanted || packing.is_none() && entry.bytes != wanted {
-            let told = if packing.is_none() { entry.bytes } else { entry.plain_bytes };
-            let message = format!("mip level {number} needs {wanted} bytes, but the level index declares {told}");
-            return Err(fault(&pieces.file, entry.told_at + 8, message));
+        let expected = surface.level_bytes(number)? as u64;
+        if entry.plain_bytes != expected || packing.is_none() && entry.bytes != expected {
+            let declared = if packing.is_none() { entry.bytes } else { entry.plain_bytes };
+            let message = format!("mip level {number} needs {expected} bytes, but the level index declares {declared}");
+            return Err(fault(&pieces.file, entry.declared_at + 8, message));
         }
     }
     let mut end = pieces.at();
     for entry in in_order(entries) {
         if entry.offset < end {
-            return Err(fault(&pieces.file, entry.told_at, "this mip level overlaps the data before it"));
+            return Err(fault(&pieces.file, entry.declared_at, "this mip level overlaps the data before it"));
         }
         end = entry
             .offset
             .checked_add(entry.bytes)
-            .ok_or_else(|| fault(&pieces.file, entry.told_at, "the end of this mip level exceeds 64 bits"))?;
+            .ok_or_else(|| fault(&pieces.file, entry.declared_at, "the end of this mip level exceeds 64 bits"))?;
     }
-    // A damaged one may precede compressed levels.
+    // Compressed levels may be damaged before the end of the file, and that is reported first.
     if packing.is_none() { pieces.check_left(end - pieces.at(), "levels") } else { Ok(()) }
 }
 

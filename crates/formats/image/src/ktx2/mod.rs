@@ -1,10 +1,10 @@
-//! KTX 2: textures as Khronos has them.
+//! KTX 2: the texture files of Khronos.
 //!
 //! How polyhaul interprets KTX 2 files where programs differ:
 //!
 //! - Colors are sRGB if the data format descriptor declares it, otherwise linear.
-//! - 0 levels, which asks a reader to generate mip levels, is one level.
-//! - `BC1_RGB` is BC1: a pixel that is not there is not there.
+//! - 0 levels, which allows a reader to generate mip levels, is one level.
+//! - `BC1_RGB` is BC1: its transparent pixels stay transparent.
 //! - Pixels without an encoding in the model (three channels, blue first) get an opaque alpha, with red first.
 //! - Keys and values are skipped, like padding and gaps between the levels; levels that overlap are an error.
 //! - Basis (ETC1S, UASTC), ASTC, ETC and PVRTC are not supported.
@@ -12,7 +12,7 @@
 //!   warning for each kind. Mip levels are derived from it, so dropping them is no loss.
 //!
 //! The smallest level is written first, each level as one frame of zstd if
-//! [`ImageWriteOptions`](crate::options::ImageWriteOptions) asks for that.
+//! [`ImageWriteOptions`](polyhaul_model::options::ImageWriteOptions) asks for that.
 //!
 //! `header`: header and level index. `vk`: the formats by number. `dfd`: the data format descriptor. `reader`,
 //! `writer`: the rest. Sources: the Khronos KTX File Format Specification 2.0 and the Khronos Data Format Specification
@@ -30,7 +30,7 @@ pub use writer::write;
 /// The first bytes of a file.
 const MAGIC: &[u8; 12] = b"\xABKTX 20\xBB\r\n\x1A\n";
 
-/// Whether a file begins as one of these, or as the version before, which is refused by name.
+/// Whether a file starts like a KTX 2 file, or like one of version 1, which has its own error message.
 pub fn looks_like_ktx2(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_1)
 }

@@ -30,7 +30,7 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions) -> Result<Texture> {
         pieces.skip_to(entry.offset)?;
         let count = usize::try_from(entry.bytes).map_err(|_| Error::memory("levels"))?;
         let level = pieces.take(count, "levels")?;
-        let place = (entry.told_at - entries[0].told_at) as usize / super::ENTRY_BYTES;
+        let place = (entry.declared_at - entries[0].declared_at) as usize / super::ENTRY_BYTES;
         stored[place] = match packing {
             None => level,
             Some(packing) => unpack(packing, &level, entry.plain_bytes as usize, &pieces.file, entry.offset)?,

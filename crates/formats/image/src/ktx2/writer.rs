@@ -1,16 +1,16 @@
 //! Textures to KTX 2 files, the smallest level first.
 
 use super::{ENTRY_BYTES, HEADER_BYTES, MAGIC, PLAIN, ZSTD, dfd, vk};
-use crate::options::ImageWriteOptions;
 use crate::pieces;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Encoding, Texture};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::packed::pack;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::write::Writing;
 
-/// The one key and its value, with a padding to whole words.
+/// The only key and its value, padded to whole words.
 const WRITER: &[u8] = b"\x13\0\0\0KTXwriter\0polyhaul\0\0";
 
 /// Writes a texture.
@@ -23,9 +23,9 @@ pub fn write(
     options: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    let packed = match style.ktx2_zstd_level {
-        Some(level) => packed(texture, level, options)?,
-        None => Vec::new(),
+    let packed = match style.zstd_level {
+        0 => Vec::new(),
+        level => packed(texture, level, options)?,
     };
     let bytes = |number: usize| packed.get(number).map_or(&*texture.levels[number], Vec::as_slice);
     let count = texture.levels.len();
@@ -51,13 +51,13 @@ pub fn write(
     let mut end = head.len() as u64;
     writing.set_head(head);
     const PADDING: [u8; 16] = [0; 16];
-    let mut all = Vec::new();
+    let mut slices = Vec::new();
     for number in (0..count).rev() {
-        all.push(&PADDING[..(offsets[number] - end) as usize]);
-        all.push(bytes(number));
+        slices.push(&PADDING[..(offsets[number] - end) as usize]);
+        slices.push(bytes(number));
         end = offsets[number] + bytes(number).len() as u64;
     }
-    pieces::write(all, options, writing)
+    pieces::write(slices, options, writing)
 }
 
 /// The alignment of uncompressed levels: whole blocks and whole words.
@@ -65,7 +65,7 @@ fn alignment(encoding: Encoding) -> u64 {
     (encoding.bytes() as u64).max(4)
 }
 
-/// Every level as a frame of zstd, side by side.
+/// Every level as a frame of zstd, compressed in parallel.
 fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec<u8>>> {
     let mut packed = vec![Vec::new(); texture.levels.len()];
     let items = texture.levels.iter().zip(&mut packed);

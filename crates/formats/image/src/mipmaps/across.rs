@@ -1,8 +1,8 @@
-//! A row becomes shorter.
+//! Shortens a row.
 //!
-//! Pixels beyond the edges are written out, and where all pixels share their weights the row is stored as so many rows
-//! as the step from one to the next has pixels: each of them has the pixels of one tap one after the other, whatever
-//! their channels, and the sum is one of rows. Weights are those of `kernel`, sums those of `mix`.
+//! Pixels beyond the edges are written out. If all pixels share their weights, the row is stored as one part per pixel
+//! of the step between neighbors: each part has the pixels of one tap consecutively, whatever their channels, so that
+//! the result is a weighted sum of whole parts, which vectorizes. `kernel` computes the weights, `mix` the sums.
 
 use super::kernel::MipmapKernel;
 use super::mix::mix;
@@ -10,17 +10,17 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_text::cpu::Level;
 use std::ops::Range;
 
-/// How rows of an image become shorter.
+/// Shortens the rows of an image.
 pub(super) struct MipmapAcross {
     kernel: MipmapKernel,
     /// Samples of a pixel.
     size: usize,
-    /// The pixels that count, including those beyond the edges.
+    /// The pixels that have a weight, including pixels beyond the edges.
     reach: Range<isize>,
-    /// Pixel `n` of the reach is pixel `n / step` of part `n % step`, and parts have so many pixels.
+    /// Pixel `n` of the reach is pixel `n / step` of part `n % step`; each part has `length` pixels.
     step: usize,
     length: usize,
-    /// Where the samples of each tap begin, if all pixels share their weights.
+    /// Where the samples of each tap start, if all pixels share their weights.
     starts: Vec<usize>,
 }
 
@@ -45,38 +45,39 @@ impl MipmapAcross {
     }
 
     /// Puts pixels of an image's row, from `begin` on, into this memory.
-    pub(super) fn put(&self, begin: usize, pixels: &[f32], row: &mut [f32]) {
+    pub(super) fn put(&self, start: usize, pixels: &[f32], row: &mut [f32]) {
         match self.size {
-            1 => self.put_with::<1, 1, _>(begin, pixels, row, |pixel| pixel),
-            2 => self.put_with::<2, 2, _>(begin, pixels, row, |pixel| pixel),
-            3 => self.put_with::<3, 3, _>(begin, pixels, row, |pixel| pixel),
-            _ => self.put_with::<4, 4, _>(begin, pixels, row, |pixel| pixel),
+            1 => self.put_with::<1, 1, _>(start, pixels, row, |pixel| pixel),
+            2 => self.put_with::<2, 2, _>(start, pixels, row, |pixel| pixel),
+            3 => self.put_with::<3, 3, _>(start, pixels, row, |pixel| pixel),
+            _ => self.put_with::<4, 4, _>(start, pixels, row, |pixel| pixel),
         }
     }
 
-    /// Puts what `make` makes of pixels; `SIZE` is that of this row.
+    /// Like [`MipmapAcross::put`], with pixels converted by `make`; `SIZE` is the number of samples of a pixel.
     #[inline(always)]
     pub(super) fn put_with<const FROM: usize, const SIZE: usize, T: Copy>(
         &self,
-        begin: usize,
+        start: usize,
         pixels: &[T],
         row: &mut [f32],
         make: impl Fn([T; FROM]) -> [f32; SIZE],
     ) {
-        let (pixels, row) = (pixels.as_chunks::<FROM>().0, row.as_chunks_mut::<SIZE>().0);
+        let pixels = pixels.as_chunks::<FROM>().0;
+        let row = row.as_chunks_mut::<SIZE>().0;
         for first in 0..self.step.min(pixels.len()) {
-            let to = &mut row[self.place((begin + first) as isize)..];
+            let to = &mut row[self.place((start + first) as isize)..];
             pixels[first..].iter().step_by(self.step).zip(to).for_each(|(pixel, to)| *to = make(*pixel));
         }
     }
 
-    /// The place of a pixel in the memory, in pixels.
+    /// The index of a pixel in the memory, in pixels.
     fn place(&self, at: isize) -> usize {
         let number = (at - self.reach.start) as usize;
         number % self.step * self.length + number / self.step
     }
 
-    /// Writes the pixels beyond the edges, when all others are there.
+    /// Writes the pixels beyond the edges, after all others.
     pub(super) fn close(&self, row: &mut [f32]) {
         let beyond = (self.reach.start..0).chain(self.kernel.from() as isize..self.reach.end);
         for at in beyond {
@@ -96,9 +97,10 @@ impl MipmapAcross {
         }
     }
 
-    /// Pixels that have weights of their own.
+    /// Mixes pixels of which each has different weights.
     fn mix_pixels<const SIZE: usize>(&self, row: &[f32], to: &mut [f32]) {
-        let (row, to) = (row.as_chunks::<SIZE>().0, to.as_chunks_mut::<SIZE>().0);
+        let row = row.as_chunks::<SIZE>().0;
+        let to = to.as_chunks_mut::<SIZE>().0;
         for (number, to) in to.iter_mut().enumerate() {
             let (start, weights) = self.kernel.taps(number);
             let pixels = row[self.place(start)..].iter().zip(weights);
@@ -122,20 +124,22 @@ mod tests {
                 let kernel = || MipmapKernel::new(from, to, filter, edges).unwrap();
                 let across = MipmapAcross::new(kernel(), to, size).unwrap();
                 let row: Vec<f32> = (0..size * from).map(|at| (at as f32 * 0.7).sin()).collect();
-                let (mut memory, mut mixed) = (vec![f32::NAN; across.room()], vec![0.0; size * to]);
+                let mut memory = vec![f32::NAN; across.room()];
+                let mut mixed = vec![0.0; size * to];
                 for (piece, pixels) in row.chunks(7 * size).enumerate() {
                     across.put(7 * piece, pixels, &mut memory);
                 }
                 across.close(&mut memory);
                 across.mix(Level::best(), &memory, &mut mixed);
                 for (number, pixel) in mixed.chunks(size).enumerate() {
-                    let (kernel, wanted) = (kernel(), |channel: usize| {
+                    let kernel = kernel();
+                    let sample = |channel: usize| {
                         let (start, weights) = across.kernel.taps(number);
                         let values = (start..).map(|at| row[size * across.kernel.place(at) + channel]);
                         values.zip(weights).fold(0.0, |sum, (value, weight)| sum + weight * value)
-                    });
-                    let wanted: Vec<f32> = (0..size).map(wanted).collect();
-                    assert_eq!(pixel, wanted, "{from} {to} {number} {:?}", kernel.taps(number));
+                    };
+                    let expected: Vec<f32> = (0..size).map(sample).collect();
+                    assert_eq!(pixel, expected, "{from} {to} {number} {:?}", kernel.taps(number));
                 }
             }
         }

@@ -18,11 +18,11 @@ pub(super) fn keep(image: &Image, levels: &mut [Image], cutoff: f32) -> Result<(
         return Ok(());
     }
     let whole = counts(image)?;
-    let wanted = share(&whole, step(cutoff));
+    let target = share(&whole, step(cutoff));
     levels.iter_mut().try_for_each(|level| {
         let counts = counts(level)?;
-        match border(&counts, wanted) {
-            Some(border) if wanted > 0.0 => scale(level, border, f64::from(cutoff)),
+        match border(&counts, target) {
+            Some(border) if target > 0.0 => scale(level, border, f64::from(cutoff)),
             _ => Ok(()),
         }
     })
@@ -56,16 +56,16 @@ fn share(counts: &[u64], step: usize) -> f64 {
     counts[step..].iter().sum::<u64>() as f64 / total.max(1) as f64
 }
 
-/// The alpha for which the share of pixels at or above it is the nearest to `wanted`; never 0.
-fn border(counts: &[u64], wanted: f64) -> Option<usize> {
+/// The alpha for which the share of pixels at or above it is the nearest to `target`; never 0.
+fn border(counts: &[u64], target: f64) -> Option<usize> {
     let total = counts.iter().sum::<u64>().max(1) as f64;
     let mut above = 0;
     let mut best: Option<(f64, usize)> = None;
     for (step, &count) in counts.iter().enumerate().skip(1).rev() {
         above += count;
         if count > 0 {
-            let miss = (above as f64 / total - wanted).abs();
-            if best.is_none_or(|(least, _)| miss < least) {
+            let miss = (above as f64 / total - target).abs();
+            if best.is_none_or(|(best_miss, _)| miss < best_miss) {
                 best = Some((miss, step));
             }
         }
@@ -76,7 +76,7 @@ fn border(counts: &[u64], wanted: f64) -> Option<usize> {
 /// Scales alpha such that the border becomes the cutoff, and does not round to a value below it.
 fn scale(image: &mut Image, border: usize, cutoff: f64) -> Result<()> {
     let size = image.channels.count();
-    let scaled = |alpha: f64, by: f64, most: f64| (alpha * by).clamp(0.0, most);
+    let scaled = |alpha: f64, by: f64, max: f64| (alpha * by).clamp(0.0, max);
     match &mut image.samples {
         Samples::U8(samples) => {
             let by = (cutoff * 255.0).ceil() / (border / 257) as f64;
@@ -91,7 +91,7 @@ fn scale(image: &mut Image, border: usize, cutoff: f64) -> Result<()> {
             });
         }
         Samples::F32(samples) => {
-            // The least alpha that counts as the border.
+            // The smallest alpha that counts as the border.
             let by = cutoff / ((border as f64 - 0.5) / (STEPS - 1) as f64);
             samples.to_mut()?.chunks_exact_mut(size).for_each(|pixel| {
                 pixel[size - 1] = scaled(f64::from(pixel[size - 1]), by, 1.0) as f32;

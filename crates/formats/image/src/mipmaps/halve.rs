@@ -7,7 +7,7 @@ use polyhaul_model::{Channels, Image};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Pixels of the smaller image that one thread takes at a time, about.
+/// Approximate number of pixels of the smaller image that a thread computes at a time.
 const PIECE_PIXELS: usize = 1 << 15;
 
 /// Halves an image of bytes. `is_bent`: colors are sRGB; `weighs`: colors are weighted by alpha.
@@ -19,7 +19,8 @@ pub(super) fn halve(
     to: &mut [u8],
     run: &RunOptions,
 ) -> Result<()> {
-    let (row, size) = (image.width * image.channels.count(), image.width / 2 * image.channels.count());
+    let row = image.width * image.channels.count();
+    let size = image.width / 2 * image.channels.count();
     let rows = (PIECE_PIXELS / (image.width / 2)).max(1);
     let bands = samples.chunks(2 * row * rows).zip(to.chunks_mut(size * rows));
     let threads = run.worker_threads().min((image.height / 2).div_ceil(rows));
@@ -138,7 +139,7 @@ fn weighed<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u
     for (four, to) in quads::<SIZE>(rows, to) {
         let alphas = four.map(|pixel| pixel[SIZE - 1]);
         let [a, b, c, d] = alphas;
-        // The same weight everywhere, as in most places; or none, and then all count equally.
+        // Most pixels have the same alpha as their neighbors. If it is 0, all of them count equally.
         let is_even = a == b && b == c && c == d;
         let weights = if is_even { [0.25; 4] } else { alphas.map(f32::from) };
         let by = if is_even { 1.0 } else { 1.0 / alphas.map(f32::from).iter().sum::<f32>() };
@@ -152,10 +153,12 @@ fn weighed<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u
     }
 }
 
-/// The same for the commonest pixels, as vectors: first the means of some, then their codes.
+/// [`weighed`] for sRGB with alpha, the most common pixels, as vectors: first the means of some pixels, then their
+/// codes.
 fn weighed_lights(rows: [&[u8]; 2], to: &mut [u8]) {
     const TOGETHER: usize = 32;
-    let (codes, lights) = (&*BYTES, &*LIGHTS);
+    let codes = &*BYTES;
+    let lights = &*LIGHTS;
     let [top, bottom] = rows.map(|row| row.chunks(8 * TOGETHER));
     for ((top, bottom), to) in top.zip(bottom).zip(to.chunks_mut(4 * TOGETHER)) {
         let mut places = [[0; 4]; TOGETHER];
@@ -164,7 +167,9 @@ fn weighed_lights(rows: [&[u8]; 2], to: &mut [u8]) {
             to[3] = mean(four.map(|pixel| pixel[3]));
         }
         for (places, to) in places.iter().zip(to.as_chunks_mut::<4>().0) {
-            (to[0], to[1], to[2]) = (codes.code_at(places[0]), codes.code_at(places[1]), codes.code_at(places[2]));
+            to[0] = codes.code_at(places[0]);
+            to[1] = codes.code_at(places[1]);
+            to[2] = codes.code_at(places[2]);
         }
     }
 }
@@ -186,10 +191,11 @@ mod tests {
                 };
                 (0..2 * width).flat_map(&mut byte).collect()
             });
-            let (mut wanted, mut found) = (vec![0; 4 * width], vec![0; 4 * width]);
-            weighed::<4, 3>([&rows[0], &rows[1]], &mut wanted, MipmapLight(&BYTES));
-            weighed_lights([&rows[0], &rows[1]], &mut found);
-            assert_eq!(found, wanted, "{width}");
+            let mut expected = vec![0; 4 * width];
+            let mut halved = vec![0; 4 * width];
+            weighed::<4, 3>([&rows[0], &rows[1]], &mut expected, MipmapLight(&BYTES));
+            weighed_lights([&rows[0], &rows[1]], &mut halved);
+            assert_eq!(halved, expected, "{width}");
         }
     }
 }

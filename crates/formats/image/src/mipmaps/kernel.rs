@@ -14,7 +14,7 @@ const KAISER_ALPHA: f64 = 4.0;
 /// Samples per pixel for its mean weight.
 const MEAN_OF: usize = 32;
 
-/// The weights for one direction.
+/// The weights of a filter in one direction.
 pub(super) struct MipmapKernel {
     /// Pixels before.
     from: usize,
@@ -45,9 +45,10 @@ impl MipmapKernel {
                 }
             }
         };
-        // The weights of pixel n are those of pixel n + to / common: half of an even size has one set of them.
+        // Pixels n and n + to / common have the same weights: halving an even size needs one set of them.
         let common = common_divisor(from, to).max(1);
-        let (distinct, step) = (to / common, (from / common) as isize);
+        let distinct = to / common;
+        let step = (from / common) as isize;
         let mut kernel =
             MipmapKernel { from, edges, starts: Vec::new(), weights: Vec::new(), counts: Vec::new(), taps, step };
         let room = distinct.checked_mul(taps).ok_or_else(|| Error::memory("the weights of a filter"))?;
@@ -76,7 +77,7 @@ impl MipmapKernel {
         self.starts[number % self.starts.len()] + (number / self.starts.len()) as isize * self.step
     }
 
-    /// All pixels that contribute to these, including those beyond the edges.
+    /// All pixels that contribute to these, including pixels beyond the edges.
     pub(super) fn reach(&self, numbers: Range<usize>) -> Range<isize> {
         match numbers.end.checked_sub(1) {
             Some(last) if last >= numbers.start => self.start(numbers.start)..self.start(last) + self.taps as isize,
@@ -89,8 +90,8 @@ impl MipmapKernel {
         (self.starts.len() == 1).then_some(self.step as usize)
     }
 
-    /// The most weights of a pixel.
-    pub(super) fn most_taps(&self) -> usize {
+    /// Maximum weights of a pixel.
+    pub(super) fn max_taps(&self) -> usize {
         self.taps
     }
 
@@ -111,11 +112,13 @@ impl MipmapKernel {
 /// The share that each pixel has in an area, exactly: `number` of `to` equal parts of `from` pixels.
 fn mean(number: usize, from: usize, to: usize, taps: usize) -> (isize, Vec<f32>) {
     // In units of which an input pixel has `to`.
-    let (begin, end) = (number as u128 * from as u128, (number as u128 + 1) * from as u128);
-    let first = (begin / to as u128) as usize;
+    let start = number as u128 * from as u128;
+    let end = (number as u128 + 1) * from as u128;
+    let first = (start / to as u128) as usize;
     let share = |pixel: usize| {
-        let (left, right) = (pixel as u128 * to as u128, (pixel as u128 + 1) * to as u128);
-        (right.min(end).saturating_sub(left.max(begin)) as f64 / from as f64) as f32
+        let left = pixel as u128 * to as u128;
+        let right = (pixel as u128 + 1) * to as u128;
+        (right.min(end).saturating_sub(left.max(start)) as f64 / from as f64) as f32
     };
     (first as isize, (first..first + taps).map(share).collect())
 }
@@ -147,7 +150,8 @@ fn windowed(x: f64, peak: f64) -> f64 {
 /// The modified Bessel function of the first kind and order 0, by its series.
 fn bessel(x: f64) -> f64 {
     let quarter = x * x / 4.0;
-    let (mut sum, mut term) = (1.0, 1.0);
+    let mut sum = 1.0;
+    let mut term = 1.0;
     for k in 1..32 {
         term *= quarter / f64::from(k * k);
         sum += term;
@@ -177,22 +181,21 @@ mod tests {
         assert_eq!(weights(1, 1, MipmapFilter::Box), [(0, vec![1.0])]);
         let third = 1.0 / 3.0;
         assert_eq!(weights(3, 1, MipmapFilter::Box), [(0, vec![third; 3])]);
-        let found = weights(5, 2, MipmapFilter::Box);
-        assert_eq!(found, [(0, vec![0.4, 0.4, 0.2]), (2, vec![0.2, 0.4, 0.4])]);
+        assert_eq!(weights(5, 2, MipmapFilter::Box), [(0, vec![0.4, 0.4, 0.2]), (2, vec![0.2, 0.4, 0.4])]);
     }
 
     #[test]
-    fn repeated_weights_are_those_of_each_pixel() {
+    fn repeated_weights_match_the_weights_of_each_pixel() {
         for (from, to) in [(16, 8), (64, 32), (17, 8), (3, 1), (70, 35), (9, 9)] {
             let scale = from as f64 / to as f64;
             let kernel = MipmapKernel::new(from, to, MipmapFilter::Kaiser, MipmapEdges::Clamp).unwrap();
             for number in (0..to).filter(|_| from > to) {
-                let (start, wanted) = kaiser(number, scale, kernel.taps);
+                let (start, expected) = kaiser(number, scale, kernel.taps);
                 let (first, weights) = kernel.taps(number);
                 assert!(weights.iter().all(|weight| *weight != 0.0), "{from} {to} {number}");
-                for (at, wanted) in (start..).zip(wanted) {
-                    let found = usize::try_from(at - first).ok().and_then(|at| weights.get(at)).unwrap_or(&0.0);
-                    assert!((found - wanted).abs() < 1e-7, "{from} {to} {number}: {found} {wanted}");
+                for (at, expected) in (start..).zip(expected) {
+                    let weight = usize::try_from(at - first).ok().and_then(|at| weights.get(at)).unwrap_or(&0.0);
+                    assert!((weight - expected).abs() < 1e-7, "{from} {to} {number}: {weight} {expected}");
                 }
                 assert!(kernel.reach(number..number + 1).start == first);
             }

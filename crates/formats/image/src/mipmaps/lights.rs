@@ -1,12 +1,12 @@
 //! Pixels of four bytes in sRGB as vectors of light, each by a few loads of whole vectors.
 //!
-//! The values are those of `samples`, to the last bit.
+//! The values equal the ones of `samples`, to the last bit.
 
 use crate::samples::BYTES;
 use std::sync::LazyLock;
 
-/// Tables of vectors. Three channels share one: a vector that begins so many places earlier has its value so many
-/// places later.
+/// Tables of vectors. The three colors share one: loading a vector that starts `n` elements earlier moves its value `n`
+/// elements later.
 pub(super) struct MipmapLights {
     /// The bits of a color's light after three zeros, and zeros.
     colors: [[u32; 8]; 256],
@@ -45,7 +45,8 @@ impl MipmapLights {
     /// Light of the colors, and alpha.
     #[inline(always)]
     pub(super) fn pixel(&self, pixel: [u8; 4]) -> [f32; 4] {
-        let (light, alpha) = (self.light(pixel), &self.alphas[usize::from(pixel[3])]);
+        let light = self.light(pixel);
+        let alpha = &self.alphas[usize::from(pixel[3])];
         std::array::from_fn(|at| f32::from_bits(light[at] | alpha[at]))
     }
 
@@ -54,7 +55,7 @@ impl MipmapLights {
     pub(super) fn mean(&self, four: [&[u8; 4]; 4]) -> [f32; 4] {
         let alphas = four.map(|pixel| pixel[3]);
         let [a, b, c, d] = four.map(|pixel| self.light(*pixel).map(f32::from_bits));
-        // The same weight everywhere, as in most places; or none, and then all count equally.
+        // Most pixels have the same alpha as their neighbors. If it is 0, all of them count equally.
         if alphas == [alphas[0]; 4] {
             return std::array::from_fn(|at| ((a[at] + b[at]) + (c[at] + d[at])) * 0.25);
         }
@@ -68,7 +69,8 @@ impl MipmapLights {
     /// The same with colors weighted by alpha.
     #[inline(always)]
     pub(super) fn weighted(&self, pixel: [u8; 4]) -> [f32; 4] {
-        let (light, weights) = (self.pixel(pixel), &self.weights[usize::from(pixel[3])]);
+        let light = self.pixel(pixel);
+        let weights = &self.weights[usize::from(pixel[3])];
         std::array::from_fn(|at| light[at] * weights[at])
     }
 }
@@ -81,7 +83,8 @@ mod tests {
     fn each_channel_has_its_place() {
         let pixel = [10, 100, 200, 77];
         let [r, g, b] = [10, 100, 200].map(|code: usize| BYTES.light[code]);
-        let (alpha, by) = (77.0 / 255.0_f32, 77.0 / 255.0 + super::super::TRACE);
+        let alpha = 77.0 / 255.0_f32;
+        let by = 77.0 / 255.0 + super::super::TRACE;
         assert_eq!(LIGHTS.pixel(pixel), [r, g, b, alpha]);
         assert_eq!(LIGHTS.weighted(pixel), [r * by, g * by, b * by, alpha]);
     }

@@ -1,7 +1,7 @@
-//! Weighted sums of rows: what both directions of a filter are made of.
+//! Weighted sums of rows, for both directions of a filter.
 //!
 //! The order of additions is that of the weights, and nothing fuses a product with its sum, so that every instruction
-//! set yields the same floats. It knows neither pixels nor edges.
+//! set yields the same floats. It does not depend on pixels or edges.
 
 use polyhaul_text::cpu::Level;
 
@@ -53,16 +53,17 @@ mod tests {
     #[test]
     fn sums_are_the_same_in_all_instruction_sets() {
         let from: Vec<f32> = (0..3000).map(|at| (at as f32 * 0.7).sin()).collect();
-        let (starts, weights) = ([5, 0, 900, 901, 1700], [0.3, -0.1, 0.7, 1e-3, 0.2]);
+        let starts = [5, 0, 900, 901, 1700];
+        let weights = [0.3, -0.1, 0.7, 1e-3, 0.2];
         for count in [0, 1, 31, 32, 33, 64, 100, 1024] {
-            let wanted: Vec<u32> = (0..count)
+            let expected: Vec<u32> = (0..count)
                 .map(|at| starts.iter().zip(weights).fold(0.0, |sum, (start, weight)| sum + weight * from[start + at]))
                 .map(f32::to_bits)
                 .collect();
             for level in Level::all() {
                 let mut sum = vec![7.0; count];
                 mix(level, &from, &starts, &weights, &mut sum);
-                assert_eq!(sum.into_iter().map(f32::to_bits).collect::<Vec<_>>(), wanted, "{level:?} {count}");
+                assert_eq!(sum.into_iter().map(f32::to_bits).collect::<Vec<_>>(), expected, "{level:?} {count}");
             }
         }
     }

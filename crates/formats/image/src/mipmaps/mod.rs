@@ -1,7 +1,7 @@
 //! An image at half, a quarter and so on of its size, down to one pixel.
 //!
 //! Each level is computed from the stored previous one: its rounding error is halved in the next. Colors are mixed as
-//! light. `kernel` has the weights of the filters, `across` makes rows shorter and `mix` sums them up; `halve` is the
+//! light. `kernel` has the weights of the filters, `across` shortens rows and `mix` sums them up; `halve` is the
 //! common case: a box over bytes.
 
 mod across;
@@ -30,8 +30,8 @@ pub enum MipmapFilter {
     /// Each pixel is the mean of the area that it covers: no ringing, and little blur.
     #[default]
     Box,
-    /// A sinc under a Kaiser window, three pixels of the smaller image to each side, with an alpha of 4: as NVIDIA's
-    /// texture tools have it. It is sharper than a box.
+    /// A sinc under a Kaiser window, three pixels of the smaller image to each side, with an alpha of 4, as in NVIDIA's
+    /// texture tools. It is sharper than a box.
     Kaiser,
 }
 
@@ -77,7 +77,7 @@ polyhaul_model::options! {
     }
 }
 
-/// The levels below an image: each side is half of that before, rounded down, and at least 1.
+/// The levels below an image: each side is half of the previous one, rounded down, and at least 1.
 ///
 /// Sides need not be powers of two: a box then takes shares of the pixels at its borders. sRGB is mixed as light, and
 /// the nearest sample is stored. The result is the same for any number of threads.
@@ -176,11 +176,11 @@ fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<I
     Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
-/// Pixels of the smaller image that one thread takes at a time, at least, and rows: those above and below, which a
-/// filter reaches, are computed again for the next piece.
-const LEAST_PIXELS: usize = 1 << 14;
-const LEAST_ROWS: usize = 16;
-const MOST_ROWS: usize = 128;
+/// Limits of the pixels and the rows of the smaller image that a thread computes at a time. Few rows cost time: the
+/// rows above and below that a filter reaches are computed again for the next piece.
+const MIN_PIXELS: usize = 1 << 14;
+const MIN_ROWS: usize = 16;
+const MAX_ROWS: usize = 128;
 
 fn filtered<T: SampleStore + Zero + Send>(
     image: &Image,
@@ -192,8 +192,8 @@ fn filtered<T: SampleStore + Zero + Send>(
 ) -> Result<Samples> {
     let job = Filtering::new(image, [width, height], options)?;
     let mut samples = zeroed::<T>(count, "a mip level")?;
-    let least = (LEAST_PIXELS / width.max(1)).max(LEAST_ROWS);
-    let rows = (height / (4 * run.worker_threads().max(1))).clamp(least, least.max(MOST_ROWS));
+    let min_rows = (MIN_PIXELS / width.max(1)).max(MIN_ROWS);
+    let rows = (height / (4 * run.worker_threads().max(1))).clamp(min_rows, min_rows.max(MAX_ROWS));
     let bands = samples.chunks_mut((job.row * rows).max(1)).enumerate();
     let threads = run.worker_threads().min(height.div_ceil(rows));
     try_for_each_item(threads, &run.cancel, bands, MipmapScratch::default, |scratch, (number, band)| {
@@ -210,7 +210,7 @@ struct Filtering<'a> {
     down: MipmapKernel,
     /// Samples of a row of the smaller image.
     row: usize,
-    /// Where each row of a ring begins, twice: the rows for a pixel follow one another.
+    /// Where each row of a ring starts, twice, so that the rows for a pixel are always consecutive entries.
     ring: Vec<usize>,
     level: Level,
 }
@@ -222,7 +222,7 @@ struct MipmapScratch {
     piece: Vec<f32>,
     /// A row before it is filtered from left to right.
     row: Vec<f32>,
-    /// As many rows as the taps of a pixel, filtered from left to right. Each takes the place of the oldest.
+    /// As many rows as the taps of a pixel, filtered from left to right. Each row replaces the oldest.
     ring: Vec<f32>,
 }
 
@@ -230,11 +230,11 @@ struct MipmapScratch {
 const PIECE_PIXELS: usize = 512;
 
 impl MipmapScratch {
-    /// Computes the rows of a band, beginning with row `first`.
+    /// Computes the rows of a band, starting with row `first`.
     fn band<T: SampleStore>(&mut self, job: &Filtering<'_>, first: usize, band: &mut [T]) -> Result<()> {
         let size = job.image.channels.count();
         let reach = job.down.reach(first..first + band.len() / job.row);
-        let ring = sized(&mut self.ring, job.down.most_taps() * job.row)?;
+        let ring = sized(&mut self.ring, job.down.max_taps() * job.row)?;
         let row = sized(&mut self.row, job.across.room())?;
         let piece = sized(&mut self.piece, PIECE_PIXELS * size)?;
         let mut loaded = reach.start;
@@ -242,11 +242,11 @@ impl MipmapScratch {
             let (start, weights) = job.down.taps(number);
             while loaded < start + weights.len() as isize {
                 job.load_row(loaded, piece, row)?;
-                let place = job.ring[(loaded - reach.start) as usize % job.down.most_taps()];
+                let place = job.ring[(loaded - reach.start) as usize % job.down.max_taps()];
                 job.across.mix(job.level, row, &mut ring[place..place + job.row]);
                 loaded += 1;
             }
-            let rows = &job.ring[(start - reach.start) as usize % job.down.most_taps()..];
+            let rows = &job.ring[(start - reach.start) as usize % job.down.max_taps()..];
             for (number, out) in out.chunks_mut(PIECE_PIXELS * size).enumerate() {
                 let mixed = &mut piece[..out.len()];
                 mix(job.level, &ring[number * PIECE_PIXELS * size..], rows, weights, mixed);
@@ -270,7 +270,8 @@ impl Filtering<'_> {
     fn new<'a>(image: &'a Image, [width, height]: [usize; 2], options: &MipmapOptions) -> Result<Filtering<'a>> {
         let across = MipmapKernel::new(image.width, width, options.filter, options.edges)?;
         let down = MipmapKernel::new(image.height, height, options.filter, options.edges)?;
-        let (taps, row) = (down.most_taps(), width * image.channels.count());
+        let taps = down.max_taps();
+        let row = width * image.channels.count();
         let mut ring = Vec::new();
         ring.try_reserve_exact(2 * taps).map_err(|_| Error::memory("the weights of a filter"))?;
         ring.extend((0..2 * taps).map(|number| number % taps * row));
@@ -281,18 +282,19 @@ impl Filtering<'_> {
 
     /// Loads a row, which may be beyond the edges, so that it can be mixed.
     fn load_row(&self, at: isize, piece: &mut [f32], row: &mut [f32]) -> Result<()> {
-        let (width, size) = (self.image.width, self.image.channels.count());
+        let width = self.image.width;
+        let size = self.image.channels.count();
         let first = self.down.place(at) * width;
         match &self.image.samples {
             Samples::U8(samples) if self.work.is_bent && !self.image.premultiplied && size == 4 => {
                 self.put_bytes(&samples[4 * first..][..4 * width], row);
             }
             _ => {
-                for begin in (0..width).step_by(PIECE_PIXELS) {
-                    let piece = &mut piece[..(width - begin).min(PIECE_PIXELS) * size];
-                    load(self.image, (first + begin) * size, self.work.is_bent, piece)?;
+                for start in (0..width).step_by(PIECE_PIXELS) {
+                    let piece = &mut piece[..(width - start).min(PIECE_PIXELS) * size];
+                    load(self.image, (first + start) * size, self.work.is_bent, piece)?;
                     self.prepare(piece);
-                    self.across.put(begin, piece, row);
+                    self.across.put(start, piece, row);
                 }
             }
         }
@@ -300,7 +302,7 @@ impl Filtering<'_> {
         Ok(())
     }
 
-    /// The same for the commonest pixels, in one step.
+    /// Loads and prepares sRGB pixels with alpha, the most common ones, in one step.
     fn put_bytes(&self, pixels: &[u8], row: &mut [f32]) {
         let lights = &*LIGHTS;
         if self.work.weighs {
@@ -310,7 +312,7 @@ impl Filtering<'_> {
         }
     }
 
-    /// Makes samples such that they can be mixed.
+    /// Converts samples for mixing.
     fn prepare(&self, values: &mut [f32]) {
         let size = self.image.channels.count();
         if self.work.content == MipmapContent::Normals {
@@ -322,7 +324,7 @@ impl Filtering<'_> {
         }
     }
 
-    /// Scales colors by what `by` makes of their alpha; only images with alpha weigh them.
+    /// Scales colors by `by` of their alpha; only images with alpha weigh them.
     fn scale_colors(&self, values: &mut [f32], by: impl Fn(f32) -> f32) {
         match self.image.channels.count() {
             2 => scale_colors_of::<2>(values, by),
@@ -330,7 +332,7 @@ impl Filtering<'_> {
         }
     }
 
-    /// The other way round.
+    /// The opposite of [`Filtering::prepare`].
     fn finish(&self, values: &mut [f32]) {
         let size = self.image.channels.count();
         if self.work.content == MipmapContent::Normals {
@@ -344,7 +346,7 @@ impl Filtering<'_> {
     }
 }
 
-/// Scales colors by what `by` makes of their alpha.
+/// Scales colors by `by` of their alpha.
 fn scale_colors_of<const SIZE: usize>(values: &mut [f32], by: impl Fn(f32) -> f32) {
     for pixel in values.as_chunks_mut::<SIZE>().0 {
         // Alpha too has a factor: the pixel is one vector.

@@ -1,4 +1,4 @@
-//! Filters of PNG (Third Edition, 9.2): rows as differences to the pixels to their left and above, which compress
+//! Filters of PNG (Third Edition, 9.2): rows as differences from the pixels to their left and above, which compress
 //! better; and back.
 //!
 //! A filter is chosen for each row by the sum of the absolute differences, taken as signed bytes: the heuristic that
@@ -71,7 +71,8 @@ fn undo_pixels<const SIZE: usize>(number: u8, above: &[u8], from: &[u8], to: &mu
     }
     let pixels = to.as_chunks_mut::<SIZE>().0.iter_mut().zip(from.as_chunks::<SIZE>().0);
     let above = above.as_chunks::<SIZE>().0;
-    let (mut left, mut corner) = ([0; SIZE], [0; SIZE]);
+    let mut left = [0; SIZE];
+    let mut corner = [0; SIZE];
     match number {
         1 => {
             for (to, pixel) in pixels {
@@ -88,7 +89,8 @@ fn undo_pixels<const SIZE: usize>(number: u8, above: &[u8], from: &[u8], to: &mu
         4 => {
             for ((to, pixel), up) in pixels.zip(above) {
                 left = std::array::from_fn(|at| pixel[at].wrapping_add(nearest(left[at], up[at], corner[at])));
-                (*to, corner) = (left, *up);
+                *to = left;
+                corner = *up;
             }
         }
         _ => return None,
@@ -100,13 +102,14 @@ fn mean(left: u8, up: u8) -> u8 {
     ((u16::from(left) + u16::from(up)) / 2) as u8
 }
 
-/// Paeth: the one of the three that is nearest to left + up - corner; in this order on ties.
+/// Paeth: whichever of the three is nearest to left + up - corner; the first in this order on ties.
 fn nearest(left: u8, up: u8, corner: u8) -> u8 {
     // On the way from the lower to the higher of the two, a corner in the first third or below makes the higher one the
     // nearest, one in the last third or above the lower one. This has fewer steps that depend on `left` than distances
     // have, and each pixel waits for the one to its left.
     let turn = 3 * i16::from(corner) - i16::from(up) - i16::from(left);
-    let (low, high) = (left.min(up), left.max(up));
+    let low = left.min(up);
+    let high = left.max(up);
     let lower = if i16::from(high) <= turn { low } else { corner };
     if turn <= i16::from(low) { high } else { lower }
 }
@@ -117,8 +120,9 @@ mod tests {
 
     #[test]
     fn differences_by_hand() {
-        let (row, above) = ([10, 20, 13, 26], [1, 2, 4, 8]);
-        for (number, wanted) in [
+        let row = [10, 20, 13, 26];
+        let above = [1, 2, 4, 8];
+        for (number, expected) in [
             (0, [10, 20, 13, 26]),
             (1, [10, 20, 3, 6]),
             (2, [9, 18, 9, 18]),
@@ -129,15 +133,17 @@ mod tests {
         ] {
             let mut out = Vec::new();
             apply(number, &row, &above, 2, &mut out);
-            assert_eq!(out, wanted, "{number}");
+            assert_eq!(out, expected, "{number}");
         }
         assert_eq!([nearest(5, 5, 5), nearest(0, 9, 9), nearest(9, 0, 9), nearest(3, 9, 6)], [5, 0, 0, 6]);
     }
 
-    /// As the specification has it (9.4).
+    /// The definition in the specification (9.4).
     fn by_distances(left: u8, up: u8, corner: u8) -> u8 {
         let [a, b, c] = [left, up, corner].map(i16::from);
-        let (to_left, to_up, to_corner) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());
+        let to_left = (b - c).abs();
+        let to_up = (a - c).abs();
+        let to_corner = (a + b - 2 * c).abs();
         if to_left <= to_up && to_left <= to_corner {
             left
         } else if to_up <= to_corner {
@@ -148,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_is_that_of_the_specification() {
+    fn the_nearest_matches_the_specification() {
         for left in 0..=255 {
             for up in 0..=255 {
                 assert!((0..=255).all(|corner| nearest(left, up, corner) == by_distances(left, up, corner)));
@@ -157,15 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undone_was_applied() {
+    fn undoing_a_filter_restores_the_row() {
         for size in [1, 2, 3, 4, 6, 8] {
             let bytes = |factor: usize| -> Vec<u8> { (0..5 * size).map(|at| (at * at * factor % 251) as u8).collect() };
-            let (row, above) = (bytes(7), bytes(13));
+            let row = bytes(7);
+            let above = bytes(13);
             for number in 0..5 {
-                let mut found = Vec::new();
-                apply(number, &row, &above, size, &mut found);
+                let mut filtered = Vec::new();
+                apply(number, &row, &above, size, &mut filtered);
                 let mut undone = vec![7; row.len()];
-                assert_eq!(undo(number as u8, size, &above, &found, &mut undone), Some(()));
+                assert_eq!(undo(number as u8, size, &above, &filtered, &mut undone), Some(()));
                 assert_eq!(undone, row, "{number} {size}");
             }
             assert_eq!(undo(5, size, &above, &row, &mut vec![0; row.len()]), None);
@@ -173,8 +180,9 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_differences_are_taken() {
-        let (mut tried, mut out) = (Default::default(), Vec::new());
+    fn the_smallest_differences_are_chosen() {
+        let mut tried = Default::default();
+        let mut out = Vec::new();
         append(&[7; 9], &[0; 9], 1, &mut tried, &mut out);
         assert_eq!(out, [1, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
         out.clear();

@@ -1,7 +1,7 @@
 //! The compressed pixels of a PNG file, from the chunks that hold them, in spans. Nothing is inflated here.
 //!
-//! The order of chunks, their checksums and everything else that they declare are checked by the library, which passes
-//! compressed data that it is not asked to inflate.
+//! The library checks the order of chunks, their checksums and everything else that they declare. It is not asked to
+//! inflate the compressed data.
 
 use super::reader::decode_options;
 use super::still::Still;
@@ -18,20 +18,20 @@ pub(super) struct Idat<'a> {
     others: u64,
     /// Bytes that were read, but are after the last span.
     beyond: Vec<u8>,
-    /// Where the next span begins in the compressed data.
+    /// Where the next span starts in the compressed data.
     at: u64,
     is_over: bool,
 }
 
-/// Whatever is not expected. It is never shown.
+/// The error for anything unexpected. It is never shown: `reader` then reads the file from its start.
 pub(super) fn unexpected() -> Error {
     Error::new(ErrorKind::Malformed, "left to the reader in order")
 }
 
 impl<'a> Idat<'a> {
-    /// The most bytes of chunks without pixels: the library counts some of them towards a limit, which is far above.
-    pub(super) const MOST_OTHER_BYTES: u64 = 64 << 10;
-    /// How many bytes after a span are kept with it: a block that begins in the span is decoded ahead only if it ends
+    /// Maximum bytes of chunks without pixels: the library counts some of them towards a limit, which is far higher.
+    pub(super) const MAX_OTHER_BYTES: u64 = 64 << 10;
+    /// How many bytes after a span are stored with it: a block that starts in the span is decoded ahead only if it ends
     /// there.
     pub(super) const BEYOND_BYTES: usize = 64 << 10;
 
@@ -43,7 +43,7 @@ impl<'a> Idat<'a> {
         Ok(idat)
     }
 
-    /// What the chunks before the pixels declare.
+    /// The declarations of the chunks before the pixels.
     pub(super) fn info(&self) -> Result<&Info<'static>> {
         self.decoder.info().ok_or_else(unexpected)
     }
@@ -52,19 +52,19 @@ impl<'a> Idat<'a> {
     /// any.
     pub(super) fn next(&mut self, span_bytes: usize, span: &mut ZlibSpan) -> Result<bool> {
         let mut bytes = span.take_bytes();
-        let most = span_bytes + Self::BEYOND_BYTES;
-        bytes.try_reserve(most)?;
+        let max_bytes = span_bytes + Self::BEYOND_BYTES;
+        bytes.try_reserve(max_bytes)?;
         bytes.extend_from_slice(&self.beyond);
         self.beyond.clear();
-        while !self.is_over && bytes.len() < most {
-            self.is_over = matches!(self.step(Some((&mut bytes, most)))?, Decoded::ImageDataFlushed);
+        while !self.is_over && bytes.len() < max_bytes {
+            self.is_over = matches!(self.step(Some((&mut bytes, max_bytes)))?, Decoded::ImageDataFlushed);
         }
         let len = bytes.len().min(span_bytes);
         self.beyond.try_reserve(bytes.len() - len)?;
         self.beyond.extend_from_slice(&bytes[len..]);
-        let begin = self.at;
+        let start = self.at;
         self.at += len as u64;
-        span.set(bytes, begin..self.at);
+        span.set(bytes, start..self.at);
         Ok(len > 0)
     }
 
@@ -77,10 +77,10 @@ impl<'a> Idat<'a> {
         Ok(())
     }
 
-    /// One step of the library. Appends compressed data to a vector that holds at most so many bytes.
+    /// One step of the library. Appends compressed data to the vector, up to the given length.
     fn step(&mut self, to: Option<(&mut Vec<u8>, usize)>) -> Result<Decoded> {
         let bytes = self.reader.fill_buf().map_err(|_| unexpected())?;
-        let bytes = &bytes[..bytes.len().min(to.as_ref().map_or(usize::MAX, |(to, most)| most - to.len()))];
+        let bytes = &bytes[..bytes.len().min(to.as_ref().map_or(usize::MAX, |(to, max_bytes)| max_bytes - to.len()))];
         if bytes.is_empty() {
             return Err(unexpected());
         }
@@ -92,6 +92,6 @@ impl<'a> Idat<'a> {
             _ => {}
         }
         self.reader.consume(used);
-        if self.others > Self::MOST_OTHER_BYTES { Err(unexpected()) } else { Ok(event) }
+        if self.others > Self::MAX_OTHER_BYTES { Err(unexpected()) } else { Ok(event) }
     }
 }

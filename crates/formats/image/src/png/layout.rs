@@ -1,4 +1,4 @@
-//! Rows of a PNG file as they are stored, filters undone, to pixels as the model has them.
+//! Rows of a PNG file, filters undone, to pixels of the model.
 
 use png::{ColorType, Info};
 use polyhaul_model::Channels;
@@ -18,13 +18,13 @@ pub(super) struct PngLayout {
     pub(super) channels: Channels,
 }
 
-/// A pixel whose number the palette does not have.
+/// A pixel whose index is outside the palette, by its position in the row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unmapped(pub(super) usize);
 
 /// A type of samples, and rows that become such.
 pub(super) trait PngSample: Copy + Default + Send + Sync {
-    /// Samples as the bytes of a row, if they are stored in that form.
+    /// Samples as the bytes of a row, if they have the same layout.
     fn as_bytes(samples: &mut [Self]) -> Option<&mut [u8]>;
 
     /// The opposite direction.
@@ -68,7 +68,7 @@ impl PngLayout {
         (self.stored * self.bits).div_ceil(8)
     }
 
-    /// Whether samples are stored as they become.
+    /// Whether stored samples equal the samples of the model.
     pub(super) fn is_plain(&self) -> bool {
         self.bits == 8 && self.key.is_none() && self.palette.is_none()
     }
@@ -103,14 +103,14 @@ fn numbers(row: &[u8], bits: usize) -> impl Iterator<Item = u8> {
 fn with_alpha<const SIZE: usize, T: Copy + Into<u16>>(
     samples: &[T],
     key: &[u16; 3],
-    most: T,
+    opaque: T,
     zero: T,
     to: &mut Vec<T>,
 ) {
     for pixel in samples.as_chunks::<SIZE>().0 {
         let is_key = pixel.iter().zip(key).all(|(sample, key)| (*sample).into() == *key);
         to.extend_from_slice(pixel);
-        to.push(if is_key { zero } else { most });
+        to.push(if is_key { zero } else { opaque });
     }
 }
 

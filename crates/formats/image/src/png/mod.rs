@@ -15,7 +15,7 @@
 //! - The still image of an animation is read, and its frames are dropped with a warning (`left-out-frames`). A damaged
 //!   or truncated animation does not affect the image (`broken-animation`).
 //!
-//! `reader`: the image, by the library. `overlap`: the same for large ones, on one thread or more, with `idat`:
+//! `reader`: the image, by the library. `overlap`: the same for large images, on one thread or more, with `idat`:
 //! compressed data, `spans`: parts of it decoded ahead, and `rows`: inflated rows to pixels. `still`: chunks without
 //! those of an animation. `layout`: stored rows to pixels. `writer`: the opposite direction, `filter`: filters of rows,
 //! `sums`: checksums of parts. Format: Portable Network Graphics (PNG) Specification, third edition (W3C).
@@ -37,7 +37,7 @@ pub use writer::{PngLosses, losses, write};
 /// The first bytes of a file.
 const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 
-/// Whether a file begins as one of these.
+/// Whether a file starts like a PNG file.
 pub fn looks_like_png(bytes: &[u8]) -> bool {
     bytes.starts_with(SIGNATURE)
 }

@@ -1,12 +1,12 @@
 //! The pixels of a large PNG file to an image, on one thread or more.
 //!
-//! One thread inflates in order, and one undoes the filters of what comes. While a thread has neither to do, it decodes
-//! a later span of the compressed data, without the bytes before it (`spans`): for what was decoded so, inflating is
-//! little more than a copy. If the data is one block, as some encoders write it, nothing can be decoded ahead.
+//! One thread inflates in order, and one undoes the filters of the inflated rows. While a thread has neither to do, it
+//! decodes a later span of the compressed data, without the bytes before it (`spans`): inflating such a span in order
+//! is then little more than a copy. If the data is one block, as some encoders write it, nothing can be decoded ahead.
 //!
-//! Only for sound files that can be read again: it stops at whatever it does not expect, without a word, and `reader`
-//! then reads the file from its start and finds the fault. So it accepts nothing that `reader` does not: chunks and
-//! their checksums are the library's here too (`idat`), and `ZlibDecoder` accepts no data that the library refuses.
+//! Only for sound files that can be read again: it stops silently at anything unexpected, and `reader` then reads the
+//! file from its start and reports the fault. So it must not accept a file that `reader` refuses: the library checks
+//! chunks and their checksums here too (`idat`), and `ZlibDecoder` refuses all data that the library refuses.
 //! Interlaced and small images are left to `reader`.
 
 use super::idat::{Idat, unexpected};
@@ -19,6 +19,7 @@ use crate::raster::check_size;
 use polyhaul_bytes::{DecodeAhead, ZlibDecoder, ZlibPlain, ZlibSpan};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Image, Samples};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::reader::BlockReader;
@@ -28,19 +29,19 @@ use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 /// Images with fewer bytes of rows are left to `reader`.
-const LEAST_BYTES: usize = 1 << 20;
+const MIN_BYTES: usize = 1 << 20;
 /// The longest row.
-const MOST_ROW_BYTES: usize = 256 << 10;
-/// What one thread needs: four rows, a span, a chunk and tables. `reader` limits other chunks to the memory: those that
-/// `Idat` accepts are far below.
-const LEAST_MEMORY: u64 = 2 << 20;
+const MAX_ROW_BYTES: usize = 256 << 10;
+/// Memory of one thread: four rows, a span, a chunk and tables. `reader` limits other chunks to the memory limit; the
+/// ones that `Idat` accepts are far smaller.
+const MIN_MEMORY: u64 = 2 << 20;
 
-/// How the data is divided. No result depends on it.
+/// How the data is divided. Results do not depend on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PngSizes {
     /// Compressed bytes of a span.
     pub(super) span: usize,
-    /// The memory in which a span is decoded ahead, at two bytes for one. What does not fit is decoded in order.
+    /// Memory in which a span is decoded ahead, at two bytes for one. The part that does not fit is decoded in order.
     pub(super) ahead: usize,
     /// How many bytes are inflated together.
     chunk: usize,
@@ -59,7 +60,7 @@ const HEADER_END: usize = 29;
 
 /// Whether a file can be read again, and declares an image that is compressed, and neither interlaced nor small.
 pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) -> bool {
-    if input.bytes.in_order() || input.options.run.memory_limit < LEAST_MEMORY {
+    if input.bytes.in_order() || input.options.run.memory_limit < MIN_MEMORY {
         return false;
     }
     let header = reader.ensure(HEADER_END).ok().and_then(|header| header.first_chunk::<HEADER_END>());
@@ -70,14 +71,14 @@ pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) ->
     let rows = row.saturating_mul(height);
     // Rows that are not compressed are only copied, by the library as fast.
     let is_compressed = input.bytes.len().is_some_and(|len| len < rows as u64);
-    interlaced == 0 && is_compressed && row <= MOST_ROW_BYTES && rows >= LEAST_BYTES
+    interlaced == 0 && is_compressed && row <= MAX_ROW_BYTES && rows >= MIN_BYTES
 }
 
-/// Reads a file from its start, if it is sound.
-pub(super) fn read(input: &PngInput<'_>, reader: BlockReader<'_>) -> Option<(Image, Animation)> {
+/// Reads a file from its start; declines if it is not sound.
+pub(super) fn read(input: &PngInput<'_>, reader: BlockReader<'_>) -> Attempt<(Image, Animation)> {
     let animation = Mutex::default();
-    let image = decode(input, reader, &animation, SIZES).ok()?;
-    Some((image, animation.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    let Ok(image) = decode(input, reader, &animation, SIZES) else { return Attempt::Declined };
+    Attempt::Done((image, animation.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 fn decode(
@@ -91,7 +92,8 @@ fn decode(
     let info = idat.info()?;
     let size @ [width, height] = [info.width as usize, info.height as usize];
     check_size(size, &input.options.limits, input.file, 0)?;
-    let (layout, color_space) = (PngLayout::new(info)?, color_space(info));
+    let layout = PngLayout::new(info)?;
+    let color_space = color_space(info);
     let channels = layout.channels;
     let backed = input.bytes.len().filter(|_| input.bytes.is_backed()).unwrap_or(0);
     let run = &input.options.run;
@@ -112,15 +114,16 @@ fn inflate<T: PngSample>(
 ) -> Result<Vec<T>> {
     let span_bytes = sizes.span + Idat::BEYOND_BYTES + sizes.ahead;
     let backed = usize::try_from(options.memory_limit / 2).unwrap_or(usize::MAX) / span_bytes;
-    let most = backed.min(options.worker_threads() + 1);
+    let max_spans = backed.min(options.worker_threads() + 1);
     // Without spans ahead, a third thread would wait: the rest is done in order.
-    let threads = options.worker_threads().min(most.max(2));
-    // One thread wakes no other.
+    let threads = options.worker_threads().min(max_spans.max(2));
+    // A single thread does not wake others, so that chunks can be smaller.
     let chunk_bytes = if threads > 1 { sizes.chunk } else { sizes.chunk / 2 };
     let crew = Crew::new(threads, options.memory_limit / 2, WINDOW_BYTES + chunk_bytes);
-    let (span, decoder) = (ZlibSpan::new().map_err(stopped)?, ZlibDecoder::new().map_err(stopped)?);
+    let span = ZlibSpan::new().map_err(stopped)?;
+    let decoder = ZlibDecoder::new().map_err(stopped)?;
     let inflating = Mutex::new(Inflating { span, decoder });
-    let job = PngJob { line: SpanLine::new(idat, sizes, most)?, inflating, chunk_bytes, samples: PhantomData };
+    let job = PngJob { line: SpanLine::new(idat, sizes, max_spans)?, inflating, chunk_bytes, samples: PhantomData };
     run(&job, &mut rows, crew, &options.cancel)?;
     let inflating = job.inflating.into_inner().unwrap_or_else(PoisonError::into_inner);
     job.line.finish(&inflating.decoder)?;

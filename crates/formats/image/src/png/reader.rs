@@ -1,20 +1,21 @@
-//! The pixels of a PNG file to an image, row after row. `overlap` does the same in less time where it can.
+//! The pixels of a PNG file to an image, row by row. `overlap` does the same for large sound files, faster.
 
 use super::layout::{PngLayout, PngSample, Unmapped};
 use super::overlap;
 use super::still::{Animation, Still};
-use crate::raster::{Raster, check_ratio, check_size, least_file_bytes};
+use crate::raster::{Raster, check_ratio, check_size, min_file_bytes};
 use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorSpace, Image, Samples};
+use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::{BlockReader, Decoding};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The place of the size.
+/// The offset of the size.
 const SIZE_AT: u64 = 16;
 /// Bytes up to the bit depth and color type.
 const KIND_END: usize = 26;
@@ -26,7 +27,7 @@ const PASSES: [[usize; 4]; 7] =
 /// Why reading stops.
 pub(super) enum PngStop {
     Decoder(DecodingError),
-    Own(Error),
+    Other(Error),
     Malformed(&'static str),
 }
 
@@ -38,7 +39,7 @@ impl From<DecodingError> for PngStop {
 
 impl From<Error> for PngStop {
     fn from(error: Error) -> PngStop {
-        PngStop::Own(error)
+        PngStop::Other(error)
     }
 }
 
@@ -54,14 +55,14 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let decoding = Decoding::new(&bytes, &options.run);
     let input = PngInput { bytes: &bytes, file: &file, options };
     let mut reader = decoding.reader();
-    let mut found = None;
+    let mut attempt = Attempt::Declined;
     if overlap::is_worth_it(&input, &mut reader) {
-        found = overlap::read(&input, reader);
+        attempt = overlap::read(&input, reader);
         reader = decoding.reader();
     }
-    let (image, animation) = match found {
-        Some(found) => found,
-        None => {
+    let (image, animation) = match attempt {
+        Attempt::Done(decoded) => decoded,
+        Attempt::Declined => {
             let animation = Mutex::default();
             let result = input.decode(reader, &animation);
             if let Some(error) = decoding.failed() {
@@ -97,13 +98,13 @@ impl PngInput<'_> {
         };
         let limits = &self.options.limits;
         let bytes = (width * height).saturating_mul(channels * if bits == 16 { 2 } else { 1 });
-        let least = usize::try_from(least_file_bytes(bytes, limits)).unwrap_or(usize::MAX);
+        let min_bytes = usize::try_from(min_file_bytes(bytes, limits)).unwrap_or(usize::MAX);
         // An image that is too large anyway is refused by its header.
-        if width * height > limits.pixels || least == 0 {
+        if width * height > limits.pixels || min_bytes == 0 {
             return Ok(());
         }
-        let found = reader.ensure(least)?.len() as u64;
-        check_ratio(bytes, found, limits, self.file, SIZE_AT)
+        let available = reader.ensure(min_bytes)?.len() as u64;
+        check_ratio(bytes, available, limits, self.file, SIZE_AT)
     }
 
     pub(super) fn decode<'a>(
@@ -116,13 +117,15 @@ impl PngInput<'_> {
         let bytes = usize::try_from(self.options.run.memory_limit).unwrap_or(usize::MAX);
         decoder.set_limits(Limits { bytes });
         let (width, height) = decoder.read_header_info()?.size();
-        let (width, height) = (width as usize, height as usize);
+        let width = width as usize;
+        let height = height as usize;
         check_size([width, height], &self.options.limits, self.file, SIZE_AT)?;
         let reader = decoder.read_info()?;
         let info = reader.info();
-        let (layout, color_space) = (PngLayout::new(info)?, color_space(info));
+        let layout = PngLayout::new(info)?;
+        let color_space = color_space(info);
         let channels = layout.channels;
-        let rows = PngRows { input: self, reader, layout, width, height, row: Vec::new() };
+        let rows = PngRowReader { input: self, reader, layout, width, height, row: Vec::new() };
         let samples =
             if rows.layout.is_wide() { Samples::U16(rows.read()?.into()) } else { Samples::U8(rows.read()?.into()) };
         Ok(Image { width, height, channels, samples, color_space, ..Image::default() })
@@ -131,7 +134,7 @@ impl PngInput<'_> {
     /// The error for a failure after `at` bytes.
     fn error(&self, stop: PngStop, at: u64) -> Error {
         match stop {
-            PngStop::Own(error) => error,
+            PngStop::Other(error) => error,
             PngStop::Malformed(message) => fault(self.file, at, message),
             PngStop::Decoder(DecodingError::IoError(_)) => fault(self.file, at, "unexpected end of file"),
             PngStop::Decoder(DecodingError::LimitsExceeded) => {
@@ -171,7 +174,7 @@ pub(super) fn color_space(info: &Info<'_>) -> ColorSpace {
 }
 
 /// The rows of a file.
-struct PngRows<'a> {
+struct PngRowReader<'a> {
     input: &'a PngInput<'a>,
     reader: Reader<Still<'a>>,
     layout: PngLayout,
@@ -181,14 +184,14 @@ struct PngRows<'a> {
     row: Vec<u8>,
 }
 
-impl PngRows<'_> {
+impl PngRowReader<'_> {
     /// All samples, and the chunks after them.
     fn read<T: PngSample>(mut self) -> std::result::Result<Vec<T>, PngStop> {
         let row = self.width * self.layout.channels.count();
         let backed = self.input.bytes.len().filter(|_| self.input.bytes.is_backed());
         let raster: Raster<T> = Raster::new(row, self.height, false, backed.unwrap_or(0))?;
         let row_bytes = self.layout.row_bytes(self.width);
-        // Rows that are stored as they become need no other place.
+        // Rows in the model's layout are read directly into `pixels`.
         if !self.layout.is_plain() {
             self.row.try_reserve_exact(row_bytes).map_err(|_| Error::memory("a row"))?;
             self.row.resize(row_bytes, 0);
@@ -219,7 +222,7 @@ impl PngRows<'_> {
         let row_bytes = self.layout.row_bytes(width);
         let cut = PngStop::Malformed("the file has fewer rows than its header declares");
         if self.layout.is_plain() {
-            // All of it is overwritten: the previous row need not be cleared.
+            // `read_row` overwrites all of it, so the previous row is not cleared.
             pixels.resize(row_bytes, T::default());
             let row = T::as_bytes(pixels).unwrap_or_default();
             return self.reader.read_row(row)?.map(drop).ok_or(cut);

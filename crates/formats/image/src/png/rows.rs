@@ -1,4 +1,4 @@
-//! Inflated rows of a PNG file to an image, in the order of the file: filters undone, pixels as the model has them.
+//! Inflated rows of a PNG file to an image, in the order of the file: undoes filters and converts pixels.
 
 use super::filter;
 use super::idat::unexpected;
@@ -7,14 +7,14 @@ use super::reader::copy;
 use crate::raster::Raster;
 use polyhaul_model::error::Result;
 
-/// An image, as far as its rows have come.
+/// An image and the rows of it that have arrived.
 pub(super) struct PngRows<T> {
     raster: Raster<T>,
     layout: PngLayout,
     width: usize,
-    /// How many rows have come.
+    /// The number of complete rows.
     count: usize,
-    /// The beginning of a row whose rest has not come.
+    /// The start of a row whose rest has not arrived.
     begun: Vec<u8>,
     /// The last row, filters undone, and room for the next one.
     above: Vec<u8>,
@@ -47,7 +47,7 @@ impl<T: PngSample> PngRows<T> {
         Ok(rows)
     }
 
-    /// Adds inflated bytes. They end anywhere in a row.
+    /// Adds inflated bytes, which may end anywhere in a row.
     pub(super) fn add(&mut self, mut bytes: &[u8]) -> Result<()> {
         let row_bytes = 1 + self.row.len();
         if !self.begun.is_empty() {
@@ -82,14 +82,14 @@ impl<T: PngSample> PngRows<T> {
             }
         };
         self.raster.reserve(self.count + 1)?;
-        // SAFETY: nobody else has the raster, which is borrowed mutably.
+        // SAFETY: the raster is borrowed mutably, so no other thread uses it.
         unsafe { self.raster.row(self.count, |to| copy(pixels, to))? };
         std::mem::swap(&mut self.above, &mut self.row);
         self.count += 1;
         Ok(())
     }
 
-    /// The samples, if all rows have come, and nothing else.
+    /// The samples, if all rows have arrived, and no further bytes.
     pub(super) fn finish(self) -> Result<Vec<T>> {
         if self.count < self.raster.height() || !self.begun.is_empty() {
             return Err(unexpected());

@@ -1,7 +1,7 @@
 //! The chunks of a PNG file without those of an animation, so that a decoder sees only the still image.
 //!
 //! The animation's declarations are checked here, chunk by chunk, so that damage to it costs a warning and not the
-//! image. It knows nothing of pixels.
+//! image. Pixels are passed through.
 
 use flate2::Crc;
 use polyhaul_model::error::{Diagnostic, Result};
@@ -29,7 +29,7 @@ const STEP_BYTES: usize = 64 << 10;
 /// The last chunk, for a decoder of a file whose animation has no end.
 const END: &[u8; 12] = b"\0\0\0\0IEND\xAE\x42\x60\x82";
 
-/// The animation, as far as it was read.
+/// The declarations of the animation so far.
 #[derive(Debug, Default)]
 pub(super) struct Animation {
     /// Width and height of the image, once its header was seen.
@@ -38,46 +38,46 @@ pub(super) struct Animation {
     declared: Option<u32>,
     /// The number of frames (`fcTL`).
     frames: u64,
-    /// The place of the first frame that is not the still image.
+    /// The offset of the first frame that is not the still image.
     first_dropped: Option<u64>,
     /// Whether the still image is a frame.
     has_still: bool,
-    /// Whether the pixels of the still image began.
+    /// Whether the pixels of the still image have started.
     has_pixels: bool,
     /// Whether chunks of the animation follow those pixels.
     is_behind_pixels: bool,
     /// The next sequence number.
     sequence: u32,
-    /// The first fault, and its place.
+    /// The first fault, and its offset.
     fault: Option<(u64, String)>,
 }
 
 impl Animation {
-    fn complain(&mut self, at: u64, message: impl Into<String>) {
+    fn set_fault(&mut self, at: u64, message: impl Into<String>) {
         self.fault.get_or_insert_with(|| (at, message.into()));
     }
 
-    /// Looks at a chunk at `at`, which declares `length` bytes and whose data begins with `data`.
+    /// Records a chunk at `at`, which declares `length` bytes and whose data starts with `data`.
     fn add(&mut self, at: u64, kind: [u8; 4], length: usize, data: &[u8; FCTL_BYTES]) {
-        if own_bytes(kind).is_some_and(|own| own != length) || length < 4 {
-            self.complain(at, format!("the {} chunk has an invalid length of {length} bytes", kind.escape_ascii()));
+        if fixed_bytes(kind).is_some_and(|fixed| fixed != length) || length < 4 {
+            self.set_fault(at, format!("the {} chunk has an invalid length of {length} bytes", kind.escape_ascii()));
         }
         let word = |at: usize| u32::from_be_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]]);
         if kind == *b"acTL" {
             if self.declared.is_some() || self.frames > 0 || self.has_pixels {
-                self.complain(at, "the acTL chunk is misplaced");
+                self.set_fault(at, "the acTL chunk is misplaced");
             }
             self.declared = Some(word(0));
             return;
         }
         if word(0) != self.sequence {
-            self.complain(at, format!("expected sequence number {}, found {}", self.sequence, word(0)));
+            self.set_fault(at, format!("expected sequence number {}, found {}", self.sequence, word(0)));
         }
         self.sequence = word(0).wrapping_add(1);
         if kind == *b"fcTL" {
             self.add_frame(at, [word(4), word(8)], [word(12), word(16)]);
         } else if !self.has_pixels || self.frames == u64::from(self.has_still) {
-            self.complain(at, "an fdAT chunk does not belong to a frame");
+            self.set_fault(at, "an fdAT chunk does not belong to a frame");
         }
     }
 
@@ -87,7 +87,7 @@ impl Animation {
             (0..2).all(|side| frame[side] > 0 && u64::from(frame[side]) + u64::from(place[side]) <= size[side].into())
         };
         if !self.size.is_none_or(is_inside) {
-            self.complain(at, format!("frame {} lies outside the image", self.frames));
+            self.set_fault(at, format!("frame {} lies outside the image", self.frames));
         }
         if self.has_pixels || self.has_still {
             self.first_dropped.get_or_insert(at);
@@ -118,8 +118,8 @@ impl Animation {
     }
 }
 
-/// Bytes of the data of a chunk that always has as many.
-fn own_bytes(kind: [u8; 4]) -> Option<usize> {
+/// Bytes of the data of a chunk of fixed size.
+fn fixed_bytes(kind: [u8; 4]) -> Option<usize> {
     match &kind {
         b"acTL" => Some(ACTL_BYTES),
         b"fcTL" => Some(FCTL_BYTES),
@@ -131,14 +131,14 @@ fn own_bytes(kind: [u8; 4]) -> Option<usize> {
 pub(super) struct Still<'a> {
     reader: BlockReader<'a>,
     animation: &'a Mutex<Animation>,
-    /// How many bytes to pass on before the next chunk begins.
+    /// How many bytes to pass on before the next chunk.
     left: u64,
     /// Bytes that replace the rest of the file.
     end: Option<&'static [u8]>,
 }
 
 impl<'a> Still<'a> {
-    /// All that `reader` has, from the start of the file.
+    /// A file that `reader` reads from its start.
     pub(super) fn new(reader: BlockReader<'a>, animation: &'a Mutex<Animation>) -> Still<'a> {
         Still { reader, animation, left: SIGNATURE_BYTES, end: None }
     }
@@ -147,14 +147,14 @@ impl<'a> Still<'a> {
         self.animation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes chunks of an animation until another one begins.
-    fn go_on(&mut self) -> io::Result<()> {
+    /// Skips chunks of an animation up to another chunk.
+    fn advance(&mut self) -> io::Result<()> {
         while self.left == 0 && self.end.is_none() {
             let at = self.reader.offset();
             let head = self.reader.peek(HEAD_BYTES)?;
-            let found = head.len() as u64;
+            let available = head.len() as u64;
             let Some(&[a, b, c, d, kind @ ..]) = head.first_chunk::<HEAD_BYTES>() else {
-                self.stop(at, "unexpected end of file", found.max(1));
+                self.stop(at, "unexpected end of file", available.max(1));
                 return Ok(());
             };
             let length = u32::from_be_bytes([a, b, c, d]);
@@ -165,13 +165,13 @@ impl<'a> Still<'a> {
             } else if kind == *b"IEND" && self.reader.peek(HEAD_BYTES + SUM_BYTES)?.len() < HEAD_BYTES + SUM_BYTES {
                 self.stop(at, "unexpected end of file", u64::MAX);
             } else {
-                self.hand_on(length, kind)?;
+                self.pass_on(length, kind)?;
             }
         }
         Ok(())
     }
 
-    fn hand_on(&mut self, length: u32, kind: [u8; 4]) -> io::Result<()> {
+    fn pass_on(&mut self, length: u32, kind: [u8; 4]) -> io::Result<()> {
         self.left = u64::from(length) + (HEAD_BYTES + SUM_BYTES) as u64;
         let mut animation = self.animation();
         animation.has_pixels |= kind == *b"IDAT";
@@ -184,38 +184,40 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Ends the file for the decoder if the animation began after the pixels, and records why; otherwise passes on
+    /// Ends the file for the decoder if the animation started after the pixels, and records why; otherwise passes on
     /// `left` bytes, which the decoder will reject.
     fn stop(&mut self, at: u64, message: &str, left: u64) {
         let mut animation = self.animation();
         if animation.is_behind_pixels {
-            animation.complain(at, message);
+            animation.set_fault(at, message);
             self.end = Some(END);
         } else {
             self.left = left;
         }
     }
 
-    /// Passes a chunk of an animation, and checks it.
+    /// Skips a chunk of an animation, and checks it.
     fn skip(&mut self, at: u64, declared: usize, kind: [u8; 4]) -> io::Result<()> {
         {
             let mut animation = self.animation();
             animation.is_behind_pixels |= animation.has_pixels;
         }
         let length = self.believed_length(declared, kind)?;
-        let (mut first, mut sum, mut done) = ([0; FCTL_BYTES], Crc::new(), 0);
+        let mut first = [0; FCTL_BYTES];
+        let mut sum = Crc::new();
+        let mut checked = 0;
         sum.update(&kind);
         self.reader.pass(HEAD_BYTES);
-        while done < length {
-            let bytes = self.reader.peek(STEP_BYTES.min(length - done))?;
+        while checked < length {
+            let bytes = self.reader.peek(STEP_BYTES.min(length - checked))?;
             if bytes.is_empty() {
                 self.stop(at, "unexpected end of file in a frame", 1);
                 return Ok(());
             }
-            first.iter_mut().skip(done).zip(bytes).for_each(|(to, byte)| *to = *byte);
+            first.iter_mut().skip(checked).zip(bytes).for_each(|(to, byte)| *to = *byte);
             sum.update(bytes);
             let count = bytes.len();
-            done += count;
+            checked += count;
             self.reader.pass(count);
         }
         let stored = self.reader.peek(SUM_BYTES)?.first_chunk().map(|sum| u32::from_be_bytes(*sum));
@@ -227,25 +229,25 @@ impl<'a> Still<'a> {
         let mut animation = self.animation();
         if stored != sum.sum() {
             animation
-                .complain(at, format!("the checksum of the {} chunk does not match its data", kind.escape_ascii()));
+                .set_fault(at, format!("the checksum of the {} chunk does not match its data", kind.escape_ascii()));
         }
         animation.add(at, kind, declared, &first);
         Ok(())
     }
 
-    /// The length of a chunk: that of its type where another one is declared and a chunk follows there.
+    /// The length of a chunk: the fixed length of its type if another length is declared but a chunk follows there.
     fn believed_length(&mut self, declared: usize, kind: [u8; 4]) -> io::Result<usize> {
-        let Some(own) = own_bytes(kind).filter(|own| *own != declared) else { return Ok(declared) };
-        let next = HEAD_BYTES + own + SUM_BYTES;
+        let Some(fixed) = fixed_bytes(kind).filter(|fixed| *fixed != declared) else { return Ok(declared) };
+        let next = HEAD_BYTES + fixed + SUM_BYTES;
         let follows = self.reader.peek(next + HEAD_BYTES)?.get(next + 4..next + HEAD_BYTES);
         let is_chunk = follows.is_some_and(|kind| kind.iter().all(u8::is_ascii_alphabetic));
-        Ok(if is_chunk { own } else { declared })
+        Ok(if is_chunk { fixed } else { declared })
     }
 }
 
 impl BufRead for Still<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.go_on()?;
+        self.advance()?;
         if let Some(end) = self.end {
             return Ok(end);
         }

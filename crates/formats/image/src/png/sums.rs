@@ -3,11 +3,10 @@
 /// The largest prime below 2^16.
 const BASE: u32 = 65_521;
 
-/// How many bytes can be summed before a remainder must be taken: with more of them, all 255, the high sum would not
-/// fit into 32 bits.
+/// How many bytes can be summed before taking the remainder: with more bytes of 255, the high sum would exceed 32 bits.
 const ROOM: usize = 5552;
 
-/// The sum of some bytes, and how many they are.
+/// The sums of some bytes, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Adler {
     low: u32,
@@ -30,7 +29,7 @@ impl Adler {
             // 16 bytes at a time: the high sum counts a byte once, and once more for each byte after it.
             let (groups, rest) = part.as_chunks::<16>();
             for group in groups {
-                // The weights do not depend on the bytes before, so that compilers make vectors of this.
+                // The weights do not depend on previous bytes, so that compilers vectorize this.
                 let weighed: u32 = group.iter().zip((1..=16).rev()).map(|(byte, times)| u32::from(*byte) * times).sum();
                 sum.high += 16 * sum.low + weighed;
                 sum.low += group.iter().map(|byte| u32::from(*byte)).sum::<u32>();
@@ -39,12 +38,13 @@ impl Adler {
                 sum.low += u32::from(*byte);
                 sum.high += sum.low;
             }
-            (sum.low, sum.high) = (sum.low % BASE, sum.high % BASE);
+            sum.low %= BASE;
+            sum.high %= BASE;
         }
         sum
     }
 
-    /// The sums of these bytes followed by those of `next`.
+    /// The sums of these bytes followed by the bytes of `next`.
     pub(super) fn then(self, next: Adler) -> Adler {
         // The low sum starts at 1 for each part, which counts once; the first part's low sum is added to the high sum
         // once for each byte of the second.
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_parts_are_those_of_the_whole() {
+    fn sums_of_parts_combine_to_the_sum_of_the_whole() {
         assert_eq!(Adler::from_bytes(b"Wikipedia").value(), 0x11E6_0398);
         let bytes: Vec<u8> =
             (0..70_000_u32).map(|at| if at < 20_000 { 255 } else { (at.wrapping_mul(at) >> 7) as u8 }).collect();

@@ -2,25 +2,25 @@
 //!
 //! A part depends on the previous one only by its last row, so the bytes do not depend on the number of threads. Each
 //! part ends at a whole byte (a sync flush of deflate), so that parts can be joined, and the final Adler-32 is computed
-//! from those of all parts.
+//! from the sums of all parts.
 
 use super::SIGNATURE;
 use super::filter;
 use super::sums::Adler;
-use crate::options::{ImageWriteOptions, PngLevel};
 use crate::raster::page_of;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{ImageWriteOptions, PngLevel};
 use polyhaul_model::{Channels, ColorSpace, Image, Samples};
 use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
-/// About how many bytes of rows a part has. The bytes of the file depend on it.
+/// Approximate bytes of the rows of a part. The bytes of the file depend on it.
 const PART_BYTES: usize = 512 << 10;
 
-/// The most rows and columns.
-const MOST_SIDE: usize = i32::MAX as usize;
+/// Maximum rows and columns.
+const MAX_SIDE: usize = i32::MAX as usize;
 
 /// The start of zlib data (RFC 1950): deflate with a window of 32 KiB, default level. The two bytes are a multiple of
 /// 31.
@@ -39,10 +39,10 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
             return Err(error.with_hint("convert the floats first, or write EXR"));
         }
     };
-    let sides = 1..=MOST_SIDE;
+    let sides = 1..=MAX_SIDE;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
-        let (width, height) = (image.width, image.height);
-        let message = format!("PNG stores images of 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels");
+        let Image { width, height, .. } = image;
+        let message = format!("PNG stores images of 1 to {MAX_SIDE} rows and columns, not {width} x {height} pixels");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let pixel_bytes = image.channels.count() * sample_bytes;
@@ -91,14 +91,14 @@ fn head(image: &Image, sample_bytes: usize) -> Result<Vec<u8>> {
 
 /// A chunk of these bytes.
 fn chunk(kind: [u8; 4], data: &[u8]) -> Result<Vec<u8>> {
-    let mut chunk = begin(kind, data.len())?;
+    let mut chunk = start_chunk(kind, data.len())?;
     chunk.extend_from_slice(data);
-    end(&mut chunk)?;
+    finish_chunk(&mut chunk)?;
     Ok(chunk)
 }
 
 /// A chunk to which bytes may be appended, with room for this many.
-fn begin(kind: [u8; 4], room: usize) -> Result<Vec<u8>> {
+fn start_chunk(kind: [u8; 4], room: usize) -> Result<Vec<u8>> {
     let mut chunk = Vec::new();
     chunk.try_reserve(room + 12)?;
     chunk.extend_from_slice(&[0; 4]);
@@ -107,7 +107,7 @@ fn begin(kind: [u8; 4], room: usize) -> Result<Vec<u8>> {
 }
 
 /// Sets the length of a chunk, and appends its sum.
-fn end(chunk: &mut Vec<u8>) -> Result<()> {
+fn finish_chunk(chunk: &mut Vec<u8>) -> Result<()> {
     let too_long = || Error::new(ErrorKind::Usage, "a row is too long for PNG");
     let size = chunk.len().checked_sub(8).and_then(|size| u32::try_from(size).ok()).filter(|size| size >> 31 == 0);
     chunk[..4].copy_from_slice(&size.ok_or_else(too_long)?.to_be_bytes());
@@ -132,7 +132,7 @@ struct PngPageSlot {
     /// A row as stored, and the one above it.
     row: Vec<u8>,
     above: Vec<u8>,
-    /// The row by each filter.
+    /// The row, filtered by each filter.
     tried: [Vec<u8>; 5],
     filtered: Vec<u8>,
     chunk: Vec<u8>,
@@ -143,20 +143,20 @@ struct PngPageSlot {
 impl PngPages<'_> {
     /// A row as stored.
     fn store(&self, number: usize, row: &mut Vec<u8>) {
-        let samples = self.image.width * self.image.channels.count();
-        let samples = number * samples..(number + 1) * samples;
+        let row_samples = self.image.width * self.image.channels.count();
+        let range = number * row_samples..(number + 1) * row_samples;
         row.clear();
         match &self.image.samples {
-            Samples::U8(all) if divides(self.image) => {
-                let pixels = all[samples].chunks_exact(self.image.channels.count());
+            Samples::U8(samples) if divides(self.image) => {
+                let pixels = samples[range].chunks_exact(self.image.channels.count());
                 pixels.for_each(|pixel| row.extend(divided(pixel).map(|sample| sample as u8)));
             }
-            Samples::U16(all) if divides(self.image) => {
-                let pixels = all[samples].chunks_exact(self.image.channels.count());
+            Samples::U16(samples) if divides(self.image) => {
+                let pixels = samples[range].chunks_exact(self.image.channels.count());
                 pixels.for_each(|pixel| row.extend(divided(pixel).flat_map(|sample| (sample as u16).to_be_bytes())));
             }
-            Samples::U8(all) => row.extend_from_slice(&all[samples]),
-            Samples::U16(all) => row.extend(all[samples].iter().flat_map(|sample| sample.to_be_bytes())),
+            Samples::U8(samples) => row.extend_from_slice(&samples[range]),
+            Samples::U16(samples) => row.extend(samples[range].iter().flat_map(|sample| sample.to_be_bytes())),
             Samples::F32(_) => {}
         }
     }
@@ -185,9 +185,9 @@ impl PngPages<'_> {
         slot.rows.end == self.image.height
     }
 
-    /// Compresses the filtered rows: the beginning of a chunk.
+    /// Compresses the filtered rows to a chunk that is not finished yet.
     fn pack(&self, slot: &mut PngPageSlot) -> Result<()> {
-        slot.chunk = begin(*b"IDAT", slot.filtered.len() / 2 + 64)?;
+        slot.chunk = start_chunk(*b"IDAT", slot.filtered.len() / 2 + 64)?;
         if slot.rows.start == 0 {
             slot.chunk.extend_from_slice(&ZLIB_HEAD);
         }
@@ -198,7 +198,7 @@ impl PngPages<'_> {
             let used = slot.compress.total_in() as usize;
             let status = slot.compress.compress_vec(&slot.filtered[used..], &mut slot.chunk, flush);
             let status = status.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
-            // Room that is left means that all is out.
+            // Unused room means that the compressor had no more output.
             if status == Status::StreamEnd || slot.chunk.len() < slot.chunk.capacity() {
                 return Ok(());
             }
@@ -249,7 +249,7 @@ impl Pages for PngPages<'_> {
             slot.chunk.try_reserve(8)?;
             slot.chunk.extend_from_slice(&slot.sum.value().to_be_bytes());
         }
-        end(&mut slot.chunk)
+        finish_chunk(&mut slot.chunk)
     }
 
     fn order(&self, sum: &mut Adler, slot: &mut PngPageSlot) -> Result<()> {
@@ -265,13 +265,14 @@ impl Pages for PngPages<'_> {
 
 /// A pixel with its colors divided by alpha, to the nearest; colors brighter than alpha become the largest.
 fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u32> {
-    let (most, alpha) = (T::MOST, pixel.last().map_or(0, |alpha| (*alpha).into()));
+    let max = T::MAX;
+    let alpha = pixel.last().map_or(0, |alpha| (*alpha).into());
     let last = pixel.len().saturating_sub(1);
     pixel.iter().enumerate().map(move |(place, sample)| match (*sample).into() {
         alpha if place == last => alpha,
         _ if alpha == 0 => 0,
         sample => {
-            ((u64::from(sample) * u64::from(most) + u64::from(alpha) / 2) / u64::from(alpha)).min(most.into()) as u32
+            ((u64::from(sample) * u64::from(max) + u64::from(alpha) / 2) / u64::from(alpha)).min(max.into()) as u32
         }
     })
 }
@@ -304,7 +305,7 @@ fn lost<'a, T: Copy + Into<u32> + Bounded + 'a>(pixels: impl Iterator<Item = &'a
         let Some((alpha, colors)) = pixel.split_last() else { continue };
         let alpha: u32 = (*alpha).into();
         let mut colors = colors.iter().map(|color| (*color).into());
-        if alpha == T::MOST {
+        if alpha == T::MAX {
             continue;
         }
         if alpha == 0 {
@@ -313,24 +314,24 @@ fn lost<'a, T: Copy + Into<u32> + Bounded + 'a>(pixels: impl Iterator<Item = &'a
         }
         for color in colors {
             losses.above += u64::from(color > alpha);
-            let rest = u64::from(color) * u64::from(T::MOST) % u64::from(alpha);
+            let rest = u64::from(color) * u64::from(T::MAX) % u64::from(alpha);
             losses.rounded += u64::from(color <= alpha && rest != 0);
         }
     }
     losses
 }
 
-/// Samples with a largest one.
+/// Samples with a maximum.
 trait Bounded {
-    const MOST: u32;
+    const MAX: u32;
 }
 
 impl Bounded for u8 {
-    const MOST: u32 = u8::MAX as u32;
+    const MAX: u32 = u8::MAX as u32;
 }
 
 impl Bounded for u16 {
-    const MOST: u32 = u16::MAX as u32;
+    const MAX: u32 = u16::MAX as u32;
 }
 
 #[cfg(test)]
@@ -339,11 +340,11 @@ mod tests {
 
     #[test]
     fn colors_are_divided_by_alpha() {
-        let all = |pixel: &[u8]| divided(pixel).collect::<Vec<_>>();
-        assert_eq!(all(&[10, 64, 128]), [20, 128, 128]);
-        assert_eq!(all(&[10, 200, 0, 255]), [10, 200, 0, 255]);
-        assert_eq!(all(&[10, 0]), [0, 0]);
-        assert_eq!(all(&[200, 100]), [255, 100]);
+        let samples = |pixel: &[u8]| divided(pixel).collect::<Vec<_>>();
+        assert_eq!(samples(&[10, 64, 128]), [20, 128, 128]);
+        assert_eq!(samples(&[10, 200, 0, 255]), [10, 200, 0, 255]);
+        assert_eq!(samples(&[10, 0]), [0, 0]);
+        assert_eq!(samples(&[200, 100]), [255, 100]);
         assert_eq!(divided(&[1_u16, 2, 3, 32768]).collect::<Vec<_>>(), [2, 4, 6, 32768]);
     }
 }

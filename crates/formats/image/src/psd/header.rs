@@ -24,7 +24,7 @@ const HEADER_BYTES: usize = 26;
 /// Colors of a palette.
 const COLORS: usize = 256;
 
-/// The parts of the header, in bytes from the beginning of the file.
+/// Offsets of the fields of the header, from the start of the file.
 const VERSION: usize = 4;
 const CHANNELS: usize = 12;
 const HEIGHT: usize = 14;
@@ -107,12 +107,14 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
         return Err(fault(&file, 0, message));
     }
     let is_large = short(&head, VERSION) == 2;
-    let (width, height) = (word(&head, WIDTH) as usize, word(&head, HEIGHT) as usize);
+    let width = word(&head, WIDTH) as usize;
+    let height = word(&head, HEIGHT) as usize;
     if width == 0 || height == 0 {
         return Err(malformed(HEIGHT, format!("the image has no pixels: {width} x {height}")));
     }
     check_size([width, height], limits, &file, HEIGHT as u64)?;
-    let (stored, bits) = (usize::from(short(&head, CHANNELS)), usize::from(short(&head, BITS)));
+    let stored = usize::from(short(&head, CHANNELS));
+    let bits = usize::from(short(&head, BITS));
     let colors = colors(pieces, short(&head, MODE), bits)?;
     if stored < colors.count() || stored > 56 {
         return Err(malformed(CHANNELS, format!("{stored} channels; expected {} to 56", colors.count())));
@@ -161,8 +163,8 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> 
 /// Skips the layers; returns their number, and whether the picture has transparency, which a negative count indicates.
 fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
     let size = size(pieces, is_large)?;
-    let begin = pieces.at();
-    let end = begin.checked_add(size).ok_or_else(|| too_long(pieces, begin))?;
+    let start = pieces.at();
+    let end = start.checked_add(size).ok_or_else(|| too_long(pieces, start))?;
     let size_bytes = if is_large { 8 } else { 4 };
     let mut count = 0;
     if size >= size_bytes + 2 && self::size(pieces, is_large)? >= 2 {

@@ -1,4 +1,4 @@
-//! PSD and PSB: Photoshop documents, of which the merged picture is read.
+//! PSD and PSB: the merged picture of Photoshop documents.
 //!
 //! How polyhaul interprets documents where programs differ:
 //!
@@ -20,7 +20,7 @@ mod reader;
 
 pub use reader::read;
 
-/// Whether a file begins as one of these.
+/// Whether a file starts like a Photoshop document.
 pub fn looks_like_psd(bytes: &[u8]) -> bool {
     bytes.starts_with(b"8BPS")
 }

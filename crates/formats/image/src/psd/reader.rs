@@ -16,14 +16,14 @@ const BLOCK_PIXELS: usize = 4096;
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
-    let wanted = header.colors.count() + usize::from(header.has_alpha);
+    let channel_count = header.colors.count() + usize::from(header.has_alpha);
     // The picture of a single layer shows that layer.
     let layers = if header.layers > 1 { header.layers } else { 0 };
     let skipped = [
         ("left-out-layers", layers, "layers were skipped: only the merged image is read"),
         (
             "left-out-channels",
-            header.stored.saturating_sub(wanted),
+            header.stored.saturating_sub(channel_count),
             "channels other than colors and alpha were skipped",
         ),
     ];
@@ -32,9 +32,9 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
         warnings.count(code, count as u64 - 1);
     }
     let planes = if header.has_packets {
-        packed_planes(&mut pieces, &header, wanted)?
+        packed_planes(&mut pieces, &header, channel_count)?
     } else {
-        plain_planes(&mut pieces, &header, wanted)?
+        plain_planes(&mut pieces, &header, channel_count)?
     };
     pieces.finish()?;
     let samples = samples(&header, planes)?;
@@ -44,56 +44,57 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
 }
 
 /// The first channels, as they are stored.
-fn plain_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> Result<Vec<Vec<u8>>> {
+fn plain_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usize) -> Result<Vec<Vec<u8>>> {
     let size = header.row_bytes().checked_mul(header.height).ok_or_else(|| Error::memory("pixels"))?;
     pieces.check_left((size as u64).saturating_mul(header.stored as u64), "pixels")?;
-    let planes = (0..wanted).map(|_| pieces.take(size, "pixels")).collect::<Result<Vec<_>>>()?;
-    // The others must be there too.
-    let end = pieces.at() + (size * (header.stored - wanted)) as u64;
+    let planes = (0..channel_count).map(|_| pieces.take(size, "pixels")).collect::<Result<Vec<_>>>()?;
+    // The other channels must exist too.
+    let end = pieces.at() + (size * (header.stored - channel_count)) as u64;
     pieces.pass_to(end, "pixels")?;
     Ok(planes)
 }
 
 /// The first channels, each row of which is stored in packets (PackBits). They are preceded by the packed size of each
 /// row, of 2 bytes each, or 4 in a PSB.
-fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, wanted: usize) -> Result<Vec<Vec<u8>>> {
+fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usize) -> Result<Vec<Vec<u8>>> {
     let size_bytes = if header.is_large { 4 } else { 2 };
     let table = pieces.take(header.height * header.stored * size_bytes, "rows")?;
     let sizes = |plane: usize| {
-        let begin = plane * header.height * size_bytes;
-        let sizes = table.get(begin..begin + header.height * size_bytes).unwrap_or_default();
+        let start = plane * header.height * size_bytes;
+        let sizes = table.get(start..start + header.height * size_bytes).unwrap_or_default();
         sizes.chunks_exact(size_bytes).map(|size| size.iter().fold(0, |size, byte| size << 8 | usize::from(*byte)))
     };
     let mut planes = Vec::new();
-    for plane in 0..wanted {
-        let begin = pieces.at();
+    for plane in 0..channel_count {
+        let start = pieces.at();
         let packed = pieces.take(sizes(plane).sum(), "pixels")?;
         planes.push(unpack(&packed, sizes(plane), header.row_bytes(), |(at, message)| {
-            fault(&pieces.file, begin + at as u64, message)
+            fault(&pieces.file, start + at as u64, message)
         })?);
     }
-    let end = pieces.at() + (wanted..header.stored).flat_map(sizes).map(|size| size as u64).sum::<u64>();
+    let end = pieces.at() + (channel_count..header.stored).flat_map(sizes).map(|size| size as u64).sum::<u64>();
     pieces.pass_to(end, "pixels")?;
     Ok(planes)
 }
 
-/// A fault, and its byte in the packets.
+/// The offset of a fault in the packets, and its message.
 type PsdFault = (usize, &'static str);
 
-/// Unpacks rows with the sizes in `sizes`; `placed` places a fault.
+/// Unpacks rows with the sizes in `sizes`; `placed` turns a fault into an error at its offset in the file.
 fn unpack(
     packed: &[u8],
     sizes: impl Iterator<Item = usize>,
     row_bytes: usize,
     placed: impl Fn(PsdFault) -> Error,
 ) -> Result<Vec<u8>> {
-    let (mut plane, mut begin) = (Vec::new(), 0);
+    let mut plane = Vec::new();
+    let mut start = 0;
     for size in sizes {
-        let row = packed.get(begin..begin + size).unwrap_or_default();
+        let row = packed.get(start..start + size).unwrap_or_default();
         plane.try_reserve(row_bytes.min(64 * size)).map_err(|_| Error::memory("a row"))?;
         let filled = plane.len();
-        unpack_row(row, &mut plane, filled + row_bytes).map_err(|(at, message)| placed((begin + at, message)))?;
-        begin += size;
+        unpack_row(row, &mut plane, filled + row_bytes).map_err(|(at, message)| placed((start + at, message)))?;
+        start += size;
     }
     Ok(plane)
 }
@@ -149,20 +150,21 @@ fn room<T>(count: usize) -> Result<Vec<T>> {
     Ok(room)
 }
 
-/// The samples of all channels side by side.
+/// The samples of all channels, interleaved.
 fn joined<const SIZE: usize, T: Copy + Default>(
     planes: &[Vec<u8>],
     sample: impl Fn([u8; SIZE]) -> T,
 ) -> Result<Vec<T>> {
-    let (count, pixels) = (planes.len(), planes[0].len() / SIZE);
+    let count = planes.len();
+    let pixels = planes[0].len() / SIZE;
     let mut samples = room(pixels * count)?;
     while samples.len() < pixels * count {
-        let begin = samples.len() / count;
-        let end = pixels.min(begin + BLOCK_PIXELS);
+        let start = samples.len() / count;
+        let end = pixels.min(start + BLOCK_PIXELS);
         samples.resize(end * count, T::default());
         for (channel, plane) in planes.iter().enumerate() {
-            let to = samples[begin * count..].iter_mut().skip(channel).step_by(count);
-            let from = plane[begin * SIZE..end * SIZE].as_chunks::<SIZE>().0;
+            let to = samples[start * count..].iter_mut().skip(channel).step_by(count);
+            let from = plane[start * SIZE..end * SIZE].as_chunks::<SIZE>().0;
             to.zip(from).for_each(|(to, from)| *to = sample(*from));
         }
     }
@@ -183,18 +185,21 @@ fn expanded_bits(header: &PsdHeader, plane: &[u8]) -> Result<Vec<u8>> {
 fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
     let mut table = [[0; 3]; 256];
     for (number, color) in table.iter_mut().enumerate() {
-        *color = [0, 256, 512].map(|begin| colors.get(begin + number).copied().unwrap_or(0));
+        *color = [0, 256, 512].map(|start| colors.get(start + number).copied().unwrap_or(0));
     }
     let mut samples = room(plane.len() * 3)?;
     plane.iter().for_each(|number| samples.extend_from_slice(&table[usize::from(*number)]));
     Ok(samples)
 }
 
-/// Cyan, magenta, yellow and black to red, green and blue. They are stored as the white that they leave.
+/// Cyan, magenta, yellow and black to red, green and blue. Inks are stored inverted: 255 is no ink.
 fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T> {
-    let (stored, size) = (4 + alpha, 3 + alpha);
+    let stored = 4 + alpha;
+    let size = 3 + alpha;
     for number in 0..samples.len() / stored {
-        let (from, to) = (number * stored, number * size);
+        // `to` never overtakes `from`, so that pixels are converted in place.
+        let from = number * stored;
+        let to = number * size;
         let black = samples[from + 3];
         for channel in 0..3 {
             samples[to + channel] = samples[from + channel].times(black);
@@ -207,9 +212,9 @@ fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T
     samples
 }
 
-/// A part of the white.
+/// A sample as a fraction of white.
 trait PsdLight {
-    /// A part of a part, rounded to the nearest.
+    /// The product of two fractions, rounded to the nearest.
     fn times(self, other: Self) -> Self;
 }
 

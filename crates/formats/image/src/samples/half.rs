@@ -33,21 +33,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_of_them_are_what_they_mean() {
+    fn every_half_has_its_value() {
         for bits in 0..=u16::MAX {
-            let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+            let exponent = i32::from(bits >> 10 & 31);
+            let fraction = f64::from(bits & 1023);
             let magnitude = match exponent {
                 0 => fraction * 2_f64.powi(-24),
                 31 if fraction == 0.0 => f64::INFINITY,
                 31 => f64::NAN,
                 _ => (1024.0 + fraction) * 2_f64.powi(exponent - 25),
             };
-            let wanted = if bits >> 15 == 1 { -magnitude } else { magnitude } as f32;
-            let found = of_half(bits);
-            assert!(found == wanted || found.is_nan() && wanted.is_nan(), "{bits:04x}");
-            assert_eq!(found.is_sign_negative(), bits >> 15 == 1, "{bits:04x}");
-            if found.is_nan() {
-                assert_eq!(found.to_bits() >> 13 & 1023, u32::from(bits) & 1023, "{bits:04x}");
+            let expected = if bits >> 15 == 1 { -magnitude } else { magnitude } as f32;
+            let value = of_half(bits);
+            assert!(value == expected || value.is_nan() && expected.is_nan(), "{bits:04x}");
+            assert_eq!(value.is_sign_negative(), bits >> 15 == 1, "{bits:04x}");
+            if value.is_nan() {
+                assert_eq!(value.to_bits() >> 13 & 1023, u32::from(bits) & 1023, "{bits:04x}");
             }
         }
     }
@@ -55,7 +56,8 @@ mod tests {
     #[test]
     fn halves_are_the_nearest() {
         for bits in 0..0x7C00_u16 {
-            let (exponent, digits) = (i32::from(bits >> 10), f64::from(bits & 0x3FF));
+            let exponent = i32::from(bits >> 10);
+            let digits = f64::from(bits & 0x3FF);
             let value = match exponent {
                 0 => digits * 2_f64.powi(-24),
                 _ => (1024.0 + digits) * 2_f64.powi(exponent - 25),

@@ -1,7 +1,7 @@
 //! Samples of images in other types and color spaces, and with other channels.
 //!
-//! Everything passes floats, a piece of an image at a time: `load` reads samples as they are or as light, `Store`
-//! turns them back. Mipmaps and blocks use the same two. The curves are in `srgb`.
+//! All conversions go through floats, a piece of an image at a time: `load` reads samples unchanged or as linear light,
+//! `SampleStore` converts them back. Mipmaps and blocks use both. The curves are in `srgb`.
 
 pub(crate) mod half;
 mod srgb;
@@ -42,12 +42,12 @@ impl SampleType {
     }
 }
 
-/// An image that was converted, and what it could not hold.
+/// A converted image, and the losses of the conversion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adjusted {
     /// The image.
     pub image: Image,
-    /// Samples that were cut off.
+    /// Samples that were clamped or rounded.
     pub cut: Cut,
 }
 
@@ -58,14 +58,14 @@ pub struct Cut {
     pub above: u64,
     /// Below 0: they became 0.
     pub below: u64,
-    /// No numbers: they became 0.
+    /// NaN: they became 0.
     pub not_numbers: u64,
-    /// Others that are not the sample that they became: they were rounded. The noise of floats does not count.
+    /// Others that were rounded. The noise of floats does not count.
     pub rounded: u64,
 }
 
 impl Cut {
-    /// What integers cannot hold of the samples.
+    /// Counts the samples that integers cannot hold.
     pub fn from_samples(samples: &[f32]) -> Cut {
         let count = |is_out: fn(&f32) -> bool| samples.iter().filter(|sample| is_out(sample)).count() as u64;
         Cut {
@@ -85,7 +85,7 @@ impl Cut {
     }
 }
 
-/// The same image with samples of another type, in another colour space.
+/// The same image with samples of another type, in another color space.
 ///
 /// sRGB follows IEC 61966-2-1, and the result is the nearest sample. Alpha is always linear. Premultiplied colors are
 /// divided by alpha first and multiplied afterwards, so that they stay premultiplied; if alpha is 0 they are converted
@@ -139,7 +139,8 @@ pub fn check_image(image: &Image) -> Result<()> {
     // Cannot overflow: the colors have at least as many samples.
     let pixels = width * height;
     if let Some(channel) = image.extra.iter().find(|channel| channel.samples.len() != pixels) {
-        let (name, count) = (channel.name.escape_debug(), channel.samples.len());
+        let name = channel.name.escape_debug();
+        let count = channel.samples.len();
         return fault(format!("the channel `{name}` has {count} samples; expected {width} x {height}"));
     }
     if !image.stored.is_empty() && image.stored.len() != channels.count() {
@@ -163,9 +164,9 @@ struct SampleShape {
 fn rebuilt(image: &Image, to: SampleShape, run: &RunOptions) -> Result<Adjusted> {
     check_image(image)?;
     let (samples, cut) = match to.kind {
-        SampleType::U8 => made(image, to, run, Samples::U8)?,
-        SampleType::U16 => made(image, to, run, Samples::U16)?,
-        SampleType::F32 => made(image, to, run, Samples::F32)?,
+        SampleType::U8 => converted(image, to, run, Samples::U8)?,
+        SampleType::U16 => converted(image, to, run, Samples::U16)?,
+        SampleType::F32 => converted(image, to, run, Samples::F32)?,
     };
     let premultiplied = image.premultiplied && to.channels.has_alpha();
     let Image { width, height, .. } = *image;
@@ -195,8 +196,8 @@ fn copied(channels: &[ImageChannel]) -> Result<Vec<ImageChannel>> {
     channels.iter().map(copy).collect()
 }
 
-/// All samples, made side by side.
-fn made<T: SampleStore + Zero + Send>(
+/// All samples, converted in parallel.
+fn converted<T: SampleStore + Zero + Send>(
     image: &Image,
     to: SampleShape,
     run: &RunOptions,
@@ -210,9 +211,10 @@ fn made<T: SampleStore + Zero + Send>(
     let threads = run.worker_threads().min(pixels.div_ceil(PIECE_PIXELS));
     try_for_each_item(threads, &run.cancel, pieces, SampleScratch::default, |scratch, (number, piece)| {
         let first = number * PIECE_PIXELS;
-        let found = scratch.piece(image, to, first..first + piece.len() / to.channels.count(), piece)?;
-        if found != Cut::default() {
-            cut.lock().unwrap_or_else(PoisonError::into_inner).add(found);
+        let piece_cut = scratch.piece(image, to, first..first + piece.len() / to.channels.count(), piece)?;
+        // Most pieces lose nothing: they do not take the lock.
+        if piece_cut != Cut::default() {
+            cut.lock().unwrap_or_else(PoisonError::into_inner).add(piece_cut);
         }
         Ok(())
     })?;
@@ -235,12 +237,13 @@ impl SampleScratch {
         pixels: Range<usize>,
         out: &mut [T],
     ) -> Result<Cut> {
-        let (from, size) = (image.channels, image.channels.count());
+        let from = image.channels;
+        let size = from.count();
         // Brightness is computed from linear light.
         let mixes = from.colors() > to.channels.colors();
         let bends = image.color_space != to.space || mixes;
-        let (decodes, encodes) =
-            (bends && image.color_space == ColorSpace::Srgb, bends && to.space == ColorSpace::Srgb);
+        let decodes = bends && image.color_space == ColorSpace::Srgb;
+        let encodes = bends && to.space == ColorSpace::Srgb;
         let loaded = sized(&mut self.loaded, pixels.len() * size)?;
         load(image, pixels.start * size, decodes, loaded)?;
         let mut values = &mut *loaded;
@@ -363,7 +366,7 @@ fn bend_premultiplied(values: &mut [f32], size: usize, bend: fn(f64) -> f64) {
     }
 }
 
-/// Light that is multiplied with alpha to sRGB that is.
+/// Converts premultiplied linear colors to premultiplied sRGB.
 pub(super) fn encode_premultiplied(values: &mut [f32], size: usize) {
     bend_premultiplied(values, size, srgb::code);
 }
@@ -384,9 +387,15 @@ pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32
         };
         match out {
             [v] => *v = gray(color),
-            [v, a] => (*v, *a) = (gray(color), alpha),
+            [v, a] => {
+                *v = gray(color);
+                *a = alpha;
+            }
             [r, g, b] => [*r, *g, *b] = color,
-            [r, g, b, a] => ([*r, *g, *b], *a) = (color, alpha),
+            [r, g, b, a] => {
+                [*r, *g, *b] = color;
+                *a = alpha;
+            }
             _ => {}
         }
     }
@@ -397,25 +406,25 @@ pub(super) trait SampleStore: Copy {
     /// Converts floats to samples, whole pixels, with `encodes` colors from linear to sRGB.
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [Self]) -> Result<()>;
 
-    /// How many floats from 0 to 1 [`Store::store`] did not store exactly.
+    /// How many floats from 0 to 1 [`SampleStore::store`] did not store exactly.
     fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[Self]) -> Result<u64>;
 }
 
 /// The integer nearest to a float from 0 to 1 times `highest`, 255 or 65,535; 0 for NaN, and the ends for others.
 ///
-/// Products are exact in f64, and the sum has no place for fractions: it rounds. Of products with a fraction of a half,
-/// which go to an even integer, there is one, that of 0.5, and the even one is above it.
+/// Products are exact in f64, and adding 2^52 leaves no bits for a fraction, so that the sum is rounded. Ties round to
+/// an even integer. The only tie is 0.5 times `highest`, and there the even integer is the larger one.
 #[inline(always)]
 fn nearest(value: f32, highest: f64) -> u64 {
     const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
-    // As the instructions for a maximum and a minimum have it, which take the second of two if one is NaN.
+    // Comparisons that compile to the instructions for maximum and minimum, which return the second operand for NaN.
     let value = if value > 0.0 { value } else { 0.0 };
     let value = if value < 1.0 { value } else { 1.0 };
     (f64::from(value) * highest + NO_FRACTIONS).to_bits()
 }
 
-/// How much floats may differ, relative to their size, and be the same sample: a few of their last places, which
-/// conversion to linear light and division by alpha take. Two samples of 16 bits are 16 times as far apart.
+/// How much floats of the same sample may differ, relative to their size: conversion to linear light and division by
+/// alpha change a few of their last bits. Two samples of 16 bits are 16 times as far apart.
 const NOISE: f32 = 1.0 / (1 << 20) as f32;
 
 /// How many floats from 0 to 1 differ from the stored samples, which `color` and `alpha` convert back.
@@ -428,7 +437,8 @@ fn count_rounded<T: Copy>(
     alpha: impl Fn(T) -> f32,
 ) -> u64 {
     let is_rounded = |value: f32, back: f32| (0.0..=1.0).contains(&value) && (value - back).abs() > back * NOISE;
-    let (size, colors) = (channels.count(), channels.colors());
+    let size = channels.count();
+    let colors = channels.colors();
     let pixels = values.chunks_exact(size).zip(stored.chunks_exact(size));
     let count = |(values, stored): (&[f32], &[T])| {
         let samples = values.iter().zip(stored).enumerate();
@@ -463,11 +473,12 @@ impl SampleStore for u8 {
     }
 }
 
-/// Stores light as sRGB, and alpha as it is.
+/// Stores light as sRGB, and alpha unchanged.
 fn store_codes<const SIZE: usize, const COLORS: usize>(values: &[f32], out: &mut [u8]) {
     const TOGETHER: usize = 32;
     let tables = &*BYTES;
-    let (values, out) = (values.as_chunks::<SIZE>().0, out.as_chunks_mut::<SIZE>().0);
+    let values = values.as_chunks::<SIZE>().0;
+    let out = out.as_chunks_mut::<SIZE>().0;
     for (values, out) in values.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)) {
         let mut places = [[0; SIZE]; TOGETHER];
         places.iter_mut().zip(values).for_each(|(places, pixel)| *places = pixel.map(SrgbBytes::place));
@@ -530,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_passes_light_and_comes_back() {
+    fn every_code_survives_conversion_to_light() {
         use ColorSpace::{Linear, Srgb};
         let bytes = image(Channels::Gray, Samples::U8((0..=255).collect()), Srgb);
         let words = image(Channels::Gray, Samples::U16((0..=65535).collect()), Srgb);
@@ -548,11 +559,11 @@ mod tests {
     #[test]
     fn integers_are_the_nearest() {
         for highest in [255, 65535_u32] {
-            let wanted = |value: f32| ((f64::from(value) * f64::from(highest) + 0.5) as u64).min(highest.into());
+            let expected = |value: f32| ((f64::from(value) * f64::from(highest) + 0.5) as u64).min(highest.into());
             for at in 0..=highest {
                 let border = ((f64::from(at) + 0.5) / f64::from(highest)) as f32;
                 for value in [border.next_down(), border, border.next_up(), at as f32 / highest as f32] {
-                    assert_eq!(nearest(value, highest.into()) & 0xFFFF, wanted(value), "{value}");
+                    assert_eq!(nearest(value, highest.into()) & 0xFFFF, expected(value), "{value}");
                 }
             }
         }
@@ -580,41 +591,42 @@ mod tests {
     }
 
     #[test]
-    fn colours_that_are_multiplied_stay_so() {
+    fn premultiplied_colors_stay_premultiplied() {
         let mut pixels =
             image(Channels::Rgba, Samples::F32([0.25, 0.5, 0.1, 0.5, 0.3, 0.3, 0.3, 0.0].into()), ColorSpace::Linear);
         pixels.premultiplied = true;
         let shown = convert_samples(&pixels, SampleType::F32, ColorSpace::Srgb, &RunOptions::default()).unwrap().image;
-        let Samples::F32(found) = &shown.samples else { unreachable!() };
+        let Samples::F32(codes) = &shown.samples else { unreachable!() };
         let code = |light: f64| srgb::code(light) as f32;
         assert!(shown.premultiplied);
-        assert!((found[0] - 0.5 * code(0.5)).abs() < 1e-6 && (found[1] - 0.5).abs() < 1e-6);
-        assert_eq!((found[3], found[4], found[7]), (0.5, code(f64::from(0.3_f32)), 0.0));
+        assert!((codes[0] - 0.5 * code(0.5)).abs() < 1e-6 && (codes[1] - 0.5).abs() < 1e-6);
+        assert_eq!((codes[3], codes[4], codes[7]), (0.5, code(f64::from(0.3_f32)), 0.0));
         let back = convert_samples(&shown, SampleType::F32, ColorSpace::Linear, &RunOptions::default()).unwrap().image;
-        let (Samples::F32(back), Samples::F32(pixels)) = (&back.samples, &pixels.samples) else { unreachable!() };
+        let Samples::F32(back) = &back.samples else { unreachable!() };
+        let Samples::F32(pixels) = &pixels.samples else { unreachable!() };
         assert!(back.iter().zip(pixels.iter()).all(|(a, b)| (a - b).abs() < 1e-6));
     }
 
     #[test]
-    fn what_integers_cannot_hold_is_counted() {
+    fn losses_of_integers_are_counted() {
         let wild = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1.0, 1.5, 1.0, 0.0];
         let pixels = image(Channels::Gray, Samples::F32(wild.into()), ColorSpace::Linear);
         for (kind, space) in [(SampleType::U8, ColorSpace::Linear), (SampleType::U16, ColorSpace::Srgb)] {
-            let found = convert_samples(&pixels, kind, space, &RunOptions::default()).unwrap();
-            assert_eq!(found.cut, Cut { above: 2, below: 2, not_numbers: 1, rounded: 0 });
+            let adjusted = convert_samples(&pixels, kind, space, &RunOptions::default()).unwrap();
+            assert_eq!(adjusted.cut, Cut { above: 2, below: 2, not_numbers: 1, rounded: 0 });
             let high = if kind == SampleType::U8 {
                 Samples::U8([0, 255, 0, 0, 255, 255, 0].into())
             } else {
                 Samples::U16([0, 65535, 0, 0, 65535, 65535, 0].into())
             };
-            assert_eq!(found.image.samples, high);
+            assert_eq!(adjusted.image.samples, high);
         }
-        let found = convert_samples(&pixels, SampleType::F32, ColorSpace::Srgb, &RunOptions::default()).unwrap();
-        assert_eq!(found.cut, Cut::default());
+        let adjusted = convert_samples(&pixels, SampleType::F32, ColorSpace::Srgb, &RunOptions::default()).unwrap();
+        assert_eq!(adjusted.cut, Cut::default());
     }
 
     #[test]
-    fn channels_come_and_go() {
+    fn channels_are_added_and_dropped() {
         let run = RunOptions::default();
         let gray = image(Channels::Gray, Samples::U8([7, 200].into()), ColorSpace::Srgb);
         let colors = with_channels(&gray, Channels::Rgba, &run).unwrap();
@@ -643,7 +655,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_is_not_whole_is_refused() {
+    fn an_image_with_missing_samples_is_refused() {
         let broken = Image { width: 2, height: 2, samples: Samples::U8([1, 2].into()), ..Image::default() };
         let error = convert_samples(&broken, SampleType::U8, ColorSpace::Srgb, &RunOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);

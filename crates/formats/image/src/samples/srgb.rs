@@ -1,7 +1,7 @@
 //! The transfer functions of sRGB, exactly: IEC 61966-2-1.
 //!
-//! Codes of 8 and 16 bits become light through tables, and light becomes the nearest code: a code's light yields that
-//! code again. The tables are made on first use.
+//! Codes of 8 and 16 bits become light through tables, and light becomes the nearest code: a code's light yields the
+//! same code. The tables are computed on first use.
 
 use polyhaul_model::error::{Error, Result};
 use std::sync::{LazyLock, OnceLock};
@@ -20,9 +20,9 @@ pub fn code(light: f64) -> f64 {
     code.copysign(light)
 }
 
-/// The least float that is light of the code `code` of `most`, or of a higher one.
-fn least(code: usize, most: usize) -> f32 {
-    let border = light((code as f64 - 0.5) / most as f64);
+/// The smallest float that is light of the code `code` of 0 to `max_code`, or of a higher one.
+fn min_light(code: usize, max_code: usize) -> f32 {
+    let border = light((code as f64 - 0.5) / max_code as f64);
     let nearest = border as f32;
     if f64::from(nearest) < border { nearest.next_up() } else { nearest }
 }
@@ -46,9 +46,9 @@ pub(crate) struct SrgbBytes {
     pub(crate) light: [f32; 256],
     /// Each code as a part of the highest.
     pub(crate) plain: [f32; 256],
-    /// For each part the code of its first float, in the upper half. The lower half is what must be added to a float's
-    /// place in the part so that the sum carries into the upper half from the next code's border on. No part has more
-    /// than one border.
+    /// For each part the code of its first float, in the upper half. The lower half is added to the position of a float
+    /// in the part: the sum carries into the upper half from the next code's border on. No part has more than one
+    /// border.
     parts: [u32; PARTS8],
 }
 
@@ -58,11 +58,11 @@ pub(crate) static BYTES: LazyLock<SrgbBytes> = LazyLock::new(|| {
     let plain = std::array::from_fn(|number| number as f32 / 255.0);
     let mut next = 1;
     let parts = std::array::from_fn(|part| {
-        let begin = DARKEST8.to_bits() + ((part as u32) << PART_BITS);
-        while next < 256 && least(next, 255).to_bits() <= begin {
+        let start = DARKEST8.to_bits() + ((part as u32) << PART_BITS);
+        while next < 256 && min_light(next, 255).to_bits() <= start {
             next += 1;
         }
-        let border = if next < 256 { least(next, 255).to_bits() - begin } else { u32::MAX };
+        let border = if next < 256 { min_light(next, 255).to_bits() - start } else { u32::MAX };
         let carry = (1_u32 << PART_BITS).saturating_sub(border);
         ((next as u32 - 1) << PART_BITS) + carry
     });
@@ -76,17 +76,18 @@ impl SrgbBytes {
         self.code_at(SrgbBytes::place(light))
     }
 
-    /// The place of light among the floats from the darkest on. Loops over vectors that find the places first, and then
-    /// their codes, take half as long.
+    /// The position of light among the floats from the darkest on. Loops that compute the positions of several pixels
+    /// first, in vectors, and then their codes, take half as long.
     #[inline(always)]
     pub(crate) fn place(light: f32) -> u32 {
-        // As the instructions for a maximum and a minimum have it. NaN is not above either, and becomes black.
+        // Comparisons that compile to the instructions for maximum and minimum. They are false for NaN, which becomes
+        // black.
         let light = if light > DARKEST8 { light } else { DARKEST8 };
         let light = if light < BRIGHTEST { light } else { BRIGHTEST };
         light.to_bits() - DARKEST8.to_bits()
     }
 
-    /// The code of the light at a place.
+    /// The code of the light at a position.
     #[inline(always)]
     pub(crate) fn code_at(&self, place: u32) -> u8 {
         let part = self.parts[(place >> PART_BITS) as usize % PARTS8];
@@ -95,23 +96,23 @@ impl SrgbBytes {
 }
 
 /// The tables for 16 bits.
-pub(crate) struct Words {
+pub(crate) struct SrgbWords {
     /// The light of each code.
     pub(crate) light: Vec<f32>,
-    /// The least light of each code, and a final one that nothing reaches.
-    least: Vec<f32>,
-    /// The approximate code at the beginning of a part, and its increase with each float.
+    /// The smallest light of each code, and a final infinity.
+    borders: Vec<f32>,
+    /// The approximate code at the start of a part, and its increase with each float.
     parts: Vec<[f32; 2]>,
 }
 
-static WORDS: OnceLock<Words> = OnceLock::new();
+static WORDS: OnceLock<SrgbWords> = OnceLock::new();
 
 /// The tables for 16 bits; lack of memory is an error.
-pub(crate) fn words() -> Result<&'static Words> {
+pub(crate) fn words() -> Result<&'static SrgbWords> {
     match WORDS.get() {
         Some(words) => Ok(words),
         None => {
-            let words = Words::new()?;
+            let words = SrgbWords::new()?;
             Ok(WORDS.get_or_init(|| words))
         }
     }
@@ -124,18 +125,18 @@ fn table<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     Ok(table)
 }
 
-impl Words {
-    fn new() -> Result<Words> {
+impl SrgbWords {
+    fn new() -> Result<SrgbWords> {
         let wide = |part: usize| f32::from_bits(DARKEST16.to_bits() + ((part as u32) << PART_BITS));
         let about = |part: usize| code(f64::from(wide(part))) * 65535.0 + 0.5;
         let part = |part| {
-            let begin = about(part);
-            [begin as f32, ((about(part + 1) - begin) / f64::from(1_u32 << PART_BITS)) as f32]
+            let start = about(part);
+            [start as f32, ((about(part + 1) - start) / f64::from(1_u32 << PART_BITS)) as f32]
         };
-        let least = |number| if number < 1 << 16 { least(number, 65535) } else { f32::INFINITY };
-        Ok(Words {
+        let border = |number| if number < 1 << 16 { min_light(number, 65535) } else { f32::INFINITY };
+        Ok(SrgbWords {
             light: table((0..1 << 16).map(|number: usize| light(number as f64 / 65535.0) as f32))?,
-            least: table((0..(1 << 16) + 1).map(least))?,
+            borders: table((0..(1 << 16) + 1).map(border))?,
             parts: table((0..PARTS16).map(part))?,
         })
     }
@@ -146,12 +147,12 @@ impl Words {
         let light = if light > DARKEST16 { light } else { DARKEST16 };
         let light = if light < BRIGHTEST { light } else { BRIGHTEST };
         let place = light.to_bits() - DARKEST16.to_bits();
-        let [begin, rise] = self.parts[(place >> PART_BITS) as usize % PARTS16];
+        let [start, rise] = self.parts[(place >> PART_BITS) as usize % PARTS16];
         // A line between the ends of a part misses by less than one.
-        let mut code = ((begin + rise * (place & 0xFFFF) as f32) as usize).min(65535);
-        if light < self.least[code] {
+        let mut code = ((start + rise * (place & 0xFFFF) as f32) as usize).min(65535);
+        if light < self.borders[code] {
             code = code.saturating_sub(1);
-        } else if light >= self.least[code + 1] {
+        } else if light >= self.borders[code + 1] {
             code += 1;
         }
         code as u16
@@ -174,15 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn a_code_begins_where_it_is_the_nearest() {
+    fn a_code_starts_where_it_is_the_nearest() {
         let words = words().unwrap();
         for number in 1..=255_u8 {
-            let border = least(usize::from(number), 255);
+            let border = min_light(usize::from(number), 255);
             assert_eq!((BYTES.code(border), BYTES.code(border.next_down())), (number, number - 1));
             assert!((code(f64::from(border)) * 255.0 - (f64::from(number) - 0.5)).abs() < 1e-4);
         }
         for number in 1..=65535_u16 {
-            let border = least(usize::from(number), 65535);
+            let border = min_light(usize::from(number), 65535);
             assert_eq!((words.code(border), words.code(border.next_down())), (number, number - 1));
         }
     }

@@ -47,20 +47,20 @@ pub(super) struct TgaHeader {
 #[derive(Debug)]
 pub(super) enum TgaPixels {
     Plain(PixelsStored),
-    Mapped(Map),
+    Mapped(ColorMap),
 }
 
-/// Every bit that is set in the alpha of any pixel, and every bit that is set in all of them.
+/// The bits that are set in the alpha of any pixel, and the bits that are set in the alpha of all pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AlphaSeen {
-    pub(super) any: u8,
-    pub(super) all: u8,
+    pub(super) any_bits: u8,
+    pub(super) common_bits: u8,
 }
 
 impl AlphaSeen {
-    pub(super) fn add(&mut self, any: u8, all: u8) {
-        self.any |= any;
-        self.all &= all;
+    pub(super) fn add(&mut self, any_bits: u8, common_bits: u8) {
+        self.any_bits |= any_bits;
+        self.common_bits &= common_bits;
     }
 
     /// Adds the highest bits of colors with 16 bits.
@@ -75,19 +75,19 @@ impl AlphaSeen {
 /// The alpha of no pixels.
 impl Default for AlphaSeen {
     fn default() -> Self {
-        AlphaSeen { any: 0, all: u8::MAX }
+        AlphaSeen { any_bits: 0, common_bits: u8::MAX }
     }
 }
 
 /// A color map, as pixels of bytes.
 #[derive(Debug)]
-pub(super) struct Map {
+pub(super) struct ColorMap {
     /// The index of the first color.
     pub(super) first: usize,
     /// The samples of all colors.
     pub(super) colors: Vec<u8>,
     pub(super) channels: Channels,
-    /// Bytes of a number.
+    /// Bytes of an index.
     pub(super) index_bytes: usize,
     /// The highest bits of colors with 16 bits.
     pub(super) attributes: AlphaSeen,
@@ -112,7 +112,7 @@ impl TgaPixels {
     /// Converts stored pixels to pixels of bytes: as many as both slices hold.
     ///
     /// # Errors
-    /// The place of a pixel whose index is not in the color map.
+    /// The position of a pixel whose index is not in the color map.
     pub(super) fn expand(
         &self,
         level: Level,
@@ -128,15 +128,17 @@ impl TgaPixels {
         }
     }
 
-    /// Records the alpha of stored pixels; for colors with 16 bits that is the highest one.
+    /// Records the alpha of stored pixels; for colors with 16 bits it is the highest bit.
     pub(super) fn note_alpha(&self, from: &[u8], seen: &mut AlphaSeen) {
         match self {
             TgaPixels::Plain(PixelsStored::Bgra8) => {
-                let (any, all) = from.as_chunks().0.iter().fold((0, u32::MAX), |(any, all), pixel: &[u8; 4]| {
-                    let pixel = u32::from_le_bytes(*pixel);
-                    (any | pixel, all & pixel)
-                });
-                seen.add((any >> 24) as u8, (all >> 24) as u8);
+                let no_bits = (0, u32::MAX);
+                let (any_bits, common_bits) =
+                    from.as_chunks().0.iter().fold(no_bits, |(any_bits, common_bits), pixel: &[u8; 4]| {
+                        let pixel = u32::from_le_bytes(*pixel);
+                        (any_bits | pixel, common_bits & pixel)
+                    });
+                seen.add((any_bits >> 24) as u8, (common_bits >> 24) as u8);
             }
             TgaPixels::Plain(PixelsStored::GrayAlpha8) => {
                 from.as_chunks::<2>().0.iter().for_each(|[_, alpha]| seen.add(*alpha, *alpha))
@@ -151,7 +153,7 @@ impl TgaPixels {
         }
     }
 
-    /// The place of a stored pixel whose index is not in the color map.
+    /// The position of the first stored pixel whose index is not in the color map.
     pub(super) fn unmapped(&self, from: &[u8]) -> Option<usize> {
         match self {
             TgaPixels::Plain(_) => None,
@@ -160,7 +162,7 @@ impl TgaPixels {
     }
 }
 
-impl Map {
+impl ColorMap {
     /// The samples of a color by its stored index.
     fn color(&self, index: &[u8]) -> Option<&[u8]> {
         let index = index.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
@@ -178,7 +180,7 @@ impl Map {
     }
 }
 
-/// The 18 bytes, and how to complain about them.
+/// The 18 bytes, and the file for error messages.
 struct TgaRaw<'a> {
     bytes: [u8; HEADER_BYTES],
     file: &'a Arc<str>,
@@ -205,8 +207,8 @@ impl TgaRaw<'_> {
             (false, 24) => PixelsStored::Bgr8,
             (false, 32) => PixelsStored::Bgra8,
             (is_gray, bits) => {
-                let (what, known) = if is_gray { ("gray", "8 or 16") } else { ("color", "15, 16, 24 or 32") };
-                return Err(self.fault(at, format!("invalid {what} depth of {bits} bits; expected {known}")));
+                let (what, depths) = if is_gray { ("gray", "8 or 16") } else { ("color", "15, 16, 24 or 32") };
+                return Err(self.fault(at, format!("invalid {what} depth of {bits} bits; expected {depths}")));
             }
         })
     }
@@ -226,7 +228,7 @@ impl TgaRaw<'_> {
     }
 }
 
-/// Whether a file may be one: it has no signature, but few others have such a header.
+/// Whether a file may be a TGA file: the format has no signature, but few other files have such a header.
 pub fn looks_like_tga(head: &[u8]) -> bool {
     let Some(&bytes) = head.first_chunk() else { return false };
     let raw = TgaRaw { bytes, file: &"".into() };
@@ -247,19 +249,22 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<TgaHe
         return Err(fault(file, count as u64, "unexpected end of file in the header of 18 bytes"));
     }
     let [is_mapped, is_gray, has_packets] = raw.kind()?;
-    let (width, height) = (raw.short(12), raw.short(14));
+    let width = raw.short(12);
+    let height = raw.short(14);
     if width == 0 || height == 0 {
         return Err(raw.fault(12, format!("the image is empty ({width} x {height} pixels)")));
     }
     check_size([width, height], limits, file, 12)?;
-    let (map_type, id_size) = (raw.bytes[1], usize::from(raw.bytes[0]));
+    let map_type = raw.bytes[1];
+    let id_size = usize::from(raw.bytes[0]);
     if map_type > 1 || is_mapped && map_type == 0 {
         return Err(raw.fault(1, format!("invalid color map type {map_type} for image type {}", raw.bytes[2])));
     }
-    let (first, map_count) = (raw.short(3), raw.short(5));
-    let map_begin = HEADER_BYTES + id_size;
+    let first = raw.short(3);
+    let map_count = raw.short(5);
+    let map_start = HEADER_BYTES + id_size;
     let map_bytes = if map_type == 1 { map_count * usize::from(raw.bytes[7]).div_ceil(8) } else { 0 };
-    let before = TgaBefore { bytes, file }.read(map_begin, map_bytes)?;
+    let before = TgaBefore { bytes, file }.read(map_start, map_bytes)?;
     let pixels = if !is_mapped {
         TgaPixels::Plain(raw.stored(16, is_gray)?)
     } else {
@@ -274,7 +279,7 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<TgaHe
         from_right: raw.bytes[17] & 0x10 != 0,
         attribute_bits: raw.bytes[17] & 15,
         has_attribute_bit: !is_gray && raw.bytes[if is_mapped { 7 } else { 16 }] == 16,
-        body: (map_begin + map_bytes) as u64,
+        body: (map_start + map_bytes) as u64,
     })
 }
 
@@ -286,22 +291,22 @@ struct TgaBefore<'a> {
 
 impl TgaBefore<'_> {
     /// The identification and the color map, of at most 255 and 65,535 times 32 bytes.
-    fn read(&self, map_begin: usize, map_bytes: usize) -> Result<Vec<u8>> {
-        let size = map_begin - HEADER_BYTES + map_bytes;
+    fn read(&self, map_start: usize, map_bytes: usize) -> Result<Vec<u8>> {
+        let size = map_start - HEADER_BYTES + map_bytes;
         let mut before = Vec::new();
         before.try_reserve_exact(size).map_err(|_| Error::memory("a color map"))?;
         before.resize(size, 0);
-        let found = HEADER_BYTES + self.bytes.read(HEADER_BYTES as u64, &mut before)?;
-        if found < HEADER_BYTES + size {
-            let what = if found < map_begin { "identification field" } else { "color map" };
-            return Err(fault(self.file, found as u64, format!("unexpected end of file in the {what}")));
+        let end = HEADER_BYTES + self.bytes.read(HEADER_BYTES as u64, &mut before)?;
+        if end < HEADER_BYTES + size {
+            let what = if end < map_start { "identification field" } else { "color map" };
+            return Err(fault(self.file, end as u64, format!("unexpected end of file in the {what}")));
         }
         Ok(before)
     }
 }
 
 /// Decodes the color map.
-fn map(raw: &TgaRaw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
+fn map(raw: &TgaRaw<'_>, first: usize, bytes: &[u8]) -> Result<ColorMap> {
     let index_bytes = match raw.bytes[16] {
         8 => 1,
         15 | 16 => 2,
@@ -318,5 +323,5 @@ fn map(raw: &TgaRaw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
     unsafe { colors.set_len(size) };
     let mut attributes = AlphaSeen::default();
     attributes.add_highest_bits(bytes);
-    Ok(Map { first, colors, channels, index_bytes, attributes })
+    Ok(ColorMap { first, colors, channels, index_bytes, attributes })
 }

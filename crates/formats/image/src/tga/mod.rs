@@ -1,4 +1,4 @@
-//! TGA: images as programs for painting and games have kept them since 1984.
+//! TGA: a format of paint programs and games since 1984.
 //!
 //! How polyhaul interprets TGA files where programs differ:
 //!
@@ -36,9 +36,9 @@ const TAIL_BYTES: usize = 1 << 20;
 const SIGNATURE: &[u8; 18] = b"TRUEVISION-XFILE.\0";
 /// Bytes of the extension area, the last of which is the type of alpha.
 const EXTENSION_BYTES: usize = 495;
-/// The place of the attribute bits in the header.
+/// The offset of the attribute bits in the header.
 const ATTRIBUTES_AT: u64 = 17;
-/// Types of alpha: up to this one it is undefined, but this one should be kept.
+/// Types of alpha: up to this one, alpha is undefined; alpha of this type should be kept nevertheless.
 const RETAINED: u8 = 2;
 /// Alpha in use.
 const USEFUL: u8 = 3;

@@ -1,15 +1,15 @@
 //! Packets of a TGA file: the lower seven bits of the first byte, plus 1, are a number of pixels. If the highest bit is
 //! set, one pixel follows, which is repeated; otherwise that many pixels follow.
 //!
-//! This module takes the bytes that there are and continues with the next ones wherever they were cut. It reads no
-//! files, and knows neither rows nor colors: pixels come out as they are stored.
+//! This module unpacks the available bytes and continues with the next ones wherever they were cut. It does not read
+//! files, and produces pixels as they are stored, independent of rows and colors.
 
 use crate::runs;
-use crate::runs::{RunCode, RunsDone, SLACK};
+use crate::runs::{RunCode, RunsProgress, SLACK};
 use polyhaul_text::cpu::Level;
 
-/// Most bytes of a stored pixel.
-const MOST_BYTES: usize = 4;
+/// Maximum bytes of a stored pixel.
+const MAX_PIXEL_BYTES: usize = 4;
 
 /// The meaning of a packet's first byte.
 struct TgaHeads;
@@ -21,29 +21,30 @@ impl RunCode for TgaHeads {
     }
 }
 
-/// A packet that is not over.
+/// The rest of the current packet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
-    /// Pixels that are left in it.
+    /// Pixels that are left in the packet.
     left: usize,
     /// The pixel of a run.
-    run: Option<[u8; MOST_BYTES]>,
+    run: Option<[u8; MAX_PIXEL_BYTES]>,
 }
 
 impl Packets {
-    /// Unpacks pixels of `size` bytes until `from` has no whole one left or `to` is full: but for its last [`SLACK`]
-    /// bytes, which hold anything then.
-    pub(super) fn unpack(&mut self, size: usize, from: &[u8], to: &mut [u8]) -> RunsDone {
-        let (mut done, room) = (RunsDone::default(), to.len().saturating_sub(SLACK));
+    /// Unpacks pixels of `size` bytes until `from` has no whole one left or `to` is full, except for its last [`SLACK`]
+    /// bytes, whose content is then unspecified.
+    pub(super) fn unpack(&mut self, size: usize, from: &[u8], to: &mut [u8]) -> RunsProgress {
+        let mut progress = RunsProgress::default();
+        let room = to.len().saturating_sub(SLACK);
         loop {
             if self.left == 0 {
-                whole(size, from, to, &mut done);
-                if done.made == room || !self.begin(size, from, &mut done) {
-                    return done;
+                whole(size, from, to, &mut progress);
+                if progress.made == room || !self.start(size, from, &mut progress) {
+                    return progress;
                 }
             }
-            if !self.go_on(size, from, &mut to[..room], &mut done) {
-                return done;
+            if !self.continue_packet(size, from, &mut to[..room], &mut progress) {
+                return progress;
             }
         }
     }
@@ -53,49 +54,50 @@ impl Packets {
         self.left
     }
 
-    /// Starts a packet, if its beginning is complete.
-    fn begin(&mut self, size: usize, from: &[u8], done: &mut RunsDone) -> bool {
-        let Some((&head, rest)) = from[done.used..].split_first() else { return false };
+    /// Starts a packet, if its first byte and the pixel of a run are available.
+    fn start(&mut self, size: usize, from: &[u8], progress: &mut RunsProgress) -> bool {
+        let Some((&head, rest)) = from[progress.used..].split_first() else { return false };
         let (count, is_run) = TgaHeads::decode(head);
         self.run = None;
         if is_run {
             let Some(stored) = rest.get(..size) else { return false };
-            let mut pixel = [0; MOST_BYTES];
+            let mut pixel = [0; MAX_PIXEL_BYTES];
             pixel[..size].copy_from_slice(stored);
             self.run = Some(pixel);
-            done.used += size;
+            progress.used += size;
         }
-        done.used += 1;
+        progress.used += 1;
         self.left = count;
         true
     }
 
-    /// Unpacks the available part of the packet; `false` if that is not all of it, or there is no room.
-    fn go_on(&mut self, size: usize, from: &[u8], to: &mut [u8], done: &mut RunsDone) -> bool {
-        let (from, to) = (&from[done.used..], &mut to[done.made..]);
+    /// Unpacks the available part of the packet; `false` if the packet is incomplete or exceeds the room.
+    fn continue_packet(&mut self, size: usize, from: &[u8], to: &mut [u8], progress: &mut RunsProgress) -> bool {
+        let from = &from[progress.used..];
+        let to = &mut to[progress.made..];
         let mut count = self.left.min(to.len() / size);
         match self.run {
             Some(pixel) => to.chunks_exact_mut(size).take(count).for_each(|to| to.copy_from_slice(&pixel[..size])),
             None => {
                 count = count.min(from.len() / size);
                 to[..count * size].copy_from_slice(&from[..count * size]);
-                done.used += count * size;
+                progress.used += count * size;
             }
         }
-        done.made += count * size;
+        progress.made += count * size;
         self.left -= count;
         self.left == 0
     }
 }
 
-/// Whole packets, as long as there is more room than they need.
-fn whole(size: usize, from: &[u8], to: &mut [u8], done: &mut RunsDone) {
+/// Unpacks whole packets, as long as there is more room than they need.
+fn whole(size: usize, from: &[u8], to: &mut [u8], progress: &mut RunsProgress) {
     let level = Level::best();
     match size {
-        1 => runs::unpack::<TgaHeads, 1>(level, from, to, done),
-        2 => runs::unpack::<TgaHeads, 2>(level, from, to, done),
-        3 => runs::unpack::<TgaHeads, 3>(level, from, to, done),
-        _ => runs::unpack::<TgaHeads, 4>(level, from, to, done),
+        1 => runs::unpack::<TgaHeads, 1>(level, from, to, progress),
+        2 => runs::unpack::<TgaHeads, 2>(level, from, to, progress),
+        3 => runs::unpack::<TgaHeads, 3>(level, from, to, progress),
+        _ => runs::unpack::<TgaHeads, 4>(level, from, to, progress),
     }
 }
 
@@ -106,16 +108,20 @@ mod tests {
     /// Unpacks `from` in parts that are cut at `cut` bytes, into parts of `part` bytes.
     fn unpacked(size: usize, from: &[u8], cut: usize, part: usize, total: usize) -> Vec<u8> {
         let mut packets = Packets::default();
-        let (mut out, mut at) = (Vec::new(), 0);
+        let mut out = Vec::new();
+        let mut at = 0;
         while out.len() < total {
             let room = part.min(total - out.len());
-            let (mut to, mut made, mut stuck) = (vec![0xEE; room + SLACK], 0, 0);
+            let mut to = vec![0xEE; room + SLACK];
+            let mut made = 0;
+            let mut stuck = 0;
             while made < room {
                 let end = from.len().min(at + cut + stuck);
-                let done = packets.unpack(size, &from[at..end], &mut to[made..]);
-                stuck = if done == RunsDone::default() { stuck + 1 } else { 0 };
-                assert!(stuck < 9, "nothing goes on");
-                (at, made) = (at + done.used, made + done.made);
+                let progress = packets.unpack(size, &from[at..end], &mut to[made..]);
+                stuck = if progress == RunsProgress::default() { stuck + 1 } else { 0 };
+                assert!(stuck < 9, "unpacking does not progress");
+                at += progress.used;
+                made += progress.made;
             }
             out.extend_from_slice(&to[..room]);
         }
@@ -125,7 +131,9 @@ mod tests {
 
     /// Packets of all lengths, and their content, byte by byte.
     fn sample(size: usize) -> (Vec<u8>, Vec<u8>) {
-        let (mut packed, mut plain, mut seed) = (Vec::new(), Vec::new(), 1_u32);
+        let mut packed = Vec::new();
+        let mut plain = Vec::new();
+        let mut seed = 1_u32;
         let mut byte = || {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 24) as u8
@@ -149,8 +157,8 @@ mod tests {
             let (packed, plain) = sample(size);
             for cut in [1, 2, 7, 64, 1000, packed.len()] {
                 for part in [size, 7 * size, 1000 * size, plain.len()] {
-                    let found = unpacked(size, &packed, cut, part, plain.len());
-                    assert!(found == plain, "{size} bytes, cut at {cut}, parts of {part}");
+                    let pixels = unpacked(size, &packed, cut, part, plain.len());
+                    assert!(pixels == plain, "{size} bytes, cut at {cut}, parts of {part}");
                 }
             }
         }

@@ -1,15 +1,14 @@
 //! The pixels of a TGA file to an image.
 //!
-//! Rows are read, several at a time: plain ones by their place, in parallel; packets one after another, into plain
-//! rows. Their pixels are converted in parallel. Runs are unpacked in `packets`, the places of rows are in
-//! `formats/raster`.
+//! Several rows are read at a time: plain rows by their offsets, in parallel; packets sequentially, into plain rows.
+//! Their pixels are converted in parallel. Runs are unpacked in `packets`; `raster` orders the rows.
 
 use super::header;
 use super::header::{AlphaSeen, TgaHeader, TgaPixels};
 use super::packets::Packets;
 use super::{ATTRIBUTES_AT, EXTENSION_BYTES, PREMULTIPLIED, RETAINED, SIGNATURE, TAIL_BYTES, USEFUL};
 use crate::raster::Raster;
-use crate::runs::{RunsDone, SLACK};
+use crate::runs::{RunsProgress, SLACK};
 use polyhaul_model::error::{Diagnostic, Error, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Channels, Image, Samples};
@@ -24,7 +23,7 @@ use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// About how many bytes are read at a time: this much stays in the nearest caches.
+/// Approximate bytes that are read at a time: this much stays in the nearest caches.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads a TGA file; also returns how many threads worked.
@@ -65,7 +64,8 @@ enum TgaAlpha {
 
 /// Pixels without their alpha.
 fn opaque(channels: Channels, mut samples: Vec<u8>) -> (Channels, Vec<u8>) {
-    let (size, colors) = (channels.count(), channels.colors());
+    let size = channels.count();
+    let colors = channels.colors();
     let pixels = samples.len() / size;
     for pixel in 1..pixels {
         samples.copy_within(pixel * size..pixel * size + colors, pixel * colors);
@@ -90,7 +90,7 @@ impl TgaInput<'_> {
         self.header.width * self.header.pixels.bytes()
     }
 
-    /// The file ends before its pixels do, at `offset`.
+    /// The error for a file that ends before its pixels, at `offset`.
     fn cut(&self, offset: u64) -> Error {
         let TgaHeader { width, height, .. } = self.header;
         fault(&self.file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
@@ -104,8 +104,10 @@ impl TgaInput<'_> {
     /// Reads all rows. Returns how many threads worked, and the type of alpha that the extension declares.
     fn read(&self, packed: Option<Mutex<Packed>>) -> Result<(usize, Option<u8>)> {
         let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
-        // Before its end, a pixel may have an invalid color: that is found first however the file is read.
-        if let (Some(len), TgaPixels::Plain(_), None) = (self.bytes.len(), &self.header.pixels, &packed)
+        // An invalid index before the end is reported first, whether the size of the file is known or not.
+        let is_plain = matches!(self.header.pixels, TgaPixels::Plain(_)) && packed.is_none();
+        if is_plain
+            && let Some(len) = self.bytes.len()
             && len < end
         {
             return Err(self.cut(len));
@@ -130,21 +132,24 @@ impl TgaInput<'_> {
         Ok((crew.threads, kind))
     }
 
-    /// Unpacks the next pixels to all of `to` but its last bytes. Returns where in the file that ended.
+    /// Unpacks the next pixels to all of `to` except its last [`SLACK`] bytes. Returns the offset after them in the
+    /// file.
     fn unpack(&self, packed: &mut Packed, to: &mut [u8]) -> Result<u64> {
         let Packed { window, packets } = packed;
-        let (size, mut made) = (self.header.pixels.bytes(), 0);
+        let size = self.header.pixels.bytes();
+        let mut made = 0;
         while made + SLACK < to.len() {
-            let (from, before) = (window.rest(), packets.clone());
-            let done = packets.unpack(size, from, &mut to[made..]);
-            if let Some(pixel) = self.header.pixels.unmapped(&to[made..made + done.made]) {
-                // Once more, up to that pixel: then it is the last one that was used.
+            let from = window.rest();
+            let before = packets.clone();
+            let progress = packets.unpack(size, from, &mut to[made..]);
+            if let Some(pixel) = self.header.pixels.unmapped(&to[made..made + progress.made]) {
+                // Unpacking again up to that pixel tells how many bytes were used including it.
                 let used = before.clone().unpack(size, from, &mut to[made..][..(pixel + 1) * size + SLACK]).used;
                 return Err(self.unmapped(window.offset() + used as u64 - size as u64));
             }
-            window.consume(done.used);
-            made += done.made;
-            if done == RunsDone::default() && !window.refill(&self.bytes)? {
+            window.consume(progress.used);
+            made += progress.made;
+            if progress == RunsProgress::default() && !window.refill(&self.bytes)? {
                 return Err(self.cut(window.offset() + window.rest().len() as u64));
             }
         }
@@ -157,10 +162,10 @@ impl TgaInput<'_> {
         }
     }
 
-    /// How the alpha of all pixels is treated, if the extension declares this type.
+    /// Decides how the alpha of all pixels is treated, if the extension declares this type.
     fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<TgaAlpha> {
         let seen = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
-        let AlphaSeen { any, all } = seen;
+        let AlphaSeen { any_bits, common_bits } = seen;
         let TgaHeader { attribute_bits, has_attribute_bit, ref pixels, .. } = self.header;
         let mut note = |code, message: &str| {
             warnings.note(self.options.faults, code, Diagnostic::at(&self.file, ATTRIBUTES_AT, message))
@@ -171,23 +176,23 @@ impl TgaInput<'_> {
             _ => attribute_bits > 0,
         };
         if !pixels.channels().has_alpha() {
-            let (AlphaSeen { any, all }, of) = match pixels {
+            let (AlphaSeen { any_bits, common_bits }, owner) = match pixels {
                 TgaPixels::Plain(_) => (seen, "pixels"),
                 TgaPixels::Mapped(map) => (map.attributes, "color map"),
             };
-            if has_attribute_bit && any != all {
+            if has_attribute_bit && any_bits != common_bits {
                 let why = "which varies: the header declares no attribute bits";
-                note("left-out-alpha", &format!("dropped the 16th bit of the {of}, {why}"))?;
+                note("left-out-alpha", &format!("dropped the 16th bit of the {owner}, {why}"))?;
             }
             return Ok(TgaAlpha::Kept);
         }
         // Programs that write 16 bits often declare the bit and leave it 0.
         let is_useful = is_declared && !(has_attribute_bit && kind.is_none());
-        if any == 0 && !is_useful {
+        if any_bits == 0 && !is_useful {
             note("unused-alpha", "alpha is 0 in every pixel and not declared as useful; read as opaque")?;
             return Ok(TgaAlpha::Unused);
         }
-        if !is_declared && all != u8::MAX && kind != Some(RETAINED) {
+        if !is_declared && common_bits != u8::MAX && kind != Some(RETAINED) {
             note("undeclared-alpha", "the alpha channel varies, but the file declares that it has none; kept")?;
         }
         Ok(TgaAlpha::Kept)
@@ -196,22 +201,22 @@ impl TgaInput<'_> {
     /// The type of alpha in the extension after the pixels. The pixels end at `end`, and `read` follows them.
     fn alpha_type(&self, end: u64, read: &[u8]) -> Result<Option<u8>> {
         let has_alpha = self.header.pixels.channels().has_alpha();
-        // A stream is read to its end: only there damage of compressed data shows.
+        // A stream is read to its end, since damage of compressed data is found only there.
         if !(has_alpha || self.bytes.in_order()) {
             return Ok(None);
         }
-        let (tail, begin) = self.bytes.tail(end, read, TAIL_BYTES, &self.options.run.cancel)?;
+        let (tail, tail_start) = self.bytes.tail(end, read, TAIL_BYTES, &self.options.run.cancel)?;
         let Some((rest, SIGNATURE)) = tail.split_last_chunk() else { return Ok(None) };
         let Some((_, places)) = rest.split_last_chunk::<8>() else { return Ok(None) };
         let extension = u64::from(u32::from_le_bytes([places[0], places[1], places[2], places[3]]));
         let start =
-            extension.checked_sub(begin).filter(|_| extension > 0).and_then(|start| usize::try_from(start).ok());
+            extension.checked_sub(tail_start).filter(|_| extension > 0).and_then(|start| usize::try_from(start).ok());
         let kind = start.and_then(|start| rest.get(start..)?.get(EXTENSION_BYTES - 1));
         Ok(kind.copied().filter(|kind| has_alpha && *kind <= PREMULTIPLIED))
     }
 }
 
-/// Packets that are unpacked one after another.
+/// Packets, which are unpacked sequentially.
 struct Packed {
     window: SourceWindow,
     packets: Packets,
@@ -229,7 +234,7 @@ struct TgaJob<'a> {
 struct TgaSlot {
     /// Stored pixels, followed by padding.
     bytes: Vec<u8>,
-    /// How many bytes of pixels were found.
+    /// How many bytes of pixels were read.
     found: usize,
     rows: Range<usize>,
     /// Their end in the file.
@@ -273,16 +278,18 @@ impl ChunkJob for TgaJob<'_> {
                 (size, self.input.unpack(&mut packed, &mut slot.bytes[..size + SLACK])?)
             }
             None => {
-                let found = self.input.bytes.read(self.place(first), &mut slot.bytes[..size])?;
-                (found, self.place(first) + found as u64)
+                let count = self.input.bytes.read(self.place(first), &mut slot.bytes[..size])?;
+                (count, self.place(first) + count as u64)
             }
         };
         self.input.raster.reserve(slot.rows.end).map(|()| true)
     }
 
     fn parse(&self, slot: &mut TgaSlot) -> Result<()> {
-        let (level, row_bytes) = (Level::best(), self.input.row_bytes());
-        let (pixels, mut seen) = (&self.input.header.pixels, AlphaSeen::default());
+        let level = Level::best();
+        let row_bytes = self.input.row_bytes();
+        let pixels = &self.input.header.pixels;
+        let mut seen = AlphaSeen::default();
         let has_alpha = pixels.channels().has_alpha() || self.input.header.has_attribute_bit;
         for (number, from) in slot.rows.clone().zip(slot.bytes[..slot.found].chunks(row_bytes)) {
             if has_alpha {
@@ -299,7 +306,7 @@ impl ChunkJob for TgaJob<'_> {
             })?;
         }
         let mut alpha = self.input.alpha.lock().unwrap_or_else(PoisonError::into_inner);
-        alpha.add(seen.any, seen.all);
+        alpha.add(seen.any_bits, seen.common_bits);
         if slot.found < slot.rows.len() * row_bytes { Err(self.input.cut(slot.end)) } else { Ok(()) }
     }
 

@@ -1,21 +1,21 @@
 //! Images to TGA: plain rows, or packets, from the top, with the footer of version 2.
 //!
-//! Rows are encoded in parallel, several to a page. No packet continues in the next row.
+//! Rows are encoded in parallel, several to a page. Packets end with their row.
 
 use super::{EXTENSION_BYTES, HEADER_BYTES, PREMULTIPLIED, SIGNATURE};
-use crate::options::ImageWriteOptions;
 use crate::pixels;
 use crate::raster::page_of;
 use polyhaul_model::error::{Error, ErrorKind, Result, planted};
+use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{Channels, Image, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::run::Phase;
 use polyhaul_pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
-/// About how many bytes a page has.
+/// Approximate bytes of a page.
 const PAGE_BYTES: usize = 256 << 10;
-/// The most pixels of a packet.
+/// Maximum pixels of a packet.
 const PACKET: usize = 128;
 
 /// Writes an image.
@@ -29,24 +29,26 @@ pub fn write(
         let error = Error::new(ErrorKind::Usage, "TGA stores 8-bit samples");
         return Err(error.with_hint("convert them to 8 bits first, or write HDR, which stores floats"));
     };
-    let (Ok(width), Ok(height)) = (u16::try_from(image.width), u16::try_from(image.height)) else {
+    let too_large = |_| {
         let message = format!("TGA stores at most 65535 x 65535 pixels, not {} x {}", image.width, image.height);
-        return Err(Error::new(ErrorKind::Usage, message));
+        Error::new(ErrorKind::Usage, message)
     };
+    let width = u16::try_from(image.width).map_err(too_large)?;
+    let height = u16::try_from(image.height).map_err(too_large)?;
     if width == 0 || height == 0 {
         return Err(Error::new(ErrorKind::Usage, format!("cannot write an empty image ({width} x {height} pixels)")));
     }
-    writing.set_head(header([width, height], image.channels, style.tga_rle)?);
+    writing.set_head(header([width, height], image.channels, style.rle)?);
     let row_bytes = image.width * image.channels.count();
     let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
     let page_rows = (page_bytes / row_bytes).max(1);
-    let pages = TgaPages { samples, channels: image.channels, row_bytes, page_rows, has_packets: style.tga_rle };
+    let pages = TgaPages { samples, channels: image.channels, row_bytes, page_rows, has_packets: style.rle };
     writing.announce((HEADER_BYTES + samples.len()) as u64);
     writing.pages(&pages, &mut (), image.height.div_ceil(page_rows) as u64, 3 * page_rows * row_bytes)?;
     writing.end(footer(writing.written(), image.premultiplied)?)
 }
 
-/// The 18 bytes at the beginning.
+/// The header.
 fn header([width, height]: [u16; 2], channels: Channels, has_packets: bool) -> Result<Vec<u8>> {
     let is_gray = matches!(channels, Channels::Gray | Channels::GrayAlpha);
     let kind = if is_gray { 3 } else { 2 } | if has_packets { 8 } else { 0 };
@@ -119,9 +121,9 @@ impl Pages for TgaPages<'_> {
         pixels::store(self.channels, samples, &mut slot.plain);
         slot.packets.clear();
         if self.has_packets {
-            // A packet of one pixel more each 128, and one at the end of a row.
-            let most = slot.plain.len() + slot.plain.len() / PACKET + self.page_rows;
-            slot.packets.try_reserve_exact(most).map_err(|_| Error::memory("a page"))?;
+            // At worst, a head for each 128 pixels, and one for the rest of a row.
+            let max_bytes = slot.plain.len() + slot.plain.len() / PACKET + self.page_rows;
+            slot.packets.try_reserve_exact(max_bytes).map_err(|_| Error::memory("a page"))?;
             for row in slot.plain.chunks_exact(self.row_bytes) {
                 match self.channels.count() {
                     1 => pack(row.as_chunks::<1>().0, &mut slot.packets),
@@ -151,10 +153,10 @@ fn pack<const SIZE: usize>(mut row: &[[u8; SIZE]], out: &mut Vec<u8>) {
             row = &row[run..];
             continue;
         }
-        let begins_run =
+        let starts_run =
             |place: &usize| row[*place..].iter().take(worth).filter(|pixel| **pixel == row[*place]).count() == worth;
-        let most = row.len().min(PACKET);
-        let count = (run..most).find(begins_run).unwrap_or(most);
+        let max_count = row.len().min(PACKET);
+        let count = (run..max_count).find(starts_run).unwrap_or(max_count);
         out.push((count - 1) as u8);
         out.extend_from_slice(row[..count].as_flattened());
         row = &row[count..];

@@ -1,11 +1,11 @@
-//! What directives create: shapes, instances, and everything that has a name and parameters.
+//! Creates shapes, instances, and everything that has a name and parameters.
 
 use super::super::directive::Directive;
-use super::super::event::{PbrtComplaint, PbrtEvent, PbrtSaid, Spot};
+use super::super::event::{PbrtComplaint, PbrtEvent, PieceContent, Spot};
 use super::super::versions;
-use super::super::versions::{PbrtKind, Version};
+use super::super::versions::{PbrtKind, PbrtVersion};
 use super::state::NONE;
-use super::{PbrtScene, Where};
+use super::{PbrtScene, SceneSpot};
 use crate::MeshUse;
 use polyhaul_model::error::{Error, Result, limit_hint, planted, try_push};
 use polyhaul_model::names::shown;
@@ -16,17 +16,17 @@ use polyhaul_model::render::{
 use polyhaul_model::warnings::Weight;
 use std::collections::{HashMap, HashSet};
 
-/// Everything known by name.
+/// The entities by name.
 #[derive(Default)]
 pub(super) struct PbrtTables {
     /// By name: the object's index, plus one.
     objects: Vec<u32>,
     /// The first use of each object that is not defined yet.
-    pub(super) object_uses: HashMap<u32, Where>,
+    pub(super) object_uses: HashMap<u32, SceneSpot>,
     pub(super) materials: HashSet<Name>,
     /// The first use of each material's name.
-    pub(super) material_uses: HashMap<Name, Where>,
-    /// Names in the order in which they were met.
+    pub(super) material_uses: HashMap<Name, SceneSpot>,
+    /// The names of materials in the order of their first use.
     pub(super) material_order: Vec<Name>,
     textures: HashSet<(Name, bool)>,
     media: HashSet<Name>,
@@ -39,7 +39,7 @@ pub(super) struct PbrtTables {
 impl PbrtScene<'_> {
     /// A shape.
     #[inline]
-    pub(super) fn shape(&mut self, event: &PbrtEvent, said: &PbrtSaid, segment: u32) -> Result<()> {
+    pub(super) fn shape(&mut self, event: &PbrtEvent, content: &PieceContent, segment: u32) -> Result<()> {
         let index = self.render.shapes.len();
         if index as u64 >= self.options.limits.elements {
             return self.too_many(event.spot, "shapes");
@@ -47,11 +47,11 @@ impl PbrtScene<'_> {
         let motion = self.state.graphics.motion;
         let state = match self.state.graphics.shape_state {
             NONE => self.shape_state()?,
-            known => known,
+            state => state,
         };
         self.keep(motion);
         let parameters = ParameterRange { segment, start: event.b, count: u32::from(event.count) };
-        let class = said.name(event.a);
+        let class = content.name(event.a);
         let stored = StoredShape { class, state, transform: motion.start.0, parameters };
         try_push(&mut self.render.shapes, stored, "shapes")?;
         if motion.is_animated() {
@@ -59,13 +59,13 @@ impl PbrtScene<'_> {
         }
         if self.entities.last_class != Some(class) {
             self.entities.last_class = Some(class);
-            let old = versions::of_class(PbrtKind::Shape, said.text(event.a)).filter(|_| !self.warned_of_version);
+            let old = versions::of_class(PbrtKind::Shape, content.text(event.a)).filter(|_| !self.warned_of_version);
             if let Some(version) = old {
-                let what = format!("shape `{}`", shown(said.text(event.a)));
+                let what = format!("shape `{}`", shown(content.text(event.a)));
                 self.note_version(event.spot, &what, version)?;
             }
         }
-        if self.entities.plymesh == Some(class) || said.text(event.a) == "plymesh" {
+        if self.entities.plymesh == Some(class) || content.text(event.a) == "plymesh" {
             self.entities.plymesh = Some(class);
             self.plymesh(index, event.spot)?;
         }
@@ -91,11 +91,12 @@ impl PbrtScene<'_> {
             );
         };
         let file = self.frames.last().map_or(0, |frame| frame.file);
-        let (place, folder) = (self.place_of(self.at(spot)), self.library.folder(file));
+        let place = self.place_of(self.at(spot));
+        let folder = self.library.folder(file);
         try_push(&mut self.meshes, MeshUse { shape: index as u32, name, folder, place }, "meshes")
     }
 
-    /// The number of the state that holds now.
+    /// The number of the current state.
     #[cold]
     fn shape_state(&mut self) -> Result<u32> {
         let graphics = &mut self.state.graphics;
@@ -122,12 +123,12 @@ impl PbrtScene<'_> {
         Ok(number)
     }
 
-    /// The index of the object of a name, whether it is defined or not.
+    /// The index of the object of a name, whether it is defined or not, and whether it is new.
     #[inline]
     fn object(&mut self, name: Name) -> Result<(u32, bool)> {
         let at = name.0 as usize;
-        if let Some(known) = self.entities.objects.get(at).and_then(|known| known.checked_sub(1)) {
-            return Ok((known, false));
+        if let Some(object) = self.entities.objects.get(at).and_then(|object| object.checked_sub(1)) {
+            return Ok((object, false));
         }
         let objects = &mut self.entities.objects;
         if objects.len() <= at {
@@ -168,7 +169,7 @@ impl PbrtScene<'_> {
         let node = (motion.start == motion.end).then(|| self.render.nodes.get(motion.start.0 as usize)).flatten();
         let runs = &self.render.instances.runs;
         let placing = match node {
-            // A node that others refer to is there anyway.
+            // A matrix node is inlined into the run unless other things refer to it, because then it stays anyway.
             Some(node) if matches!(node.step, StepKind::Replace | StepKind::Concat) && !self.is_kept(motion.start) => {
                 if let Some(&InstanceRun { first, placing: Placing::Matrices { parent, step, segment, at } }) =
                     runs.last()
@@ -191,7 +192,7 @@ impl PbrtScene<'_> {
         try_push(&mut self.render.instances.runs, InstanceRun { first: index, placing }, "instances")
     }
 
-    pub(super) fn object_begin(&mut self, name: Name, spot: Spot) -> Result<()> {
+    pub(super) fn start_object(&mut self, name: Name, spot: Spot) -> Result<()> {
         if self.state.object.is_some() {
             let message = "`ObjectBegin` is not allowed between `ObjectBegin` and `ObjectEnd`";
             return self.broken(spot, "nested-object", message.into());
@@ -203,14 +204,15 @@ impl PbrtScene<'_> {
             let message = format!("the object `{}` is already defined", shown(self.render.text(name)));
             return self.broken(spot, "redefined", message);
         }
-        (definition.missing, definition.shapes) = (false, count..count);
-        self.begin(spot, true)?;
+        definition.missing = false;
+        definition.shapes = count..count;
+        self.open_scope(spot, true)?;
         self.state.object = Some(object as usize);
         self.entities.object_uses.remove(&object);
         Ok(())
     }
 
-    pub(super) fn object_end(&mut self) {
+    pub(super) fn end_object(&mut self) {
         let count = self.render.shapes.len();
         if let Some(object) = self.state.object.take().and_then(|object| self.render.objects.get_mut(object)) {
             object.shapes.end = count;
@@ -232,15 +234,17 @@ impl PbrtScene<'_> {
         &mut self,
         directive: Directive,
         event: &PbrtEvent,
-        said: &PbrtSaid,
+        content: &PieceContent,
         segment: u32,
     ) -> Result<()> {
         use Directive as D;
         if directive == D::Option {
-            let (name, value) = (said.name(event.a), said.name(event.b));
+            let name = content.name(event.a);
+            let value = content.name(event.b);
             return self.option(Setting { name, value, quoted: event.count == 1 }, event.spot);
         }
-        let name = if directive == D::Texture { said.operands.get(event.a as usize).copied() } else { Some(event.a) };
+        let name =
+            if directive == D::Texture { content.operands.get(event.a as usize).copied() } else { Some(event.a) };
         let graphics = self.state.graphics;
         let attributes = match directive {
             D::LightSource | D::AreaLightSource => graphics.attributes[1],
@@ -249,17 +253,17 @@ impl PbrtScene<'_> {
             D::Texture => graphics.attributes[4],
             _ => NONE,
         };
-        let stands = matches!(directive, D::Camera | D::LightSource | D::MakeNamedMedium | D::Texture);
+        let has_transform = matches!(directive, D::Camera | D::LightSource | D::MakeNamedMedium | D::Texture);
         let entity = Entity {
-            name: said.name(name.unwrap_or_default()),
+            name: content.name(name.unwrap_or_default()),
             parameters: ParameterRange { segment, start: event.b, count: u32::from(event.count) },
             color_space: graphics.color_space,
             attributes: (attributes != NONE).then_some(attributes),
-            motion: if stands { graphics.motion } else { Motion::IDENTITY },
+            motion: if has_transform { graphics.motion } else { Motion::IDENTITY },
             medium: if matches!(directive, D::Camera | D::LightSource) { graphics.outside } else { None },
         };
         self.keep(entity.motion);
-        self.warn_of_old_class(directive, &entity, event, said)?;
+        self.warn_of_old_class(directive, &entity, event, content)?;
         match directive {
             D::Camera => return self.camera(entity),
             D::Film => self.render.film = Some(entity),
@@ -280,8 +284,8 @@ impl PbrtScene<'_> {
             }
             D::MakeNamedMaterial => self.named_material(entity, event.spot)?,
             D::MakeNamedMedium => self.medium(entity, event.spot)?,
-            D::Texture => self.texture(entity, event, said)?,
-            D::Attribute => self.attribute(entity, event, said)?,
+            D::Texture => self.texture(entity, event, content)?,
+            D::Attribute => self.attribute(entity, event, content)?,
             _ => {}
         }
         Ok(())
@@ -293,29 +297,30 @@ impl PbrtScene<'_> {
         directive: Directive,
         entity: &Entity,
         event: &PbrtEvent,
-        said: &PbrtSaid,
+        content: &PieceContent,
     ) -> Result<()> {
         let Some(kind) = PbrtKind::of_directive(directive).filter(|_| !self.warned_of_version) else { return Ok(()) };
         let class = match directive {
             Directive::MakeNamedMaterial | Directive::MakeNamedMedium => {
                 self.render.parameters(entity).string("type").unwrap_or_default()
             }
-            Directive::Texture => said.operands.get(event.a as usize + 2).map_or("", |&class| said.text(class)),
-            _ => said.text(event.a),
+            Directive::Texture => content.operands.get(event.a as usize + 2).map_or("", |&class| content.text(class)),
+            _ => content.text(event.a),
         };
         if let Some(version) = versions::of_class(kind, class) {
             let what = format!("{} `{}`", kind.name(), shown(class));
             return self.note_version(event.spot, &what, version);
         }
         let names = self.render.parameters(entity);
-        let old = names.iter().find_map(|it| Some((it.name, versions::of_parameter(kind, it.name)?)));
+        let old =
+            names.iter().find_map(|parameter| Some((parameter.name, versions::of_parameter(kind, parameter.name)?)));
         let Some((name, version)) = old else { return Ok(()) };
         let what = format!("{} parameter `{}`", kind.name(), shown(name));
         self.note_version(event.spot, &what, version)
     }
 
     #[cold]
-    fn note_version(&mut self, spot: Spot, what: &str, version: Version) -> Result<()> {
+    fn note_version(&mut self, spot: Spot, what: &str, version: PbrtVersion) -> Result<()> {
         self.warned_of_version = true;
         let message = format!(
             "the {what} is from {} and unknown to pbrt-v4; no more outdated names will be reported",
@@ -326,8 +331,8 @@ impl PbrtScene<'_> {
     }
 
     fn option(&mut self, setting: Setting, spot: Spot) -> Result<()> {
-        /// As in pbrt-v4.
-        const KNOWN: [&str; 11] = [
+        /// The options of pbrt-v4.
+        const OPTIONS: [&str; 11] = [
             "disablepixeljitter",
             "disabletexturefiltering",
             "disablewavelengthjitter",
@@ -342,7 +347,7 @@ impl PbrtScene<'_> {
         ];
         let text = self.render.text(setting.name);
         let plain: String = text.chars().filter(|c| !matches!(c, '-' | '_')).collect::<String>().to_ascii_lowercase();
-        if !KNOWN.contains(&plain.as_str()) {
+        if !OPTIONS.contains(&plain.as_str()) {
             let message = format!("`{}` is not a pbrt option", shown(text));
             return self.broken(spot, "unknown-option", message);
         }
@@ -351,7 +356,8 @@ impl PbrtScene<'_> {
 
     fn camera(&mut self, entity: Entity) -> Result<()> {
         self.render.camera = Some(entity);
-        let (name, motion) = (self.name("camera")?, self.inverse()?);
+        let name = self.name("camera")?;
+        let motion = self.inverse()?;
         self.name_system(name, motion)
     }
 
@@ -372,14 +378,14 @@ impl PbrtScene<'_> {
         try_push(&mut self.render.media, entity, "media")
     }
 
-    fn texture(&mut self, entity: Entity, event: &PbrtEvent, said: &PbrtSaid) -> Result<()> {
-        let operand = |at: u32| said.operands.get((event.a + at) as usize).copied().unwrap_or_default();
-        let is_spectrum = match said.text(operand(1)) {
+    fn texture(&mut self, entity: Entity, event: &PbrtEvent, content: &PieceContent) -> Result<()> {
+        let operand = |at: u32| content.operands.get((event.a + at) as usize).copied().unwrap_or_default();
+        let is_spectrum = match content.text(operand(1)) {
             "spectrum" => true,
             "float" => false,
             "color" => {
                 let message = "the texture type `color` is from pbrt-v3 and older; pbrt-v4 calls it `spectrum`";
-                let hint = format!("{}, or write `spectrum`", Version::V3OrOlder.remedy());
+                let hint = format!("{}, or write `spectrum`", PbrtVersion::V3OrOlder.remedy());
                 let old = PbrtComplaint::at(event.spot, Weight::Broken, "old-syntax", message.into());
                 self.complaint(&PbrtComplaint { hint: Some(hint), ..old })?;
                 true
@@ -393,7 +399,7 @@ impl PbrtScene<'_> {
         if !self.entities.textures.insert((entity.name, is_spectrum)) {
             return self.redefined(entity.name, "texture", event.spot);
         }
-        let class = said.name(operand(2));
+        let class = content.name(operand(2));
         try_push(&mut self.render.textures, Texture { entity, class, is_spectrum }, "textures")
     }
 
@@ -403,9 +409,9 @@ impl PbrtScene<'_> {
         self.broken(spot, "redefined", message)
     }
 
-    fn attribute(&mut self, entity: Entity, event: &PbrtEvent, said: &PbrtSaid) -> Result<()> {
+    fn attribute(&mut self, entity: Entity, event: &PbrtEvent, content: &PieceContent) -> Result<()> {
         let targets = ["shape", "light", "material", "medium", "texture"];
-        let text = said.text(event.a);
+        let text = content.text(event.a);
         let Some(target) = targets.iter().position(|target| *target == text) else {
             let message =
                 format!("`Attribute` cannot be used for `{}`; expected one of {}", shown(text), targets.join(", "));

@@ -1,6 +1,6 @@
-//! What only the end of a scene shows: names that are defined nowhere.
+//! The end of a scene: reports names that are used but not defined.
 
-use super::{PbrtScene, Where};
+use super::{PbrtScene, SceneSpot};
 use crate::Pbrt;
 use crate::directive::Directive;
 use polyhaul_model::error::{Diagnostic, Result, try_push};
@@ -9,7 +9,7 @@ use polyhaul_model::names::shown;
 impl PbrtScene<'_> {
     /// The complete scene, read by this many threads.
     pub(crate) fn finish(mut self, threads: usize) -> Result<Pbrt> {
-        let mut missing: Vec<(u32, Where)> = Vec::new();
+        let mut missing: Vec<(u32, SceneSpot)> = Vec::new();
         missing.try_reserve_exact(self.entities.object_uses.len())?;
         missing.extend(self.entities.object_uses.drain());
         missing.sort_unstable_by_key(|&(object, _)| object);

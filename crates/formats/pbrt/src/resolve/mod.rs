@@ -1,15 +1,15 @@
-//! The scene in its order: processes the events of all files, keeps the graphics state, fills the model.
+//! The scene in order: processes the events of all files, tracks the graphics state, fills the model.
 //!
-//! It advances as far as pieces have been read, and neither reads nor parses itself. [`state`] is what directives
-//! change, [`entities`] what they create.
+//! It advances as far as pieces have been read; reading and parsing happen elsewhere. Directives change [`state`] and
+//! create [`entities`].
 
 mod entities;
 mod finish;
 mod state;
 
 use super::directive::{COUNT, Directive};
-use super::event::{EventKind, PbrtComplaint, PbrtEvent, PbrtSaid, Spot, exactly, place};
-use super::files::{FilePiece, MOST_DEEP, PbrtLibrary, PbrtNext};
+use super::event::{PbrtComplaint, PbrtEvent, PbrtEventKind, PieceContent, Spot, exactly, place};
+use super::files::{FilePiece, MAX_DEPTH, PbrtLibrary, PbrtNext};
 use super::reader::MeshUse;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use polyhaul_model::names;
@@ -20,9 +20,9 @@ use state::{Graphics, Systems};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A place in the scene, small enough to be kept for each scope.
+/// A position in the scene's files, small enough to be stored for each scope.
 #[derive(Clone, Copy, Debug)]
-struct Where {
+struct SceneSpot {
     file: u32,
     line: u32,
     column: u32,
@@ -31,9 +31,9 @@ struct Where {
 /// A file that the scene is in.
 struct PbrtFrame {
     file: usize,
-    /// The piece that comes next, or is gone through.
+    /// The current piece, or the next one.
     piece: u64,
-    said: Option<Box<PbrtSaid>>,
+    content: Option<Box<PieceContent>>,
     segment: u32,
     event: usize,
     /// The number of lines that ended before the piece.
@@ -42,17 +42,17 @@ struct PbrtFrame {
     column: u32,
     /// Bytes of text so far.
     bytes: u64,
-    /// The place where the file was included.
-    named: Option<Where>,
+    /// The position where the file was included.
+    named: Option<SceneSpot>,
     /// For an Import: the state to restore after it.
-    import: Option<Box<Outer>>,
+    import: Option<Box<SavedState>>,
 }
 
 /// The amount of text of a scene: a file of a few bytes may be included many times, so text that is read repeatedly is
 /// limited too.
 #[derive(Default)]
 struct Volume {
-    /// Bytes of each file that was gone through.
+    /// Bytes of each finished file.
     by_file: HashMap<PathBuf, u64>,
     /// Bytes of all files, each once.
     unique_bytes: u64,
@@ -61,7 +61,7 @@ struct Volume {
 }
 
 /// The state that an Import does not change.
-struct Outer {
+struct SavedState {
     graphics: Graphics,
     scopes: usize,
     systems: Systems,
@@ -114,16 +114,16 @@ impl<'a> PbrtScene<'a> {
         }
     }
 
-    /// Whether all files were gone through.
+    /// Whether all files are finished.
     pub(super) fn is_done(&self) -> bool {
         self.done
     }
 
     /// Advances through the scene as far as it was read.
-    pub(super) fn go_on(&mut self) -> Result<()> {
+    pub(super) fn advance(&mut self) -> Result<()> {
         while let Some(frame) = self.frames.last_mut() {
-            if let Some(said) = frame.said.take() {
-                self.events(said)?;
+            if let Some(content) = frame.content.take() {
+                self.events(content)?;
                 continue;
             }
             match self.library.next(frame.file, frame.piece) {
@@ -131,7 +131,7 @@ impl<'a> PbrtScene<'a> {
                 PbrtNext::End => self.leave()?,
                 PbrtNext::Refused(error) => self.refused(error)?,
                 PbrtNext::Piece(FilePiece::Failed(error)) => return Err(error),
-                PbrtNext::Piece(FilePiece::Said(said)) => self.enter(said)?,
+                PbrtNext::Piece(FilePiece::Content(content)) => self.enter(content)?,
             }
         }
         self.done = true;
@@ -139,40 +139,40 @@ impl<'a> PbrtScene<'a> {
     }
 
     /// Moves a piece into the model: its values unchanged, its names into the common table.
-    fn enter(&mut self, mut said: Box<PbrtSaid>) -> Result<()> {
-        self.count_bytes(said.bytes)?;
-        self.directives.iter_mut().zip(said.directives).for_each(|(sum, count)| *sum += u64::from(count));
-        let mut all = Vec::new();
-        all.try_reserve_exact(said.names.len())?;
-        for name in &said.names {
-            all.push(self.name(name)?);
+    fn enter(&mut self, mut content: Box<PieceContent>) -> Result<()> {
+        self.count_bytes(content.bytes)?;
+        self.directives.iter_mut().zip(content.directives).for_each(|(sum, count)| *sum += u64::from(count));
+        let mut names = Vec::new();
+        names.try_reserve_exact(content.names.len())?;
+        for name in &content.names {
+            names.push(self.name(name)?);
         }
-        // The events need the names until they are gone through.
-        let mut moved = std::mem::take(&mut said.segment);
-        said.segment.names = exactly(&all)?;
-        moved.names = all.into_boxed_slice();
+        // The events of the piece still need the names.
+        let mut moved = std::mem::take(&mut content.segment);
+        content.segment.names = exactly(&names)?;
+        moved.names = names.into_boxed_slice();
         if let Some(frame) = self.frames.last_mut() {
             moved.folder = self.library.folder(frame.file);
         }
         let segment = self.render.segments.len() as u32;
         try_push(&mut self.render.segments, moved, "values")?;
         if let Some(frame) = self.frames.last_mut() {
-            (frame.segment, frame.event) = (segment, 0);
-            frame.said = Some(said);
+            frame.segment = segment;
+            frame.event = 0;
+            frame.content = Some(content);
         }
         Ok(())
     }
 
-    /// Counts text of the current file. At the beginning of one that was read before, its whole size is compared with
+    /// Counts text of the current file. At the start of a file that was read before, its whole size is compared with
     /// the limit.
     fn count_bytes(&mut self, bytes: u64) -> Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         frame.bytes += bytes;
-        let (file, named) = (frame.file, frame.named.filter(|_| frame.piece == 0));
-        let (Some(named), Some(known)) = (named, self.volume.by_file.get(&self.library.identity(file))) else {
-            return Ok(());
-        };
-        self.volume.repeated_bytes += known;
+        let file = frame.file;
+        let Some(named) = frame.named.filter(|_| frame.piece == 0) else { return Ok(()) };
+        let Some(file_bytes) = self.volume.by_file.get(&self.library.identity(file)) else { return Ok(()) };
+        self.volume.repeated_bytes += file_bytes;
         let Volume { unique_bytes, repeated_bytes, .. } = self.volume;
         let limit = self.options.limits.included_bytes;
         if repeated_bytes <= limit.max(unique_bytes) {
@@ -197,7 +197,7 @@ impl<'a> PbrtScene<'a> {
         Ok(())
     }
 
-    /// The name of all that a text is.
+    /// The scene's name with this text, which is added if it is new.
     fn name(&mut self, text: &str) -> Result<Name> {
         if let Some(&number) = self.names.get(text) {
             return Ok(Name(number));
@@ -210,33 +210,35 @@ impl<'a> PbrtScene<'a> {
         Ok(Name(number))
     }
 
-    /// Goes through the events of a piece, up to a file that is included.
-    fn events(&mut self, said: Box<PbrtSaid>) -> Result<()> {
+    /// Processes the events of a piece, up to a file that is included.
+    fn events(&mut self, content: Box<PieceContent>) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
-        let (segment, first) = (frame.segment, frame.event);
-        for (number, event) in said.events.iter().enumerate().skip(first) {
+        let segment = frame.segment;
+        let first = frame.event;
+        for (number, event) in content.events.iter().enumerate().skip(first) {
             match event.what {
-                EventKind::Directive(Directive::Include | Directive::Import) => {
+                PbrtEventKind::Directive(Directive::Include | Directive::Import) => {
                     let depth = self.frames.len();
-                    self.include(&said, number, event)?;
+                    self.include(&content, number, event)?;
                     if self.frames.len() > depth {
                         let frame = &mut self.frames[depth - 1];
-                        (frame.event, frame.said) = (number + 1, Some(said));
+                        frame.event = number + 1;
+                        frame.content = Some(content);
                         return Ok(());
                     }
                 }
-                EventKind::Directive(directive) => self.directive(directive, false, event, &said, segment)?,
-                EventKind::FullMatrix(directive) => self.directive(directive, true, event, &said, segment)?,
-                EventKind::Complaint => self.complaint(&said.complaints[event.a as usize])?,
+                PbrtEventKind::Directive(directive) => self.directive(directive, false, event, &content, segment)?,
+                PbrtEventKind::FullMatrix(directive) => self.directive(directive, true, event, &content, segment)?,
+                PbrtEventKind::Complaint => self.complaint(&content.complaints[event.a as usize])?,
             }
         }
-        for (code, count) in &said.uncounted {
+        for (code, count) in &content.uncounted {
             self.warnings.count(code, *count);
         }
         if let Some(frame) = self.frames.last_mut() {
             frame.piece += 1;
-            frame.lines += u64::from(said.end.line) - u64::from(planted("pbrt-lines") && said.end.line > 1);
-            frame.column = if said.bytes == 0 { frame.column } else { said.end.column };
+            frame.lines += u64::from(content.end.line) - u64::from(planted("pbrt-lines") && content.end.line > 1);
+            frame.column = if content.bytes == 0 { frame.column } else { content.end.column };
         }
         Ok(())
     }
@@ -252,19 +254,19 @@ impl<'a> PbrtScene<'a> {
         }
     }
 
-    /// Something broken at a spot of the piece.
+    /// Reports a fault at a position of the piece.
     #[cold]
     fn broken(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
         self.complaint(&PbrtComplaint::at(spot, Weight::Broken, code, message))
     }
 
-    /// Something that is noted at a spot of the piece.
+    /// Notes something at a position of the piece.
     #[cold]
     fn note(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
         self.complaint(&PbrtComplaint::at(spot, Weight::Note, code, message))
     }
 
-    /// A limit that is passed at a spot of the piece.
+    /// Reports an exceeded limit at a position of the piece.
     #[cold]
     fn limit(&mut self, spot: Spot, message: String, hint: &str) -> Result<()> {
         let mut complaint = PbrtComplaint::at(spot, Weight::Limit, "limit", message);
@@ -272,42 +274,42 @@ impl<'a> PbrtScene<'a> {
         self.complaint(&complaint)
     }
 
-    /// Says which files led to this one.
+    /// Adds the files that include this one to the message.
     fn add_chain(&self, diagnostic: &mut Diagnostic) {
-        /// More would add nothing.
-        const MOST_SHOWN: usize = 8;
+        /// More would not help.
+        const MAX_SHOWN: usize = 8;
         let mut named: Vec<_> = self.frames.iter().rev().filter_map(|frame| frame.named).collect();
         if named.is_empty() {
             return;
         }
-        let more = named.len() > MOST_SHOWN;
-        named.truncate(MOST_SHOWN);
+        let more = named.len() > MAX_SHOWN;
+        named.truncate(MAX_SHOWN);
         let shown: Vec<_> = named.iter().map(|&at| self.place_of(at).to_string()).collect();
         let end = if more { ", ..." } else { "" };
         diagnostic.message.push_str(&format!(" (included at {}{end})", shown.join(", ")));
     }
 
-    /// A spot of the piece as a place of the scene.
-    fn at(&self, spot: Spot) -> Where {
+    /// The position in the scene's files of a position in the piece.
+    fn at(&self, spot: Spot) -> SceneSpot {
         let (file, lines) = self.frames.last().map_or((0, 0), |frame| (frame.file, frame.lines));
         let line = lines + u64::from(spot.line);
-        Where { file: file as u32, line: u32::try_from(line).unwrap_or(u32::MAX), column: spot.column }
+        SceneSpot { file: file as u32, line: u32::try_from(line).unwrap_or(u32::MAX), column: spot.column }
     }
 
-    fn place_of(&self, at: Where) -> Place {
+    fn place_of(&self, at: SceneSpot) -> Place {
         let name = self.library.file_name(at.file as usize);
         place(&name, 0, Spot { line: at.line, column: at.column })
     }
 
-    /// Goes on in a file that an event names.
-    fn include(&mut self, said: &PbrtSaid, number: usize, event: &PbrtEvent) -> Result<()> {
-        let is_import = event.what == EventKind::Directive(Directive::Import);
+    /// Enters a file that an event names.
+    fn include(&mut self, content: &PieceContent, number: usize, event: &PbrtEvent) -> Result<()> {
+        let is_import = event.what == PbrtEventKind::Directive(Directive::Import);
         if is_import && !self.state.in_world {
             let message = "`Import` is allowed only after `WorldBegin`".to_owned();
             return self.broken(event.spot, "wrong-block", message);
         }
-        if self.frames.len() > MOST_DEEP {
-            let message = format!("includes are nested more than {MOST_DEEP} deep");
+        if self.frames.len() > MAX_DEPTH {
+            let message = format!("includes are nested more than {MAX_DEPTH} deep");
             return self.limit(event.spot, message, "check whether a file includes itself; this limit is fixed");
         }
         let limit = self.options.limits.files;
@@ -317,13 +319,13 @@ impl<'a> PbrtScene<'a> {
         }
         self.file_count += 1;
         let Some(frame) = self.frames.last() else { return Ok(()) };
-        let known = said.files.binary_search_by_key(&(number as u32), |&(event, _)| event);
-        let file = match known.ok().and_then(|at| said.files.get(at)) {
+        let registered = content.files.binary_search_by_key(&(number as u32), |&(event, _)| event);
+        let file = match registered.ok().and_then(|at| content.files.get(at)) {
             Some(&(_, file)) => file,
-            None => self.library.name(frame.file, (frame.piece, number), said.text(event.a))?,
+            None => self.library.name(frame.file, (frame.piece, number), content.text(event.a))?,
         };
         let import = is_import.then(|| {
-            Box::new(Outer {
+            Box::new(SavedState {
                 graphics: self.state.graphics,
                 scopes: self.state.open_from,
                 systems: std::mem::take(&mut self.state.systems),
@@ -343,7 +345,8 @@ impl<'a> PbrtScene<'a> {
         use ErrorKind::{Cancelled, Host, Limit, Memory};
         let Some(frame) = self.frames.pop() else { return Err(error) };
         self.restore(frame.import)?;
-        let (Some(named), false) = (frame.named, matches!(error.kind(), Limit | Memory | Host | Cancelled)) else {
+        let is_fatal = matches!(error.kind(), Limit | Memory | Host | Cancelled);
+        let Some(named) = frame.named.filter(|_| !is_fatal) else {
             return Err(error);
         };
         let why = match error.io_error() {
@@ -360,7 +363,9 @@ impl<'a> PbrtScene<'a> {
     /// The end of a file.
     fn leave(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
-        let (file, is_main, is_import) = (frame.file, frame.named.is_none(), frame.import.is_some());
+        let file = frame.file;
+        let is_main = frame.named.is_none();
+        let is_import = frame.import.is_some();
         self.count_file(file, frame.bytes)?;
         if is_main || is_import {
             self.check_scopes()?;
@@ -379,23 +384,24 @@ impl<'a> PbrtScene<'a> {
     }
 
     /// Restores the state after an Import.
-    fn restore(&mut self, import: Option<Box<Outer>>) -> Result<()> {
-        if let Some(outer) = import {
+    fn restore(&mut self, import: Option<Box<SavedState>>) -> Result<()> {
+        if let Some(saved) = import {
             self.state.scopes.truncate(self.state.open_from);
             if planted("pbrt-import") {
                 return Ok(());
             }
-            (self.state.graphics, self.state.open_from) = (outer.graphics, outer.scopes);
-            (self.state.systems, self.state.object) = (outer.systems, outer.object);
-            self.forget_nodes(outer.node_count);
+            self.state.graphics = saved.graphics;
+            self.state.open_from = saved.scopes;
+            self.state.systems = saved.systems;
+            self.state.object = saved.object;
+            self.drop_nodes(saved.node_count);
         }
         Ok(())
     }
 }
 
 impl PbrtFrame {
-    fn new(file: usize, named: Option<Where>, import: Option<Box<Outer>>) -> PbrtFrame {
-        let (piece, event, lines, column, segment, bytes) = (0, 0, 0, 0, 0, 0);
-        PbrtFrame { file, piece, said: None, segment, event, lines, column, bytes, named, import }
+    fn new(file: usize, named: Option<SceneSpot>, import: Option<Box<SavedState>>) -> PbrtFrame {
+        PbrtFrame { file, piece: 0, content: None, segment: 0, event: 0, lines: 0, column: 0, bytes: 0, named, import }
     }
 }

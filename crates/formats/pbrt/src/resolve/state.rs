@@ -1,8 +1,8 @@
-//! The graphics state: the settings that apply to the entities that follow, and the scopes that end them.
+//! The graphics state: the settings that apply to the following entities, and the scopes that end them.
 
 use super::super::directive::Directive;
-use super::super::event::{PbrtEvent, PbrtSaid, Spot};
-use super::{PbrtScene, Where};
+use super::super::event::{PbrtEvent, PieceContent, Spot};
+use super::{PbrtScene, SceneSpot};
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::render::{MaterialUse, Motion, Name, Node, StepKind, Transform};
 use std::collections::HashMap;
@@ -13,11 +13,11 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Coordinate systems by name.
 pub(super) type Systems = HashMap<Name, Motion>;
 
-/// The state for the entities that follow.
+/// The state for the following entities.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Graphics {
     pub(super) motion: Motion,
-    /// Which of the two transforms (at the start and at the end of the shutter's time) are changed, as bits.
+    /// The transforms that directives change (at the start and at the end of the shutter's time), as bits.
     pub(super) active: u8,
     pub(super) reverse: bool,
     pub(super) color_space: Option<Name>,
@@ -27,7 +27,7 @@ pub(super) struct Graphics {
     pub(super) outside: Option<Name>,
     /// The `Attribute` directives for shapes, lights, materials, media and textures.
     pub(super) attributes: [u32; 5],
-    /// Its index among the states of shapes, if known.
+    /// Its index among the states of shapes, or `NONE` if it was not added yet.
     pub(super) shape_state: u32,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct StateScope {
     is_object: bool,
     /// The number of transforms.
     node_count: u32,
-    at: Where,
+    at: SceneSpot,
 }
 
 /// The state of the scene.
@@ -51,7 +51,7 @@ pub(super) struct PbrtState {
     pub(super) in_world: bool,
     /// The object that is defined.
     pub(super) object: Option<usize>,
-    /// Transforms before this one are used.
+    /// Transforms before this one are referenced, or may be.
     used_nodes: u32,
 }
 
@@ -69,8 +69,15 @@ impl Default for PbrtState {
             attributes: [NONE; 5],
             shape_state: NONE,
         };
-        let (scopes, systems) = (Vec::new(), HashMap::new());
-        PbrtState { graphics, scopes, open_from: 0, systems, in_world: false, object: None, used_nodes: 0 }
+        PbrtState {
+            graphics,
+            scopes: Vec::new(),
+            open_from: 0,
+            systems: HashMap::new(),
+            in_world: false,
+            object: None,
+            used_nodes: 0,
+        }
     }
 }
 
@@ -114,7 +121,7 @@ impl PbrtScene<'_> {
         directive: Directive,
         full: bool,
         event: &PbrtEvent,
-        said: &PbrtSaid,
+        content: &PieceContent,
         segment: u32,
     ) -> Result<()> {
         use Directive as D;
@@ -122,21 +129,21 @@ impl PbrtScene<'_> {
             return self.misplaced(directive, event.spot);
         }
         match directive {
-            D::AttributeBegin => self.begin(event.spot, false),
-            D::AttributeEnd => self.end(event.spot, false),
+            D::AttributeBegin => self.open_scope(event.spot, false),
+            D::AttributeEnd => self.close_scope(event.spot, false),
             D::Transform => self.step(if full { StepKind::ReplaceAll } else { StepKind::Replace }, segment, event.a),
             D::ConcatTransform => {
                 self.step(if full { StepKind::ConcatAll } else { StepKind::Concat }, segment, event.a)
             }
-            D::ObjectInstance => self.instance(said.name(event.a), event.spot),
-            D::Shape => self.shape(event, said, segment),
+            D::ObjectInstance => self.instance(content.name(event.a), event.spot),
+            D::Shape => self.shape(event, content, segment),
             D::TransformBegin => {
-                self.warn_of_transform_begin(event.spot)?;
-                self.begin(event.spot, false)
+                self.warn_of_old_scope(event.spot)?;
+                self.open_scope(event.spot, false)
             }
-            D::TransformEnd => self.end(event.spot, false),
-            D::ObjectBegin => self.object_begin(said.name(event.a), event.spot),
-            D::ObjectEnd => self.end(event.spot, true),
+            D::TransformEnd => self.close_scope(event.spot, false),
+            D::ObjectBegin => self.start_object(content.name(event.a), event.spot),
+            D::ObjectEnd => self.close_scope(event.spot, true),
             D::Translate => self.step(StepKind::Translate, segment, event.a),
             D::Scale => self.step(StepKind::Scale, segment, event.a),
             D::Rotate => self.step(StepKind::Rotate, segment, event.a),
@@ -151,12 +158,12 @@ impl PbrtScene<'_> {
             | D::ReverseOrientation
             | D::ColorSpace
             | D::MediumInterface
-            | D::NamedMaterial => self.set(directive, event, said, segment),
-            _ => self.entity(directive, event, said, segment),
+            | D::NamedMaterial => self.set(directive, event, content, segment),
+            _ => self.entity(directive, event, content, segment),
         }
     }
 
-    /// The error of a directive in the wrong one of a scene's two parts.
+    /// Reports a directive in the wrong one of a scene's two parts.
     #[cold]
     fn misplaced(&mut self, directive: Directive, spot: Spot) -> Result<()> {
         let side = if self.state.in_world { "before" } else { "after" };
@@ -165,7 +172,7 @@ impl PbrtScene<'_> {
     }
 
     #[cold]
-    fn warn_of_transform_begin(&mut self, spot: Spot) -> Result<()> {
+    fn warn_of_old_scope(&mut self, spot: Spot) -> Result<()> {
         if !std::mem::replace(&mut self.warned_of_transform_begin, true) {
             let message = "`TransformBegin` is from pbrt-v3 and older; it is read as `AttributeBegin`, as in pbrt-v4";
             self.note(spot, "transform-begin", message.into())?;
@@ -174,21 +181,21 @@ impl PbrtScene<'_> {
     }
 
     /// Directives that only change the state.
-    fn set(&mut self, directive: Directive, event: &PbrtEvent, said: &PbrtSaid, segment: u32) -> Result<()> {
+    fn set(&mut self, directive: Directive, event: &PbrtEvent, content: &PieceContent, segment: u32) -> Result<()> {
         use Directive as D;
-        let named = |number: u32| (!said.text(number).is_empty()).then(|| said.name(number));
+        let named = |number: u32| (!content.text(number).is_empty()).then(|| content.name(number));
         let graphics = &mut self.state.graphics;
         match directive {
             D::Identity => graphics.set_active(|_| Transform::IDENTITY),
             D::ActiveTransform => graphics.active = event.a as u8,
             D::CoordinateSystem => {
                 let motion = graphics.motion;
-                self.name_system(said.name(event.a), motion)?;
+                self.name_system(content.name(event.a), motion)?;
             }
-            D::CoordSysTransform => match self.state.systems.get(&said.name(event.a)) {
+            D::CoordSysTransform => match self.state.systems.get(&content.name(event.a)) {
                 Some(&motion) => self.state.graphics.motion = motion,
                 None => {
-                    let name = polyhaul_model::names::shown(said.text(event.a)).into_owned();
+                    let name = polyhaul_model::names::shown(content.text(event.a)).into_owned();
                     let message = format!("the coordinate system `{name}` is not defined; directive skipped");
                     self.note(event.spot, "missing-coordinate-system", message)?;
                 }
@@ -202,22 +209,27 @@ impl PbrtScene<'_> {
             }
             D::TransformTimes => {
                 let numbers = self.render.segments.get(segment as usize).map_or(&[][..], |segment| &segment.doubles);
-                self.render.transform_times = numbers.get(event.a as usize..).and_then(|it| it.first_chunk()).copied();
+                self.render.transform_times =
+                    numbers.get(event.a as usize..).and_then(|rest| rest.first_chunk()).copied();
             }
             D::ReverseOrientation => graphics.reverse = !graphics.reverse,
             D::ColorSpace => {
-                let text = said.text(event.a);
+                let text = content.text(event.a);
                 if !matches!(text, "srgb" | "dci-p3" | "rec2020" | "aces2065-1") {
                     let name = polyhaul_model::names::shown(text).into_owned();
                     let message = format!("`{name}` is not a pbrt color space");
                     return self.broken(event.spot, "unknown-color-space", message);
                 }
-                graphics.color_space = (text != "srgb").then(|| said.name(event.a));
+                graphics.color_space = (text != "srgb").then(|| content.name(event.a));
             }
-            D::MediumInterface => (graphics.inside, graphics.outside) = (named(event.a), named(event.b)),
+
+            D::MediumInterface => {
+                graphics.inside = named(event.a);
+                graphics.outside = named(event.b);
+            }
             D::NamedMaterial => {
-                graphics.material = MaterialUse::Named(said.name(event.a));
-                self.use_material(said.name(event.a), event.spot)?;
+                graphics.material = MaterialUse::Named(content.name(event.a));
+                self.use_material(content.name(event.a), event.spot)?;
             }
             _ => {}
         }
@@ -234,15 +246,16 @@ impl PbrtScene<'_> {
 
     /// Opens a scope.
     #[inline]
-    pub(super) fn begin(&mut self, spot: Spot, is_object: bool) -> Result<()> {
-        let (at, node_count) = (self.at(spot), self.render.nodes.len() as u32);
+    pub(super) fn open_scope(&mut self, spot: Spot, is_object: bool) -> Result<()> {
+        let at = self.at(spot);
+        let node_count = self.render.nodes.len() as u32;
         let scope = StateScope { graphics: self.state.graphics, is_object, node_count, at };
         try_push(&mut self.state.scopes, scope, "scopes")
     }
 
     /// Closes a scope.
     #[inline]
-    fn end(&mut self, spot: Spot, is_object: bool) -> Result<()> {
+    fn close_scope(&mut self, spot: Spot, is_object: bool) -> Result<()> {
         let scope = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from);
         let Some(&StateScope { graphics, is_object: of_object, node_count, at }) = scope else {
             return self.unmatched(spot, is_object);
@@ -255,9 +268,9 @@ impl PbrtScene<'_> {
         }
         self.state.scopes.pop();
         self.state.graphics = graphics;
-        self.forget_nodes(node_count);
+        self.drop_nodes(node_count);
         if is_object {
-            self.object_end();
+            self.end_object();
         }
         Ok(())
     }
@@ -276,16 +289,17 @@ impl PbrtScene<'_> {
         let Some(scope) = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from) else {
             return Ok(());
         };
-        let (name, place) = (if scope.is_object { "ObjectBegin" } else { "AttributeBegin" }, self.place_of(scope.at));
+        let name = if scope.is_object { "ObjectBegin" } else { "AttributeBegin" };
+        let place = self.place_of(scope.at);
         let count = self.state.scopes.len() - self.state.open_from;
         let others = if count > 1 { format!(" (the last of {count} open scopes)") } else { String::new() };
         if scope.is_object {
-            self.object_end();
+            self.end_object();
         }
         self.broken(self.end_of_file(), "unclosed-scope", format!("`{name}` at {place} is not closed{others}"))
     }
 
-    /// Changes the transforms that are active.
+    /// Changes the active transforms.
     #[inline]
     fn step(&mut self, step: StepKind, segment: u32, at: u32) -> Result<()> {
         let Motion { start, end } = self.state.graphics.motion;
@@ -308,7 +322,7 @@ impl PbrtScene<'_> {
         Ok(())
     }
 
-    /// The inverse of the current place.
+    /// The inverse of the current transforms.
     pub(super) fn inverse(&mut self) -> Result<Motion> {
         let Motion { start, end } = self.state.graphics.motion;
         let mut node = |parent: Transform| -> Result<Transform> {
@@ -321,7 +335,7 @@ impl PbrtScene<'_> {
         Ok(Motion { start: first, end: if start == end { first } else { node(end)? } })
     }
 
-    /// Something refers to a motion: its transforms stay.
+    /// Marks the transforms of a motion as referenced, so that they stay.
     #[inline]
     pub(super) fn keep(&mut self, motion: Motion) {
         for transform in [motion.start, motion.end] {
@@ -331,15 +345,15 @@ impl PbrtScene<'_> {
         }
     }
 
-    /// Whether something refers to a transform, or to one that was made later.
+    /// Whether a transform, or a later one, is referenced.
     #[inline]
     pub(super) fn is_kept(&self, transform: Transform) -> bool {
         transform.0 < self.state.used_nodes
     }
 
-    /// Drops the transforms from `count` on to which nothing refers.
+    /// Drops the transforms from `count` on that are not referenced.
     #[inline]
-    pub(super) fn forget_nodes(&mut self, count: u32) {
+    pub(super) fn drop_nodes(&mut self, count: u32) {
         self.render.nodes.truncate(count.max(self.state.used_nodes) as usize);
     }
 }

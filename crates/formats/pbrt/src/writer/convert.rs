@@ -2,15 +2,15 @@
 //!
 //! Each object becomes a `trianglemesh` per material, with one index for positions, uvs and normals; its transform is a
 //! `ConcatTransform`. Objects that show one mesh with the same materials are instances of it. Materials are mapped as
-//! described in [`super::materials`]. What such a scene lacks is added: a perspective camera that sees all of it from
-//! the front, film, and a white sky. The camera's x axis is flipped, since pbrt's cameras are left-handed.
+//! described in [`super::materials`]. A perspective camera that sees the whole scene from the front, film, and a white
+//! sky are added. The camera's x axis is flipped, since pbrt's cameras are left-handed.
 
 use super::materials;
-use super::materials::OfShapes;
+use super::materials::ShapeParameters;
 use crate::build::{Builder, Given, GivenValues};
-use polyhaul_mesh::parts::{loose_vertices, note_left_out};
-use polyhaul_mesh::transform::UNMOVED;
-use polyhaul_mesh::weld::{Welded, weld};
+use polyhaul_geometry::parts::{loose_vertices, note_left_out};
+use polyhaul_geometry::transform::UNMOVED;
+use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::render::{MaterialUse, Motion, ParameterType, Render, ShapeState, Step, Transform};
@@ -29,8 +29,14 @@ pub fn from_meshes(
 ) -> Result<(Render, Warnings)> {
     let mut warnings = Warnings::default();
     note(scene, run, &mut warnings)?;
-    let (builder, looks, defined) = (Builder::default(), Vec::new(), HashSet::new());
-    let mut converter = Converter { builder, looks, defined, nameless: 0, normals: 0, run };
+    let mut converter = Converter {
+        builder: Builder::default(),
+        looks: Vec::new(),
+        defined: HashSet::new(),
+        nameless: 0,
+        normals: 0,
+        run,
+    };
     converter.settings(scene, objects)?;
     converter.materials(materials)?;
     converter.note_dropped(&mut warnings);
@@ -38,14 +44,14 @@ pub fn from_meshes(
     of_mesh.try_reserve_exact(scene.meshes.len())?;
     of_mesh.resize(scene.meshes.len(), Vec::new());
     for object in objects {
-        if let Some(all) = of_mesh.get_mut(object.mesh) {
-            try_push(all, object, "the plan")?;
+        if let Some(objects) = of_mesh.get_mut(object.mesh) {
+            try_push(objects, object, "the plan")?;
         }
     }
     for (mesh, objects) in scene.meshes.iter().zip(of_mesh) {
         converter.mesh(mesh, &objects)?;
     }
-    let approximated = materials.iter().filter(|material| !material.missing && !is_kept(material)).count() as u64;
+    let approximated = materials.iter().filter(|material| !material.missing && !is_exact(material)).count() as u64;
     let message = format!("pbrt has different material models: {approximated} approximated");
     warnings.push_many("changed-materials", approximated, Diagnostic::new(message));
     let undefined = materials.iter().filter(|material| material.missing && !material.name.is_empty()).count() as u64;
@@ -58,8 +64,8 @@ pub fn from_meshes(
     Ok((converter.builder.finish(), warnings))
 }
 
-/// Whether pbrt expresses a material exactly: it has a color or an image of it, and nothing else.
-fn is_kept(material: &Material) -> bool {
+/// Whether pbrt expresses a material exactly: it has only a color or an image of it.
+fn is_exact(material: &Material) -> bool {
     let Material { name, diffuse, maps, .. } = material.clone();
     let has_images = maps.iter().all(|map| map.kind == MapKind::Diffuse);
     has_images && *material == Material { name, diffuse, maps, ..Material::default() }
@@ -95,7 +101,7 @@ fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> 
 
 /// The vertices of the current group of faces.
 struct PbrtScratch {
-    /// Per vertex of the mesh: the group that had it last, and its number there.
+    /// Per vertex of the mesh: the last group with this vertex, and its number there.
     seen: Vec<(u32, u32)>,
     group: u32,
 }
@@ -112,12 +118,12 @@ impl PbrtScratch {
 struct Converter<'a> {
     builder: Builder,
     /// By material: its use by shapes, and its effect on them.
-    looks: Vec<(MaterialUse, OfShapes)>,
-    /// Names of objects that are taken.
+    looks: Vec<(MaterialUse, ShapeParameters)>,
+    /// Names of definitions that are in use.
     defined: HashSet<String>,
-    /// The number of objects whose names are lost.
+    /// The number of objects whose names are dropped.
     nameless: u64,
-    /// Normals of shapes that are written without.
+    /// Normals that are dropped because other vertices of their shape have none.
     normals: u64,
     run: &'a RunOptions,
 }
@@ -130,8 +136,9 @@ impl Converter<'_> {
         let center = [0, 1, 2].map(|i| (f64::from(min[i]) + f64::from(max[i])) / 2.0);
         let size = [0, 1, 2].map(|i| (f64::from(max[i]) - f64::from(min[i])) / 2.0);
         let radius = size.iter().map(|part| part * part).sum::<f64>().sqrt().max(1e-6);
-        let (forward, up) = (scene.axes.forward.direction(), scene.axes.up.direction());
-        // Half of the angle is 20 degrees: from there a ball of this radius is seen whole.
+        let forward = scene.axes.forward.direction();
+        let up = scene.axes.up.direction();
+        // Half of the angle of view is 20 degrees: from this distance the whole bounding sphere is visible.
         let distance = radius / 20f64.to_radians().sin() * 1.05;
         let eye = [0, 1, 2].map(|i| center[i] - forward[i] * distance + up[i] * distance * 0.35);
         let flipped = builder.transform(Transform::IDENTITY, Step::Scale([-1.0, 1.0, 1.0]))?;
@@ -154,12 +161,12 @@ impl Converter<'_> {
     }
 
     fn materials(&mut self, materials: &[Material]) -> Result<()> {
-        let mut met = HashSet::new();
+        let mut names = HashSet::new();
         for material in materials {
-            let look = if met.insert(material.name.as_str()) && !material.missing {
+            let look = if names.insert(material.name.as_str()) && !material.missing {
                 materials::add(&mut self.builder, material)?
             } else {
-                OfShapes::default()
+                ShapeParameters::default()
             };
             let named = MaterialUse::Named(self.builder.name(&material.name)?);
             let named = if material.missing { MaterialUse::Default } else { named };
@@ -168,7 +175,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Notes the texture maps that no material of pbrt has.
+    /// Warns about texture maps that materials of pbrt cannot use.
     fn note_dropped(&self, warnings: &mut Warnings) {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for keyword in self.looks.iter().flat_map(|look| &look.1.dropped) {
@@ -181,18 +188,21 @@ impl Converter<'_> {
         }
     }
 
-    /// The objects that show a mesh: as instances if they differ only in their places.
+    /// Adds the objects that show a mesh: as instances if they differ only in their transforms.
     fn mesh(&mut self, mesh: &Mesh, objects: &[&Object]) -> Result<()> {
         let welded = weld(mesh, self.run)?;
         let mut scratch = PbrtScratch::new(welded.vertex_count())?;
-        let gives_light = |object: &Object| {
+        let emits_light = |object: &Object| {
             let materials = object.materials.iter().flatten().flatten();
-            materials.into_iter().any(|&it| self.looks.get(it).is_some_and(|look| look.1.area_light.is_some()))
+            let mut looks = materials.filter_map(|&material| self.looks.get(material));
+            looks.any(|look| look.1.area_light.is_some())
         };
         let shared = match objects {
-            [first, others @ ..] if !others.is_empty() && first.materials.is_some() && !gives_light(first) => others
+            [first, others @ ..] if !others.is_empty() && first.materials.is_some() && !emits_light(first) => others
                 .iter()
-                .all(|it| it.materials == first.materials && (it.start, it.end) == (first.start, first.end))
+                .all(|object| {
+                    object.materials == first.materials && (object.start, object.end) == (first.start, first.end)
+                })
                 .then_some(*first),
             _ => None,
         };
@@ -205,14 +215,14 @@ impl Converter<'_> {
         };
         let is_other = |object: &&&Object| !object.name.is_empty() && object.name != first.name;
         self.nameless += objects.iter().filter(is_other).count() as u64;
-        let begin = self.builder.render.shapes.len();
+        let first_shape = self.builder.render.shapes.len();
         self.object(mesh, &welded, first, Transform::IDENTITY, &mut scratch)?;
         let mut name = first.name.clone();
         if !self.defined.insert(name.clone()) {
-            name = format!("{name}-{}", begin + 1);
+            name = format!("{name}-{}", first_shape + 1);
             self.defined.insert(name.clone());
         }
-        let number = self.builder.object(&name, begin)?;
+        let number = self.builder.object(&name, first_shape)?;
         for object in objects {
             let transform = self.place(object)?;
             self.builder.instance(number, transform)?;
@@ -220,7 +230,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// The place of an object.
+    /// The transform of an object.
     fn place(&mut self, object: &Object) -> Result<Transform> {
         let Some(rows) = object.transform.filter(|transform| *transform != UNMOVED) else {
             return Ok(Transform::IDENTITY);
@@ -268,7 +278,8 @@ impl Converter<'_> {
         scratch: &mut PbrtScratch,
     ) -> Result<Vec<Given<'static>>> {
         let corner_count: usize = faces.iter().map(|range| 3 * range.len()).sum();
-        let (mut indices, mut vertices) = (Vec::new(), Vec::new());
+        let mut indices = Vec::new();
+        let mut vertices = Vec::new();
         indices.try_reserve_exact(corner_count)?;
         scratch.group += 1;
         for corner in faces.iter().flat_map(|range| 3 * range.start..3 * range.end) {
@@ -298,20 +309,20 @@ impl Converter<'_> {
     }
 }
 
-/// The values of vertices, zeros if they have none; returns how many have none.
+/// The values of vertices, zeros if they have none; returns how many have one.
 fn gather<const N: usize>(vertices: &[u32], indices: &[u32], values: &[[f32; N]]) -> Result<(Vec<f32>, usize)> {
     let mut gathered = Vec::new();
     if indices.is_empty() || values.is_empty() {
         return Ok((gathered, 0));
     }
     gathered.try_reserve_exact(N * vertices.len())?;
-    let mut found = 0;
+    let mut value_count = 0;
     for &vertex in vertices {
         let value = indices.get(vertex as usize).filter(|&&index| index != NONE).and_then(|&i| values.get(i as usize));
-        found += usize::from(value.is_some());
+        value_count += usize::from(value.is_some());
         gathered.extend(value.copied().unwrap_or([0.0; N]));
     }
-    Ok((gathered, found))
+    Ok((gathered, value_count))
 }
 
 /// A material, and the faces that have it.
@@ -356,9 +367,10 @@ fn material_ranges(mesh: &Mesh, object: &Object, faces: Range<usize>) -> Result<
     let mut at = faces.start;
     let mut material = None;
     for run in &runs[first.min(runs.len())..] {
-        let begin = (run.at.faces as usize).clamp(at, faces.end);
-        add(material, at..begin)?;
-        (at, material) = (begin, Some(run.value as usize));
+        let start = (run.at.faces as usize).clamp(at, faces.end);
+        add(material, at..start)?;
+        at = start;
+        material = Some(run.value as usize);
         if run.at.faces as usize >= faces.end {
             break;
         }
@@ -368,21 +380,21 @@ fn material_ranges(mesh: &Mesh, object: &Object, faces: Range<usize>) -> Result<
 }
 
 fn bounds(scene: &Scene, objects: &[Object]) -> Option<Bounds> {
-    let mut all: Option<Bounds> = None;
+    let mut union: Option<Bounds> = None;
     for object in objects {
-        let Some(found) = scene.meshes.get(object.mesh).and_then(Mesh::bounds) else { continue };
+        let Some(bounds) = scene.meshes.get(object.mesh).and_then(Mesh::bounds) else { continue };
         let rows = object.transform.unwrap_or(UNMOVED);
         for corner in 0..8 {
-            let corner = [0, 1, 2].map(|i| if corner >> i & 1 == 0 { found.min[i] } else { found.max[i] });
+            let corner = [0, 1, 2].map(|i| if corner >> i & 1 == 0 { bounds.min[i] } else { bounds.max[i] });
             let place = [0, 1, 2].map(|i| {
                 let [x, y, z, shift] = rows[i];
                 x * corner[0] + y * corner[1] + z * corner[2] + shift
             });
             if place.iter().all(|part| part.is_finite()) {
                 let point = Bounds { min: place, max: place };
-                all = Some(all.map_or(point, |all| all.union(point)));
+                union = Some(union.map_or(point, |union| union.union(point)));
             }
         }
     }
-    all
+    union
 }

@@ -1,15 +1,15 @@
-//! Instances by their index, and which of them share a place.
+//! Instances by their index, and their placement as written.
 
 use super::text::are_plain;
 use polyhaul_model::render::{InstanceRun, Motion, Placing, Render, Step, StepKind, Transform};
 use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page};
 use std::ops::Range;
 
-/// The place of an instance as written.
+/// The placement of an instance as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stand {
+pub(super) enum InstancePlacement {
     At(Motion),
-    /// By its own matrix after a transform.
+    /// By a matrix of the instance after a transform.
     Matrix {
         parent: Transform,
         step: StepKind,
@@ -18,15 +18,15 @@ pub(super) enum Stand {
     },
 }
 
-/// The instances of a scene, one after another; it remembers the current run.
-pub(super) struct Instances<'a> {
+/// Looks up instances of a scene by index. It remembers the last run, so that sequential access is fast.
+pub(super) struct InstanceCursor<'a> {
     render: &'a Render,
     run: usize,
 }
 
-impl<'a> Instances<'a> {
-    pub(super) fn new(render: &'a Render) -> Instances<'a> {
-        Instances { render, run: 0 }
+impl<'a> InstanceCursor<'a> {
+    pub(super) fn new(render: &'a Render) -> InstanceCursor<'a> {
+        InstanceCursor { render, run: 0 }
     }
 
     /// The name of the object that an instance shows.
@@ -36,10 +36,11 @@ impl<'a> Instances<'a> {
         object.map_or("", |object| self.render.text(object.name))
     }
 
-    pub(super) fn stand(&mut self, index: u32) -> Stand {
+    pub(super) fn placement(&mut self, index: u32) -> InstancePlacement {
         let runs = &self.render.instances.runs;
         let is_in = |run: usize| {
-            runs.get(run).is_some_and(|it| it.first <= index) && runs.get(run + 1).is_none_or(|it| it.first > index)
+            runs.get(run).is_some_and(|run| run.first <= index)
+                && runs.get(run + 1).is_none_or(|next| next.first > index)
         };
         if !is_in(self.run) {
             self.run = if is_in(self.run + 1) {
@@ -48,53 +49,60 @@ impl<'a> Instances<'a> {
                 runs.partition_point(|run| run.first <= index).saturating_sub(1)
             };
         }
-        let Some(&InstanceRun { first, placing }) = runs.get(self.run) else { return Stand::At(Motion::IDENTITY) };
+        let Some(&InstanceRun { first, placing }) = runs.get(self.run) else {
+            return InstancePlacement::At(Motion::IDENTITY);
+        };
         match placing {
             Placing::Matrices { parent, step, segment, at } => {
                 let at = at + 12 * (index - first);
-                Stand::Matrix { parent: Transform(parent), step, segment, at }
+                InstancePlacement::Matrix { parent: Transform(parent), step, segment, at }
             }
             Placing::Motion(motion) => self.of_node(motion),
         }
     }
 
     /// A node that is a matrix is written as that matrix, even if others refer to it too.
-    fn of_node(&self, motion: Motion) -> Stand {
+    fn of_node(&self, motion: Motion) -> InstancePlacement {
         match self.render.nodes.get(motion.start.0 as usize) {
             Some(node) if !motion.is_animated() && matches!(node.step, StepKind::Replace | StepKind::Concat) => {
-                Stand::Matrix { parent: Transform(node.parent), step: node.step, segment: node.segment, at: node.at }
+                InstancePlacement::Matrix {
+                    parent: Transform(node.parent),
+                    step: node.step,
+                    segment: node.segment,
+                    at: node.at,
+                }
             }
-            _ => Stand::At(motion),
+            _ => InstancePlacement::At(motion),
         }
     }
 }
 
-impl Stand {
-    /// The transform before a matrix, or the place of the instance.
+impl InstancePlacement {
+    /// The transform before a matrix, or the transform of the instance.
     pub(super) fn base(self) -> Motion {
         match self {
-            Stand::At(motion) => motion,
-            Stand::Matrix { parent, .. } => Motion { start: parent, end: parent },
+            InstancePlacement::At(motion) => motion,
+            InstancePlacement::Matrix { parent, .. } => Motion { start: parent, end: parent },
         }
     }
 
     pub(super) fn step(self, render: &Render) -> Option<Step> {
         match self {
-            Stand::At(_) => None,
-            Stand::Matrix { step, segment, at, .. } => Some(render.step_of(step, segment, at)),
+            InstancePlacement::At(_) => None,
+            InstancePlacement::Matrix { step, segment, at, .. } => Some(render.step_of(step, segment, at)),
         }
     }
 }
 
-/// Matrices whose text is made together.
+/// Matrices that are formatted together.
 const BATCH: usize = 16;
-/// Room for the text of a matrix, and to spare.
+/// More bytes than the text of a matrix needs.
 const MATRIX_BYTES: usize = 12 * (MAX_SHORTEST_F64 + 4) + 64;
 
-/// The numbers of instances' matrices as text, made many at a time in advance.
+/// The numbers of instances' matrices as text, formatted several at a time in advance.
 pub(super) struct Matrices {
     left: Range<u32>,
-    /// Those whose text exists, and its end.
+    /// The instances whose text exists, and the end of each text.
     made: Range<u32>,
     ends: [usize; BATCH],
     text: [u8; BATCH * MATRIX_BYTES],
@@ -107,17 +115,18 @@ impl Matrices {
         Matrices { left: range, made, ends: [0; BATCH], text: [0; BATCH * MATRIX_BYTES] }
     }
 
-    /// Makes the texts of an instance and of those that follow, if they are all plain matrices.
+    /// Formats an instance and the following ones, if they are all plain matrices.
     pub(super) fn prepare(&mut self, index: u32, render: &Render) {
         if index < self.left.start {
             return;
         }
         let end = self.left.end.min(index + BATCH as u32);
-        (self.made, self.left.start) = (index..index, end);
-        let mut instances = Instances::new(render);
+        self.made = index..index;
+        self.left.start = end;
+        let mut instances = InstanceCursor::new(render);
         let mut numbers = [[0.0; 12]; BATCH];
         for (place, index) in numbers.iter_mut().zip(index..end) {
-            let Stand::Matrix { segment, at, .. } = instances.stand(index) else { return };
+            let InstancePlacement::Matrix { segment, at, .. } = instances.placement(index) else { return };
             *place = render.columns(segment, at);
         }
         let count = (end - index) as usize;
@@ -134,7 +143,7 @@ impl Matrices {
         }
     }
 
-    /// The 16 numbers of an instance, if they were made.
+    /// The 16 numbers of an instance, if they were formatted.
     pub(super) fn text(&self, index: u32) -> Option<&[u8]> {
         let place = index.checked_sub(self.made.start).filter(|_| index < self.made.end)? as usize;
         let start = if place == 0 { 0 } else { self.ends[place - 1] + 1 };

@@ -23,8 +23,8 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap};
 
 /// A material's parameters for its shapes.
 #[derive(Default)]
-pub(super) struct OfShapes {
-    /// An index of the light that they give.
+pub(super) struct ShapeParameters {
+    /// The index of the light that they emit.
     pub(super) area_light: Option<u32>,
     /// Their alpha, if they are not opaque.
     alpha: Option<f32>,
@@ -33,7 +33,7 @@ pub(super) struct OfShapes {
     pub(super) dropped: Vec<String>,
 }
 
-impl OfShapes {
+impl ShapeParameters {
     /// The parameter of a shape.
     pub(super) fn alpha(&self) -> Option<Given<'static>> {
         match (&self.alpha_texture, self.alpha) {
@@ -73,7 +73,7 @@ fn color_of(color: &Option<Color>) -> Option<[f32; 3]> {
     color.as_ref().and_then(linear)
 }
 
-/// A reflectance.
+/// A color clamped to a valid reflectance.
 fn bounded(color: [f32; 3]) -> [f32; 3] {
     color.map(|part| if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) })
 }
@@ -83,7 +83,7 @@ fn is_lit(color: Option<[f32; 3]>) -> bool {
 }
 
 /// Adds a material under its name, with its textures and its light.
-pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<OfShapes> {
+pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapeParameters> {
     let map = |kind: MapKind| material.maps.iter().rfind(|map| map.kind == kind && !map.file.is_empty());
     let diffuse = color_of(&material.diffuse).map(bounded);
     let specular = color_of(&material.specular).map(bounded);
@@ -116,7 +116,9 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<OfShapes
             let name = texture(builder, material, map, false)?;
             given.push((ParameterType::Texture, "roughness", strings(&name)));
             given.push((ParameterType::Bool, "remaproughness", GivenValues::Bools(vec![false])));
-        } else if let Some(roughness) = coat.or(material.roughness).or(of_exponent).filter(|it| it.is_finite()) {
+        } else if let Some(roughness) =
+            coat.or(material.roughness).or(of_exponent).filter(|roughness| roughness.is_finite())
+        {
             given.push(float("roughness", roughness));
             given.push((ParameterType::Bool, "remaproughness", GivenValues::Bools(vec![false])));
         }
@@ -133,25 +135,25 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<OfShapes
     }
     let entity = builder.entity(&material.name, given)?;
     try_push(&mut builder.render.materials, render::Material { entity, is_named: true }, "materials")?;
-    let mut of_shapes = OfShapes::default();
+    let mut shape_parameters = ShapeParameters::default();
     if let Some(color) =
         color_of(&material.emission).filter(|color| is_lit(Some(*color)) && color.iter().all(|c| c.is_finite()))
     {
         let light = builder.entity("diffuse", vec![rgb("L", color.map(|part| part.max(0.0)))])?;
-        of_shapes.area_light = Some(builder.render.area_lights.len() as u32);
+        shape_parameters.area_light = Some(builder.render.area_lights.len() as u32);
         try_push(&mut builder.render.area_lights, light, "lights")?;
     }
     if !refracts {
-        of_shapes.alpha = opacity.map(|opacity| opacity.max(0.0));
+        shape_parameters.alpha = opacity.map(|opacity| opacity.max(0.0));
         if let Some(map) = map(MapKind::Opacity) {
-            of_shapes.alpha_texture = Some(texture(builder, material, map, false)?);
+            shape_parameters.alpha_texture = Some(texture(builder, material, map, false)?);
         }
     }
-    of_shapes.dropped = dropped(material, class);
-    Ok(of_shapes)
+    shape_parameters.dropped = dropped(material, class);
+    Ok(shape_parameters)
 }
 
-/// The keywords of maps that a material of this class does not have.
+/// The keywords of maps that a material of this class cannot use.
 fn dropped(material: &Material, class: &str) -> Vec<String> {
     use MapKind::{Bump, Diffuse, Displacement, Normal, Opacity, Roughness};
     let is_written = |at: usize, map: &TextureMap| {
@@ -180,7 +182,7 @@ fn keyword(map: &TextureMap) -> String {
     if map.keyword.is_empty() { format!("{:?}", map.kind).to_lowercase() } else { map.keyword.clone() }
 }
 
-/// Adds an image as a texture: its name.
+/// Adds an image as a texture; returns the name of the texture.
 fn texture(builder: &mut Builder, material: &Material, map: &TextureMap, is_spectrum: bool) -> Result<String> {
     let name = format!("{}:{}", material.name, builder.render.textures.len());
     let mut given = vec![(ParameterType::String, "filename", strings(&map.file))];
@@ -207,7 +209,8 @@ fn texture(builder: &mut Builder, material: &Material, map: &TextureMap, is_spec
     if let Some(encoding @ ("linear" | "sRGB")) = map.color_space.as_deref() {
         given.push((ParameterType::String, "encoding", strings(encoding)));
     }
-    let (entity, class) = (builder.entity(&name, given)?, builder.name("imagemap")?);
+    let entity = builder.entity(&name, given)?;
+    let class = builder.name("imagemap")?;
     let texture = render::Texture { entity, class, is_spectrum };
     try_push(&mut builder.render.textures, texture, "textures")?;
     Ok(name)

@@ -1,4 +1,4 @@
-//! Decides which shapes' arrays move to PLY files, and the content of those.
+//! Selects the shapes whose arrays move to PLY files, and makes the content of these files.
 
 use polyhaul_model::error::{Result, try_copy, try_push};
 use polyhaul_model::render::{ParameterValues, Render, Shape};
@@ -37,16 +37,16 @@ fn has_indices(shape: &Shape<'_>, points: u64) -> bool {
 pub fn mesh(shape: &Shape<'_>) -> Result<Mesh> {
     let parameters = shape.parameters();
     let mut mesh = Mesh { uv_domain: Domain::Vertex, normal_domain: Domain::Vertex, ..Mesh::default() };
-    if let Some(points) = parameters.get("P").and_then(|it| it.values.rows::<3>()) {
+    if let Some(points) = parameters.get("P").and_then(|points| points.values.rows::<3>()) {
         mesh.positions = try_copy(points, "values")?.into();
     }
-    if let Some(normals) = parameters.get("N").and_then(|it| it.values.rows::<3>()) {
+    if let Some(normals) = parameters.get("N").and_then(|normals| normals.values.rows::<3>()) {
         mesh.normals = try_copy(normals, "values")?.into();
     }
-    if let Some(uvs) = parameters.get("uv").and_then(|it| it.values.rows::<2>()) {
+    if let Some(uvs) = parameters.get("uv").and_then(|uvs| uvs.values.rows::<2>()) {
         mesh.uvs = try_copy(uvs, "values")?.into();
     }
-    if let Some(ParameterValues::Integers(indices)) = parameters.get("indices").map(|it| it.values) {
+    if let Some(ParameterValues::Integers(indices)) = parameters.get("indices").map(|indices| indices.values) {
         let mut corners = Vec::new();
         corners.try_reserve_exact(indices.len())?;
         corners.extend(indices.iter().map(|&index| index as u32));

@@ -1,9 +1,9 @@
-//! The text of a script, in pages that are made side by side.
+//! The text of a script, in pages that are formatted in parallel.
 
-use super::Plan;
-use super::instances::{Instances, Matrices, Stand};
-use super::places::Path;
-use super::script::{PbrtCursor, PbrtOp, ScriptItem, Things, Whose};
+use super::PbrtPlan;
+use super::instances::{InstanceCursor, InstancePlacement, Matrices};
+use super::places::StepPath;
+use super::script::{ItemList, PbrtCursor, PbrtOp, ScriptItem, UniqueEntity};
 use super::text;
 use super::text::PbrtPen;
 use polyhaul_model::error::{Error, ErrorKind, Result, planted, try_push};
@@ -11,27 +11,28 @@ use polyhaul_model::render::{Entity, Motion, Parameter, ParameterValues, Paramet
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::Pages;
 use polyhaul_text::format::{NumberLines, Page};
+use std::ops::Range;
 
-/// About how many bytes a page has.
+/// Approximate bytes of a page.
 const PAGE_BYTES: usize = 512 << 10;
 /// Numbers on a line of a list.
 const ON_A_LINE: usize = 24;
-/// Fewer floats are written one by one.
-const MANY: usize = 8;
-/// About how many bytes of text a value, the rest of a parameter and the rest of a directive take. They only decide
+/// Lists with fewer floats are written one by one.
+const MIN_BATCH: usize = 8;
+/// Approximate bytes of text of a value, of the rest of a parameter and of the rest of a directive. They only decide
 /// where pages are cut.
 const VALUE_BYTES: u64 = 9;
 const PARAMETER_BYTES: u64 = 24;
-const THING_BYTES: u64 = 64;
+const ITEM_BYTES: u64 = 64;
 
 /// The pages of one file.
 pub(super) struct PbrtPages<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a PbrtPlan<'a>,
     ops: &'a [PbrtOp],
     compact: bool,
-    /// The beginnings of pages, and the end.
+    /// The starts of pages, and the end.
     cuts: Vec<PbrtCursor>,
-    /// About how many bytes there are.
+    /// The approximate size in bytes.
     pub(super) expected: u64,
 }
 
@@ -39,22 +40,22 @@ pub(super) struct PbrtPages<'a> {
 pub(super) struct PbrtPageSlot {
     number: u64,
     out: Out,
-    path: Path,
+    path: StepPath,
 }
 
 /// A directive with its parameters.
-struct Body<'a> {
+struct DirectiveBody<'a> {
     word: &'static str,
     strings: [&'a str; 3],
     string_count: usize,
     parameters: Option<Parameters<'a>>,
-    /// A parameter in place of all others.
-    own: Option<(&'static str, &'a str)>,
+    /// The file of the mesh, a parameter in place of the arrays.
+    mesh_file: Option<(&'static str, &'a str)>,
 }
 
 impl<'a> PbrtPages<'a> {
     pub(super) fn new(
-        plan: &'a Plan<'a>,
+        plan: &'a PbrtPlan<'a>,
         ops: &'a [PbrtOp],
         compact: bool,
         chunk_bytes: Option<usize>,
@@ -69,7 +70,7 @@ impl<'a> PbrtPages<'a> {
                 if filled >= page_bytes {
                     pages.cut(at, &mut filled)?;
                 }
-                pages.count_thing(op, at, page_bytes, &mut filled)?;
+                pages.count_item(op, at, page_bytes, &mut filled)?;
             }
         }
         let end = PbrtCursor { op: ops.len() as u32, ..PbrtCursor::default() };
@@ -83,12 +84,14 @@ impl<'a> PbrtPages<'a> {
     }
 
     /// Counts the size of an item; long lists are split.
-    fn count_thing(&mut self, op: &PbrtOp, at: PbrtCursor, page_bytes: u64, filled: &mut u64) -> Result<()> {
+    fn count_item(&mut self, op: &PbrtOp, at: PbrtCursor, page_bytes: u64, filled: &mut u64) -> Result<()> {
         *filled += match &op.what {
-            ScriptItem::Instances(..) => 4 * THING_BYTES,
-            _ => THING_BYTES,
+            ScriptItem::Instances(..) => 4 * ITEM_BYTES,
+            _ => ITEM_BYTES,
         };
-        let Some(Body { parameters: Some(parameters), own: None, .. }) = self.body(op, at.item) else { return Ok(()) };
+        let Some(DirectiveBody { parameters: Some(parameters), mesh_file: None, .. }) = self.body(op, at.item) else {
+            return Ok(());
+        };
         for (number, parameter) in parameters.iter().enumerate() {
             let count = parameter.values.len() as u64;
             let room = (page_bytes.saturating_sub(*filled) / VALUE_BYTES).max(1);
@@ -119,105 +122,107 @@ impl<'a> PbrtPages<'a> {
     }
 
     /// The directive of an item; `None` for a step without parameters.
-    fn body(&self, op: &PbrtOp, item: u32) -> Option<Body<'a>> {
+    fn body(&self, op: &PbrtOp, item: u32) -> Option<DirectiveBody<'a>> {
         let render = self.plan.render;
-        let of = |word, strings: &[&'a str], entity: &'a Entity| {
-            let mut all = [""; 3];
-            all[..strings.len()].copy_from_slice(strings);
+        let body = |word, strings: &[&'a str], entity: &'a Entity| {
+            let mut padded = [""; 3];
+            padded[..strings.len()].copy_from_slice(strings);
             let parameters = Some(render.parameters(entity));
-            Some(Body { word, strings: all, string_count: strings.len(), parameters, own: None })
+            Some(DirectiveBody { word, strings: padded, string_count: strings.len(), parameters, mesh_file: None })
         };
         match &op.what {
-            ScriptItem::Entity(whose) => {
-                let (word, entity) = match whose {
-                    Whose::Sampler => ("Sampler", &render.sampler),
-                    Whose::Film => ("Film", &render.film),
-                    Whose::Filter => ("PixelFilter", &render.filter),
-                    Whose::Integrator => ("Integrator", &render.integrator),
-                    Whose::Accelerator => ("Accelerator", &render.accelerator),
-                    Whose::Camera => ("Camera", &render.camera),
+            ScriptItem::Entity(unique) => {
+                let (word, entity) = match unique {
+                    UniqueEntity::Sampler => ("Sampler", &render.sampler),
+                    UniqueEntity::Film => ("Film", &render.film),
+                    UniqueEntity::Filter => ("PixelFilter", &render.filter),
+                    UniqueEntity::Integrator => ("Integrator", &render.integrator),
+                    UniqueEntity::Accelerator => ("Accelerator", &render.accelerator),
+                    UniqueEntity::Camera => ("Camera", &render.camera),
                 };
                 let entity = entity.as_ref()?;
-                of(word, &[render.text(entity.name)], entity)
+                body(word, &[render.text(entity.name)], entity)
             }
             &ScriptItem::Attribute(index) => {
                 let entity = &render.attributes.get(index as usize)?.entity;
-                of("Attribute", &[render.text(entity.name)], entity)
+                body("Attribute", &[render.text(entity.name)], entity)
             }
             &ScriptItem::Material(index) => {
                 let material = render.materials.get(index as usize)?;
                 let word = if material.is_named { "MakeNamedMaterial" } else { "Material" };
-                of(word, &[render.text(material.entity.name)], &material.entity)
+                body(word, &[render.text(material.entity.name)], &material.entity)
             }
             &ScriptItem::AreaLight(index) => {
                 let light = render.area_lights.get(index as usize)?;
-                of("AreaLightSource", &[render.text(light.name)], light)
+                body("AreaLightSource", &[render.text(light.name)], light)
             }
-            ScriptItem::Things(list, range) => {
+            ScriptItem::Items(list, range) => {
                 let index = (range.start + item) as usize;
                 match list {
-                    Things::Media => {
+                    ItemList::Media => {
                         let medium = render.media.get(index)?;
-                        of("MakeNamedMedium", &[render.text(medium.name)], medium)
+                        body("MakeNamedMedium", &[render.text(medium.name)], medium)
                     }
-                    Things::Textures => {
+                    ItemList::Textures => {
                         let texture = render.textures.get(index)?;
                         let kind = if texture.is_spectrum { "spectrum" } else { "float" };
                         let strings = [render.text(texture.entity.name), kind, render.text(texture.class)];
-                        of("Texture", &strings, &texture.entity)
+                        body("Texture", &strings, &texture.entity)
                     }
-                    Things::Lights => {
+                    ItemList::Lights => {
                         let light = render.lights.get(index)?;
-                        of("LightSource", &[render.text(light.name)], light)
+                        body("LightSource", &[render.text(light.name)], light)
                     }
-                    Things::Shapes => self.shape(index),
+                    ItemList::Shapes => self.shape(index),
                 }
             }
             _ => None,
         }
     }
 
-    fn shape(&self, index: usize) -> Option<Body<'a>> {
+    fn shape(&self, index: usize) -> Option<DirectiveBody<'a>> {
         let shape = self.plan.render.shape(index)?;
-        let (word, string_count) = ("Shape", 1);
+        let word = "Shape";
+        let string_count = 1;
         if let Some(file) = self.plan.file_of_mesh(index) {
-            let own = Some(("string filename", file));
-            return Some(Body {
+            let mesh_file = Some(("string filename", file));
+            return Some(DirectiveBody {
                 word,
                 strings: ["plymesh", "", ""],
                 string_count,
                 parameters: Some(shape.parameters()),
-                own,
+                mesh_file,
             });
         }
         let parameters = Some(shape.parameters());
-        Some(Body { word, strings: [shape.class(), "", ""], string_count, parameters, own: None })
+        Some(DirectiveBody { word, strings: [shape.class(), "", ""], string_count, parameters, mesh_file: None })
     }
 
     /// The new file name, if it differs from the scene's.
-    fn new_name(&self, body: &Body<'a>, parameter: &Parameter<'a>) -> Option<&'a str> {
+    fn new_name(&self, body: &DirectiveBody<'a>, parameter: &Parameter<'a>) -> Option<&'a str> {
         let names = &self.plan.renamed.names;
         let ParameterValues::Strings(strings) = parameter.values else { return None };
         // A film's file is written by the renderer.
-        let is_file = parameter.names_file() && !(names.is_empty() || body.own.is_some() || body.word == "Film");
+        let is_file = parameter.names_file() && !(names.is_empty() || body.mesh_file.is_some() || body.word == "Film");
         let key = (body.parameters.filter(|_| is_file)?.folder(), strings.get(0)?);
         names.get(&key)?.as_deref()
     }
 
-    fn motion(&self, list: Things, index: u32) -> Motion {
-        let (render, index) = (self.plan.render, index as usize);
+    fn motion(&self, list: ItemList, index: u32) -> Motion {
+        let render = self.plan.render;
+        let index = index as usize;
         let motion = match list {
-            Things::Media => render.media.get(index).map(|it| it.motion),
-            Things::Textures => render.textures.get(index).map(|it| it.entity.motion),
-            Things::Lights => render.lights.get(index).map(|it| it.motion),
-            Things::Shapes => render.shape(index).map(|it| it.motion()),
+            ItemList::Media => render.media.get(index).map(|medium| medium.motion),
+            ItemList::Textures => render.textures.get(index).map(|texture| texture.entity.motion),
+            ItemList::Lights => render.lights.get(index).map(|light| light.motion),
+            ItemList::Shapes => render.shape(index).map(|shape| shape.motion()),
         };
         motion.unwrap_or(Motion::IDENTITY)
     }
 }
 
 impl PbrtPageSlot {
-    /// Text that is written whole; an error if a number is NaN.
+    /// Writes text that is not split between pages; fails if a number is NaN.
     fn whole(out: &mut Out, compact: bool, mut write: impl FnMut(&mut PbrtPen<'_, '_>) -> Result<()>) -> Result<()> {
         let mut result = Ok(());
         let mut bad = false;
@@ -230,31 +235,34 @@ impl PbrtPageSlot {
         if bad { Err(no_number()) } else { Ok(()) }
     }
 
-    /// Writes from a place on; returns where it stopped, no further than `end`.
+    /// Writes from a cursor on; returns where it stopped, at `end` at the latest.
     fn op(&mut self, pages: &PbrtPages<'_>, at: PbrtCursor, end: PbrtCursor) -> Result<PbrtCursor> {
         let Some(op) = pages.ops.get(at.op as usize) else { return Ok(end) };
         let next = PbrtCursor { op: at.op + 1, ..PbrtCursor::default() };
         match &op.what {
             ScriptItem::Instances(range, is_based) => {
                 let last = if end.op == at.op { range.start + end.item } else { range.end };
-                self.instances(pages, op.depth, (range.start, range.end, *is_based), range.start + at.item..last)?;
+                let page = range.start + at.item..last;
+                self.instances(pages, op.depth, range.clone(), *is_based, page)?;
                 Ok(if end.op == at.op { end } else { next })
             }
-            ScriptItem::Things(list, range) => {
-                let (index, first, last) = (range.start + at.item, range.start, range.end - 1);
+            ScriptItem::Items(list, range) => {
+                let first = range.start;
+                let last = range.end - 1;
+                let index = first + at.item;
                 let motion = pages.motion(*list, index);
                 let is_first = index == first || pages.motion(*list, index - 1) != motion;
                 let is_last = index == last || pages.motion(*list, index + 1) != motion;
                 let is_placed = motion != Motion::IDENTITY;
                 let depth = op.depth + u32::from(is_placed);
                 if is_placed && is_first && (at.parameter, at.value) == (0, 0) {
-                    let (path, compact) = (&mut self.path, pages.compact);
-                    Self::whole(&mut self.out, compact, |pen| {
+                    let path = &mut self.path;
+                    Self::whole(&mut self.out, pages.compact, |pen| {
                         pen.line(op.depth, "AttributeBegin");
                         pages.plan.places.go(pen, depth, motion, path)
                     })?;
                 }
-                if !self.thing(pages, (op, depth), at, end)? {
+                if !self.item(pages, op, depth, at, end)? {
                     return Ok(end);
                 }
                 if is_placed && is_last {
@@ -270,7 +278,7 @@ impl PbrtPageSlot {
                 })
             }
             ScriptItem::Entity(_) | ScriptItem::Attribute(_) | ScriptItem::Material(_) | ScriptItem::AreaLight(_) => {
-                Ok(if self.thing(pages, (op, op.depth), at, end)? { next } else { end })
+                Ok(if self.item(pages, op, op.depth, at, end)? { next } else { end })
             }
             _ => {
                 let path = &mut self.path;
@@ -281,10 +289,11 @@ impl PbrtPageSlot {
     }
 
     /// A directive with parameters; `false` if the page ends in it.
-    fn thing(
+    fn item(
         &mut self,
         pages: &PbrtPages<'_>,
-        (op, depth): (&PbrtOp, u32),
+        op: &PbrtOp,
+        depth: u32,
         at: PbrtCursor,
         end: PbrtCursor,
     ) -> Result<bool> {
@@ -299,8 +308,8 @@ impl PbrtPageSlot {
         let ends_here = (end.op, end.item) == (at.op, at.item);
         let parameters = body.parameters.into_iter().flat_map(Parameters::iter);
         let parameters = parameters.enumerate().skip(at.parameter as usize);
-        if let Some((declaration, text)) = body.own {
-            self.own(pages.compact, depth, declaration, text)?;
+        if let Some((declaration, text)) = body.mesh_file {
+            self.string_parameter(pages.compact, depth, declaration, text)?;
         }
         for (number, parameter) in parameters {
             let from = if number == at.parameter as usize { at.value as usize } else { 0 };
@@ -308,8 +317,13 @@ impl PbrtPageSlot {
             let stops = ends_here && number == end.parameter as usize;
             let to = if stops { (end.value as usize).min(count) } else { count };
             if let Some(name) = pages.new_name(&body, &parameter) {
-                self.own(pages.compact, depth, &format!("{} {}", parameter.kind.name(), parameter.name), name)?;
-            } else if body.own.is_none() || is_kept(&parameter) {
+                self.string_parameter(
+                    pages.compact,
+                    depth,
+                    &format!("{} {}", parameter.kind.name(), parameter.name),
+                    name,
+                )?;
+            } else if body.mesh_file.is_none() || stays_with_shape(&parameter) {
                 self.values(&parameter, depth + 1, pages.compact, from..to)?;
             }
             if stops {
@@ -320,9 +334,9 @@ impl PbrtPageSlot {
         Ok(true)
     }
 
-    fn own(&mut self, compact: bool, depth: u32, declaration: &str, text: &str) -> Result<()> {
+    fn string_parameter(&mut self, compact: bool, depth: u32, declaration: &str, text: &str) -> Result<()> {
         Self::whole(&mut self.out, compact, |pen| {
-            begin_parameter(pen, depth + 1);
+            start_parameter(pen, depth + 1);
             pen.string(declaration);
             pen.page.byte(b' ');
             pen.string(text);
@@ -330,14 +344,8 @@ impl PbrtPageSlot {
         })
     }
 
-    /// Some of a parameter's values, with the text before the first and after the last.
-    fn values(
-        &mut self,
-        parameter: &Parameter<'_>,
-        depth: u32,
-        compact: bool,
-        range: std::ops::Range<usize>,
-    ) -> Result<()> {
+    /// Writes a range of a parameter's values, with the text before the first and after the last.
+    fn values(&mut self, parameter: &Parameter<'_>, depth: u32, compact: bool, range: Range<usize>) -> Result<()> {
         let count = parameter.values.len();
         if count == 0 {
             return Ok(());
@@ -345,7 +353,7 @@ impl PbrtPageSlot {
         let list = PbrtList::new(count, compact, [text::new_line(depth), text::new_line(depth + 1)]);
         if range.start == 0 {
             Self::whole(&mut self.out, compact, |pen| {
-                begin_parameter(pen, depth);
+                start_parameter(pen, depth);
                 pen.page.byte(b'"');
                 pen.page.bytes(parameter.kind.name().as_bytes());
                 pen.page.byte(b' ');
@@ -361,9 +369,9 @@ impl PbrtPageSlot {
         let mut next = range.start + usize::from(planted("pbrt-pages") && range.start > 0);
         self.out.format(|page| {
             let mut pen = PbrtPen { page, compact, bad: false };
-            let done = list.values(&mut pen, &parameter.values, &mut next, range.end);
+            let is_complete = list.values(&mut pen, &parameter.values, &mut next, range.end);
             bad |= pen.bad;
-            done
+            is_complete
         })?;
         if bad {
             return Err(no_number());
@@ -377,21 +385,25 @@ impl PbrtPageSlot {
         Ok(())
     }
 
+    /// Writes the instances of `page`, which are a part of the operation's `op` instances. `is_based`: the transform
+    /// before their matrices was already written.
     fn instances(
         &mut self,
         pages: &PbrtPages<'_>,
         depth: u32,
-        (first, end, is_based): (u32, u32, bool),
-        range: std::ops::Range<u32>,
+        op: Range<u32>,
+        is_based: bool,
+        page: Range<u32>,
     ) -> Result<()> {
         let render = pages.plan.render;
-        let mut instances = Instances::new(render);
-        let mut before = (range.start > first).then(|| instances.stand(range.start - 1));
-        let mut matrices = Matrices::new(range.clone());
-        let mut here = instances.stand(range.start);
-        for index in range {
-            let after = (index + 1 < end).then(|| instances.stand(index + 1));
-            let is_placed = here != Stand::At(Motion::IDENTITY);
+        let mut instances = InstanceCursor::new(render);
+        // The neighbors outside of the page decide whether their scope is shared.
+        let mut before = (page.start > op.start).then(|| instances.placement(page.start - 1));
+        let mut matrices = Matrices::new(page.clone());
+        let mut here = instances.placement(page.start);
+        for index in page {
+            let after = (index + 1 < op.end).then(|| instances.placement(index + 1));
+            let is_placed = here != InstancePlacement::At(Motion::IDENTITY);
             let depth_inside = depth + u32::from(is_placed);
             let path = &mut self.path;
             matrices.prepare(index, render);
@@ -403,7 +415,7 @@ impl PbrtPageSlot {
                     }
                     match (here.step(render), matrices.text(index)) {
                         (Some(step), None) => pen.step(depth_inside, &step),
-                        (Some(step), Some(text)) => pen.made_matrix(depth_inside, &step, text),
+                        (Some(step), Some(text)) => pen.text_matrix(depth_inside, &step, text),
                         (None, _) => {}
                     }
                 }
@@ -415,7 +427,8 @@ impl PbrtPageSlot {
                 }
                 Ok(())
             })?;
-            (before, here) = (Some(here), after.unwrap_or(here));
+            before = Some(here);
+            here = after.unwrap_or(here);
         }
         Ok(())
     }
@@ -424,7 +437,7 @@ impl PbrtPageSlot {
 /// The layout of a list's values.
 struct PbrtList<'l> {
     /// The text before the first value, before the first of another line, and after the last.
-    begin: &'l [u8],
+    start: &'l [u8],
     line: &'l [u8],
     end: &'l [u8],
     lines: NumberLines<'l>,
@@ -432,19 +445,19 @@ struct PbrtList<'l> {
 
 impl<'l> PbrtList<'l> {
     fn new(count: usize, compact: bool, [outside, inside]: [&'l [u8]; 2]) -> Self {
-        let (begin, line, end): (&[u8], &[u8], &[u8]) = match (compact, count) {
+        let (start, line, end): (&[u8], &[u8], &[u8]) = match (compact, count) {
             (true, _) => (b"", b"\n", b""),
             (false, ..=1) => (b"", b"", b""),
             (false, ..=ON_A_LINE) => (b" ", b"", b" "),
             _ => (inside, inside, outside),
         };
-        PbrtList { begin, line, end, lines: NumberLines::new(ON_A_LINE, b' ', [line]) }
+        PbrtList { start, line, end, lines: NumberLines::new(ON_A_LINE, b' ', [line]) }
     }
 
     /// The text before a value; line breaks depend on its index only.
     fn before(&self, at: usize) -> &[u8] {
         match at {
-            0 => self.begin,
+            0 => self.start,
             _ if at.is_multiple_of(ON_A_LINE) => self.line,
             _ => b" ",
         }
@@ -453,7 +466,7 @@ impl<'l> PbrtList<'l> {
     /// Writes values up to `end` while they fit; `false` if some did not.
     fn values(&self, pen: &mut PbrtPen<'_, '_>, values: &ParameterValues<'_>, next: &mut usize, end: usize) -> bool {
         match values {
-            ParameterValues::Floats(values) if values.len() < MANY || !are_finite(&values[*next..end]) => {
+            ParameterValues::Floats(values) if values.len() < MIN_BATCH || !are_finite(&values[*next..end]) => {
                 self.each(pen, next, end, |pen, at| pen.single(values[at]))
             }
             ParameterValues::Floats(values) => self.numbers(pen.page, &values[..end], next, |page, at, values| {
@@ -481,14 +494,14 @@ impl<'l> PbrtList<'l> {
     ) -> bool {
         let before = page.len();
         page.bytes(self.before(*next));
-        // A number could fit on its own although the text before it does not.
+        // A number could fit although the text before it does not.
         let count = if page.overflowed() { 0 } else { write(page, *next, &values[*next..]) };
         if count == 0 {
             page.truncate(before);
             return false;
         }
         *next += count;
-        // The text after the last of these belongs to those that follow.
+        // The text after the last value belongs to the following values.
         page.truncate(page.len() - self.lines.bytes_behind(*next - 1));
         *next == values.len()
     }
@@ -514,14 +527,14 @@ impl<'l> PbrtList<'l> {
     }
 }
 
-/// Whether none is infinite or NaN. Without a branch, so that many are looked at together.
+/// Whether all values are finite. Without a branch, so that the loop vectorizes.
 fn are_finite(values: &[f32]) -> bool {
     let largest = values.iter().fold(0, |largest, value| value.abs().to_bits().max(largest));
     largest < f32::INFINITY.to_bits()
 }
 
 /// The text before a parameter.
-fn begin_parameter(pen: &mut PbrtPen<'_, '_>, depth: u32) {
+fn start_parameter(pen: &mut PbrtPen<'_, '_>, depth: u32) {
     if pen.compact {
         pen.page.byte(b' ');
     } else {
@@ -531,7 +544,7 @@ fn begin_parameter(pen: &mut PbrtPen<'_, '_>, depth: u32) {
 }
 
 /// Whether a parameter of a mesh stays with its shape when its arrays move to a file.
-fn is_kept(parameter: &Parameter<'_>) -> bool {
+fn stays_with_shape(parameter: &Parameter<'_>) -> bool {
     !super::meshes::MOVED.contains(&parameter.name)
 }
 
@@ -556,8 +569,7 @@ impl Pages for PbrtPages<'_> {
 
     fn format(&self, slot: &mut PbrtPageSlot) -> Result<()> {
         let number = slot.number as usize;
-        let (Some(&at), Some(&end)) = (self.cuts.get(number), self.cuts.get(number + 1)) else { return Ok(()) };
-        let mut at = at;
+        let Some(&[mut at, end]) = self.cuts.get(number..).and_then(|cuts| cuts.first_chunk()) else { return Ok(()) };
         while at < end {
             at = slot.op(self, at, end)?;
         }

@@ -1,8 +1,8 @@
-//! The places of things as directives: from the world's origin along the tree of transforms.
+//! Writes transforms as directives: from the world's origin along the tree of transforms.
 //!
-//! A node deep in the tree that leads to others gets a name once, from which the others continue, so the text grows
-//! with the tree and not with its square. Places under the camera's inverse use the camera's name; other inverses, and
-//! very deep moving places, are one matrix.
+//! A deep node with descendants gets a named coordinate system, from which the descendants continue, so the text grows
+//! linearly with the tree and not quadratically. Transforms under the camera's inverse use the camera's name; other
+//! inverses, and very deep animated transforms, are one matrix.
 
 use super::text::PbrtPen;
 use crate::places::{Places64, places64};
@@ -11,23 +11,23 @@ use polyhaul_model::render::{Motion, Render, Step, Transform};
 
 /// Nodes at multiples of this depth may get names.
 const NAME_EVERY: u32 = 16;
-/// A moving place deeper than this is a matrix.
-const DEEPEST: usize = 64;
-/// In front of the numbers of named nodes.
+/// An animated transform deeper than this is a matrix.
+const MAX_DEPTH: usize = 64;
+/// The prefix of the names of named nodes.
 const PREFIX: &str = "polyhaul-";
 
-/// The places of a scene.
+/// The transforms of a scene.
 pub(super) struct PbrtPlaces<'a> {
     render: &'a Render,
     /// Nodes with names, in order.
     named: Vec<u32>,
-    /// Multiplied out, where something needs it.
+    /// World transforms, if something needs them.
     matrices: Option<Places64>,
 }
 
-/// The steps that lead to a place, the last one first; reused.
+/// The steps to a transform, the last one first; reused.
 #[derive(Default)]
-pub(super) struct Path {
+pub(super) struct StepPath {
     steps: Vec<Step>,
 }
 
@@ -40,13 +40,14 @@ enum PlacesBase {
 }
 
 impl<'a> PbrtPlaces<'a> {
-    /// `motions` are those of everything that has a place.
+    /// `motions` calls its argument with the transforms of everything.
     pub(super) fn new(render: &'a Render, motions: impl Fn(&mut dyn FnMut(Motion))) -> Result<PbrtPlaces<'a>> {
         let mut places = PbrtPlaces { render, named: Vec::new(), matrices: None };
         let count = render.transform_count();
         let mut depths: Vec<u32> = Vec::new();
         depths.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
-        let (mut deepest, mut has_inverse) = (0, false);
+        let mut deepest = 0;
+        let mut has_inverse = false;
         for node in 0..count {
             let Some((parent, step)) = render.step(render.transform(node)) else { break };
             let above = render.transform_index(parent).and_then(|parent| depths.get(parent));
@@ -59,7 +60,7 @@ impl<'a> PbrtPlaces<'a> {
         if deepest > NAME_EVERY {
             places.name_nodes(&depths, motions)?;
         }
-        if has_inverse || deepest as usize > DEEPEST {
+        if has_inverse || deepest as usize > MAX_DEPTH {
             places.matrices = Some(places64(render)?);
         }
         Ok(places)
@@ -77,8 +78,11 @@ impl<'a> PbrtPlaces<'a> {
             }
         });
         for node in (0..depths.len()).rev().filter(|&node| depths[node] > 1) {
-            let parent = self.render.step(self.render.transform(node)).and_then(|it| self.render.transform_index(it.0));
-            let (Some(parent), true) = (parent, used[node]) else { continue };
+            if !used[node] {
+                continue;
+            }
+            let step = self.render.step(self.render.transform(node));
+            let Some(parent) = step.and_then(|(parent, _)| self.render.transform_index(parent)) else { continue };
             used[parent] = true;
             if depths[parent].is_multiple_of(NAME_EVERY) && self.named.last() != Some(&(parent as u32)) {
                 try_push(&mut self.named, parent as u32, "the plan")?;
@@ -95,7 +99,7 @@ impl<'a> PbrtPlaces<'a> {
     }
 
     /// Defines the named node of this number.
-    pub(super) fn name(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, number: u32, path: &mut Path) -> Result<()> {
+    pub(super) fn name(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, number: u32, path: &mut StepPath) -> Result<()> {
         let Some(&node) = self.named.get(number as usize) else { return Ok(()) };
         let node = self.render.transform(node as usize);
         pen.line(depth, "AttributeBegin");
@@ -108,8 +112,8 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// The steps down to a node; the path does not begin at `except`.
-    fn path(&self, to: Transform, except: Option<Transform>, path: &mut Path) -> Result<PlacesBase> {
+    /// The steps down to a node; the path does not start at `except`.
+    fn path(&self, to: Transform, except: Option<Transform>, path: &mut StepPath) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;
         while let Some((parent, step)) = self.render.step(at) {
@@ -128,8 +132,8 @@ impl<'a> PbrtPlaces<'a> {
         Ok(PlacesBase::Origin)
     }
 
-    /// Goes to a place from the origin.
-    pub(super) fn go(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, motion: Motion, path: &mut Path) -> Result<()> {
+    /// Writes a transform, starting from the origin.
+    pub(super) fn go(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, motion: Motion, path: &mut StepPath) -> Result<()> {
         if motion.is_animated() {
             return self.moving(pen, depth, motion, path);
         }
@@ -138,23 +142,23 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    fn still(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, base: PlacesBase, path: &Path) {
+    fn still(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, base: PlacesBase, path: &StepPath) {
         match base {
             PlacesBase::Origin => {}
-            PlacesBase::Named(number) => self.begin_at(pen, depth, &format!("{PREFIX}{number}")),
-            PlacesBase::Inverse(node) if self.is_of_camera([node, node]) => self.begin_at(pen, depth, "camera"),
+            PlacesBase::Named(number) => self.start_at(pen, depth, &format!("{PREFIX}{number}")),
+            PlacesBase::Inverse(node) if self.is_of_camera([node, node]) => self.start_at(pen, depth, "camera"),
             PlacesBase::Inverse(node) => self.matrix(pen, depth, node),
         }
         path.steps.iter().rev().for_each(|step| pen.step(depth, step));
     }
 
-    fn begin_at(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, name: &str) {
+    fn start_at(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, name: &str) {
         pen.indent(depth);
         pen.head("CoordSysTransform", &[name]);
         pen.page.byte(b'\n');
     }
 
-    /// Whether two nodes are those that the camera's name refers to.
+    /// Whether the camera's name refers to these two nodes.
     fn is_of_camera(&self, nodes: [Transform; 2]) -> bool {
         let Some(camera) = self.render.camera else { return false };
         let parents = nodes.map(|node| self.render.step(node).map(|(parent, _)| parent));
@@ -167,7 +171,7 @@ impl<'a> PbrtPlaces<'a> {
         pen.step(depth, &Step::Replace(columns));
     }
 
-    fn moving(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, motion: Motion, path: &mut Path) -> Result<()> {
+    fn moving(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, motion: Motion, path: &mut StepPath) -> Result<()> {
         let ends = [(motion.start, "ActiveTransform StartTime"), (motion.end, "ActiveTransform EndTime")];
         let bases = [self.whole(ends[0].0, path)?, self.whole(ends[1].0, path)?];
         let is_camera = match bases {
@@ -175,7 +179,7 @@ impl<'a> PbrtPlaces<'a> {
             _ => false,
         };
         if is_camera {
-            self.begin_at(pen, depth, "camera");
+            self.start_at(pen, depth, "camera");
         }
         for (node, word) in ends {
             if node == Transform::IDENTITY {
@@ -183,7 +187,7 @@ impl<'a> PbrtPlaces<'a> {
             }
             pen.line(depth, word);
             match self.whole(node, path)? {
-                _ if path.steps.len() > DEEPEST => {
+                _ if path.steps.len() > MAX_DEPTH => {
                     self.matrix(pen, depth, node);
                     continue;
                 }
@@ -197,7 +201,7 @@ impl<'a> PbrtPlaces<'a> {
     }
 
     /// The steps from the origin or an inverse, ignoring names; limited in number.
-    fn whole(&self, to: Transform, path: &mut Path) -> Result<PlacesBase> {
+    fn whole(&self, to: Transform, path: &mut StepPath) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;
         while let Some((parent, step)) = self.render.step(at) {
@@ -205,7 +209,7 @@ impl<'a> PbrtPlaces<'a> {
                 return Ok(PlacesBase::Inverse(at));
             }
             try_push(&mut path.steps, step, "the plan")?;
-            if matches!(step, Step::Replace(_)) || path.steps.len() > DEEPEST {
+            if matches!(step, Step::Replace(_)) || path.steps.len() > MAX_DEPTH {
                 break;
             }
             at = parent;

@@ -1,26 +1,26 @@
 //! The order of a scene's text: its scopes, and where state shared by many shapes is set.
 //!
 //! An unnamed material, an area light and an `Attribute` can be written only once, so everything that needs them must
-//! be in the scope that has them. The plan knows from when to when each is needed, opens a scope before something
-//! replaces what is needed later, and closes scopes until the required state is current. The order permitted by the
-//! scopes of a file is found again; if a program's scene has no such order, things are written twice. Transforms are
-//! not part of the plan: everything with a place has its own short scope.
+//! be in the scope that has them. The plan computes from when to when each is needed, opens a scope before something
+//! replaces state that is needed later, and closes scopes until the required state is current. For scenes that were
+//! read from files, this reproduces an order that the scopes permit; if a program's scene has no such order, items are
+//! written twice. Transforms are not part of the plan: everything with a transform has a separate short scope.
 
-use super::script::{PbrtOp, ScriptItem, Things, Whose};
+use super::script::{ItemList, PbrtOp, ScriptItem, UniqueEntity};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{Material, MaterialUse, Motion, Name, Render, ShapeState};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Nothing was set.
+/// The value of a slot that was not set.
 const NONE: u32 = u32::MAX;
-/// In front of the names of materials.
+/// The flag of names among the numbers of materials.
 const NAMED: u32 = 1 << 31;
 
-/// When the first thing is said: 0 is never.
+/// The time of the first item; 0 means never.
 const FIRST: u64 = 3;
-/// From one item to the next. Items have odd times; the state required before they can be written has the even time
-/// before.
+/// The time from one item to the next. Items have odd times; the state required before they can be written has the
+/// previous even time.
 const TICK: u64 = 2;
 
 /// State that can be set once.
@@ -39,7 +39,7 @@ enum PlanSlot {
 const SLOTS: usize = 8;
 
 /// The required value of a slot.
-type PbrtWanted = (PlanSlot, u32);
+type SlotValue = (PlanSlot, u32);
 
 /// The state in a scope.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +51,15 @@ struct PlanScope {
     is_object: bool,
 }
 
-/// When something is set first, and needed last; times are those of [`Planner::touch`].
+/// When something is set first, and needed last; see [`Planner::touch`] for times.
 #[derive(Clone, Copy, Debug)]
-struct Life {
+struct Lifetime {
     first: u64,
     last: u64,
-    said: bool,
+    is_written: bool,
 }
 
-const NEVER: Life = Life { first: u64::MAX, last: 0, said: false };
+const NEVER: Lifetime = Lifetime { first: u64::MAX, last: 0, is_written: false };
 
 /// The last attribute that several others follow.
 struct PlanBase {
@@ -80,16 +80,16 @@ pub(super) struct Planner<'a> {
     pub(super) ops: Vec<PbrtOp>,
     scopes: Vec<PlanScope>,
     now: PlanScope,
-    materials: Vec<Life>,
-    area_lights: Vec<Life>,
-    attributes: Vec<Life>,
-    /// The same for lights of shapes, which share those of lights.
-    of_area_lights: Vec<Life>,
+    materials: Vec<Lifetime>,
+    area_lights: Vec<Lifetime>,
+    attributes: Vec<Lifetime>,
+    /// Attributes of lights, as needed by lights of shapes, which share them.
+    of_area_lights: Vec<Lifetime>,
     /// For values that were never set, by slot.
-    nothing: [Life; SLOTS],
+    nothing: [Lifetime; SLOTS],
     next_material: u32,
     next_area_light: u32,
-    /// When the first shape is said.
+    /// The time of the first shape.
     shapes_at: u64,
 }
 
@@ -115,14 +115,15 @@ impl<'a> Planner<'a> {
         Ok(planner)
     }
 
-    /// Notes when everything that can be said once is needed.
+    /// Computes when everything that can be written once is needed.
     fn find_lives(&mut self) -> Result<()> {
         let render = self.render;
         let mut time = FIRST;
-        time = self.touch_all(PlanSlot::OfMedia, render.media.iter().map(|it| it.attributes), time);
-        time = self.touch_all(PlanSlot::OfTextures, render.textures.iter().map(|it| it.entity.attributes), time);
-        time = self.touch_all(PlanSlot::OfLights, render.lights.iter().map(|it| it.attributes), time);
-        // Shapes begin where no attribute of lights is in effect.
+        time = self.touch_all(PlanSlot::OfMedia, render.media.iter().map(|medium| medium.attributes), time);
+        let textures = render.textures.iter().map(|texture| texture.entity.attributes);
+        time = self.touch_all(PlanSlot::OfTextures, textures, time);
+        time = self.touch_all(PlanSlot::OfLights, render.lights.iter().map(|light| light.attributes), time);
+        // Shapes start where attributes of lights are not in effect.
         self.touch(PlanSlot::OfLights, NONE, time);
         self.shapes_at = time;
         let mut states = lives(render.states.len())?;
@@ -134,14 +135,14 @@ impl<'a> Planner<'a> {
         }
         for (state, life) in render.states.iter().zip(&states).filter(|(_, life)| life.last > 0) {
             for time in [life.first, life.last] {
-                for (slot, value) in wanted(state) {
+                for (slot, value) in required(state) {
                     self.touch(slot, value, time);
                 }
             }
         }
         let end = time + TICK * render.shape_count() as u64;
-        say_in_order(&mut self.materials, end);
-        say_in_order(&mut self.area_lights, end);
+        set_in_order(&mut self.materials, end);
+        set_in_order(&mut self.area_lights, end);
         for (index, material) in render.materials.iter().enumerate() {
             self.touch(PlanSlot::OfMaterials, material.entity.attributes.unwrap_or(NONE), self.materials[index].first);
         }
@@ -158,16 +159,17 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// The predecessor of an attribute must be in effect when that is set: just before its first use.
+    /// Touches the predecessor of an attribute, which must be in effect when the attribute is set, just before its
+    /// first use.
     fn touch_before(&mut self, slot: PlanSlot, attribute: u32) {
-        if let Some(&mut Life { first, last, .. }) = self.life(slot, attribute)
+        if let Some(&mut Lifetime { first, last, .. }) = self.life(slot, attribute)
             && last > 0
         {
             self.touch(slot, self.before(attribute), first & !1);
         }
     }
 
-    fn life(&mut self, slot: PlanSlot, value: u32) -> Option<&mut Life> {
+    fn life(&mut self, slot: PlanSlot, value: u32) -> Option<&mut Lifetime> {
         match slot {
             _ if value == NONE => self.nothing.get_mut(slot as usize),
             PlanSlot::Material if value & NAMED != 0 => None,
@@ -178,15 +180,17 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Records that a slot must have a value at a time.
     fn touch(&mut self, slot: PlanSlot, value: u32, time: u64) {
         if let Some(life) = self.life(slot, value) {
-            (life.first, life.last) = (life.first.min(time), life.last.max(time));
+            life.first = life.first.min(time);
+            life.last = life.last.max(time);
         }
     }
 
-    /// Touches what items need that are written one after another: when the next one is written.
-    fn touch_all(&mut self, slot: PlanSlot, all: impl Iterator<Item = Option<u32>>, time: u64) -> u64 {
-        all.fold(time, |time, attributes| {
+    /// Touches the attributes of consecutive items; returns the time of the next item.
+    fn touch_all(&mut self, slot: PlanSlot, items: impl Iterator<Item = Option<u32>>, time: u64) -> u64 {
+        items.fold(time, |time, attributes| {
             self.touch(slot, attributes.unwrap_or(NONE), time);
             time + TICK
         })
@@ -201,7 +205,7 @@ impl<'a> Planner<'a> {
         try_push(&mut self.ops, PbrtOp { what, depth }, "the plan")
     }
 
-    pub(super) fn begin(&mut self) -> Result<()> {
+    pub(super) fn start_scope(&mut self) -> Result<()> {
         self.push(ScriptItem::Begin)?;
         self.open(false)
     }
@@ -212,8 +216,8 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Closes the last scope, unless it is an object's or there is none.
-    pub(super) fn end(&mut self) -> Result<bool> {
+    /// Closes the innermost scope, unless it is an object's. Returns whether a scope was closed.
+    pub(super) fn end_scope(&mut self) -> Result<bool> {
         if self.now.is_object {
             return Ok(false);
         }
@@ -223,8 +227,8 @@ impl<'a> Planner<'a> {
         Ok(true)
     }
 
-    pub(super) fn end_all(&mut self) -> Result<()> {
-        while self.end()? {}
+    pub(super) fn end_scopes(&mut self) -> Result<()> {
+        while self.end_scope()? {}
         Ok(())
     }
 
@@ -244,7 +248,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Whether a value holds, or can be said now.
+    /// Whether a value is in effect, or can be written now.
     fn is_reachable(&mut self, slot: PlanSlot, value: u32) -> bool {
         let mut value = value;
         loop {
@@ -253,7 +257,7 @@ impl<'a> Planner<'a> {
             {
                 return true;
             }
-            if value == NONE || self.life(slot, value).is_none_or(|life| life.said) {
+            if value == NONE || self.life(slot, value).is_none_or(|life| life.is_written) {
                 return false;
             }
             if matches!(slot, PlanSlot::Material | PlanSlot::AreaLight) {
@@ -269,13 +273,14 @@ impl<'a> Planner<'a> {
         before.filter(|&before| before < attribute).unwrap_or(NONE)
     }
 
-    /// Adds an attribute to those that have a base. One that was set or is in effect already has its predecessors, so
-    /// nothing is visited twice.
+    /// Updates a base so that it precedes another attribute, too. An attribute that was set or is in effect already has
+    /// its predecessors, so that every attribute is visited once.
     fn add_to(&mut self, base: &mut PlanBase, attribute: u32) -> Result<()> {
-        let (slot, mut at) = (base.slot, attribute);
+        let slot = base.slot;
+        let mut at = attribute;
         while at != NONE
             && at != self.now.values[slot as usize]
-            && self.life(slot, at).is_some_and(|life| !life.said)
+            && self.life(slot, at).is_some_and(|life| !life.is_written)
             && !base.seen.contains(&at)
         {
             base.seen.try_reserve(1).map_err(|_| Error::memory("the plan"))?;
@@ -298,8 +303,8 @@ impl<'a> Planner<'a> {
     }
 
     /// The state required to set a value.
-    fn condition(&mut self, (slot, value): PbrtWanted) -> Option<PbrtWanted> {
-        if value == NONE || self.life(slot, value).is_none_or(|life| life.said) {
+    fn condition(&mut self, slot: PlanSlot, value: u32) -> Option<SlotValue> {
+        if value == NONE || self.life(slot, value).is_none_or(|life| life.is_written) {
             return None;
         }
         let attributes = match slot {
@@ -311,27 +316,27 @@ impl<'a> Planner<'a> {
     }
 
     /// Gives slots their values: closes scopes until that is possible, and sets the differences.
-    fn reach(&mut self, wanted: &[PbrtWanted], time: u64) -> Result<()> {
-        if wanted.iter().all(|&(slot, value)| self.now.values[slot as usize] == value) {
+    fn reach(&mut self, required: &[SlotValue], time: u64) -> Result<()> {
+        if required.iter().all(|&(slot, value)| self.now.values[slot as usize] == value) {
             return Ok(());
         }
-        while !wanted.iter().all(|&it| {
-            let condition = self.condition(it);
-            self.is_reachable(it.0, it.1) && condition.is_none_or(|(slot, value)| self.is_reachable(slot, value))
+        while !required.iter().all(|&(slot, value)| {
+            let condition = self.condition(slot, value);
+            self.is_reachable(slot, value) && condition.is_none_or(|(slot, value)| self.is_reachable(slot, value))
         }) {
-            if !self.end()? {
+            if !self.end_scope()? {
                 break;
             }
         }
         let mut changes = [(PlanSlot::Material, NONE); 4];
         let mut count = 0;
-        for &(slot, value) in wanted {
+        for &(slot, value) in required {
             if self.now.values[slot as usize] != value && count < changes.len() {
                 changes[count] = (slot, value);
                 count += 1;
             }
         }
-        // The longest-lived comes first.
+        // The value that is needed longest comes first, so that its scope is the outermost.
         let changes = &mut changes[..count];
         changes.sort_by_key(|&(slot, value)| std::cmp::Reverse(self.last(slot, value)));
         changes.iter().try_for_each(|&(slot, value)| self.change(slot, value, time))
@@ -354,7 +359,7 @@ impl<'a> Planner<'a> {
                 self.next_area_light = self.next_area_light.max(value.saturating_add(1));
                 self.area_light(value, time)
             }
-            _ => self.say_attributes(slot, value, time),
+            _ => self.write_attributes(slot, value, time),
         }
     }
 
@@ -362,17 +367,18 @@ impl<'a> Planner<'a> {
     fn replace(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
         let old = self.now.values[slot as usize];
         if self.last(slot, old) >= time {
-            self.begin()?;
+            self.start_scope()?;
         }
         self.now.values[slot as usize] = value;
         if let Some(life) = self.life(slot, value) {
-            life.said = true;
+            life.is_written = true;
         }
         Ok(())
     }
 
-    fn say_attributes(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
-        let (mut chain, mut at) = (Vec::new(), value);
+    fn write_attributes(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
+        let mut chain = Vec::new();
+        let mut at = value;
         while at != NONE && at != self.now.values[slot as usize] {
             try_push(&mut chain, at, "the plan")?;
             at = self.before(at);
@@ -386,11 +392,11 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Says a material: from then on it holds, unless it has a name.
+    /// Writes a material, which is then in effect unless it has a name.
     fn material(&mut self, index: u32, time: u64) -> Result<()> {
         let Some(material) = self.render.materials.get(index as usize) else { return Ok(()) };
         let attributes = material.entity.attributes.unwrap_or(NONE);
-        self.say_attributes(PlanSlot::OfMaterials, attributes, time)?;
+        self.write_attributes(PlanSlot::OfMaterials, attributes, time)?;
         if !material.is_named {
             self.replace(PlanSlot::Material, index, time)?;
         }
@@ -398,23 +404,23 @@ impl<'a> Planner<'a> {
         self.push(ScriptItem::Material(index))
     }
 
-    /// Says all materials before `end` that were not said.
+    /// Writes all materials before `end` that were not written.
     fn materials_before(&mut self, end: u32, time: u64) -> Result<()> {
         while self.next_material < end.min(self.render.materials.len() as u32) {
             let index = self.next_material;
             self.next_material += 1;
             let material = &self.render.materials[index as usize];
-            if self.materials[index as usize].said {
+            if self.materials[index as usize].is_written {
                 continue;
             }
-            let of_none = !material.is_named && self.materials[index as usize].last == 0;
+            let is_unused = !material.is_named && self.materials[index as usize].last == 0;
             self.reach(&[(PlanSlot::OfMaterials, material.entity.attributes.unwrap_or(NONE))], time)?;
-            if of_none {
-                self.begin()?;
+            if is_unused {
+                self.start_scope()?;
             }
             self.material(index, time)?;
-            if of_none {
-                self.end()?;
+            if is_unused {
+                self.end_scope()?;
             }
         }
         Ok(())
@@ -422,7 +428,7 @@ impl<'a> Planner<'a> {
 
     fn area_light(&mut self, index: u32, time: u64) -> Result<()> {
         let Some(light) = self.render.area_lights.get(index as usize) else { return Ok(()) };
-        self.say_attributes(PlanSlot::OfAreaLights, light.attributes.unwrap_or(NONE), time)?;
+        self.write_attributes(PlanSlot::OfAreaLights, light.attributes.unwrap_or(NONE), time)?;
         self.replace(PlanSlot::AreaLight, index, time)?;
         self.color_space(light.color_space)?;
         self.push(ScriptItem::AreaLight(index))
@@ -432,18 +438,18 @@ impl<'a> Planner<'a> {
         while self.next_area_light < end.min(self.render.area_lights.len() as u32) {
             let index = self.next_area_light;
             self.next_area_light += 1;
-            if self.area_lights[index as usize].said {
+            if self.area_lights[index as usize].is_written {
                 continue;
             }
-            let of_none = self.area_lights[index as usize].last == 0;
+            let is_unused = self.area_lights[index as usize].last == 0;
             let attributes = self.render.area_lights[index as usize].attributes.unwrap_or(NONE);
             self.reach(&[(PlanSlot::OfAreaLights, attributes)], time)?;
-            if of_none {
-                self.begin()?;
+            if is_unused {
+                self.start_scope()?;
             }
             self.area_light(index, time)?;
-            if of_none {
-                self.end()?;
+            if is_unused {
+                self.end_scope()?;
             }
         }
         Ok(())
@@ -459,70 +465,74 @@ impl<'a> Planner<'a> {
             self.push(ScriptItem::TransformTimes)?;
         }
         let entities = [
-            (Whose::Sampler, render.sampler),
-            (Whose::Film, render.film),
-            (Whose::Filter, render.filter),
-            (Whose::Integrator, render.integrator),
-            (Whose::Accelerator, render.accelerator),
-            (Whose::Camera, render.camera),
+            (UniqueEntity::Sampler, render.sampler),
+            (UniqueEntity::Film, render.film),
+            (UniqueEntity::Filter, render.filter),
+            (UniqueEntity::Integrator, render.integrator),
+            (UniqueEntity::Accelerator, render.accelerator),
+            (UniqueEntity::Camera, render.camera),
         ];
-        for (whose, entity) in entities {
+        for (unique, entity) in entities {
             let Some(entity) = entity else { continue };
             self.color_space(entity.color_space)?;
-            if whose == Whose::Camera {
+            if unique == UniqueEntity::Camera {
                 self.media([None, entity.medium])?;
                 if entity.motion != Motion::IDENTITY {
                     self.push(ScriptItem::Move(entity.motion))?;
                 }
             }
-            self.push(ScriptItem::Entity(whose))?;
+            self.push(ScriptItem::Entity(unique))?;
         }
         self.push(ScriptItem::World)
     }
 
     /// Media, textures and lights.
-    pub(super) fn things(&mut self) -> Result<()> {
+    pub(super) fn items(&mut self) -> Result<()> {
         let render = self.render;
         let mut time = FIRST;
         for (index, medium) in render.media.iter().enumerate() {
-            self.thing((Things::Media, index), (PlanSlot::OfMedia, medium.attributes), medium.color_space, time)?;
+            let required = (PlanSlot::OfMedia, medium.attributes.unwrap_or(NONE));
+            self.item(ItemList::Media, index, required, medium.color_space, time)?;
             time += TICK;
         }
-        self.end_all()?;
+        self.end_scopes()?;
         for (index, texture) in render.textures.iter().enumerate() {
             let entity = &texture.entity;
-            self.thing((Things::Textures, index), (PlanSlot::OfTextures, entity.attributes), entity.color_space, time)?;
+            let required = (PlanSlot::OfTextures, entity.attributes.unwrap_or(NONE));
+            self.item(ItemList::Textures, index, required, entity.color_space, time)?;
             time += TICK;
         }
-        self.end_all()?;
+        self.end_scopes()?;
         for (index, light) in render.lights.iter().enumerate() {
             if self.now.media[1] != light.medium {
                 self.media([None, light.medium])?;
             }
-            self.thing((Things::Lights, index), (PlanSlot::OfLights, light.attributes), light.color_space, time)?;
+            let required = (PlanSlot::OfLights, light.attributes.unwrap_or(NONE));
+            self.item(ItemList::Lights, index, required, light.color_space, time)?;
             time += TICK;
         }
         Ok(())
     }
 
-    fn thing(
+    fn item(
         &mut self,
-        (list, index): (Things, usize),
-        (slot, attributes): (PlanSlot, Option<u32>),
+        list: ItemList,
+        index: usize,
+        required: SlotValue,
         color_space: Option<Name>,
         time: u64,
     ) -> Result<()> {
-        self.reach(&[(slot, attributes.unwrap_or(NONE))], time)?;
+        self.reach(&[required], time)?;
         self.color_space(color_space)?;
         let index = index as u32;
-        if let Some(PbrtOp { what: ScriptItem::Things(last, range), .. }) = self.ops.last_mut()
+        if let Some(PbrtOp { what: ScriptItem::Items(last, range), .. }) = self.ops.last_mut()
             && *last == list
             && range.end == index
         {
             range.end += 1;
             return Ok(());
         }
-        self.push(ScriptItem::Things(list, index..index + 1))
+        self.push(ScriptItem::Items(list, index..index + 1))
     }
 
     /// Shapes and definitions of objects, with the materials and lights that they have.
@@ -534,30 +544,32 @@ impl<'a> Planner<'a> {
         }
         defined.sort_unstable();
         // A named item that needs no scope is written before its uses.
-        let is_free = |it: &&Material| it.is_named && it.entity.attributes.is_none();
+        let is_free = |material: &&Material| material.is_named && material.entity.attributes.is_none();
         let free = render.materials.iter().take_while(is_free).count();
         self.materials_before(free as u32, self.shapes_at)?;
         let mut from = 0;
         for (start, end, index) in defined {
-            let (start, end) = (start.max(from), end.max(from));
-            self.runs(from..start)?;
-            self.object(index, start..end)?;
-            from = end;
+            let shapes = start.max(from)..end.max(from);
+            self.runs(from..shapes.start)?;
+            from = shapes.end;
+            self.object(index, shapes)?;
         }
         self.runs(from..render.shape_count())?;
         let end = self.shapes_at + TICK * render.shape_count() as u64;
-        self.end_all()?;
+        self.end_scopes()?;
         self.materials_before(u32::MAX, end)?;
-        self.end_all()?;
+        self.end_scopes()?;
         self.area_lights_before(u32::MAX, end)?;
-        self.end_all()
+        self.end_scopes()
     }
 
-    /// Closes scopes that must not contain the shapes of an object: no open scope can be closed inside the object.
+    /// Closes scopes that must not contain the shapes of an object: open scopes cannot be closed inside the object.
     /// Returns the last material and light of the shapes, and the attribute that precedes all of theirs.
     fn make_room(&mut self, shapes: Range<usize>) -> Result<(u32, u32, u32)> {
         let mut bases = [PlanSlot::OfShapes, PlanSlot::OfMaterials, PlanSlot::OfAreaLights].map(PlanBase::new);
-        let (mut material, mut light, mut last_state) = (0, 0, None);
+        let mut material = 0;
+        let mut light = 0;
+        let mut last_state = None;
         for shape in shapes {
             let Some(shape) = self.render.shape(shape).filter(|shape| Some(shape.state_index()) != last_state) else {
                 continue;
@@ -568,17 +580,17 @@ impl<'a> Planner<'a> {
                 material = material.max(index.saturating_add(1));
             }
             light = light.max(state.area_light.map_or(0, |light| light.saturating_add(1)));
-            let [attributes, of_light, of_material] = wanted(state);
+            let [attributes, of_light, of_material] = required(state);
             self.add_to(&mut bases[0], attributes.1)?;
-            for (wanted, base) in [of_material, of_light].into_iter().zip(&mut bases[1..]) {
-                while !self.is_reachable(wanted.0, wanted.1) && self.end()? {}
-                if let Some((_, value)) = self.condition(wanted) {
+            for ((slot, value), base) in [of_material, of_light].into_iter().zip(&mut bases[1..]) {
+                while !self.is_reachable(slot, value) && self.end_scope()? {}
+                if let Some((_, value)) = self.condition(slot, value) {
                     self.add_to(base, value)?;
                 }
             }
         }
         for base in &bases {
-            while base.value.is_some_and(|value| !self.is_reachable(base.slot, value)) && self.end()? {}
+            while base.value.is_some_and(|value| !self.is_reachable(base.slot, value)) && self.end_scope()? {}
         }
         Ok((material, light, bases[0].value.unwrap_or(NONE)))
     }
@@ -587,8 +599,8 @@ impl<'a> Planner<'a> {
         let time = self.shapes_at + TICK * shapes.start as u64;
         let end = self.shapes_at + TICK * shapes.end as u64;
         let (material, light, mut base) = self.make_room(shapes.clone())?;
-        // What is also needed after the object is set before it.
-        let later = |lives: &[Life], from: u32, to: u32| {
+        // Materials and lights that are also needed after the object are set before it.
+        let later = |lives: &[Lifetime], from: u32, to: u32| {
             (from..to).rev().find(|&at| lives.get(at as usize).is_some_and(|life| life.last >= end))
         };
         if let Some(last) = later(&self.materials, self.next_material, material) {
@@ -600,23 +612,24 @@ impl<'a> Planner<'a> {
         while base != NONE && self.last(PlanSlot::OfShapes, base) + 1 < end {
             base = self.before(base);
         }
-        if self.life(PlanSlot::OfShapes, base).is_some_and(|life| base != NONE && !life.said) {
+        if self.life(PlanSlot::OfShapes, base).is_some_and(|life| base != NONE && !life.is_written) {
             self.reach(&[(PlanSlot::OfShapes, base)], time)?;
         }
         self.push(ScriptItem::ObjectBegin(index))?;
         self.open(true)?;
         self.runs(shapes)?;
-        self.end_all()?;
+        self.end_scopes()?;
         if let Some(outer) = self.scopes.pop() {
             self.now = outer;
         }
         self.push(ScriptItem::ObjectEnd)
     }
 
-    /// Shapes of one object, or of none.
+    /// Writes shapes of one object, or shapes outside of objects, in runs with the same state.
     fn runs(&mut self, shapes: Range<usize>) -> Result<()> {
         let state = |index: usize| self.render.shape(index).map(|shape| shape.state_index());
-        let (mut runs, mut from) = (Vec::new(), shapes.start);
+        let mut runs = Vec::new();
+        let mut from = shapes.start;
         for index in shapes.clone() {
             if index + 1 == shapes.end || state(index) != state(index + 1) {
                 try_push(&mut runs, from..index + 1, "the plan")?;
@@ -626,7 +639,7 @@ impl<'a> Planner<'a> {
         for run in runs {
             let time = self.shapes_at + TICK * run.start as u64;
             if let Some(state) = self.render.shape(run.start).and_then(|shape| shape.state()) {
-                self.reach(&wanted(state), time)?;
+                self.reach(&required(state), time)?;
                 self.color_space(state.color_space)?;
                 self.media([state.inside, state.outside])?;
                 if self.now.reverse != state.reverse_orientation {
@@ -634,21 +647,21 @@ impl<'a> Planner<'a> {
                     self.push(ScriptItem::Reverse)?;
                 }
             }
-            self.push(ScriptItem::Things(Things::Shapes, run.start as u32..run.end as u32))?;
+            self.push(ScriptItem::Items(ItemList::Shapes, run.start as u32..run.end as u32))?;
         }
         Ok(())
     }
 }
 
-fn lives(count: usize) -> Result<Vec<Life>> {
+fn lives(count: usize) -> Result<Vec<Lifetime>> {
     let mut lives = Vec::new();
     lives.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
     lives.resize(count, NEVER);
     Ok(lives)
 }
 
-/// Each is set no later than those after it; `end` is when the others are set.
-fn say_in_order(lives: &mut [Life], end: u64) {
+/// Moves the first times so that each item is set no later than the items after it; unused items are set at `end`.
+fn set_in_order(lives: &mut [Lifetime], end: u64) {
     let mut next = end;
     for life in lives.iter_mut().rev() {
         next = next.min(life.first);
@@ -657,7 +670,7 @@ fn say_in_order(lives: &mut [Life], end: u64) {
 }
 
 /// The state required by a shape.
-fn wanted(state: &ShapeState) -> [PbrtWanted; 3] {
+fn required(state: &ShapeState) -> [SlotValue; 3] {
     let material = match state.material {
         MaterialUse::Default => NONE,
         MaterialUse::Index(index) => index,
@@ -670,7 +683,7 @@ fn wanted(state: &ShapeState) -> [PbrtWanted; 3] {
     ]
 }
 
-/// The things that an `Attribute` is for.
+/// The slot of an `Attribute` for this target.
 fn slot_of(target: &str) -> Option<PlanSlot> {
     Some(match target {
         "shape" => PlanSlot::OfShapes,

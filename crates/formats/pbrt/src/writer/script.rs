@@ -1,7 +1,7 @@
-//! The content of a scene file, in order: operations that are small whatever they refer to.
+//! The content of a scene file, in order: operations of constant size, which refer to the scene.
 //!
-//! Pages are split at two [`Cursor`]s, which may be in the middle of an array. The text of an item depends only on the
-//! script and not on the cuts.
+//! A page is the text between two [`PbrtCursor`]s, which may be in the middle of an array. The text of an item depends
+//! only on the script and not on the cuts.
 
 use polyhaul_model::render::{Motion, Name};
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub(super) enum ScriptItem {
     /// `Option`: an index.
     Setting(u32),
     /// A directive of the first block.
-    Entity(Whose),
+    Entity(UniqueEntity),
     TransformTimes,
     World,
     Begin,
@@ -31,15 +31,15 @@ pub(super) enum ScriptItem {
     Media([Option<Name>; 2]),
     Reverse,
     NamedMaterial(Name),
-    /// The transforms that lead to a place.
+    /// The transform of the following items.
     Move(Motion),
     /// Names a node: its number among the named ones.
     System(u32),
     Attribute(u32),
     Material(u32),
     AreaLight(u32),
-    /// Items with places, one after another.
-    Things(Things, Range<u32>),
+    /// Consecutive items with transforms.
+    Items(ItemList, Range<u32>),
     /// Instances; whether the transform before their matrices was already written.
     Instances(Range<u32>, bool),
     /// A part of the scene in a separate file: its number.
@@ -48,7 +48,7 @@ pub(super) enum ScriptItem {
 
 /// The entities that are unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum UniqueEntity {
     Sampler,
     Film,
     Filter,
@@ -57,24 +57,24 @@ pub(super) enum Whose {
     Camera,
 }
 
-/// Lists of items with places.
+/// Lists of items with transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Things {
+pub(super) enum ItemList {
     Media,
     Textures,
     Lights,
     Shapes,
 }
 
-/// A place in a script.
+/// A position in a script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PbrtCursor {
     pub(super) op: u32,
-    /// Which thing of the operation.
+    /// The index of the item in the operation.
     pub(super) item: u32,
-    /// Which of its parameters.
+    /// The index of its parameter.
     pub(super) parameter: u32,
-    /// Which value of that.
+    /// The index of the parameter's value.
     pub(super) value: u32,
 }
 
@@ -82,7 +82,7 @@ impl ScriptItem {
     /// The number of items in it.
     pub(super) fn count(&self) -> u32 {
         match self {
-            ScriptItem::Things(_, range) | ScriptItem::Instances(range, _) => range.end - range.start,
+            ScriptItem::Items(_, range) | ScriptItem::Instances(range, _) => range.end - range.start,
             _ => 1,
         }
     }

@@ -1,32 +1,32 @@
-//! Words, strings and numbers in pbrt's syntax, and the beginnings of lines.
+//! Words, strings and numbers in pbrt's syntax, and indentation.
 
 use polyhaul_model::render::Step;
 use polyhaul_text::format::Page;
 
 /// Spaces per scope.
 const INDENT: usize = 4;
-/// Lines are indented no further.
-const DEEPEST: usize = 16;
-/// The text before the deepest word of a line.
-const NEW_LINE: [u8; 1 + INDENT * DEEPEST] = {
-    let mut text = [b' '; 1 + INDENT * DEEPEST];
+/// The depth up to which lines are indented.
+const MAX_DEPTH: usize = 16;
+/// The line feed and the indentation of the deepest line.
+const NEW_LINE: [u8; 1 + INDENT * MAX_DEPTH] = {
+    let mut text = [b' '; 1 + INDENT * MAX_DEPTH];
     text[0] = b'\n';
     text
 };
 
 /// A line feed and the indentation after it.
 pub(super) fn new_line(depth: u32) -> &'static [u8] {
-    &NEW_LINE[..1 + INDENT * (depth as usize).min(DEEPEST)]
+    &NEW_LINE[..1 + INDENT * (depth as usize).min(MAX_DEPTH)]
 }
 
 const REPLACE: &str = "Transform";
 const CONCAT: &str = "ConcatTransform";
 
-/// Text that goes to a page.
+/// Writes text to a page.
 pub(super) struct PbrtPen<'p, 'b> {
     pub(super) page: &'p mut Page<'b>,
     pub(super) compact: bool,
-    /// Whether a number was none.
+    /// Whether a number was NaN.
     pub(super) bad: bool,
 }
 
@@ -117,7 +117,7 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(if value < 0.0 { b"-1e999" } else { b"1e999" });
     }
 
-    /// Fewer digits would lie on one side of the middle between two f32s, and that is how they would be read.
+    /// Fewer digits would lie on one side of the midpoint between two f32s, and pbrt would read them as the f32 there.
     #[cold]
     fn all_digits(&mut self, value: f64) {
         let text = format!("{value:.180}");
@@ -146,7 +146,7 @@ impl PbrtPen<'_, '_> {
     }
 
     /// A line of a matrix whose 16 numbers are text already.
-    pub(super) fn made_matrix(&mut self, depth: u32, step: &Step, numbers: &[u8]) {
+    pub(super) fn text_matrix(&mut self, depth: u32, step: &Step, numbers: &[u8]) {
         let word = if matches!(step, Step::Replace(_)) { REPLACE } else { CONCAT };
         self.indent(depth);
         self.brackets(word, |pen| pen.page.bytes(numbers));
@@ -170,7 +170,7 @@ impl PbrtPen<'_, '_> {
             Step::LookAt(numbers) => self.numbers("LookAt", numbers),
             Step::Replace(numbers) => self.matrix(REPLACE, numbers),
             Step::Concat(numbers) => self.matrix(CONCAT, numbers),
-            // Whoever walks up the tree stops there.
+            // Paths along the tree stop at an inverse.
             Step::Inverse => {}
         }
         self.page.byte(b'\n');
@@ -190,13 +190,13 @@ fn escape(byte: u8) -> Option<u8> {
     })
 }
 
-/// Whether a number is as far from one f32 as from the next.
+/// Whether a number is the midpoint between two f32s.
 #[inline]
 fn is_between_singles(value: f64) -> bool {
     value.to_bits() & 0x1fff_ffff == 0x1000_0000 && value.abs() < f64::from(f32::MAX) && value.abs() > 1e-37
 }
 
-/// Whether the fewest digits of all numbers are read as the same in any precision, and none is endless.
+/// Whether the fewest digits of all numbers are read as the same in any precision, and all numbers are finite.
 pub(super) fn are_plain(numbers: &[f64]) -> bool {
     numbers.iter().fold(true, |plain, &number| plain & number.is_finite() & !is_between_singles(number))
 }

@@ -1,7 +1,8 @@
-//! Pixels to the values of columns, in parallel: each piece of the columns is filled by itself.
+//! Converts pixels to the values of columns, in parallel: each piece of the columns is filled independently.
 
 use super::image::SogImage;
-use super::meta::{ByteTable, CENTROIDS, LABELS, MEANS, QUATS, SCALES, SH0, SogMeta};
+use super::meta::{CENTROIDS, LABELS, MEANS, QUATS, SCALES, SH0, SogMeta};
+use crate::records::ByteTable;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::splats::{HARMONICS, SplatColumns};
 use polyhaul_pipeline::arrays::PIECE;
@@ -11,12 +12,12 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The alpha of a rotation whose first part is the largest.
+/// The alpha of a rotation whose first component is the largest.
 const FIRST_LARGEST: u8 = 252;
 
-/// Values that mean nothing, of all splats.
+/// The invalid values of all splats.
 #[derive(Default)]
-pub(super) struct Faults {
+pub(super) struct SogFaults {
     rotations: FaultCount,
     labels: FaultCount,
 }
@@ -39,24 +40,25 @@ impl FaultCount {
         self.first.fetch_min(splat as u64, Ordering::Relaxed);
     }
 
-    fn found(&self) -> (u64, u64) {
+    /// The number of faults, and the first splat with one.
+    fn get(&self) -> (u64, u64) {
         (self.count.load(Ordering::Relaxed), self.first.load(Ordering::Relaxed))
     }
 }
 
-impl Faults {
-    /// Rotations without a largest part: how many, and the first.
+impl SogFaults {
+    /// Rotations with an invalid alpha: their number, and the first.
     pub(super) fn rotations(&self) -> (u64, u64) {
-        self.rotations.found()
+        self.rotations.get()
     }
 
-    /// Labels without an entry, likewise.
+    /// Labels without an entry: their number, and the first.
     pub(super) fn labels(&self) -> (u64, u64) {
-        self.labels.found()
+        self.labels.get()
     }
 }
 
-/// The places of the values of some splats.
+/// The parts of columns for some splats.
 struct SplatPiece<'m> {
     /// The first splat.
     first: usize,
@@ -68,42 +70,43 @@ struct SplatPiece<'m> {
     rest: Vec<&'m mut [f32]>,
 }
 
-/// Columns in pieces.
+/// Splits columns into pieces.
 fn pieces(columns: &mut SplatColumns) -> impl Iterator<Item = SplatPiece<'_>> + Send {
     let count = columns.positions.len();
     let SplatColumns { positions, opacities, scales, rotations, constants, rest } = columns;
-    let (mut positions, mut opacities) = (&mut positions[..], &mut opacities[..]);
-    let (mut scales, mut rotations) =
-        (scales.each_mut().map(|it| &mut it[..]), rotations.each_mut().map(|it| &mut it[..]));
-    let mut constants = constants.each_mut().map(|it| &mut it[..]);
-    let mut rest: Vec<&mut [f32]> = rest.iter_mut().map(|it| &mut it[..]).collect();
+    let mut positions = &mut positions[..];
+    let mut opacities = &mut opacities[..];
+    let mut scales = scales.each_mut().map(|column| &mut column[..]);
+    let mut rotations = rotations.each_mut().map(|column| &mut column[..]);
+    let mut constants = constants.each_mut().map(|column| &mut column[..]);
+    let mut rest: Vec<&mut [f32]> = rest.iter_mut().map(|column| &mut column[..]).collect();
     (0..count).step_by(PIECE).map(move |first| {
         let size = PIECE.min(count - first);
         SplatPiece {
             first,
             positions: positions.split_off_mut(..size).unwrap_or_default(),
             opacities: taken(&mut opacities, size),
-            scales: scales.each_mut().map(|it| taken(it, size)),
-            rotations: rotations.each_mut().map(|it| taken(it, size)),
-            constants: constants.each_mut().map(|it| taken(it, size)),
-            rest: rest.iter_mut().map(|it| taken(it, size)).collect(),
+            scales: scales.each_mut().map(|column| taken(column, size)),
+            rotations: rotations.each_mut().map(|column| taken(column, size)),
+            constants: constants.each_mut().map(|column| taken(column, size)),
+            rest: rest.iter_mut().map(|column| taken(column, size)).collect(),
         }
     })
 }
 
-/// The first values of a slice, which loses them.
+/// Removes the first values from a slice.
 fn taken<'m>(values: &mut &'m mut [f32], count: usize) -> &'m mut [f32] {
     values.split_off_mut(..count).unwrap_or_default()
 }
 
-/// Fills columns with the values of all splats; returns what meant nothing.
+/// Fills columns with the values of all splats; returns the invalid ones.
 pub(super) fn decode(
     meta: &SogMeta,
     images: &[SogImage],
     columns: &mut SplatColumns,
     degree: usize,
     run: &RunOptions,
-) -> Result<Faults> {
+) -> Result<SogFaults> {
     let image = |number: usize| {
         let missing = || Error::new(ErrorKind::Internal, "an image of SOG is missing");
         images.get(number).map(SogImage::pixels).ok_or_else(missing)
@@ -112,15 +115,16 @@ pub(super) fn decode(
     let [scales, quats, sh0] = [image(SCALES)?, image(QUATS)?, image(SH0)?];
     let palette = match &meta.harmonics {
         Some(harmonics) => {
-            let (entries, labels) = (image(CENTROIDS)?, image(LABELS)?);
+            let entries = image(CENTROIDS)?;
+            let labels = image(LABELS)?;
             let more = HARMONICS[degree];
             let count = harmonics.count.unwrap_or(entries.len() / more.max(1));
-            Some(Palette { entries, labels, table: &harmonics.table, more, count })
+            Some(SogPalette { entries, labels, table: &harmonics.table, more, count })
         }
         None => None,
     };
     let parts = part_table();
-    let faults = Faults::default();
+    let faults = SogFaults::default();
     try_for_each_item(
         run.worker_threads(),
         &run.cancel,
@@ -128,13 +132,13 @@ pub(super) fn decode(
         || (),
         |(), piece| {
             let splats = piece.first..piece.first + piece.positions.len();
-            let own = |pixels| part(pixels, &splats);
-            positions(piece.positions, own(low), own(high), &meta.means);
-            by_tables(piece.scales, own(scales), &meta.scales);
-            by_tables(piece.constants, own(sh0), &meta.colors);
-            let opacities = piece.opacities.iter_mut().zip(own(sh0));
+            let within = |pixels| part(pixels, &splats);
+            positions(piece.positions, within(low), within(high), &meta.means);
+            by_tables(piece.scales, within(scales), &meta.scales);
+            by_tables(piece.constants, within(sh0), &meta.colors);
+            let opacities = piece.opacities.iter_mut().zip(within(sh0));
             opacities.for_each(|(value, pixel)| *value = meta.opacities[usize::from(pixel[3])]);
-            rotations(piece.rotations, own(quats), &parts, |at| faults.rotations.add(piece.first + at));
+            rotations(piece.rotations, within(quats), &parts, |at| faults.rotations.add(piece.first + at));
             if let Some(palette) = &palette {
                 palette.look_up(piece.rest, splats.clone(), |splat| faults.labels.add(splat));
             }
@@ -167,12 +171,12 @@ fn by_tables(columns: [&mut [f32]; 3], pixels: &[[u8; 4]], tables: &[ByteTable; 
     }
 }
 
-/// The parts of rotations that bytes stand for.
+/// The components of rotations by byte.
 fn part_table() -> ByteTable {
     std::array::from_fn(|byte| ((byte as f64 / 255.0 * 2.0 - 1.0) * FRAC_1_SQRT_2) as f32)
 }
 
-/// Rotations: w, x, y, z. One without a largest part is none, and reported.
+/// Rotations: w, x, y, z. One with an invalid alpha is reported and becomes the identity.
 fn rotations(columns: [&mut [f32]; 4], pixels: &[[u8; 4]], parts: &ByteTable, mut report: impl FnMut(usize)) {
     let [w, x, y, z] = columns;
     let out = w.iter_mut().zip(x).zip(y).zip(z);
@@ -193,7 +197,7 @@ fn rotations(columns: [&mut [f32]; 4], pixels: &[[u8; 4]], parts: &ByteTable, mu
 }
 
 /// Harmonics by the number of an entry.
-struct Palette<'a> {
+struct SogPalette<'a> {
     entries: &'a [[u8; 4]],
     labels: &'a [[u8; 4]],
     table: &'a ByteTable,
@@ -203,14 +207,14 @@ struct Palette<'a> {
     count: usize,
 }
 
-impl Palette<'_> {
+impl SogPalette<'_> {
     /// Fills the columns of some splats; harmonics without an entry stay 0, and are reported.
     fn look_up(&self, mut columns: Vec<&mut [f32]>, splats: Range<usize>, mut report: impl FnMut(usize)) {
         let more = self.more;
         let labels = part(self.labels, &splats);
         for (at, &[low, high, ..]) in labels.iter().enumerate() {
             let label = usize::from(u16::from_le_bytes([low, high]));
-            // Rows have whole entries, so that these follow each other.
+            // Rows have whole entries, so entries are consecutive across rows.
             let entry = self.entries.get(label * more..(label + 1) * more).filter(|_| label < self.count);
             let Some(entry) = entry else {
                 report(splats.start + at);

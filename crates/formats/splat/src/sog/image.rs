@@ -1,6 +1,6 @@
 //! The images of SOG: lossless WebP, as pixels of four bytes.
 //!
-//! The container is read here, so that sizes are known before anything is decoded, and lossy images are refused:
+//! The container is read here, so that sizes are checked before anything is decoded, and lossy images are rejected:
 //!
 //! | bytes | |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | 8, and its size | chunks: name, size; padded to an even size |
 //!
 //! The pixels are the chunk `VP8L`: 0x2f, then 14 bits each of width and height less 1, a bit for alpha, 3 for a
-//! version. The decoder is a crate, which is named here only.
+//! version. Only this module uses the crate that decodes.
 
 use image_webp::{DecodingError, WebPDecoder};
 use polyhaul_image::raster::check_size;
@@ -23,12 +23,12 @@ use std::sync::Arc;
 const RIFF_BYTES: usize = 12;
 /// The name and the size of a chunk.
 const CHUNK_BYTES: usize = 8;
-/// Of a chunk of pixels: the size of the image.
+/// Bytes of a chunk of pixels up to the size of the image.
 const SIZE_BYTES: usize = 5;
-/// Whether there is alpha, in the last byte of that.
+/// The bit for alpha, in the last byte of the size.
 const HAS_ALPHA: u8 = 1 << 4;
 
-/// An image, encoded until it is decoded.
+/// An image, first encoded, later decoded.
 pub(super) struct SogImage {
     /// The name of its file in messages.
     pub(super) name: Arc<str>,
@@ -68,7 +68,7 @@ impl SogImage {
         self.file.len() as u64
     }
 
-    /// Decodes the pixels, and lets go of the file.
+    /// Decodes the pixels, and frees the file.
     pub(super) fn decode(&mut self) -> Result<()> {
         let mut file = std::mem::take(&mut self.file);
         let at = self.chunk.start as u64;
@@ -83,7 +83,7 @@ impl SogImage {
     }
 }
 
-/// The place of the pixels of a file.
+/// The range of the pixels in a file.
 fn pixel_chunk(name: &Arc<str>, file: &[u8]) -> Result<Range<usize>> {
     if !(file.starts_with(b"RIFF") && file.get(8..RIFF_BYTES) == Some(b"WEBP")) {
         return Err(unsupported(name, 0, "the image is not WebP"));
@@ -109,8 +109,8 @@ fn unsupported(name: &Arc<str>, at: u64, message: &str) -> Error {
     error.with_hint("SOG images must be lossless WebP")
 }
 
-/// The same file without other chunks. It claims to have alpha, which decoders are given in any case: all images then
-/// have pixels of the same size, and none is copied.
+/// The same file without other chunks. Its alpha bit is set, so that decoders produce pixels of four bytes for all
+/// images, and none has to be copied.
 fn only_pixels<'f>(file: &'f mut [u8], chunk: &Range<usize>) -> Option<&'f [u8]> {
     let start = chunk.start.checked_sub(RIFF_BYTES + CHUNK_BYTES)?;
     *file.get_mut(chunk.start + SIZE_BYTES - 1)? |= HAS_ALPHA;

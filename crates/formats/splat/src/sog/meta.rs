@@ -1,5 +1,6 @@
-//! The JSON of SOG. Both versions become the same tables.
+//! Parses the JSON of SOG. Both versions become the same tables.
 
+use crate::records::ByteTable;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
@@ -15,30 +16,28 @@ pub(super) const SH0: usize = 4;
 pub(super) const CENTROIDS: usize = 5;
 pub(super) const LABELS: usize = 6;
 
-/// The most entries of a palette.
-const MOST_ENTRIES: u64 = 1 << 16;
-/// How many different words a file has in its first bytes, at least.
+/// Maximum entries of a palette.
+const MAX_ENTRIES: u64 = 1 << 16;
+/// Minimum number of different property names in the first bytes of a file.
 const KNOWN_WORDS: usize = 2;
 
-/// The numbers that 256 bytes stand for.
-pub(super) type ByteTable = [f32; 256];
-/// What is right, or what is wrong.
+/// A value, or the message of an error.
 type Checked<T> = std::result::Result<T, String>;
 
-/// Returns whether text begins as the JSON of SOG does. Its members have no order.
+/// Returns whether text starts like the JSON of SOG. Its members can have any order.
 pub fn looks_like_sog(head: &[u8]) -> bool {
     let words: [&[u8]; 6] = [b"\"means\"", b"\"mins\"", b"\"codebook\"", b"\"quats\"", b"\"sh0\"", b"\"scales\""];
     let has = |word: &&[u8]| head.windows(word.len()).any(|window| window == *word);
     head.trim_ascii_start().starts_with(b"{") && words.iter().filter(|word| has(word)).count() >= KNOWN_WORDS
 }
 
-/// What the JSON says.
+/// The content of the JSON.
 pub(super) struct SogMeta {
     pub(super) count: usize,
     pub(super) is_antialiased: bool,
     /// The names of the images.
     pub(super) files: Vec<String>,
-    /// The least and the largest x, y, z, before their logarithms are undone.
+    /// Minimum and maximum of the logarithmic x, y and z.
     pub(super) means: [[f64; 2]; 3],
     pub(super) scales: [ByteTable; 3],
     pub(super) colors: [ByteTable; 3],
@@ -48,35 +47,35 @@ pub(super) struct SogMeta {
 
 /// Harmonics that are not constant.
 pub(super) struct Harmonics {
-    /// The degree: 1 to 3. In version 1 the width of the palette has it.
+    /// The degree: 1 to 3. In version 1, it follows from the width of the palette.
     pub(super) bands: Option<usize>,
-    /// Entries of the palette; in version 1 as many as the image has.
+    /// Entries of the palette; `None` in version 1, for as many as the image has.
     pub(super) count: Option<usize>,
     pub(super) table: ByteTable,
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct SogDocument {
     version: Option<u64>,
     count: Option<u64>,
     #[serde(default)]
     antialias: bool,
-    means: Part<Vec<f64>>,
-    scales: Part<Vec<f64>>,
-    quats: Part<Vec<f64>>,
-    sh0: Part<Vec<f64>>,
+    means: SogPart<Vec<f64>>,
+    scales: SogPart<Vec<f64>>,
+    quats: SogPart<Vec<f64>>,
+    sh0: SogPart<Vec<f64>>,
     #[serde(rename = "shN")]
-    sh_n: Option<Part<f64>>,
+    sh_n: Option<SogPart<f64>>,
 }
 
 /// A property; `R` is the type of its ranges.
 #[derive(Deserialize)]
-struct Part<R> {
+struct SogPart<R> {
     /// The number of splats, and of values.
     shape: Option<Vec<u64>>,
     mins: Option<R>,
     maxs: Option<R>,
-    /// Some writers have no first number, but null.
+    /// Some writers store null in place of the first number.
     codebook: Option<Vec<Option<f64>>>,
     files: Vec<String>,
     count: Option<u64>,
@@ -87,7 +86,7 @@ impl SogMeta {
     /// Parses the JSON of `file`.
     pub(super) fn parse(text: &[u8], file: &Arc<str>, limits: &Limits) -> Result<SogMeta> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let document: Document = serde_json::from_slice(text).map_err(|error| invalid(&error, file))?;
+        let document: SogDocument = serde_json::from_slice(text).map_err(|error| invalid(&error, file))?;
         let is_first = document.version.is_none_or(|version| version == 1);
         if let Some(version) = document.version.filter(|version| !(1..=2).contains(version)) {
             let message = format!("unsupported SOG version {version}: versions 1 and 2 can be read");
@@ -100,16 +99,17 @@ impl SogMeta {
         SogMeta::from_document(document, is_first, count).map_err(|message| wrong(file, message))
     }
 
-    fn from_document(document: Document, is_first: bool, count: usize) -> Checked<SogMeta> {
-        let tables = if is_first { Tables::of_ranges(&document)? } else { Tables::of_codebooks(&document)? };
-        let Tables { scales, colors, opacities, harmonics } = tables;
-        let (is_antialiased, means) = (document.antialias, means(&document.means)?);
+    fn from_document(document: SogDocument, is_first: bool, count: usize) -> Checked<SogMeta> {
+        let tables = if is_first { SogTables::of_ranges(&document)? } else { SogTables::of_codebooks(&document)? };
+        let SogTables { scales, colors, opacities, harmonics } = tables;
+        let is_antialiased = document.antialias;
+        let means = means(&document.means)?;
         let files = files(document)?;
         Ok(SogMeta { count, is_antialiased, files, means, scales, colors, opacities, harmonics })
     }
 }
 
-/// The error about JSON, or an image, that contradicts itself or another one.
+/// The error about inconsistent JSON or images.
 pub(super) fn wrong(file: &Arc<str>, message: impl Into<String>) -> Error {
     in_file(file, message).into_error(ErrorKind::Malformed)
 }
@@ -124,7 +124,8 @@ pub(super) fn in_file(file: &Arc<str>, message: impl Into<String>) -> Diagnostic
 fn invalid(error: &serde_json::Error, file: &Arc<str>) -> Error {
     let text = error.to_string();
     let what = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
-    let (line, column) = (Some(error.line().max(1) as u64), Some(error.column().max(1) as u64));
+    let line = Some(error.line().max(1) as u64);
+    let column = Some(error.column().max(1) as u64);
     let place = Place { file: file.clone(), line, column, ..Place::default() };
     let message = format!("invalid SOG: {}", names::shown(what));
     Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
@@ -133,7 +134,7 @@ fn invalid(error: &serde_json::Error, file: &Arc<str>) -> Error {
 fn checked_count(count: u64, file: &Arc<str>, limits: &Limits) -> Result<usize> {
     let limit = limits.elements.min(u64::from(u32::MAX) - 1);
     match usize::try_from(count) {
-        Ok(own) if count <= limit => Ok(own),
+        Ok(checked) if count <= limit => Ok(checked),
         _ => {
             let message = format!("more splats than the limit of {limit} (elements)");
             let error = in_file(file, message).into_error(ErrorKind::Limit);
@@ -143,23 +144,23 @@ fn checked_count(count: u64, file: &Arc<str>, limits: &Limits) -> Result<usize> 
 }
 
 /// The names of the images, in their order.
-fn files(document: Document) -> Checked<Vec<String>> {
-    let Document { means, scales, quats, sh0, sh_n, .. } = document;
+fn files(document: SogDocument) -> Checked<Vec<String>> {
+    let SogDocument { means, scales, quats, sh0, sh_n, .. } = document;
     let more = sh_n.map(|part| ("shN", part.files, 2));
-    let own =
+    let required =
         [("means", means.files, 2), ("scales", scales.files, 1), ("quats", quats.files, 1), ("sh0", sh0.files, 1)];
     let mut files = Vec::new();
-    for (name, own, count) in own.into_iter().chain(more) {
-        if own.len() != count {
-            return Err(format!("`{name}` has {} files; expected {count}", own.len()));
+    for (name, names, count) in required.into_iter().chain(more) {
+        if names.len() != count {
+            return Err(format!("`{name}` has {} files; expected {count}", names.len()));
         }
-        files.extend(own);
+        files.extend(names);
     }
     Ok(files)
 }
 
 /// The ranges of x, y and z.
-fn means(part: &Part<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
+fn means(part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
     let ranges = ranges::<3>("means", part)?;
     let is_finite = |value: f64| (value.abs().exp_m1() as f32).is_finite();
     match ranges.as_flattened().iter().find(|value| !is_finite(**value)) {
@@ -168,8 +169,8 @@ fn means(part: &Part<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
     }
 }
 
-/// The least and the largest values of a property.
-fn ranges<const N: usize>(name: &str, part: &Part<Vec<f64>>) -> Checked<[[f64; 2]; N]> {
+/// The minimum and maximum values of a property.
+fn ranges<const N: usize>(name: &str, part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; N]> {
     let side = |side: &Option<Vec<f64>>, which: &str| -> Checked<[f64; N]> {
         let values = side.as_deref().unwrap_or_default();
         values.try_into().map_err(|_| format!("`{name}` has {} values in `{which}`; expected {N}", values.len()))
@@ -178,30 +179,30 @@ fn ranges<const N: usize>(name: &str, part: &Part<Vec<f64>>) -> Checked<[[f64; 2
     Ok(std::array::from_fn(|at| [mins[at], maxs[at]]))
 }
 
-/// What the bytes of images mean.
-struct Tables {
+/// The values of the bytes of images.
+struct SogTables {
     scales: [ByteTable; 3],
     colors: [ByteTable; 3],
     opacities: ByteTable,
     harmonics: Option<Harmonics>,
 }
 
-impl Tables {
+impl SogTables {
     /// Version 1.
-    fn of_ranges(document: &Document) -> Checked<Tables> {
+    fn of_ranges(document: &SogDocument) -> Checked<SogTables> {
         let even = |name: &str, range: [f64; 2]| table(name, |byte| range[0] + (range[1] - range[0]) * byte / 255.0);
         let [x, y, z] = ranges::<3>("scales", &document.scales)?;
         let [red, green, blue, opacity] = ranges::<4>("sh0", &document.sh0)?;
         let harmonics = match &document.sh_n {
             Some(part) => {
-                let (Some(min), Some(max)) = (part.mins, part.maxs) else {
-                    return Err("`shN` has no `mins` or `maxs`".to_owned());
-                };
+                let missing = || "`shN` has no `mins` or `maxs`".to_owned();
+                let min = part.mins.ok_or_else(missing)?;
+                let max = part.maxs.ok_or_else(missing)?;
                 Some(Harmonics { bands: None, count: None, table: even("shN", [min, max])? })
             }
             None => None,
         };
-        Ok(Tables {
+        Ok(SogTables {
             scales: [even("scales", x)?, even("scales", y)?, even("scales", z)?],
             colors: [even("sh0", red)?, even("sh0", green)?, even("sh0", blue)?],
             opacities: even("sh0", opacity)?,
@@ -210,18 +211,18 @@ impl Tables {
     }
 
     /// Version 2.
-    fn of_codebooks(document: &Document) -> Checked<Tables> {
+    fn of_codebooks(document: &SogDocument) -> Checked<SogTables> {
         let harmonics = match &document.sh_n {
             Some(part) => {
                 let bands = part.bands.filter(|bands| (1..4).contains(bands)).ok_or("`shN.bands` must be 1 to 3")?;
-                let is_possible = |count: &u64| (1..=MOST_ENTRIES).contains(count);
+                let is_possible = |count: &u64| (1..=MAX_ENTRIES).contains(count);
                 let count = part.count.filter(is_possible).ok_or("`shN` has no `count` of 1 to 65536")?;
                 let table = codebook("shN", part.codebook.as_deref())?;
                 Some(Harmonics { bands: Some(bands as usize), count: Some(count as usize), table })
             }
             None => None,
         };
-        Ok(Tables {
+        Ok(SogTables {
             scales: [codebook("scales", document.scales.codebook.as_deref())?; 3],
             colors: [codebook("sh0", document.sh0.codebook.as_deref())?; 3],
             opacities: std::array::from_fn(|byte| logit_of(byte as f32 / 255.0)),
@@ -230,21 +231,21 @@ impl Tables {
     }
 }
 
-/// The numbers of a codebook. If the first is null, it is as far before the second as the others are from each other:
-/// the viewer of the format does the same.
+/// The numbers of a codebook. If the first is null, it is extrapolated with the mean distance of the others, as in the
+/// viewer of the format.
 fn codebook(name: &str, values: Option<&[Option<f64>]>) -> Checked<ByteTable> {
     let values = values.unwrap_or_default();
     let Ok(values) = <&[Option<f64>; 256]>::try_from(values) else {
         return Err(format!("the codebook of `{name}` has {} numbers; expected 256", values.len()));
     };
-    let mut own = values.map(|value| value.unwrap_or(f64::NAN));
+    let mut numbers = values.map(|value| value.unwrap_or(f64::NAN));
     if values[0].is_none() {
-        own[0] = own[1] + (own[1] - own[255]) / 255.0;
+        numbers[0] = numbers[1] + (numbers[1] - numbers[255]) / 255.0;
     }
-    table(name, |byte| own[byte as usize])
+    table(name, |byte| numbers[byte as usize])
 }
 
-/// Numbers for all bytes.
+/// A table of the values of all bytes.
 fn table(name: &str, value: impl Fn(f64) -> f64) -> Checked<ByteTable> {
     let table: ByteTable = std::array::from_fn(|byte| value(byte as f64) as f32);
     match table.iter().find(|value| !value.is_finite()) {

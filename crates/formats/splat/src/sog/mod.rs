@@ -2,23 +2,22 @@
 //!
 //! Facts from <https://developer.playcanvas.com/user-manual/gaussian-splatting/formats/sog/> (version 2) and from its
 //! first program, <https://github.com/playcanvas/splat-transform> (version 1, which has no specification). The JSON,
-//! usually `meta.json`, has the number of splats, ranges and tables, and the names of the images, which are beside it,
-//! in a folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i; further pixels mean nothing.
+//! usually `meta.json`, has the number of splats, ranges and tables, and the names of the images, which are next to it,
+//! in a folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i; further pixels are ignored.
 //!
 //! | image | red, green, blue | alpha |
 //! |---|---|---|
 //! | `means_l`, `means_u` | low and high byte of x, y, z: 0 to 65535 for the range of sign(x) · ln(1 + abs(x)) | |
 //! | `scales` | logarithms of the standard deviations | |
-//! | `quats` | the parts of the rotation but the largest, 0 to 255 for -√½ to √½ | 252, and the largest: w, x, y, z |
+//! | `quats` | the rotation without its largest component, 0 to 255 for -√½ to √½ | 252, and the largest: w, x, y, z |
 //! | `sh0` | constant harmonics | opacity, 0 to 255 for 0 to 1 |
 //! | `shN_labels` | low and high byte of the number of a palette entry | |
 //! | `shN_centroids` | harmonics: a pixel each, 3, 8 or 15 for an entry, 64 entries in a row | |
 //!
-//! In version 2 the bytes of scales and harmonics are places in tables of 256 numbers (`codebook`); in version 1 they
-//! are parts of ranges (`mins` to `maxs`), as are the opacities, which are logits.
+//! In version 2, the bytes of scales and harmonics are indices of tables of 256 numbers (`codebook`); in version 1,
+//! they are positions in ranges (`mins` to `maxs`), and so are the opacities, which are logits.
 //!
-//! Numbers are those of PLY files: nothing is turned. Nothing here opens a file; the caller does that by name. SOG is
-//! read-only.
+//! Numbers are the same as in PLY files: axes are not converted. The caller opens the images by name. SOG is read-only.
 //!
 //! `meta`: the JSON. `image`: the images. `decode`: pixels to values.
 
@@ -30,7 +29,7 @@ pub use meta::looks_like_sog;
 
 use crate::SplatsFound;
 use crate::records::resize_column;
-use decode::{Faults, decode};
+use decode::{SogFaults, decode};
 use image::SogImage;
 use meta::{Harmonics, SogMeta, in_file, wrong};
 use polyhaul_image::raster::check_ratio;
@@ -45,22 +44,22 @@ use std::sync::Arc;
 
 /// Entries in a row of a palette.
 const ROW_ENTRIES: usize = 64;
-/// Columns of a splat that are not positions or harmonics of a degree.
+/// Columns of a splat except positions and harmonics above the constant one.
 const PLAIN_COLUMNS: usize = 11;
 
 /// A file that SOG names.
 pub struct SogFile {
-    /// Its name in messages.
+    /// The name of the file, for messages.
     pub name: Arc<str>,
-    /// All of its bytes.
+    /// The whole file.
     pub bytes: Vec<u8>,
 }
 
-/// Reads the splats that a JSON file describes; `open` has the bytes of the images by their names in it.
+/// Reads the splats that a JSON file describes; `open` reads the images by their names in it.
 ///
 /// # Errors
-/// Those of `open`; [`ErrorKind::Malformed`] for JSON and images that are invalid or contradict each other, and for
-/// values that mean nothing, unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and images that
+/// Errors of `open`; [`ErrorKind::Malformed`] for JSON and images that are invalid or inconsistent, and for invalid
+/// values, unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and images that
 /// are not lossless WebP; `Limit`, `Memory`, `Cancelled`.
 pub fn read(
     bytes: &Bytes<'_>,
@@ -93,10 +92,10 @@ pub fn read(
 /// All of the JSON.
 fn json_text(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions) -> Result<Vec<u8>> {
     let limit = options.limits.header_bytes;
-    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let max_bytes = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut text = Vec::new();
-    bytes.read_as_claimed(0, most.saturating_add(1), &mut text)?;
-    if text.len() > most {
+    bytes.read_as_claimed(0, max_bytes.saturating_add(1), &mut text)?;
+    if text.len() > max_bytes {
         let message = format!("the JSON of SOG is longer than the limit of {limit} bytes (header_bytes)");
         return Err(Diagnostic::at(file, limit, message)
             .into_error(ErrorKind::Limit)
@@ -129,7 +128,7 @@ fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> 
     Ok(degree)
 }
 
-/// The degree that the width of a palette shows.
+/// The degree of harmonics by the width of a palette.
 fn palette_degree(harmonics: &Harmonics, palette: &SogImage) -> Result<usize> {
     let degree = (1..4).find(|degree| palette.width == ROW_ENTRIES * HARMONICS[*degree]);
     let Some(degree) = degree.filter(|degree| harmonics.bands.is_none_or(|bands| bands == *degree)) else {
@@ -158,8 +157,8 @@ fn room(count: usize, degree: usize) -> Result<SplatColumns> {
     Ok(columns)
 }
 
-/// Handles values that mean nothing.
-fn note_faults(faults: &Faults, images: &[SogImage], options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
+/// Reports invalid values.
+fn note_faults(faults: &SogFaults, images: &[SogImage], options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
     let rotations = (faults.rotations(), meta::QUATS, "the alpha of a rotation must be 252 to 255");
     let labels = (faults.labels(), meta::LABELS, "the palette entry does not exist");
     for ((count, first), image, what) in [rotations, labels] {

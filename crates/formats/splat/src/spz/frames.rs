@@ -1,9 +1,9 @@
 //! Streams of records as zstd frames: the body of version 4 of SPZ, whose table has the compressed sizes.
 //!
-//! A stream is cut into frames of a fixed size, which any number of threads compress to the same bytes, and which
+//! A stream is split into frames of a fixed size, which any number of threads compress to the same bytes, and which
 //! readers decode as one. Everything is compressed before anything is written, because the table comes first. Frames
-//! are kept while they fit in the memory budget; the others are compressed again when it is their turn, so that a file
-//! of any size takes the memory of a few frames.
+//! are kept while they fit in the memory budget; the others are compressed again before they are written, so that a
+//! file of any size uses the memory of a few frames.
 
 use crate::pages::{RecordPages, RecordSlot, RecordStream};
 use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES};
@@ -15,16 +15,16 @@ use polyhaul_pipeline::write::{Compression, Pages, encoder};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// About how much memory a frame in the making takes: plain, compressed, and the tables of the compressor.
+/// Approximate memory for making a frame: plain, compressed, and the tables of the compressor.
 pub(super) const SLOT_BYTES: usize = 3 * MEMBER_BYTES;
 
 /// The compressed form of streams.
-pub(super) struct Frames<'a> {
+pub(super) struct SpzFrames<'a> {
     records: RecordPages<'a>,
     level: Option<i32>,
-    /// By number; empty if it was not kept.
-    kept: Vec<Mutex<Vec<u8>>>,
-    /// Bytes that more frames may take.
+    /// Compressed frames by number; empty if they are not kept.
+    packed: Vec<Mutex<Vec<u8>>>,
+    /// Bytes left for keeping frames.
     budget: AtomicU64,
     /// Compressed bytes of each stream.
     sizes: Vec<AtomicU64>,
@@ -39,7 +39,7 @@ pub(super) struct FrameSlot {
     packed: Vec<u8>,
 }
 
-impl<'a> Frames<'a> {
+impl<'a> SpzFrames<'a> {
     /// Compresses the records of `count` splats.
     ///
     /// # Errors
@@ -50,17 +50,17 @@ impl<'a> Frames<'a> {
         count: usize,
         level: Option<i32>,
         run: &RunOptions,
-    ) -> Result<Frames<'a>> {
+    ) -> Result<SpzFrames<'a>> {
         // A level that does not exist is an error even if there are no splats.
         encoder(Compression { codec: Codec::Zstd, level })?;
         let records = RecordPages::new(streams, count, MEMBER_BYTES);
         let pages = records.pages();
-        let mut kept = Vec::new();
-        kept.try_reserve_exact(pages)?;
-        kept.resize_with(pages, Mutex::default);
-        let (budget, sizes) =
-            (AtomicU64::new(run.memory_limit / 2), streams.iter().map(|_| AtomicU64::new(0)).collect());
-        let frames = Frames { records, level, kept, budget, sizes };
+        let mut packed = Vec::new();
+        packed.try_reserve_exact(pages)?;
+        packed.resize_with(pages, Mutex::default);
+        let budget = AtomicU64::new(run.memory_limit / 2);
+        let sizes = streams.iter().map(|_| AtomicU64::new(0)).collect();
+        let frames = SpzFrames { records, level, packed, budget, sizes };
         let threads = Crew::new(run.worker_threads(), run.memory_limit / 2, SLOT_BYTES).threads;
         try_for_each_item(threads, &run.cancel, 0..pages, FrameSlot::default, |slot, number| {
             frames.take(number as u64, slot)?;
@@ -77,14 +77,14 @@ impl<'a> Frames<'a> {
         packed.zip(plain).filter(|(_, plain)| *plain > 0).map(|(packed, plain)| [packed, plain])
     }
 
-    /// How many numbers had to be cut.
+    /// Number of values that were cut.
     pub(super) fn clamped(&self) -> u64 {
         self.records.clamped.load(Ordering::Relaxed)
     }
 
     /// The number of frames.
     pub(super) fn count(&self) -> u64 {
-        self.kept.len() as u64
+        self.packed.len() as u64
     }
 
     /// Makes the frame of a slot.
@@ -107,16 +107,18 @@ impl<'a> Frames<'a> {
             size.fetch_add(bytes, Ordering::Relaxed);
         }
         let left = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
-        if let (Ok(_), Some(kept)) = (left, self.kept.get(slot.number)) {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.try_reserve_exact(slot.packed.len())?;
-            kept.extend_from_slice(&slot.packed);
+        if left.is_ok()
+            && let Some(frame) = self.packed.get(slot.number)
+        {
+            let mut frame = frame.lock().unwrap_or_else(PoisonError::into_inner);
+            frame.try_reserve_exact(slot.packed.len())?;
+            frame.extend_from_slice(&slot.packed);
         }
         Ok(())
     }
 }
 
-impl Pages for Frames<'_> {
+impl Pages for SpzFrames<'_> {
     type Slot = FrameSlot;
     type State = ();
 
@@ -130,8 +132,8 @@ impl Pages for Frames<'_> {
     }
 
     fn format(&self, slot: &mut FrameSlot) -> Result<()> {
-        if let Some(kept) = self.kept.get(slot.number) {
-            slot.packed = std::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(frame) = self.packed.get(slot.number) {
+            slot.packed = std::mem::take(&mut frame.lock().unwrap_or_else(PoisonError::into_inner));
         }
         if slot.packed.is_empty() { self.make(slot) } else { Ok(()) }
     }

@@ -7,7 +7,7 @@ use polyhaul_model::splats::HARMONICS;
 use polyhaul_pipeline::feed::Feed;
 
 const MAGIC: &[u8; 4] = b"NGSP";
-/// Bytes of the header that all versions have.
+/// Bytes of the header of all versions.
 pub(super) const HEADER_BYTES: usize = 16;
 /// Bytes of the header of version 4.
 pub(super) const LONG_HEADER_BYTES: usize = 32;
@@ -15,19 +15,19 @@ pub(super) const LONG_HEADER_BYTES: usize = 32;
 pub(super) const TABLE_ROW_BYTES: usize = 16;
 /// The first version whose rotations have four bytes.
 pub(super) const LONG_ROTATIONS: u32 = 3;
-/// The version whose attributes are streams of their own.
+/// The first version whose attributes are separate streams.
 pub(super) const STREAMS: u32 = 4;
 /// Flags.
 pub(super) const HAS_ANTIALIASING: u8 = 1;
 pub(super) const HAS_EXTENSIONS: u8 = 2;
 
-/// Returns whether plain bytes begin as SPZ does.
+/// Returns whether uncompressed bytes start like an SPZ file.
 pub fn looks_like_spz(head: &[u8]) -> bool {
     let version = head.get(4..8).map_or([0; 4], |bytes| [bytes[0], bytes[1], bytes[2], bytes[3]]);
     head.starts_with(MAGIC) && (1..256).contains(&u32::from_le_bytes(version))
 }
 
-/// The first bytes of a file.
+/// The header of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpzHeader {
     pub(super) version: u32,
@@ -36,7 +36,7 @@ pub(super) struct SpzHeader {
     pub(super) degree: usize,
     pub(super) fractional_bits: u8,
     pub(super) flags: u8,
-    /// In version 4.
+    /// The number of streams, in version 4.
     pub(super) streams: u8,
 }
 
@@ -49,7 +49,7 @@ impl SpzHeader {
         }
         let name = feed.name().clone();
         if have < HEADER_BYTES || !bytes.starts_with(MAGIC) {
-            return Err(fault(&name, 0, "not an SPZ file: it does not begin with a header of 16 bytes and `NGSP`"));
+            return Err(fault(&name, 0, "not an SPZ file: it does not start with a header of 16 bytes and `NGSP`"));
         }
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let [version, count] = [number(4), number(8)];
@@ -75,11 +75,10 @@ impl SpzHeader {
             let error: Error = Diagnostic::at(&name, 8, message).into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
         }
-        let (count, degree) = (count as usize, usize::from(degree));
-        Ok(SpzHeader { version, count, degree, fractional_bits, flags, streams })
+        Ok(SpzHeader { version, count: count as usize, degree: usize::from(degree), fractional_bits, flags, streams })
     }
 
-    /// The header that all versions have.
+    /// The header of all versions.
     pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(MAGIC);
@@ -89,7 +88,7 @@ impl SpzHeader {
         bytes
     }
 
-    /// All before the streams of version 4, from their compressed and plain sizes: the header, and the table.
+    /// Everything before the streams of version 4: the header, and the table of their compressed and plain sizes.
     pub(super) fn with_table(mut self, sizes: impl Iterator<Item = [u64; 2]>) -> Vec<u8> {
         let table: Vec<u8> = sizes.flatten().flat_map(u64::to_le_bytes).collect();
         self.streams = (table.len() / TABLE_ROW_BYTES) as u8;

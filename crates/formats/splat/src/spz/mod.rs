@@ -1,4 +1,4 @@
-//! SPZ: Gaussian splats in a byte or a few for each number, one attribute after the other, compressed.
+//! SPZ: compressed Gaussian splats, with one to three bytes for each number, by attribute.
 //!
 //! Facts from <https://github.com/nianticlabs/spz>. Numbers are little-endian. Versions 1 to 3 are one gzip member; a
 //! header comes first in it:
@@ -13,8 +13,9 @@
 //! | 14 | 1 | flags: 1 for antialiased splats, 2 for extensions |
 //! | 15 | 1 | 0; in version 4, the number of streams |
 //!
-//! Version 4 is not compressed as a whole: 4 bytes have the offset of a table, 12 are 0, and extensions may follow. The
-//! table has two u64s for each stream, its compressed and its plain size; behind it are the streams, zstd each.
+//! Version 4 is not compressed as a whole: the header continues with the offset of a table (4 bytes) and 12 zero bytes,
+//! and extensions may follow. The table has two u64s for each stream, its compressed and its plain size. After it come
+//! the streams, each compressed by zstd.
 //!
 //! The attributes, in this order:
 //!
@@ -28,11 +29,11 @@
 //! | | 3 | before version 3: x, y, z, `byte / 127.5 - 1`; w is not negative |
 //! | harmonics | 0 to 72 | red, green, blue of each harmonic, `(byte - 128) / 128` |
 //!
-//! SPZ has y up and z backward, where PLY has y down and z forward. As other programs do, polyhaul turns splats when it
-//! reads and writes SPZ, so that splats in memory have the coordinates of PLY; no numbers are lost by that (`turn`).
+//! SPZ has y up and z backward, where PLY has y down and z forward. Like other programs, polyhaul rotates splats when
+//! it reads and writes SPZ, so that splats in memory have the coordinates of PLY; that is lossless (`turn`).
 //!
 //! `header`: headers. `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files. `frames`:
-//! the streams of version 4 in writing.
+//! writing the streams of version 4.
 
 mod frames;
 mod header;

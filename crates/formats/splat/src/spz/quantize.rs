@@ -1,20 +1,18 @@
-//! Single values of SPZ to bytes, and back.
+//! Converts single values of SPZ to bytes, and back.
 
 use super::turn;
 use crate::pages::byte;
+use crate::records::ByteTable;
 use polyhaul_model::splats::{logit_of, unit_quaternion};
 use std::f32::consts::FRAC_1_SQRT_2;
 
-/// The largest number of fractional bits that a position of 24 bits can have.
+/// Maximum fractional bits of a 24-bit position.
 pub(super) const MAX_FRACTIONAL_BITS: u8 = 24;
-/// The largest and the least integer of a position.
-const LARGEST_POSITION: f32 = 8_388_607.0;
-const LEAST_POSITION: f32 = -8_388_608.0;
-/// The magnitude of a part of a rotation has nine bits.
-const LARGEST_PART: u32 = (1 << 9) - 1;
-
-/// The numbers that 256 bytes stand for.
-pub(super) type ByteTable = [f32; 256];
+/// Maximum and minimum integer of a position.
+const MAX_POSITION: f32 = 8_388_607.0;
+const MIN_POSITION: f32 = -8_388_608.0;
+/// Maximum magnitude of a component of a rotation: nine bits.
+const MAX_PART: u32 = (1 << 9) - 1;
 
 pub(super) fn opacities() -> ByteTable {
     std::array::from_fn(|byte| logit_of(byte as f32 / 255.0))
@@ -29,7 +27,7 @@ pub(super) fn scales() -> ByteTable {
 }
 
 pub(super) fn harmonics(sign: f32) -> ByteTable {
-    // Adding 0 makes minus zero zero.
+    // Adding 0 turns -0 into 0.
     std::array::from_fn(|byte| sign * (byte as f32 - 128.0) / 128.0 + 0.0)
 }
 
@@ -43,7 +41,7 @@ pub(super) fn scale(logarithm: f32) -> (u8, u64) {
     byte((logarithm + 10.0) * 16.0)
 }
 
-/// The byte of a harmonic, rounded to one of `steps`, which is a power of two; and 1 if it was cut.
+/// The byte of a harmonic, rounded to one of `steps`, a power of two, and 1 if it was cut.
 pub(super) fn harmonic(value: f32, steps: u32) -> (u8, u64) {
     let is_cut = !(-1.0..=1.0).contains(&value);
     let (byte, _) = byte(value * 128.0 + 128.0);
@@ -55,8 +53,8 @@ pub(super) fn harmonic(value: f32, steps: u32) -> (u8, u64) {
 /// The three bytes of a coordinate times `scale`, and 1 if it was cut.
 pub(super) fn coordinate(value: f32, scale: f32) -> ([u8; 3], u64) {
     let scaled = value * scale;
-    let is_cut = !(LEAST_POSITION..=LARGEST_POSITION).contains(&scaled);
-    let rounded = (scaled + 0.5f32.copysign(scaled)).clamp(LEAST_POSITION, LARGEST_POSITION) as i32;
+    let is_cut = !(MIN_POSITION..=MAX_POSITION).contains(&scaled);
+    let rounded = (scaled + 0.5f32.copysign(scaled)).clamp(MIN_POSITION, MAX_POSITION) as i32;
     let [a, b, c, _] = rounded.to_le_bytes();
     ([a, b, c], u64::from(is_cut))
 }
@@ -68,7 +66,9 @@ pub(super) fn integer([a, b, c]: [u8; 3]) -> i32 {
 
 /// The float of a half (IEEE 754 binary16).
 pub(super) fn half(bits: u16) -> f32 {
-    let (sign, exponent, fraction) = (u32::from(bits >> 15), u32::from(bits >> 10 & 31), u32::from(bits & 1023));
+    let sign = u32::from(bits >> 15);
+    let exponent = u32::from(bits >> 10 & 31);
+    let fraction = u32::from(bits & 1023);
     let size = match exponent {
         0 => fraction as f32 / 16_777_216.0,
         31 => f32::from_bits(255 << 23 | fraction << 13),
@@ -77,28 +77,28 @@ pub(super) fn half(bits: u16) -> f32 {
     if sign == 1 { -size } else { size }
 }
 
-/// A quaternion, turned, of length 1, as x, y, z, w.
+/// A normalized quaternion with the axes of SPZ, as x, y, z, w.
 fn turned([w, x, y, z]: [f32; 4]) -> [f32; 4] {
     let [_, a, b, c] = turn::ROTATION;
     let [w, x, y, z] = unit_quaternion([w, a * x, b * y, c * z]);
     [x, y, z, w]
 }
 
-/// A quaternion from x, y, z, w, turned.
+/// A quaternion with the axes of PLY, from x, y, z, w.
 fn unturned([x, y, z, w]: [f32; 4]) -> [f32; 4] {
     let [_, a, b, c] = turn::ROTATION;
     [w, a * x, b * y, c * z]
 }
 
-/// A rotation as the three parts but the largest.
+/// A rotation without its largest component, which follows from the others.
 pub(super) fn long_rotation(quaternion: [f32; 4]) -> [u8; 4] {
     let parts = turned(quaternion);
-    let largest = (1..4).fold(0, |most: usize, at| if parts[at].abs() > parts[most].abs() { at } else { most });
+    let largest = (1..4).fold(0, |best: usize, at| if parts[at].abs() > parts[best].abs() { at } else { best });
     let is_negative = parts[largest] < 0.0;
     let others = (0..4).filter(|at| *at != largest).map(|at| parts[at]);
-    let packed = others.fold(largest as u32, |all, part| {
-        let size = (LARGEST_PART as f32 * (part.abs() / FRAC_1_SQRT_2) + 0.5) as u32;
-        all << 10 | u32::from((part < 0.0) != is_negative) << 9 | size.min(LARGEST_PART)
+    let packed = others.fold(largest as u32, |packed, part| {
+        let size = (MAX_PART as f32 * (part.abs() / FRAC_1_SQRT_2) + 0.5) as u32;
+        packed << 10 | u32::from((part < 0.0) != is_negative) << 9 | size.min(MAX_PART)
     });
     packed.to_le_bytes()
 }
@@ -108,7 +108,7 @@ pub(super) fn of_long_rotation(bytes: [u8; 4]) -> [f32; 4] {
     let packed = u32::from_le_bytes(bytes);
     let largest = (packed >> 30) as usize;
     let others = [20, 10, 0].map(|shift| {
-        let size = (packed >> shift & LARGEST_PART) as f32 / LARGEST_PART as f32 * FRAC_1_SQRT_2;
+        let size = (packed >> shift & MAX_PART) as f32 / MAX_PART as f32 * FRAC_1_SQRT_2;
         if packed >> shift >> 9 & 1 == 1 { -size } else { size }
     });
     let square: f32 = others.iter().map(|part| part * part).sum();
@@ -117,7 +117,7 @@ pub(super) fn of_long_rotation(bytes: [u8; 4]) -> [f32; 4] {
     unturned(parts)
 }
 
-/// A rotation as x, y, z, with w not negative.
+/// A rotation as x, y, z; the sign is changed if w is negative.
 pub(super) fn short_rotation(quaternion: [f32; 4]) -> [u8; 3] {
     let [x, y, z, w] = turned(quaternion);
     let sign = if w < 0.0 { -1.0 } else { 1.0 };
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn coordinates_are_rounded_and_cut() {
-        for (value, wanted, cut) in [
+        for (value, expected, cut) in [
             (1.0, 4096, 0),
             (-1.0, -4096, 0),
             (0.000_1, 0, 0),
@@ -159,7 +159,7 @@ mod tests {
             (f32::NAN, 0, 1),
         ] {
             let (bytes, is_cut) = coordinate(value, 4096.0);
-            assert_eq!((integer(bytes), is_cut), (wanted, cut), "{value}");
+            assert_eq!((integer(bytes), is_cut), (expected, cut), "{value}");
         }
     }
 
@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn halves_are_floats() {
-        for (bits, wanted) in [(0x3c00, 1.0), (0xc000, -2.0), (0x3555, 0.333_251_95), (1, 5.960_464_5e-8), (0, 0.0)] {
-            assert_eq!(half(bits), wanted);
+        for (bits, expected) in [(0x3c00, 1.0), (0xc000, -2.0), (0x3555, 0.333_251_95), (1, 5.960_464_5e-8), (0, 0.0)] {
+            assert_eq!(half(bits), expected);
         }
         assert!(half(0x7c00).is_infinite() && half(0x7e00).is_nan());
     }

@@ -1,15 +1,13 @@
-//! SPZ to splats.
+//! Reads SPZ as splats.
 
 use super::header::{
     HAS_ANTIALIASING, HAS_EXTENSIONS, HEADER_BYTES, LONG_HEADER_BYTES, LONG_ROTATIONS, STREAMS, SpzHeader,
     TABLE_ROW_BYTES,
 };
-use super::quantize::{
-    ByteTable, colors, half, harmonics, integer, of_long_rotation, of_short_rotation, opacities, scales,
-};
+use super::quantize::{colors, half, harmonics, integer, of_long_rotation, of_short_rotation, opacities, scales};
 use super::turn;
 use crate::SplatsFound;
-use crate::records::{Records, resize_column};
+use crate::records::{ByteTable, RecordReader, resize_column};
 use polyhaul_bytes::{Codec, DecompressLimits, Source, decompressed};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use polyhaul_model::splats::{ANTIALIASED, HARMONICS, SplatColumns};
@@ -19,9 +17,9 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::{Extent, Garbage, ask};
 use std::ops::Range;
 
-/// How many splats room is made for at first, where the size of a file is unknown.
+/// Splats to reserve memory for at first, if the size of a file is unknown.
 const ROUND: usize = 1 << 16;
-/// The most plain bytes of a compressed one in gzip.
+/// Maximum compression ratio of gzip.
 const GZIP_RATIO: u64 = 1032;
 
 /// The attributes in the order of files.
@@ -70,11 +68,11 @@ impl SpzAttribute {
     }
 }
 
-/// Reads the splats of a source of plain bytes.
+/// Reads the splats of a source of uncompressed bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] for files that are cut or contradict their
-/// header; `Unsupported` for other versions; `Limit`, `Memory`, `Cancelled`; those of the source.
+/// [`ErrorKind::Malformed`] for files that are truncated or contradict their
+/// header; `Unsupported` for other versions; `Limit`, `Memory`, `Cancelled`; errors of the source.
 pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOptions) -> Result<SplatsFound> {
     let mut feed = Feed::new(source.clone(), garbage.clone());
     let header = SpzHeader::read(&mut feed, &options.limits)?;
@@ -83,7 +81,7 @@ pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOp
     if header.version >= STREAMS {
         reader.streams(&source, &mut feed, &mut warnings)?;
     } else {
-        reader.whole(most_bytes(&source), &mut feed, &mut warnings)?;
+        reader.whole(max_bytes(&source), &mut feed, &mut warnings)?;
     }
     feed.check_end(Extent::Whole, &options.run.cancel)?;
     let SpzReader { columns, threads, .. } = reader;
@@ -97,8 +95,8 @@ pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOp
     Ok(SplatsFound { scene, warnings, threads })
 }
 
-/// The most plain bytes that a source can have, if that is known.
-fn most_bytes(source: &Source<'_>) -> Option<u64> {
+/// Maximum uncompressed bytes of a source, if known.
+fn max_bytes(source: &Source<'_>) -> Option<u64> {
     match source.codec() {
         Some(Codec::Gzip) => source.compressed()?.len().map(|bytes| bytes.saturating_mul(GZIP_RATIO)),
         Some(_) => None,
@@ -118,12 +116,12 @@ impl SpzReader<'_> {
         attribute.bytes(self.header.version, self.header.degree)
     }
 
-    /// Reads attributes that follow each other.
-    fn whole(&mut self, most: Option<u64>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
-        let all: usize = SpzAttribute::ALL.iter().map(|attribute| self.bytes(*attribute)).sum();
-        let end = (HEADER_BYTES as u64).saturating_add(all as u64 * self.header.count as u64);
-        // A file that is too short is read like a stream, up to where it ends, so that both have the same error.
-        let is_backed = most.is_some_and(|size| size >= end);
+    /// Reads consecutive attributes.
+    fn whole(&mut self, max_bytes: Option<u64>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
+        let splat_bytes: usize = SpzAttribute::ALL.iter().map(|attribute| self.bytes(*attribute)).sum();
+        let end = (HEADER_BYTES as u64).saturating_add(splat_bytes as u64 * self.header.count as u64);
+        // A file that is too short is read like a stream, up to its end, so that both give the same error.
+        let is_backed = max_bytes.is_some_and(|size| size >= end);
         for attribute in SpzAttribute::ALL {
             self.attribute(attribute, is_backed, feed)?;
         }
@@ -144,10 +142,11 @@ impl SpzReader<'_> {
     fn streams(&mut self, source: &Source<'static>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
         let name = feed.name().clone();
         let mut rest = [0; LONG_HEADER_BYTES - HEADER_BYTES];
-        let table = match feed.take(&mut rest) {
-            have if have < rest.len() => 0,
-            _ => u64::from(u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]])),
-        };
+        let is_cut = feed.take(&mut rest) < rest.len();
+        if is_cut && let Some(error) = feed.failed() {
+            return Err(error);
+        }
+        let table = if is_cut { 0 } else { u64::from(u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]])) };
         if table < LONG_HEADER_BYTES as u64 {
             return Err(fault(&name, HEADER_BYTES as u64, "the table of streams overlaps the header"));
         }
@@ -156,23 +155,24 @@ impl SpzReader<'_> {
             Diagnostic::at(&name, LONG_HEADER_BYTES as u64, format!("{extensions} bytes of extensions were dropped"));
         warnings.note_dropped(self.options.faults, "left-out-extensions", u64::from(extensions > 0), diagnostic)?;
         pass(feed, extensions)?;
-        let (count, degree, version) = (self.header.count, self.header.degree, self.header.version);
+        let SpzHeader { count, degree, version, .. } = self.header;
         let is_there = |attribute: &SpzAttribute| count > 0 && attribute.bytes(version, degree) > 0;
-        let own: Vec<SpzAttribute> = SpzAttribute::ALL.into_iter().filter(is_there).collect();
-        if usize::from(self.header.streams) != own.len() {
-            let message = format!("the file has {} streams, and its header needs {}", self.header.streams, own.len());
+        let present: Vec<SpzAttribute> = SpzAttribute::ALL.into_iter().filter(is_there).collect();
+        if usize::from(self.header.streams) != present.len() {
+            let message =
+                format!("the file has {} streams, and its header needs {}", self.header.streams, present.len());
             return Err(fault(&name, 15, message));
         }
         let mut sizes = [[0u8; TABLE_ROW_BYTES]; SpzAttribute::ALL.len()];
-        let sizes = &mut sizes[..own.len()];
+        let sizes = &mut sizes[..present.len()];
         if feed.take(sizes.as_flattened_mut()) < sizes.as_flattened().len() {
             return Err(feed
                 .failed()
                 .unwrap_or_else(|| fault(&name, table, "unexpected end of file in the table of streams")));
         }
-        for (attribute, sizes) in own.into_iter().zip(sizes.iter()) {
+        for (attribute, sizes) in present.into_iter().zip(sizes.iter()) {
             let [packed, plain] =
-                [0, 8].map(|at| sizes[at..at + 8].iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte)));
+                [0, 8].map(|at| sizes[at..at + 8].iter().rev().fold(0, |size, &byte| size << 8 | u64::from(byte)));
             if plain != self.bytes(attribute) as u64 * count as u64 {
                 let message = format!("the stream of {} has {plain} bytes for {count} splats", attribute.name());
                 return Err(fault(&name, table, message));
@@ -191,7 +191,7 @@ impl SpzReader<'_> {
         Ok(())
     }
 
-    /// Reads an attribute from `packed` compressed bytes that come next.
+    /// Reads an attribute from the next `packed` compressed bytes.
     fn stream(
         &mut self,
         attribute: SpzAttribute,
@@ -221,35 +221,38 @@ impl SpzReader<'_> {
                 format!("the stream of {} is not compressed by zstd", attribute.name()),
             ));
         }
-        let mut own = Feed::new(plain, None);
-        let is_backed = own.size().is_some();
-        self.attribute(attribute, is_backed, &mut own)?;
-        if own.drain()? > 0 {
+        let mut stream_feed = Feed::new(plain, None);
+        let is_backed = stream_feed.size().is_some();
+        self.attribute(attribute, is_backed, &mut stream_feed)?;
+        if stream_feed.drain()? > 0 {
             return Err(fault(
                 feed.name(),
                 start,
                 format!("the stream of {} is longer than its size", attribute.name()),
             ));
         }
-        own.check_end(Extent::Whole, &self.options.run.cancel)
+        stream_feed.check_end(Extent::Whole, &self.options.run.cancel)
     }
 
-    /// Reads an attribute of all splats, which comes next. If nothing shows that the file has so many, room is made as
-    /// they come: the header's claim alone takes no memory.
+    /// Reads the next attribute, of all splats. Unless the size of the file confirms their number, memory grows as they
+    /// arrive: the header's claim alone reserves nothing.
     fn attribute(&mut self, attribute: SpzAttribute, is_backed: bool, feed: &mut Feed<'_>) -> Result<()> {
-        let (header, bytes, start) = (self.header, self.bytes(attribute), feed.at());
+        let header = self.header;
+        let bytes = self.bytes(attribute);
+        let start = feed.at();
         let decode = decoder(attribute, &header);
-        let mut done = 0;
-        while done < header.count && bytes > 0 {
-            let left = header.count - done;
-            let wanted = if is_backed { left } else { left.min(ROUND.max(done)) };
-            let columns = targets(&mut self.columns, attribute, &header, done..done + wanted)?;
-            let read = Records { count: wanted, bytes, decode: &*decode }.read(feed, columns, &self.options.run)?;
+        let mut decoded = 0;
+        while decoded < header.count && bytes > 0 {
+            let left = header.count - decoded;
+            let requested = if is_backed { left } else { left.min(ROUND.max(decoded)) };
+            let columns = targets(&mut self.columns, attribute, &header, decoded..decoded + requested)?;
+            let read =
+                RecordReader { count: requested, bytes, decode: &*decode }.read(feed, columns, &self.options.run)?;
             self.threads = self.threads.max(read.threads);
-            done += read.count;
-            if read.count < wanted {
-                let end = start + (done * bytes) as u64;
-                let message = format!("unexpected end of file in the {} of splat {}", attribute.name(), done + 1);
+            decoded += read.count;
+            if read.count < requested {
+                let end = start + (decoded * bytes) as u64;
+                let message = format!("unexpected end of file in the {} of splat {}", attribute.name(), decoded + 1);
                 let expected = Some(format!("{} splats", header.count));
                 let diagnostic = Diagnostic { expected, ..Diagnostic::at(feed.name(), end, message) };
                 return Err(diagnostic.into_error(ErrorKind::Malformed));
@@ -262,14 +265,14 @@ impl SpzReader<'_> {
     }
 }
 
-/// Makes room for the values of an attribute of some splats, after those that are there.
+/// Resizes the columns of an attribute, and returns their parts for some splats at the end.
 fn targets<'c>(
     columns: &'c mut SplatColumns,
     attribute: SpzAttribute,
     header: &SpzHeader,
     splats: Range<usize>,
 ) -> Result<Vec<&'c mut [f32]>> {
-    let own: &mut [Vec<f32>] = match attribute {
+    let attribute_columns: &mut [Vec<f32>] = match attribute {
         SpzAttribute::Positions => {
             resize_column(&mut columns.positions, splats.end)?;
             return Ok(vec![columns.positions[splats].as_flattened_mut()]);
@@ -283,16 +286,18 @@ fn targets<'c>(
             &mut columns.rest
         }
     };
-    own.iter_mut().try_for_each(|column| resize_column(column, splats.end))?;
-    Ok(own.iter_mut().map(|column| &mut column[splats.clone()]).collect())
+    attribute_columns.iter_mut().try_for_each(|column| resize_column(column, splats.end))?;
+    Ok(attribute_columns.iter_mut().map(|column| &mut column[splats.clone()]).collect())
 }
 
-type Decoder = Box<dyn Fn(&[u8], &mut [&mut [f32]]) + Sync>;
+/// Converts records to the values of columns.
+type SpzDecoder = Box<dyn Fn(&[u8], &mut [&mut [f32]]) + Sync>;
 
-/// Returns what turns the bytes of an attribute into the values of its columns.
-fn decoder(attribute: SpzAttribute, header: &SpzHeader) -> Decoder {
-    let equal =
-        |table: ByteTable, count: usize| by_table(count, [table, table], (0..count).map(|it| (it, 0)).collect());
+/// Returns the conversion of an attribute's bytes to the values of its columns.
+fn decoder(attribute: SpzAttribute, header: &SpzHeader) -> SpzDecoder {
+    let equal = |table: ByteTable, count: usize| {
+        by_table(count, [table, table], (0..count).map(|column| (column, 0)).collect())
+    };
     match attribute {
         SpzAttribute::Positions if header.version == 1 => positions(|bytes: &[u8; 6]| {
             let halves = bytes.as_chunks::<2>().0;
@@ -312,28 +317,29 @@ fn decoder(attribute: SpzAttribute, header: &SpzHeader) -> Decoder {
         SpzAttribute::Rotations => rotations(of_short_rotation),
         SpzAttribute::Harmonics => {
             let more = HARMONICS[header.degree];
-            let own = (0..3 * more).map(|column| {
-                let (channel, number) = (column / more, column % more);
+            let sources = (0..3 * more).map(|column| {
+                let channel = column / more;
+                let number = column % more;
                 (3 * number + channel, usize::from(turn::harmonic(number) < 0.0))
             });
-            by_table(3 * more, [harmonics(1.0), harmonics(-1.0)], own.collect())
+            by_table(3 * more, [harmonics(1.0), harmonics(-1.0)], sources.collect())
         }
     }
 }
 
-fn positions<const N: usize>(decode: impl Fn(&[u8; N]) -> [f32; 3] + Sync + 'static) -> Decoder {
+fn positions<const N: usize>(decode: impl Fn(&[u8; N]) -> [f32; 3] + Sync + 'static) -> SpzDecoder {
     Box::new(move |bytes, columns| {
         let targets = columns.iter_mut().flat_map(|column| column.as_chunks_mut::<3>().0);
         for (position, record) in targets.zip(bytes.as_chunks::<N>().0) {
             let [x, y, z] = decode(record);
             let [a, b, c] = turn::POSITION;
-            // Adding 0 makes minus zero zero.
+            // Adding 0 turns -0 into 0.
             *position = [a * x, b * y + 0.0, c * z + 0.0];
         }
     })
 }
 
-fn rotations<const N: usize>(decode: fn([u8; N]) -> [f32; 4]) -> Decoder {
+fn rotations<const N: usize>(decode: fn([u8; N]) -> [f32; 4]) -> SpzDecoder {
     Box::new(move |bytes, columns| {
         for (at, record) in bytes.as_chunks::<N>().0.iter().enumerate() {
             columns.iter_mut().zip(decode(*record)).for_each(|(column, part)| column[at] = part);
@@ -341,19 +347,19 @@ fn rotations<const N: usize>(decode: fn([u8; N]) -> [f32; 4]) -> Decoder {
     })
 }
 
-/// Bytes that stand for numbers: for each column, the place in a record, and the number of its table.
-fn by_table(record_bytes: usize, tables: [ByteTable; 2], own: Vec<(usize, usize)>) -> Decoder {
+/// Looks bytes up in tables. `sources` has, for each column, the offset in a record and the number of its table.
+fn by_table(record_bytes: usize, tables: [ByteTable; 2], sources: Vec<(usize, usize)>) -> SpzDecoder {
     Box::new(move |bytes, columns| {
-        for (column, (place, table)) in columns.iter_mut().zip(&own) {
+        for (column, (offset, table)) in columns.iter_mut().zip(&sources) {
             let table = &tables[*table];
             for (value, record) in column.iter_mut().zip(bytes.chunks_exact(record_bytes)) {
-                *value = table[usize::from(record[*place])];
+                *value = table[usize::from(record[*offset])];
             }
         }
     })
 }
 
-/// Passes over bytes.
+/// Skips bytes.
 fn pass(feed: &mut Feed<'_>, mut count: u64) -> Result<()> {
     if feed.is_positioned() {
         feed.skip(count);
@@ -371,12 +377,12 @@ fn pass(feed: &mut Feed<'_>, mut count: u64) -> Result<()> {
     feed.failed().map_or(Ok(()), Err)
 }
 
-/// The error about a file that ends at `end`, in a stream.
+/// The error about a file that ends in a stream, at `end`.
 fn cut_stream(feed: &Feed<'_>, end: u64) -> Error {
     fault(feed.name(), end, "unexpected end of file in a stream")
 }
 
-/// The next bytes of a stream. They grow as they come: a claim alone takes no memory.
+/// The next bytes of a stream. Memory grows as they arrive: a claim alone reserves nothing.
 fn taken(feed: &mut Feed<'_>, count: u64) -> Result<Vec<u8>> {
     const STEP_BYTES: usize = 1 << 20;
     let mut bytes: Vec<u8> = Vec::new();

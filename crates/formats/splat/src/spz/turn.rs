@@ -1,12 +1,12 @@
-//! From y down, z forward to y up, z backward, and the same way back: half a turn about x, which changes signs alone.
+//! Converts from y down, z forward to y up, z backward, and back: half a turn about x, which only changes signs.
 
 /// The signs of a position.
 pub(super) const POSITION: [f32; 3] = [1.0, -1.0, -1.0];
-/// The signs of a quaternion: w, x, y, z. Its axis turns like a position.
+/// The signs of a quaternion: w, x, y, z. Its axis is rotated like a position.
 pub(super) const ROTATION: [f32; 4] = [1.0, 1.0, -1.0, -1.0];
 
-/// The sign of harmonic `number` of those that are not constant: it is a product of coordinates, some of which change
-/// theirs.
+/// The sign of harmonic `number`, without the constant one. A harmonic is a polynomial of coordinates, some of which
+/// change their sign.
 ///
 /// In degree l and order m, sines of |m| times the angle around z (m < 0) are odd in y; the height z has the power
 /// l - |m|, so it is odd if that number is.
@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn harmonics_are_products_of_coordinates() {
-        // Those of degrees 1 to 3, in the order of files: y, z, x; xy, yz, 3z² - 1, xz, x² - y²; and so on.
+        // Harmonics of degrees 1 to 3, in the order of files: y, z, x; xy, yz, 3z² - 1, xz, x² - y²; and so on.
         let odd_in_y_and_z = [
             (1, 0),
             (0, 1),
@@ -44,8 +44,8 @@ mod tests {
             (0, 0),
         ];
         for (number, (y, z)) in odd_in_y_and_z.into_iter().enumerate() {
-            let wanted = if (y + z) % 2 == 0 { 1.0 } else { -1.0 };
-            assert_eq!(harmonic(number), wanted, "{number}");
+            let expected = if (y + z) % 2 == 0 { 1.0 } else { -1.0 };
+            assert_eq!(harmonic(number), expected, "{number}");
         }
     }
 }

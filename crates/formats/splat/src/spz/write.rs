@@ -1,15 +1,15 @@
-//! Splats to SPZ.
+//! Writes splats as SPZ.
 
-use super::frames::{Frames, SLOT_BYTES};
+use super::frames::{SLOT_BYTES, SpzFrames};
 use super::header::{HAS_ANTIALIASING, LONG_ROTATIONS, STREAMS, SpzHeader};
 use super::quantize::{color, coordinate, harmonic, long_rotation, scale, short_rotation};
 use super::read::SpzAttribute;
 use super::turn;
 use crate::pages::{FormatRecords, RecordStream, byte, write_streams};
-use polyhaul_mesh::options::SplatWriteOptions;
-use polyhaul_mesh::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
 use polyhaul_model::Bounds;
 use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::SplatWriteOptions;
 use polyhaul_model::splats::{ANTIALIASED, Splats, opacity_of};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::write::Writing;
@@ -17,18 +17,18 @@ use std::ops::Range;
 
 /// The highest degree of spherical harmonics.
 const MAX_DEGREE: usize = 4;
-/// Fractional bits of positions, unless these are too large for them.
+/// Fractional bits of positions, if these are small enough.
 const FRACTIONAL_BITS: u8 = 12;
-/// The most that a coordinate of 24 bits may be, without fractional bits.
-const LARGEST_COORDINATE: f32 = 8_388_607.0;
-/// How many steps harmonics of the first degree have, and those of the others: fewer steps are smaller files.
+/// Maximum coordinate of 24 bits, without fractional bits.
+const MAX_COORDINATE: f32 = 8_388_607.0;
+/// Steps of harmonics of the first degree, and of higher ones: fewer steps compress better.
 const FIRST_STEPS: u32 = 32;
 const STEPS: u32 = 16;
 
 /// Checks the version in the options.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for one that is not written.
+/// [`ErrorKind::Usage`] for a version that cannot be written.
 pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
     if (2..=4).contains(&options.spz_version) {
         return Ok(());
@@ -40,11 +40,11 @@ pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
 /// Writes the splats of a scene: as one gzip member, or in version 4 as streams.
 ///
 /// # Errors
-/// As for [`check_options`] and [`splats_to_write`]; those of the output.
+/// As for [`check_options`] and [`splats_to_write`]; errors of the output.
 pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
-    check_options(job.options)?;
+    check_options(job.options.own)?;
     let fractional_bits = fractional_bits(job.scene.meshes.first().map_or(&[], |mesh| &mesh.positions));
-    let precision = precision(fractional_bits, job.options.spz_version);
+    let precision = precision(fractional_bits, job.options.own.spz_version);
     let target = target(&precision);
     let splats = splats_to_write(job, &target, warnings)?;
     let header = header(job, [splats.len(), splats.degree()], fractional_bits);
@@ -54,7 +54,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-/// What the format stores with this precision of numbers.
+/// The limits of the format, with this precision of numbers.
 pub(crate) fn target(precision: &str) -> SplatsTarget<'_> {
     SplatsTarget { format: "SPZ", max_degree: MAX_DEGREE, precision, has_antialiasing: true }
 }
@@ -62,10 +62,10 @@ pub(crate) fn target(precision: &str) -> SplatsTarget<'_> {
 fn header(job: &SplatsJob<'_>, [count, degree]: [usize; 2], fractional_bits: u8) -> SpzHeader {
     let is_antialiased = job.scene.infos.iter().any(|info| info == ANTIALIASED);
     let flags = if is_antialiased { HAS_ANTIALIASING } else { 0 };
-    SpzHeader { version: u32::from(job.options.spz_version), count, degree, fractional_bits, flags, streams: 0 }
+    SpzHeader { version: u32::from(job.options.own.spz_version), count, degree, fractional_bits, flags, streams: 0 }
 }
 
-/// Writes the streams of a file, in their order; returns how many numbers had to be cut.
+/// Writes the streams of a file, in their order; returns the number of values that were cut.
 fn write_all(
     streams: &[RecordStream<'_>],
     header: SpzHeader,
@@ -75,11 +75,11 @@ fn write_all(
     if header.version >= STREAMS {
         return write_frames(streams, header, job, writing);
     }
-    writing.one_member(job.options.spz_level)?;
+    writing.one_member(Some(job.options.own.spz_level))?;
     write_streams(streams, header.count, header.to_bytes().to_vec(), job.run, writing)
 }
 
-/// The streams of all attributes but positions, whose integers depend on the largest one.
+/// The streams of all attributes except positions, whose integers depend on the largest position.
 pub(crate) fn streams_after_positions<'s>(
     version: u8,
     splats: &'s Splats<'_>,
@@ -88,13 +88,13 @@ pub(crate) fn streams_after_positions<'s>(
     SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| stream(attribute, &header, splats))
 }
 
-/// The bytes of their records.
+/// Bytes of a record in each of these streams.
 pub(crate) fn bytes_after_positions(version: u8, degree: usize) -> impl Iterator<Item = usize> {
     SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| attribute.bytes(u32::from(version), degree))
 }
 
-/// Writes splats of a degree that were packed as they came: their positions, and the records of the streams after
-/// these. Returns the precision of numbers, and how many had to be cut.
+/// Writes splats that were packed while they were read: their positions, and the records of the streams after them.
+/// Returns the precision of numbers, and the number of values that were cut.
 pub(crate) fn write_packed(
     positions: &[[f32; 3]],
     others: Vec<RecordStream<'_>>,
@@ -110,10 +110,10 @@ pub(crate) fn write_packed(
     streams.push(stream(SpzAttribute::Positions, &header, &splats));
     streams.extend(others);
     let clamped = write_all(&streams, header, job, writing)?;
-    Ok((precision(fractional_bits, job.options.spz_version), clamped))
+    Ok((precision(fractional_bits, job.options.own.spz_version), clamped))
 }
 
-/// Writes streams that are compressed separately; returns how many numbers had to be cut.
+/// Writes streams that are compressed separately; returns the number of values that were cut.
 fn write_frames(
     streams: &[RecordStream<'_>],
     header: SpzHeader,
@@ -121,24 +121,24 @@ fn write_frames(
     writing: &mut Writing<'_, '_>,
 ) -> Result<u64> {
     writing.check_plain()?;
-    let frames = Frames::new(streams, header.count, job.options.spz_level, job.run)?;
+    let frames = SpzFrames::new(streams, header.count, Some(job.options.own.spz_level), job.run)?;
     let head = header.with_table(frames.sizes());
     let packed: u64 = frames.sizes().map(|[packed, _]| packed).sum();
     writing.announce(head.len() as u64 + packed);
     writing.set_head(head);
-    // Frames that were not kept are made again, and would count twice.
+    // Counted before writing, because frames that are not kept are made again.
     let clamped = frames.clamped();
-    // Half of the memory is taken by frames.
+    // Frames use half of the memory.
     writing.pages(&frames, &mut (), frames.count(), 2 * SLOT_BYTES)?;
     Ok(clamped)
 }
 
-/// As many fractional bits as positions leave room for.
+/// The maximum fractional bits that the positions allow.
 fn fractional_bits(positions: &[[f32; 3]]) -> u8 {
     let bounds = Bounds::of(positions);
-    let all = bounds.iter().flat_map(|bounds| bounds.min.iter().chain(&bounds.max));
-    let largest = all.fold(0.0, |most: f32, value| most.max(value.abs()));
-    let fits = |bits: &u8| largest * (1u32 << bits) as f32 <= LARGEST_COORDINATE;
+    let corners = bounds.iter().flat_map(|bounds| bounds.min.iter().chain(&bounds.max));
+    let largest = corners.fold(0.0, |largest: f32, value| largest.max(value.abs()));
+    let fits = |bits: &u8| largest * (1u32 << bits) as f32 <= MAX_COORDINATE;
     (0..=FRACTIONAL_BITS).rev().find(fits).unwrap_or(0)
 }
 
@@ -178,7 +178,8 @@ fn stream<'s>(attribute: SpzAttribute, header: &SpzHeader, splats: &'s Splats<'_
             Box::new(move |range, out| {
                 bytes(&columns, range, out, |column| {
                     let number = column / 3;
-                    let (sign, steps) = (turn::harmonic(number), if number < 3 { FIRST_STEPS } else { STEPS });
+                    let sign = turn::harmonic(number);
+                    let steps = if number < 3 { FIRST_STEPS } else { STEPS };
                     move |value| harmonic(sign * value, steps)
                 })
             })
@@ -190,9 +191,9 @@ fn stream<'s>(attribute: SpzAttribute, header: &SpzHeader, splats: &'s Splats<'_
 fn positions(positions: &[[f32; 3]], scale: f32, out: &mut [u8]) -> u64 {
     let mut clamped = 0;
     for (record, position) in out.as_chunks_mut::<9>().0.iter_mut().zip(positions) {
-        for ((place, value), sign) in record.as_chunks_mut::<3>().0.iter_mut().zip(position).zip(turn::POSITION) {
-            let (bytes, is_cut) = coordinate(sign * value, scale);
-            *place = bytes;
+        for ((bytes, value), sign) in record.as_chunks_mut::<3>().0.iter_mut().zip(position).zip(turn::POSITION) {
+            let (integer, is_cut) = coordinate(sign * value, scale);
+            *bytes = integer;
             clamped += is_cut;
         }
     }
@@ -210,7 +211,7 @@ fn rotations<const N: usize>(
     0
 }
 
-/// A byte for each column; `pack` makes them for the column of a number.
+/// A byte for each column; `pack` returns the conversion for the number of a column.
 #[inline(always)]
 fn bytes<P: Fn(f32) -> (u8, u64)>(
     columns: &[&[f32]],

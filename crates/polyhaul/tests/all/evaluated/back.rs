@@ -3,8 +3,9 @@
 use super::scenes::{self, Numbers};
 use super::support::*;
 use polyhaul::Input;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Axes, Domain, Mesh, NONE, Scene};
-use polyhaul::options::ObjWriteOptions;
+use polyhaul::options::SceneWriteOptions;
 
 /// The uv of a corner, as an evaluated mesh says it.
 fn uv(mesh: &Mesh, face: usize, corner: usize) -> Option<[f32; 2]> {
@@ -24,24 +25,26 @@ fn near(a: f32, b: f32) -> bool {
 /// All faces of a scene that nothing turns or sorts: corners with positions and uvs, and flags.
 fn check(scene: &Scene, again: &Scene, what: &str) {
     let read = &again.meshes[0];
-    let (mut positions, mut faces) = (0, 0);
+    let mut positions = 0;
+    let mut faces = 0;
     assert_eq!(again.objects.len(), scene.objects.len(), "{what}");
     for object in &scene.objects {
         let mesh = &scene.meshes[object.mesh];
         for (i, given) in mesh.positions.iter().enumerate() {
-            let found = read.positions[positions + i];
-            assert!(found.iter().zip(given).all(|(a, b)| near(*a, *b)), "{what}: {found:?}, {given:?}");
+            let position = read.positions[positions + i];
+            assert!(position.iter().zip(given).all(|(a, b)| near(*a, *b)), "{what}: {position:?}, {given:?}");
         }
         for face in 0..mesh.faces.len() {
-            let (given, found) = (mesh.faces.corners(face), read.faces.corners(faces + face));
-            assert_eq!(given.len(), found.len(), "{what}");
-            for (given, found) in given.zip(found) {
+            let given = mesh.faces.corners(face);
+            let corners = read.faces.corners(faces + face);
+            assert_eq!(given.len(), corners.len(), "{what}");
+            for (given, corner) in given.zip(corners) {
                 let position = mesh.faces.corner_positions[given] as usize + positions;
-                assert_eq!(read.faces.corner_positions[found] as usize, position, "{what}");
-                let found = uv(read, 0, found);
-                match (uv(mesh, face, given), found) {
+                assert_eq!(read.faces.corner_positions[corner] as usize, position, "{what}");
+                let read_uv = uv(read, 0, corner);
+                match (uv(mesh, face, given), read_uv) {
                     (Some([a, b]), Some([c, d])) => assert!(near(c, a) && near(d, b), "{what}"),
-                    (given, found) => assert_eq!(given, found, "{what}"),
+                    (given, read_uv) => assert_eq!(given, read_uv, "{what}"),
                 }
             }
         }
@@ -62,7 +65,8 @@ fn positions_faces_and_uvs_come_back() {
         for object in &mut scene.objects {
             object.transform = None;
         }
-        let written = bytes(&scene, &with(&ObjWriteOptions::default().with_export_normals(false)));
+        let written =
+            bytes(&scene, &with(&WriteOptions::default().with_scene(SceneWriteOptions::default().with_normals(false))));
         let input = Input::Memory(written, "memory.obj".into());
         let again = polyhaul::Reader::new(input).scene().unwrap().value;
         check(&scene, &again, &format!("seed {seed}"));

@@ -4,11 +4,12 @@ use super::differential::compare;
 use super::reference;
 use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{
     Axes, Axis, Counts, Curve, Domain, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, VertexGroup,
 };
 use polyhaul::ops::MeshOps;
-use polyhaul::options::{Digits, ObjWriteOptions, RunOptions, Smoothing};
+use polyhaul::options::{Digits, ObjWriteOptions, RunOptions, SceneWriteOptions, Smoothing};
 use polyhaul::{ErrorKind, Input};
 
 /// Four triangles in a row.
@@ -42,7 +43,7 @@ fn at(faces: u32, value: u32) -> Run {
 }
 
 /// All lines but those of positions.
-fn rest(scene: &Scene, obj: &ObjWriteOptions) -> Vec<String> {
+fn rest(scene: &Scene, obj: &WriteOptions) -> Vec<String> {
     let text = text(scene, &with(obj));
     text.lines().filter(|line| !line.starts_with("v ") && !line.starts_with("o ")).map(String::from).collect()
 }
@@ -50,12 +51,12 @@ fn rest(scene: &Scene, obj: &ObjWriteOptions) -> Vec<String> {
 #[test]
 fn material_runs_hold_where_there_are_no_slots() {
     let mesh = Mesh { material_runs: vec![at(1, 1), at(2, 0), at(3, NONE)], ..strip() };
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let found = rest(&single(mesh.clone(), None), &obj);
     assert_eq!(found, ["f 1 2 3", "usemtl blue", "f 2 3 4", "usemtl red", "f 3 4 5", "usemtl ", "f 4 5 6"]);
     let none = ["f 1 2 3", "f 2 3 4", "f 3 4 5", "f 4 5 6"];
     assert_eq!(rest(&single(mesh.clone(), Some(vec![])), &obj), none);
-    let off = ObjWriteOptions::default().with_export_materials(false);
+    let off = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
     assert_eq!(rest(&single(mesh.clone(), None), &off), none);
     assert_eq!(rest(&single(mesh, Some(vec![Some(0)])), &obj)[0], "usemtl red");
 }
@@ -63,12 +64,12 @@ fn material_runs_hold_where_there_are_no_slots() {
 #[test]
 fn smoothing_runs_hold_where_there_are_no_flags() {
     let mesh = Mesh { smoothing_runs: vec![at(1, 7), at(3, 0)], ..strip() };
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let found = rest(&single(mesh.clone(), None), &obj);
     assert_eq!(found, ["f 1 2 3", "s 7", "f 2 3 4", "f 3 4 5", "s 0", "f 4 5 6"]);
     let flags = Mesh { face_smooth: vec![0, 0, 9, 0].into(), ..mesh };
-    let found = rest(&single(flags, None), &obj);
-    assert_eq!(found, ["s 0", "f 1 2 3", "f 2 3 4", "s 1", "f 3 4 5", "s 0", "f 4 5 6"]);
+    let written = rest(&single(flags, None), &obj);
+    assert_eq!(written, ["s 0", "f 1 2 3", "f 2 3 4", "s 1", "f 3 4 5", "s 0", "f 4 5 6"]);
 }
 
 #[test]
@@ -77,12 +78,12 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
     let vertex_groups = vec![VertexGroup { name: "the bone".into(), weights }];
     let groups = vec!["left arm".into()];
     let mesh = Mesh { group_runs: vec![at(1, 0), at(2, NONE)], groups, ..strip() };
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let found = rest(&single(mesh, None), &obj);
     assert_eq!(found[..3], ["f 1 2 3", "g left arm", "f 2 3 4"]);
     assert!(found[3].starts_with('g') && !found[3].contains("left"), "{found:?}");
     let mesh = Mesh { vertex_groups, ..strip() };
-    let obj = ObjWriteOptions::default().with_export_vertex_groups(true);
+    let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_vertex_groups(true));
     let found = rest(&single(mesh, None), &obj);
     assert_eq!(found, ["g the bone", "f 1 2 3", "f 2 3 4", "f 3 4 5", "g off", "f 4 5 6"]);
 }
@@ -92,16 +93,16 @@ fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
 fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
     let mesh = Mesh { face_smooth: vec![1; 4].into(), sharp_edges: vec![[3, 2]].into(), ..strip() };
     let groups = |mesh: &Mesh, smoothing| {
-        let obj = ObjWriteOptions::default().with_smoothing(smoothing);
+        let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_smoothing(smoothing));
         let found = rest(&single(mesh.clone(), None), &obj);
         found.into_iter().filter(|line| line.starts_with('s')).collect::<Vec<_>>()
     };
     assert_eq!(groups(&mesh, Smoothing::Groups), ["s 1", "s 2"]);
     assert_eq!(groups(&mesh, Smoothing::BitFlags), ["s 1", "s 2"]);
-    let all = Mesh { sharp_edges: vec![[1, 2], [2, 3], [3, 4]].into(), ..mesh.clone() };
-    assert_eq!(groups(&all, Smoothing::Groups), ["s 1", "s 2", "s 3", "s 4"]);
+    let all_edges = Mesh { sharp_edges: vec![[1, 2], [2, 3], [3, 4]].into(), ..mesh.clone() };
+    assert_eq!(groups(&all_edges, Smoothing::Groups), ["s 1", "s 2", "s 3", "s 4"]);
     // The fourth triangle shares positions with the second and the third only.
-    assert_eq!(groups(&all, Smoothing::BitFlags), ["s 1", "s 2", "s 4", "s 1"]);
+    assert_eq!(groups(&all_edges, Smoothing::BitFlags), ["s 1", "s 2", "s 4", "s 1"]);
     // A flat face takes a number and a bit of its own.
     let flat = Mesh { face_smooth: vec![1, 0, 1, 1].into(), ..mesh };
     assert_eq!(groups(&flat, Smoothing::Groups), ["s 1", "s 0", "s 3"]);
@@ -124,11 +125,11 @@ fn groups_beyond_the_last_bit_have_none() {
         face_smooth: vec![1; 40].into(),
         ..Mesh::default()
     };
-    let obj = ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags);
-    let found = text(&single(mesh, None), &with(&obj));
+    let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_smoothing(Smoothing::BitFlags));
+    let written = text(&single(mesh, None), &with(&obj));
     let mut expected: Vec<_> = (0..32).map(|bit| format!("s {}", 1u32 << bit)).collect();
     expected.push("s 0".into());
-    assert_eq!(lines(&found, "s"), expected);
+    assert_eq!(lines(&written, "s"), expected);
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn loose_edges_and_points_follow_the_faces() {
     mesh.points = vec![5, 0].into();
     let mut scene = single(mesh, None);
     scene.objects.push(Object { name: "two".into(), ..scene.objects[0].clone() });
-    let found = rest(&scene, &ObjWriteOptions::default());
+    let found = rest(&scene, &WriteOptions::default());
     assert_eq!(found[4..8], ["l 1 6", "l 2 3 4", "p 6", "p 1"]);
     assert_eq!(found[8..], ["f 7 8 9", "f 8 9 10", "f 9 10 11", "f 10 11 12", "l 7 12", "l 8 9 10", "p 12", "p 7"]);
 }
@@ -165,13 +166,13 @@ fn a_curve_is_moved_and_named_by_counting_backwards() {
         Object { transform: Some(moved), kind: ObjectKind::Group, ..curve },
         Object { transform: Some(IDENTITY), ..named("mesh", 0, &scene) },
     ];
-    let found = text(&scene, &plain());
-    let begin = found.find("g the curve").unwrap();
+    let written = text(&scene, &plain());
+    let start = written.find("g the curve").unwrap();
     let expected = "g the curve\ncstype bspline\ndeg 1\nv 1.000000 2.000000 0.000000\nv 0.000000 2.000000 -1.000000\n\
         v 0.000000 3.000000 0.000000\ncurv 1.000000 4.000000 -3 -2 -1 -3\n\
         parm u 0.000000 1.000000 2.000000 3.000000 4.000000 5.000000\nend\no mesh\n";
-    assert!(found[begin..].starts_with(expected), "{}", &found[begin..]);
-    assert!(found.ends_with("f 13 14 15\n"), "{found}");
+    assert!(written[start..].starts_with(expected), "{}", &written[start..]);
+    assert!(written.ends_with("f 13 14 15\n"), "{written}");
 }
 
 /// A triangle, a curve over three positions, a triangle.
@@ -188,11 +189,11 @@ fn around_a_curve() -> Scene {
 #[test]
 fn indices_stay_right_where_curves_are_left_out() {
     for export_curves in [true, false] {
-        let obj = ObjWriteOptions::default().with_export_curves(export_curves);
-        let found = text(&around_a_curve(), &with(&obj));
-        let count = lines(&found, "v").len();
+        let obj = WriteOptions::default().with_obj(ObjWriteOptions::default().with_curves(export_curves));
+        let written = text(&around_a_curve(), &with(&obj));
+        let count = lines(&written, "v").len();
         let last = format!("f {} {} {}", count - 2, count - 1, count);
-        assert_eq!(lines(&found, "f").last(), Some(&last.as_str()), "export_curves: {export_curves}\n{found}");
+        assert_eq!(lines(&written, "f").last(), Some(&last.as_str()), "export_curves: {export_curves}\n{written}");
     }
 }
 
@@ -207,8 +208,8 @@ fn positions_beside_curves_are_written() {
         mesh.curves = vec![Curve { degree: 1, control_points, knots: vec![0.0; 5], at, ..Curve::default() }];
         scene.meshes[1] = mesh;
         scene.objects[1].end = scene.meshes[1].counts();
-        let found = text(&scene, &plain());
-        assert_eq!((lines(&found, "v").len(), lines(&found, "f").len()), (18, 12), "{begin}:\n{found}");
+        let written = text(&scene, &plain());
+        assert_eq!((lines(&written, "v").len(), lines(&written, "f").len()), (18, 12), "{begin}:\n{written}");
     }
 }
 
@@ -216,9 +217,10 @@ fn positions_beside_curves_are_written() {
 #[test]
 fn a_mesh_without_an_object_is_turned_once() {
     let mut mesh = strip();
-    (mesh.normals, mesh.normal_domain) = (vec![[0.0, 1.0, 0.0]; 12].into(), Domain::Corner);
+    mesh.normals = vec![[0.0, 1.0, 0.0]; 12].into();
+    mesh.normal_domain = Domain::Corner;
     let scene = Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() };
-    let obj = ObjWriteOptions::default().with_global_scale(10.0);
+    let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(10.0));
     let found = text(&scene, &with(&obj));
     assert_eq!(lines(&found, "v")[1], "v 10.000000 0.000000 -10.000000");
     assert_eq!(lines(&found, "vn"), ["vn -0.0000 -0.0000 -1.0000"]);
@@ -231,7 +233,7 @@ fn an_instance_as_read_is_turned_beside_an_evaluated_one() {
     let mut scene = Scene { meshes: vec![strip()], axes: Axes::BLENDER, ..Scene::default() };
     let plainly = named("as read", 0, &scene);
     scene.objects = vec![Object { transform: Some(IDENTITY), ..named("moved", 0, &scene) }, plainly];
-    let obj = ObjWriteOptions::default().with_global_scale(10.0);
+    let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(10.0));
     let found = text(&scene, &with(&obj));
     let positions = lines(&found, "v");
     assert_eq!(positions[1], "v 10.000000 0.000000 -10.000000");
@@ -253,7 +255,7 @@ const NASTY: [&str; 10] = [
 ];
 
 #[track_caller]
-fn check_names(what: &str, obj: &ObjWriteOptions, place: impl Fn(&mut Scene, &str)) {
+fn check_names(what: &str, obj: &WriteOptions, place: impl Fn(&mut Scene, &str)) {
     for name in NASTY {
         let weights = vec![1.0; 6].into();
         let mesh = Mesh { vertex_groups: vec![VertexGroup { name: "bone".into(), weights }], ..strip() };
@@ -279,8 +281,9 @@ fn check_names(what: &str, obj: &ObjWriteOptions, place: impl Fn(&mut Scene, &st
 
 #[test]
 fn names_inject_nothing() {
-    let all = ObjWriteOptions::default().with_export_vertex_groups(true);
-    let groups = ObjWriteOptions::default().with_export_object_groups(true).with_export_material_groups(true);
+    let all = WriteOptions::default().with_obj(ObjWriteOptions::default().with_vertex_groups(true));
+    let groups = WriteOptions::default()
+        .with_obj(ObjWriteOptions::default().with_object_groups(true).with_material_groups(true));
     for obj in [&all, &groups] {
         check_names("object", obj, |scene, name| scene.objects[0].name = name.into());
         check_names("mesh", obj, |scene, name| scene.objects[0].mesh_name = name.into());
@@ -294,14 +297,16 @@ fn digits_are_those_asked_for() {
     for seed in 0..200 {
         let scene = scenes::scene(&mut Random::new(seed), Numbers::Tame);
         let digits = |digits| {
-            ObjWriteOptions::default()
-                .with_position_digits(Digits::Fixed(digits))
-                .with_uv_digits(Digits::Fixed(digits))
-                .with_color_digits(Digits::Fixed(digits))
+            WriteOptions::default().with_obj(
+                ObjWriteOptions::default()
+                    .with_position_digits(Some(Digits::Fixed(digits)))
+                    .with_uv_digits(Some(Digits::Fixed(digits)))
+                    .with_color_digits(Some(Digits::Fixed(digits))),
+            )
         };
         for obj in [digits(0), digits(3), digits(12)] {
-            let found = text(&scene, &with(&obj));
-            compare(&format!("seed {seed}"), &found, &reference::write(&scene, &obj, None));
+            let written = text(&scene, &with(&obj));
+            compare(&format!("seed {seed}"), &written, &reference::write(&scene, &obj, None));
         }
     }
 }
@@ -314,10 +319,15 @@ fn shortest_digits_read_back() {
     mesh.positions = (0..6).map(|_| [random.unit(), random.unit() * 1e9, random.unit() * 1e-9]).collect();
     mesh.uvs = (0..12).map(|_| [random.unit(), random.unit()]).collect();
     mesh.normals = (0..12).map(|_| [random.unit(), random.unit(), random.unit()]).collect();
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Corner);
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Corner;
     let shortest = Digits::Shortest;
-    let obj =
-        ObjWriteOptions::default().with_position_digits(shortest).with_uv_digits(shortest).with_normal_digits(shortest);
+    let obj = WriteOptions::default().with_obj(
+        ObjWriteOptions::default()
+            .with_position_digits(Some(shortest))
+            .with_uv_digits(Some(shortest))
+            .with_normal_digits(Some(shortest)),
+    );
     let written = bytes(&single(mesh.clone(), None), &with(&obj));
     let again = polyhaul::Reader::new(Input::Memory(written, "a.obj".into())).scene().unwrap().value;
     let again = &again.meshes[0];
@@ -334,7 +344,8 @@ fn shortest_digits_read_back() {
 fn triangles_are_cut_before_anything_else() {
     for seed in 0..300 {
         let mut random = Random::new(seed);
-        let (mut scene, obj) = (scenes::scene(&mut random, Numbers::Tame), scenes::options(&mut random));
+        let mut scene = scenes::scene(&mut random, Numbers::Tame);
+        let obj = scenes::options(&mut random);
         let kinds: Vec<bool> = scene.objects.iter().map(|object| scene.is_evaluated(object)).collect();
         for (object, is_evaluated) in scene.objects.iter_mut().zip(kinds) {
             // The same object, evaluated whatever becomes of its mesh.
@@ -347,14 +358,14 @@ fn triangles_are_cut_before_anything_else() {
         for object in &mut cut.objects {
             object.end = cut.meshes[object.mesh].counts();
         }
-        let with_triangles = obj.clone().with_export_triangulated_mesh(true);
+        let with_triangles = obj.clone().with_scene(obj.scene.with_triangulate(true));
         let found = text(&scene, &with(&with_triangles));
         assert!(lines(&found, "f").iter().all(|face| face.split(' ').count() == 4));
         compare(&format!("seed {seed}"), &found, &reference::write(&cut, &obj, None));
     }
 }
 
-/// The triangles of a mesh in the order of Blender, from the rules alone but for polygons of more than four corners.
+/// The triangles of a mesh in the order of Blender, from the rules alone, except polygons of more than four corners.
 fn cut_as_blender(mesh: &Mesh) -> Mesh {
     let corners = mesh.faces.corner_positions.len();
     let numbers: Vec<[f32; 3]> = (0..corners).map(|corner| [corner as f32, 0.0, 0.0]).collect();
@@ -367,30 +378,35 @@ fn cut_as_blender(mesh: &Mesh) -> Mesh {
         Domain::Corner => corner,
         _ => probe.normals[probe.faces.corner_normals[corner] as usize][0] as usize,
     };
-    let (mut kept, mut others) = (vec![], vec![]);
+    let mut kept_triangles = vec![];
+    let mut others = vec![];
     for face in 0..mesh.faces.len() {
-        let own = mesh.faces.corners(face);
-        let mut triangles: Vec<[usize; 3]> = match own.len() {
-            4 => quad_triangles(mesh, own.start).map(|triangle| triangle.map(|corner| own.start + corner)).to_vec(),
+        let corners = mesh.faces.corners(face);
+        let mut triangles: Vec<[usize; 3]> = match corners.len() {
+            4 => quad_triangles(mesh, corners.start)
+                .map(|triangle| triangle.map(|corner| corners.start + corner))
+                .to_vec(),
             _ => map
                 .triangles(face as u32)
                 .map(|triangle| [0, 1, 2].map(|i| old_corner(3 * triangle as usize + i)))
                 .collect(),
         };
-        let stays = if own.len() == 4 { 0 } else { triangles.len() - 1 };
-        kept.push((face, triangles.remove(stays)));
+        let stays = if corners.len() == 4 { 0 } else { triangles.len() - 1 };
+        kept_triangles.push((face, triangles.remove(stays)));
         others.extend(triangles.into_iter().map(|triangle| (face, triangle)));
     }
-    kept.extend(others);
+    kept_triangles.extend(others);
     let by_face = |face: usize, corner: usize, domain: Domain, stream: &[u32]| match domain {
         Domain::Indexed => stream.get(corner).copied(),
         Domain::Corner => Some(corner as u32),
         Domain::Face => Some(face as u32),
         Domain::Vertex => None,
     };
-    let corner = || kept.iter().flat_map(|(face, triangle)| triangle.map(|corner| (*face, corner)));
+    let corner = || kept_triangles.iter().flat_map(|(face, triangle)| triangle.map(|corner| (*face, corner)));
     let mut cut = mesh.clone();
-    cut.faces.offsets = if kept.is_empty() { vec![] } else { (0..=kept.len() as u32).map(|i| 3 * i).collect() }.into();
+    cut.faces.offsets =
+        if kept_triangles.is_empty() { vec![] } else { (0..=kept_triangles.len() as u32).map(|i| 3 * i).collect() }
+            .into();
     cut.faces.corner_positions = corner().map(|(_, corner)| mesh.faces.corner_positions[corner]).collect();
     let attribute = |has: bool, domain: Domain, stream: &[u32]| -> Vec<u32> {
         if has { corner().filter_map(|(face, corner)| by_face(face, corner, domain, stream)).collect() } else { vec![] }
@@ -399,9 +415,11 @@ fn cut_as_blender(mesh: &Mesh) -> Mesh {
     cut.faces.corner_normals =
         attribute(!mesh.normals.is_empty(), mesh.normal_domain, &mesh.faces.corner_normals).into();
     let indexed = |domain: Domain| if domain == Domain::Vertex { domain } else { Domain::Indexed };
-    (cut.uv_domain, cut.normal_domain) = (indexed(mesh.uv_domain), indexed(mesh.normal_domain));
-    cut.face_materials = kept.iter().filter_map(|(face, _)| mesh.face_materials.get(*face).copied()).collect();
-    cut.face_smooth = kept.iter().filter_map(|(face, _)| mesh.face_smooth.get(*face).copied()).collect();
+    cut.uv_domain = indexed(mesh.uv_domain);
+    cut.normal_domain = indexed(mesh.normal_domain);
+    cut.face_materials =
+        kept_triangles.iter().filter_map(|(face, _)| mesh.face_materials.get(*face).copied()).collect();
+    cut.face_smooth = kept_triangles.iter().filter_map(|(face, _)| mesh.face_smooth.get(*face).copied()).collect();
     cut
 }
 
@@ -413,7 +431,8 @@ fn quad_triangles(mesh: &Mesh, first: usize) -> [[usize; 3]; 2] {
     let cross =
         |u: [f64; 3], v: [f64; 3]| [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     let unit = |v: [f64; 3]| v.map(|part| part / dot(v, v).sqrt());
-    let (even, odd) = ([[0, 2, 3], [0, 1, 2]], [[1, 3, 0], [1, 2, 3]]);
+    let even = [[0, 2, 3], [0, 1, 2]];
+    let odd = [[1, 3, 0], [1, 2, 3]];
     let normal = cross(sub(point(0), point(2)), sub(point(1), point(3)));
     if dot(normal, normal) == 0.0 {
         return even;
@@ -448,18 +467,19 @@ fn triangles_keep_what_faces_have() {
     };
     mesh.faces.offsets = vec![0, 5, 8].into();
     mesh.faces.corner_positions = vec![0, 1, 2, 3, 4, 4, 2, 1].into();
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Face);
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Face;
     mesh.uvs = (0..8).map(|i| [i as f32, 0.5]).collect();
     mesh.normals = vec![[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]].into();
     mesh.face_materials = vec![1, 0].into();
     mesh.face_smooth = vec![1, 0].into();
-    let obj = ObjWriteOptions::default().with_export_triangulated_mesh(true);
-    let found = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
-    let state: Vec<_> = found.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
+    let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
+    let written = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
+    let state: Vec<_> = written.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
     assert_eq!(state, ["s 0", "usemtl red", "s 1", "usemtl blue"]);
-    let faces: Vec<_> = found.iter().filter(|line| line.starts_with('f')).collect();
+    let faces: Vec<_> = written.iter().filter(|line| line.starts_with('f')).collect();
     assert_eq!(faces.len(), 4);
-    let uvs: Vec<_> = found.iter().filter(|line| line.starts_with("vt")).collect();
+    let uvs: Vec<_> = written.iter().filter(|line| line.starts_with("vt")).collect();
     let corner = |corner: &str| {
         let [position, uv, normal] = corner.split('/').map(|n| n.parse::<usize>().unwrap()).collect::<Vec<_>>()[..]
         else {
@@ -479,38 +499,41 @@ fn triangles_keep_what_faces_have() {
 #[test]
 fn triangles_of_domains_are_still_merged() {
     let mut mesh = strip();
-    (mesh.normals, mesh.normal_domain) = (vec![[0.0, 0.0, 2.0]; 12].into(), Domain::Corner);
-    (mesh.uvs, mesh.uv_domain) = (vec![[0.5, 0.5]; 12].into(), Domain::Corner);
+    mesh.normals = vec![[0.0, 0.0, 2.0]; 12].into();
+    mesh.normal_domain = Domain::Corner;
+    mesh.uvs = vec![[0.5, 0.5]; 12].into();
+    mesh.uv_domain = Domain::Corner;
     let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
     scene.objects = vec![named("one", 0, &scene)];
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let expected = rest(&scene, &obj);
     assert_eq!(expected[..2], ["vn -0.0000 -0.0000 1.0000", "vt 0.500000 0.500000"]);
-    let obj = obj.with_export_triangulated_mesh(true);
+    let obj = obj.clone().with_scene(obj.scene.with_triangulate(true));
     assert_eq!(rest(&scene, &obj), expected);
 }
 
 /// Every pair of axes, against a frame of arrows.
 #[test]
 fn axes_turn_right() {
-    let all = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
+    let axes = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
     let mut mesh = strip();
     mesh.normals = vec![[0.1, 0.7, -0.3]; 4].into();
     mesh.normal_domain = Domain::Face;
-    for (forward, up) in all.into_iter().flat_map(|forward| all.map(|up| (forward, up))) {
+    for (forward, up) in axes.into_iter().flat_map(|forward| axes.map(|up| (forward, up))) {
         let mut scene = single(mesh.clone(), None);
         for to in [Axes::BLENDER, Axes::OBJ, Axes { forward: Axis::NegativeX, up: Axis::Y }] {
-            let obj = ObjWriteOptions::default().with_forward_axis(to.forward).with_up_axis(to.up);
+            let obj = WriteOptions::default()
+                .with_scene(SceneWriteOptions::default().with_forward_axis(Some(to.forward)).with_up_axis(Some(to.up)));
             scene.axes = Axes { forward, up };
-            let found = try_bytes(&scene, &with(&obj));
-            if all.iter().position(|axis| *axis == forward).unwrap() % 3
-                == all.iter().position(|axis| *axis == up).unwrap() % 3
+            let written = try_bytes(&scene, &with(&obj));
+            if axes.iter().position(|axis| *axis == forward).unwrap() % 3
+                == axes.iter().position(|axis| *axis == up).unwrap() % 3
             {
-                assert_eq!(found.unwrap_err().kind(), ErrorKind::Usage);
+                assert_eq!(written.unwrap_err().kind(), ErrorKind::Usage);
                 continue;
             }
-            let found = without_comments(&String::from_utf8(found.unwrap()).unwrap());
-            compare(&format!("{forward:?} {up:?}"), &found, &reference::write(&scene, &obj, None));
+            let written = without_comments(&String::from_utf8(written.unwrap()).unwrap());
+            compare(&format!("{forward:?} {up:?}"), &written, &reference::write(&scene, &obj, None));
         }
     }
 }

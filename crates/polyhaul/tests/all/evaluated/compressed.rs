@@ -3,7 +3,7 @@
 use super::scenes::{self, Numbers};
 use super::support::*;
 use polyhaul::model::Scene;
-use polyhaul::options::{Codec, Compression, ObjWriteOptions, RunOptions};
+use polyhaul::options::{Codec, Compression, RunOptions};
 use polyhaul::{ErrorKind, WriteOptions};
 use polyhaul_bytes::{DecompressLimits, MEMBER_BYTES, Source};
 use polyhaul_testkit::packed::unpack;
@@ -25,8 +25,7 @@ fn scene() -> Scene {
 }
 
 fn options(codec: Option<Codec>, run: RunOptions) -> WriteOptions {
-    with_run(&ObjWriteOptions::default(), run)
-        .with_compression(codec.map_or_else(Compression::default, Compression::from))
+    with_run(&WriteOptions::default(), run).with_compression(codec.map_or_else(Compression::default, Compression::from))
 }
 
 #[test]
@@ -58,8 +57,8 @@ fn threads_chunks_and_memory_change_nothing() {
         for (threads, chunk_bytes, limit) in
             [(2, None, LIMITS[0]), (3, Some(100), LIMITS[0]), (7, Some(1), 1), (64, Some(1 << 20), 1)]
         {
-            let found = try_bytes(&scene, &options(Some(codec), run(threads, chunk_bytes, limit))).unwrap();
-            assert!(found == expected, "{extension}: {threads} threads, {chunk_bytes:?}, {limit}");
+            let written = try_bytes(&scene, &options(Some(codec), run(threads, chunk_bytes, limit))).unwrap();
+            assert!(written == expected, "{extension}: {threads} threads, {chunk_bytes:?}, {limit}");
         }
     }
 }
@@ -70,14 +69,14 @@ fn levels_change_the_size_alone() {
     let text = bytes(&scene, &plain());
     for (codec, levels) in [(Codec::Gzip, [1, 9]), (Codec::Zstd, [1, 10])] {
         let written = levels.map(|level| {
-            let options = options(None, run(2, None, LIMITS[0])).with_compression(Compression::By(codec, Some(level)));
+            let options = options(None, run(2, None, LIMITS[0])).with_compression(codec.into()).with_level(Some(level));
             try_bytes(&scene, &options).unwrap()
         });
         assert!(written[0].len() > written[1].len(), "{codec:?}");
         written.into_iter().for_each(|bytes| assert!(plain_of(bytes) == text, "{codec:?}"));
     }
     for (codec, level) in [(Codec::Gzip, 99), (Codec::Zstd, 99), (Codec::Gzip, -99)] {
-        let options = options(None, RunOptions::default()).with_compression(Compression::By(codec, Some(level)));
+        let options = options(None, RunOptions::default()).with_compression(codec.into()).with_level(Some(level));
         let error = try_bytes(&scene, &options).err().unwrap_or_else(|| panic!("{codec:?} {level}: no error"));
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     }
@@ -86,7 +85,7 @@ fn levels_change_the_size_alone() {
 #[test]
 fn nothing_is_a_file_too() {
     for (codec, _) in CODECS {
-        let found = try_bytes(&Scene::default(), &options(Some(codec), RunOptions::default())).unwrap();
-        assert_eq!(plain_of(found), bytes(&Scene::default(), &plain()));
+        let written = try_bytes(&Scene::default(), &options(Some(codec), RunOptions::default())).unwrap();
+        assert_eq!(plain_of(written), bytes(&Scene::default(), &plain()));
     }
 }

@@ -3,8 +3,8 @@
 use super::reference;
 use super::scenes::{self, Numbers};
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Object, Scene};
-use polyhaul::options::ObjWriteOptions;
 
 /// Signs of what is not a number are the processor's.
 fn unsigned_nan(text: &str) -> String {
@@ -12,12 +12,13 @@ fn unsigned_nan(text: &str) -> String {
 }
 
 #[track_caller]
-pub fn compare(what: &str, found: &str, expected: &str) {
-    let (found, expected) = (unsigned_nan(found), unsigned_nan(expected));
-    assert!(found == expected, "{what}: {}", difference(&found, &expected));
+pub fn compare(what: &str, actual: &str, expected: &str) {
+    let actual = unsigned_nan(actual);
+    let expected = unsigned_nan(expected);
+    assert!(actual == expected, "{what}: {}", difference(&actual, &expected));
 }
 
-fn random(seed: u64, numbers: Numbers) -> (Scene, ObjWriteOptions) {
+fn random(seed: u64, numbers: Numbers) -> (Scene, WriteOptions) {
     let mut random = Random::new(seed);
     (scenes::scene(&mut random, numbers), scenes::options(&mut random))
 }
@@ -25,8 +26,8 @@ fn random(seed: u64, numbers: Numbers) -> (Scene, ObjWriteOptions) {
 fn check(seeds: std::ops::Range<u64>, numbers: Numbers) {
     for seed in seeds {
         let (scene, obj) = random(seed, numbers);
-        let found = text(&scene, &with(&obj));
-        compare(&format!("seed {seed}, {obj:?}"), &found, &reference::write(&scene, &obj, None));
+        let written = text(&scene, &with(&obj));
+        compare(&format!("seed {seed}, {obj:?}"), &written, &reference::write(&scene, &obj, None));
     }
 }
 
@@ -51,13 +52,13 @@ fn the_reference_tells_scenes_apart() {
 }
 
 #[track_caller]
-fn check_runs(what: &str, scene: &Scene, obj: &ObjWriteOptions, threads: &[usize]) {
+fn check_runs(what: &str, scene: &Scene, obj: &WriteOptions, threads: &[usize]) {
     let expected = bytes(scene, &with(obj));
     for &threads in threads {
         for chunk_bytes in CHUNKS {
             for limit in LIMITS {
-                let found = bytes(scene, &with_run(obj, run(threads, chunk_bytes, limit)));
-                let same = found == expected;
+                let written = bytes(scene, &with_run(obj, run(threads, chunk_bytes, limit)));
+                let same = written == expected;
                 assert!(same, "{what}: {threads} threads, chunks of {chunk_bytes:?}, {limit} bytes of memory");
             }
         }
@@ -90,7 +91,7 @@ fn many_objects_are_the_same_for_any_threads() {
     }
     let again: Vec<Object> = (0..6).flat_map(|_| scene.objects.clone()).collect();
     scene.objects = again;
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     compare("many", &text(&scene, &with(&obj)), &reference::write(&scene, &obj, None));
     check_runs("many", &scene, &obj, &[2, 64]);
 }

@@ -5,7 +5,7 @@ use super::by_hand::{named, single, strip};
 use super::scenes::IDENTITY;
 use super::support::*;
 use polyhaul::model::{Array, Axis, Domain, Mesh, Object, Scene, VertexGroup};
-use polyhaul::options::{Cancel, ObjWriteOptions, Progress, RunOptions};
+use polyhaul::options::{Cancel, Progress, RunOptions, SceneWriteOptions};
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use std::fs;
 use std::io::{self, Write};
@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// A mesh with all that goes by domain, face or position.
 fn full() -> Mesh {
     let mut mesh = strip();
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Vertex);
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Vertex;
     mesh.uvs = (0..12).map(|i| [i as f32, 0.0]).collect();
     mesh.normals = vec![[0.0, 0.0, 1.0]; 6].into();
     mesh.face_materials = vec![0, 1, 0, 1].into();
@@ -96,8 +97,8 @@ const FAULTS: [Fault; 33] = [
 
 #[test]
 fn a_good_scene_is_written() {
-    let found = text(&good(), &plain());
-    assert_eq!((lines(&found, "f").len(), lines(&found, "v").len()), (8, 12));
+    let written = text(&good(), &plain());
+    assert_eq!((lines(&written, "f").len(), lines(&written, "v").len()), (8, 12));
 }
 
 #[test]
@@ -115,7 +116,8 @@ fn a_broken_mesh_is_an_error_that_names_it() {
 
 #[test]
 fn a_broken_mesh_touches_no_file() {
-    let (folder, mut scene) = (new_folder(), good());
+    let folder = new_folder();
+    let mut scene = good();
     fs::write(folder.join("a.obj"), "old").unwrap();
     scene.meshes[1].uvs = vec![[0.0; 2]; 5].into();
     polyhaul::write(&scene, folder.join("a.obj")).unwrap_err();
@@ -153,11 +155,13 @@ fn a_broken_object_is_an_error_that_names_it() {
 #[test]
 fn options_that_make_no_sense_are_errors() {
     let options = [
-        ObjWriteOptions::default().with_forward_axis(Axis::Y).with_up_axis(Axis::NegativeY),
-        ObjWriteOptions::default().with_global_scale(f32::NAN),
-        ObjWriteOptions::default().with_global_scale(f32::INFINITY),
-        ObjWriteOptions::default().with_global_scale(0.0),
-        ObjWriteOptions::default().with_global_scale(-1.0),
+        WriteOptions::default().with_scene(
+            SceneWriteOptions::default().with_forward_axis(Some(Axis::Y)).with_up_axis(Some(Axis::NegativeY)),
+        ),
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(f32::NAN)),
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(f32::INFINITY)),
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(0.0)),
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(-1.0)),
     ];
     let mut as_read = single(strip(), None);
     as_read.objects[0].transform = None;
@@ -193,7 +197,7 @@ fn a_writer_that_fails_is_an_error_at_any_byte() {
     let size = bytes(&scene, &plain()).len();
     for threads in [1, 3] {
         for chunk_bytes in [None, Some(50)] {
-            let options = with_run(&ObjWriteOptions::default(), run(threads, chunk_bytes, LIMITS[0]));
+            let options = with_run(&WriteOptions::default(), run(threads, chunk_bytes, LIMITS[0]));
             for taken in 0..size {
                 let output = Output::Writer(Box::new(Failing(taken)), "the host".into());
                 let error = polyhaul::Writer::new(output).options(&options).scene(&scene).unwrap_err();
@@ -216,8 +220,8 @@ fn a_cancelled_write_leaves_the_old_file() {
     for (threads, at) in [(1, 0), (3, 0), (1, 1), (3, 1), (3, 300_000)] {
         let cancel = Cancel::default();
         let callback = cancel.clone();
-        let progress: Arc<dyn Fn(u64, Option<u64>) + Send + Sync> = Arc::new(move |done, _| {
-            if done >= at {
+        let progress: Arc<dyn Fn(u64, Option<u64>) + Send + Sync> = Arc::new(move |finished, _| {
+            if finished >= at {
                 callback.cancel();
             }
         });
@@ -235,7 +239,7 @@ fn a_cancelled_write_leaves_the_old_file() {
     }
 }
 
-/// Memory of somebody else is checked and written as our own is.
+/// Borrowed memory is checked and written like owned memory.
 #[test]
 fn shared_arrays_are_as_good_as_owned_ones() {
     let mut scene = good();

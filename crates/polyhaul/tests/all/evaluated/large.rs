@@ -5,8 +5,9 @@ use super::differential::compare;
 use super::reference;
 use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Domain, Elements, Mesh, NONE, Object, Scene};
-use polyhaul::options::{ObjWriteOptions, Smoothing};
+use polyhaul::options::{ObjWriteOptions, SceneWriteOptions, Smoothing};
 
 /// Corners from which on an object is prepared by all threads.
 const LARGE_CORNERS: usize = 1 << 17;
@@ -19,7 +20,8 @@ fn mesh(random: &mut Random, corners: usize, uv_domain: Domain, normal_domain: D
     let positions = corners / 4;
     let mut mesh = Mesh { uv_domain, normal_domain, ..Mesh::default() };
     mesh.positions = (0..positions).map(|_| [random.unit(), random.unit() * 10.0, random.unit()]).collect();
-    let (mut offsets, mut stream) = (vec![0], Vec::with_capacity(corners));
+    let mut offsets = vec![0];
+    let mut stream = Vec::with_capacity(corners);
     while stream.len() < corners {
         let size = (3 + random.below(3)).min(corners - stream.len());
         let size = if corners - stream.len() - size < 3 { corners - stream.len() } else { size };
@@ -41,8 +43,8 @@ fn mesh(random: &mut Random, corners: usize, uv_domain: Domain, normal_domain: D
     mesh.normals = (0..count(normal_domain)).map(|_| [value(random), random.unit(), 0.5]).collect();
     mesh.faces = Elements { offsets: offsets.into(), corner_positions: stream.into(), ..Elements::default() };
     let indices = |random: &mut Random| {
-        let one = |_| if random.once_in(50) { NONE } else { random.below(70_000) as u32 };
-        (0..corners).map(one).collect()
+        let slot = |_| if random.once_in(50) { NONE } else { random.below(70_000) as u32 };
+        (0..corners).map(slot).collect()
     };
     if uv_domain == Domain::Indexed {
         mesh.faces.corner_uvs = indices(random);
@@ -55,13 +57,13 @@ fn mesh(random: &mut Random, corners: usize, uv_domain: Domain, normal_domain: D
 }
 
 #[track_caller]
-fn check(what: &str, scene: &Scene, obj: &ObjWriteOptions) {
+fn check(what: &str, scene: &Scene, obj: &WriteOptions) {
     let written = bytes(scene, &with(obj));
-    let found = without_comments(std::str::from_utf8(&written).unwrap());
-    compare(what, &found, &reference::write(scene, obj, None));
+    let statements = without_comments(std::str::from_utf8(&written).unwrap());
+    compare(what, &statements, &reference::write(scene, obj, None));
     for (threads, chunk_bytes, limit) in [(2, None, 1), (3, Some(10_000), LIMITS[0]), (64, Some(777), 1)] {
-        let found = bytes(scene, &with_run(obj, run(threads, chunk_bytes, limit)));
-        assert!(found == written, "{what}: {threads} threads, {chunk_bytes:?}, {limit}");
+        let again = bytes(scene, &with_run(obj, run(threads, chunk_bytes, limit)));
+        assert!(again == written, "{what}: {threads} threads, {chunk_bytes:?}, {limit}");
     }
 }
 
@@ -78,22 +80,22 @@ fn large(corners: usize, uvs: Domain, normals: Domain) -> Scene {
 
 #[test]
 fn corners() {
-    check("corners", &large(LARGE_CORNERS + 5000, Domain::Corner, Domain::Corner), &ObjWriteOptions::default());
+    check("corners", &large(LARGE_CORNERS + 5000, Domain::Corner, Domain::Corner), &WriteOptions::default());
 }
 
 #[test]
 fn positions_and_faces() {
-    check("positions", &large(2 * LARGE_CORNERS + 1, Domain::Vertex, Domain::Face), &ObjWriteOptions::default());
+    check("positions", &large(2 * LARGE_CORNERS + 1, Domain::Vertex, Domain::Face), &WriteOptions::default());
 }
 
 #[test]
 fn indices_with_gaps() {
-    check("indices", &large(LARGE_CORNERS + 70_000, Domain::Indexed, Domain::Indexed), &ObjWriteOptions::default());
+    check("indices", &large(LARGE_CORNERS + 70_000, Domain::Indexed, Domain::Indexed), &WriteOptions::default());
 }
 
 #[test]
 fn faces_and_positions() {
-    check("faces", &large(LARGE_CORNERS + 30_000, Domain::Face, Domain::Vertex), &ObjWriteOptions::default());
+    check("faces", &large(LARGE_CORNERS + 30_000, Domain::Face, Domain::Vertex), &WriteOptions::default());
 }
 
 /// One corner less than a large object has, as many, and one more.
@@ -104,20 +106,19 @@ fn sizes_around_the_border() {
         let mesh = scene.objects[LARGE].mesh;
         scene.meshes[mesh].uvs = Default::default();
         scene.objects[LARGE].end = scene.meshes[mesh].counts();
-        compare("border", &text(&scene, &plain()), &reference::write(&scene, &ObjWriteOptions::default(), None));
+        compare("border", &text(&scene, &plain()), &reference::write(&scene, &WriteOptions::default(), None));
     }
 }
 
 #[test]
 fn slots_and_smoothing_groups() {
-    let obj = ObjWriteOptions::default()
-        .with_smoothing(Smoothing::Groups)
-        .with_export_material_groups(true)
-        .with_export_uv(false)
-        .with_export_normals(false);
+    let obj = WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_uv(false).with_normals(false))
+        .with_obj(ObjWriteOptions::default().with_smoothing(Smoothing::Groups).with_material_groups(true));
     for slots in [3, 20] {
         let mut scene = large(LARGE_CORNERS + 100, Domain::Corner, Domain::Face);
-        let (mesh, mut random) = (scene.objects[LARGE].mesh, Random::new(1));
+        let mesh = scene.objects[LARGE].mesh;
+        let mut random = Random::new(1);
         let faces = scene.meshes[mesh].faces.len();
         scene.meshes[mesh].face_materials = (0..faces).map(|_| random.below(slots) as i32 - 1).collect();
         // A strip, so that runs of smooth faces are groups.
@@ -128,8 +129,8 @@ fn slots_and_smoothing_groups() {
                 stream[corner as usize] = position as u32;
             }
         }
-        let known = |slot: usize| (slot < scene.materials.len()).then_some(slot);
-        scene.objects[LARGE].materials = Some((0..slots).map(known).collect());
+        let material = |slot: usize| (slot < scene.materials.len()).then_some(slot);
+        scene.objects[LARGE].materials = Some((0..slots).map(material).collect());
         check(&format!("{slots} slots"), &scene, &obj);
     }
 }
@@ -141,13 +142,14 @@ fn chunks_of_a_byte() {
     let corners = LARGE_CORNERS;
     let mut wide = mesh(&mut random, corners, Domain::Corner, Domain::Corner);
     // Most of the text goes, so that it is quick.
-    (wide.uvs, wide.normals) = (Default::default(), Default::default());
+    wide.uvs = Default::default();
+    wide.normals = Default::default();
     let mut scene = Scene { meshes: vec![wide, strip()], ..Scene::default() };
     scene.objects = vec![Object { transform: Some(IDENTITY), ..named("wide", 0, &scene) }, named("small", 1, &scene)];
-    let obj = ObjWriteOptions::default();
+    let obj = WriteOptions::default();
     let expected = bytes(&scene, &plain());
-    let found = bytes(&scene, &with_run(&obj, run(3, Some(1), 1)));
-    assert!(found == expected);
+    let written = bytes(&scene, &with_run(&obj, run(3, Some(1), 1)));
+    assert!(written == expected);
 }
 
 /// Large objects one after another, and small ones between.
@@ -157,7 +159,7 @@ fn instances_of_a_large_mesh() {
     let one = scene.objects[LARGE].clone();
     scene.objects.insert(0, Object { transform: None, ..one.clone() });
     scene.objects.insert(0, one);
-    let obj = ObjWriteOptions::default().with_export_uv(false);
+    let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_uv(false));
     check("instances", &scene, &obj);
 }
 
@@ -168,11 +170,12 @@ fn corners_at_one_position_take_linear_time() {
     let mut mesh = Mesh { positions: vec![[0.0; 3]].into(), ..Mesh::default() };
     mesh.faces.offsets = (0..=corners as u32 / 3).map(|face| 3 * face).collect();
     mesh.faces.corner_positions = vec![0; corners].into();
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Corner);
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Corner;
     mesh.uvs = (0..corners).map(|i| [i as f32, 0.5]).collect();
     mesh.normals = (0..corners).map(|i| [1.0, (i % 1000) as f32 / 500.0, (i / 1000) as f32 / 300.0]).collect();
     let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
     scene.objects = vec![named("one", 0, &scene)];
-    let found = text(&scene, &plain());
-    assert_eq!(lines(&found, "vt").len(), corners);
+    let written = text(&scene, &plain());
+    assert_eq!(lines(&written, "vt").len(), corners);
 }

@@ -3,6 +3,7 @@
 use super::by_hand::{named, single, strip};
 use super::scenes::IDENTITY;
 use super::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Array, Color, Material, Object, Run, Scene};
 use polyhaul::options::ObjWriteOptions;
 
@@ -24,7 +25,7 @@ fn scene(materials: &[&str], slots: &[Option<Vec<Option<usize>>>]) -> Scene {
 }
 
 /// The `mtllib` line and the names in the library; `None` where there is no library.
-fn written(scene: &Scene, obj: &ObjWriteOptions) -> (Vec<String>, Option<Vec<String>>) {
+fn written(scene: &Scene, obj: &WriteOptions) -> (Vec<String>, Option<Vec<String>>) {
     let folder = new_folder();
     polyhaul::Writer::new(folder.join("a.obj")).options(&with(obj)).scene(scene).unwrap();
     let words = |name: &str, keyword: &str| {
@@ -37,7 +38,7 @@ fn written(scene: &Scene, obj: &ObjWriteOptions) -> (Vec<String>, Option<Vec<Str
 
 #[track_caller]
 fn check(scene: &Scene, expected: &[&str]) {
-    let (line, library) = written(scene, &ObjWriteOptions::default());
+    let (line, library) = written(scene, &WriteOptions::default());
     assert_eq!(line, ["a.mtl"]);
     assert_eq!(library.unwrap(), expected);
 }
@@ -59,8 +60,8 @@ fn names_are_those_of_usemtl() {
     let names = ["two words", "a\tb", "tail "];
     let scene = scene(&names, &[Some(vec![Some(0), Some(1), Some(2)])]);
     check(&scene, &["a\tb", "tail_", "two_words"]);
-    let found = text(&scene, &plain());
-    assert_eq!(lines(&found, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl "]);
+    let written = text(&scene, &plain());
+    assert_eq!(lines(&written, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl "]);
 }
 
 /// Names sort as they are written: `a_b` after `aab`, though a blank sorts before everything.
@@ -78,23 +79,23 @@ fn without_slots_there_is_an_empty_library() {
 
 #[test]
 fn where_nobody_speaks_of_materials_there_is_no_library() {
-    let (line, library) = written(&scene(&[], &[None, None]), &ObjWriteOptions::default());
+    let (line, library) = written(&scene(&[], &[None, None]), &WriteOptions::default());
     assert_eq!((line.len(), library), (0, None));
     // Materials that nothing refers to are nobody's.
-    let (line, library) = written(&scene(&["red"], &[None]), &ObjWriteOptions::default());
+    let (line, library) = written(&scene(&["red"], &[None]), &WriteOptions::default());
     assert_eq!((line.len(), library), (0, None));
-    let off = ObjWriteOptions::default().with_export_materials(false);
+    let off = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
     let (line, library) = written(&scene(&["red"], &[Some(vec![Some(0)])]), &off);
     assert_eq!((line.len(), library), (0, None));
 }
 
 #[test]
 fn faces_without_slots_use_the_first() {
-    let mut one = scene(&["red", "blue"], &[Some(vec![Some(1), Some(0)])]);
-    one.meshes[0].face_materials = Array::default();
-    check(&one, &["blue", "red"]);
-    assert_eq!(lines(&text(&one, &plain()), "usemtl"), ["usemtl blue"]);
-    let mut none = one.clone();
+    let mut red_blue = scene(&["red", "blue"], &[Some(vec![Some(1), Some(0)])]);
+    red_blue.meshes[0].face_materials = Array::default();
+    check(&red_blue, &["blue", "red"]);
+    assert_eq!(lines(&text(&red_blue, &plain()), "usemtl"), ["usemtl blue"]);
+    let mut none = red_blue.clone();
     none.meshes[0].faces = Default::default();
     none.objects[0].end = none.meshes[0].counts();
     check(&none, &["blue", "red"]);
@@ -110,7 +111,7 @@ fn runs_and_objects_as_read_bring_their_materials() {
     mixed.meshes.push(strip());
     let as_read = named("as read", 1, &mixed);
     mixed.objects.push(as_read);
-    let (_, library) = written(&mixed, &ObjWriteOptions::default());
+    let (_, library) = written(&mixed, &WriteOptions::default());
     let library = library.unwrap();
     assert!(library.contains(&"two_words".into()) && library.contains(&"unused".into()), "{library:?}");
 }
@@ -124,7 +125,7 @@ fn one_definition_for_each_name() {
     check(&scene, &["a_b"]);
 }
 
-/// A stream has no place for a library; what it is called is said only where the scene knows.
+/// A stream cannot hold a library; its name is only written if the scene has one.
 #[test]
 fn a_stream_names_the_library_that_the_scene_names() {
     let mut scene = scene(&["red"], &[Some(vec![Some(0)])]);

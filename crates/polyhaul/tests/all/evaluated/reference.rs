@@ -1,19 +1,27 @@
 //! A slow writer of scenes, from the rules alone: the oracle of these tests.
 
+use polyhaul::WriteOptions;
 use polyhaul::model::{Axes, Axis, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene};
-use polyhaul::options::{Digits, ObjWriteOptions, Smoothing};
+use polyhaul::options::{Digits, Smoothing};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 type Matrix = [[f32; 3]; 3];
 
 /// The text of a scene, comments apart.
-pub fn write(scene: &Scene, obj: &ObjWriteOptions, library: Option<&str>) -> String {
+pub fn write(scene: &Scene, options: &WriteOptions, library: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(library) = library {
         writeln!(out, "mtllib {library}").unwrap();
     }
-    let mut writer = Reference { scene, obj, out, before: [0; 3], is_unknown: false };
+    let mut writer = Reference {
+        scene,
+        options,
+        digits: options.obj.all_digits(&options.scene),
+        out,
+        before: [0; 3],
+        is_unknown: false,
+    };
     for object in &scene.objects {
         if scene.is_evaluated(object) {
             writer.evaluated(object);
@@ -27,7 +35,9 @@ pub fn write(scene: &Scene, obj: &ObjWriteOptions, library: Option<&str>) -> Str
 
 struct Reference<'a> {
     scene: &'a Scene,
-    obj: &'a ObjWriteOptions,
+    options: &'a WriteOptions,
+    /// Of positions, uvs, normals and colors.
+    digits: [Digits; 4],
     out: String,
     /// How many positions, uvs and normals were written before this object.
     before: [usize; 3],
@@ -49,13 +59,13 @@ impl Reference<'_> {
 
     fn evaluated(&mut self, object: &Object) {
         let mesh = &self.scene.meshes[object.mesh];
-        let frame = Frame::of(self.scene.axes, object, self.obj);
+        let frame = Frame::of(self.scene.axes, object, self.options);
         self.declare(object);
         for (number, &position) in mesh.positions.iter().enumerate() {
-            let mut line = format!("v {}", joined(&frame.position(position), self.obj.position_digits));
-            let is_color = |color: &&[f32; 4]| self.obj.export_colors && !color.iter().all(|c| c.is_nan());
+            let mut line = format!("v {}", joined(&frame.position(position), self.digits[0]));
+            let is_color = |color: &&[f32; 4]| self.options.scene.colors && !color.iter().all(|c| c.is_nan());
             if let Some(color) = mesh.colors.get(number).filter(is_color) {
-                write!(line, " {}", joined(&color[..3], self.obj.color_digits)).unwrap();
+                write!(line, " {}", joined(&color[..3], self.digits[3])).unwrap();
             }
             self.line(&line);
         }
@@ -74,24 +84,24 @@ impl Reference<'_> {
     }
 
     fn declare(&mut self, object: &Object) {
-        let name = if self.obj.export_object_groups {
+        let name = if self.options.obj.object_groups {
             format!("{}_{}", object.name, object.mesh_name)
         } else {
             object.name.clone()
         };
-        let keyword = if self.obj.export_object_groups || object.kind == ObjectKind::Group { "g" } else { "o" };
+        let keyword = if self.options.obj.object_groups || object.kind == ObjectKind::Group { "g" } else { "o" };
         self.line(&format!("{keyword} {}", blanks(&name)));
     }
 
     fn normals(&self, mesh: &Mesh, frame: &Frame) -> Values {
         let mut values = Values { lines: vec![], corners: vec![None; mesh.faces.corner_positions.len()] };
-        if !self.obj.export_normals {
+        if !self.options.scene.normals {
             return values;
         }
         let mut known = HashMap::new();
         let mut number = |value: u32| {
             let normal = frame.normal(mesh.normals[value as usize]);
-            let text = || format!("vn {}", joined(&normal, self.obj.normal_digits));
+            let text = || format!("vn {}", joined(&normal, self.digits[2]));
             place(&mut values.lines, &mut known, &normal, text)
         };
         // Vertices are numbered by their index, those that no face uses left out.
@@ -123,7 +133,7 @@ impl Reference<'_> {
 
     fn uvs(&self, mesh: &Mesh) -> Values {
         let mut values = Values { lines: vec![], corners: vec![None; mesh.faces.corner_positions.len()] };
-        if !self.obj.export_uv || mesh.uvs.is_empty() {
+        if !self.options.scene.uv || mesh.uvs.is_empty() {
             return values;
         }
         let mut known = HashMap::new();
@@ -137,7 +147,7 @@ impl Reference<'_> {
                     continue;
                 };
                 let uv = mesh.uvs[value as usize];
-                let text = || format!("vt {}", joined(&uv, self.obj.uv_digits));
+                let text = || format!("vt {}", joined(&uv, self.digits[1]));
                 let mut number = || place(&mut values.lines, &mut known, &uv, text);
                 values.corners[corner] = Some(match mesh.uv_domain {
                     Domain::Face => *of_face.get_or_insert_with(number),
@@ -155,7 +165,7 @@ impl Reference<'_> {
         used.dedup();
         let mut number = |vertex: u32| {
             let uv = mesh.uvs[vertex as usize];
-            place(&mut values.lines, &mut known, &uv, || format!("vt {}", joined(&uv, self.obj.uv_digits)))
+            place(&mut values.lines, &mut known, &uv, || format!("vt {}", joined(&uv, self.digits[1])))
         };
         let of_vertex: HashMap<u32, usize> = used.into_iter().map(|vertex| (vertex, number(vertex))).collect();
         values.corners = mesh.faces.corner_positions.iter().map(|vertex| Some(of_vertex[vertex])).collect();
@@ -165,10 +175,10 @@ impl Reference<'_> {
     fn faces(&mut self, object: &Object, mesh: &Mesh, frame: &Frame, uvs: &Values, normals: &Values) {
         let slot = |face: usize| mesh.face_materials.get(face).copied().unwrap_or(0);
         let mut order: Vec<usize> = (0..mesh.faces.len()).collect();
-        if self.obj.export_materials || self.obj.export_material_groups {
+        if self.options.obj.materials || self.options.obj.material_groups {
             order.sort_by_key(|&face| slot(face));
         }
-        let smooth = smoothing(mesh, self.obj);
+        let smooth = smoothing(mesh, self.options);
         let (mut last_smooth, mut last_group, mut last_slot) = (None, None, None);
         for face in order {
             if let Some(&smooth) = smooth.get(face) {
@@ -177,7 +187,7 @@ impl Reference<'_> {
                 }
                 last_smooth = Some(smooth);
             }
-            if self.obj.export_vertex_groups {
+            if self.options.obj.vertex_groups {
                 let group = vertex_group(mesh, face).map_or("off", |group| &mesh.vertex_groups[group].name);
                 if last_group.as_deref() != Some(group) {
                     self.line(&format!("g {group}"));
@@ -207,26 +217,26 @@ impl Reference<'_> {
         let Some(slots) = object.materials.as_ref().filter(|slots| !slots.is_empty()) else { return };
         let material = usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
         let name = blanks(material.map_or("", |material| &self.scene.materials[material].name));
-        if self.obj.export_material_groups {
+        if self.options.obj.material_groups {
             self.line(&format!("g {}_{name}", blanks(&object.name)));
         }
-        if self.obj.export_materials {
+        if self.options.obj.materials {
             self.line(&format!("usemtl {name}"));
         }
     }
 
     /// What ends the state of objects before, which as-read objects must not inherit.
     fn reset(&mut self, object: &Object) {
-        if self.obj.export_smooth_groups {
+        if self.options.obj.smoothing != Smoothing::None {
             self.line("s 0");
         }
-        if self.obj.export_groups && !self.obj.export_object_groups {
+        if self.options.obj.groups && !self.options.obj.object_groups {
             self.line("g");
         }
-        if self.obj.export_material_groups {
+        if self.options.obj.material_groups {
             self.line(&format!("g {}_", object.name));
         }
-        if self.obj.export_materials {
+        if self.options.obj.materials {
             self.line("usemtl ");
         }
     }
@@ -234,19 +244,19 @@ impl Reference<'_> {
     /// An object as a file states it: without runs, the whole of a mesh, each corner with all or none.
     fn as_read(&mut self, object: &Object) {
         let mesh = &self.scene.meshes[object.mesh];
-        let keyword = if self.obj.export_object_groups { "g" } else { "o" };
+        let keyword = if self.options.obj.object_groups { "g" } else { "o" };
         self.line(&format!("{keyword} {}", object.name));
-        let turn = axes_matrix(self.scene.axes, self.obj);
+        let turn = axes_matrix(self.scene.axes, self.options);
         for position in &mesh.positions {
-            let position = turned(&turn, *position).map(|c| c * self.obj.global_scale);
-            self.line(&format!("v {}", joined(&position, self.obj.position_digits)));
+            let position = turned(&turn, *position).map(|c| c * self.options.scene.global_scale);
+            self.line(&format!("v {}", joined(&position, self.digits[0])));
         }
-        let (has_uvs, has_normals) = (self.obj.export_uv, self.obj.export_normals);
+        let (has_uvs, has_normals) = (self.options.scene.uv, self.options.scene.normals);
         for normal in mesh.normals.iter().filter(|_| has_normals) {
-            self.line(&format!("vn {}", joined(&turned(&turn, *normal), self.obj.normal_digits)));
+            self.line(&format!("vn {}", joined(&turned(&turn, *normal), self.digits[2])));
         }
         for uv in mesh.uvs.iter().filter(|_| has_uvs) {
-            self.line(&format!("vt {}", joined(uv, self.obj.uv_digits)));
+            self.line(&format!("vt {}", joined(uv, self.digits[1])));
         }
         let index = |on: bool, stream: &[u32], corner: usize, before: usize| {
             stream.get(corner).filter(|_| on).map(|&index| before + index as usize + 1)
@@ -295,33 +305,33 @@ fn value_of(mesh: &Mesh, domain: Domain, stream: &[u32], face: usize, corner: us
 /// The line of a value: the first that is equal, so that -0 is 0 and not a number is nothing else.
 fn place(
     lines: &mut Vec<String>,
-    known: &mut HashMap<Vec<u32>, usize>,
+    numbers: &mut HashMap<Vec<u32>, usize>,
     value: &[f32],
     text: impl Fn() -> String,
 ) -> usize {
     let key: Vec<u32> = value.iter().map(|c| (c + 0.0).to_bits()).collect();
     let is_number = value.iter().all(|c| !c.is_nan());
-    if let Some(&line) = known.get(&key).filter(|_| is_number) {
+    if let Some(&line) = numbers.get(&key).filter(|_| is_number) {
         return line;
     }
     lines.push(text());
-    known.insert(key, lines.len() - 1);
+    numbers.insert(key, lines.len() - 1);
     lines.len() - 1
 }
 
 /// What `s` says of each face; flat where nothing is known.
-fn smoothing(mesh: &Mesh, obj: &ObjWriteOptions) -> Vec<u32> {
-    if !obj.export_smooth_groups {
+fn smoothing(mesh: &Mesh, options: &WriteOptions) -> Vec<u32> {
+    if options.obj.smoothing == Smoothing::None {
         return vec![];
     }
     let is_smooth = |face: usize| mesh.face_smooth.get(face).is_some_and(|&flag| flag != 0);
     let smooth: Vec<bool> = (0..mesh.faces.len()).map(is_smooth).collect();
-    if obj.smoothing == Smoothing::Flags {
+    if options.obj.smoothing == Smoothing::Flags {
         let smooth = if mesh.face_smooth.is_empty() { vec![] } else { smooth };
         return smooth.into_iter().map(u32::from).collect();
     }
     let groups = smoothing_groups(mesh, &smooth);
-    let values = match obj.smoothing {
+    let values = match options.obj.smoothing {
         Smoothing::BitFlags => bits(mesh, &groups),
         _ => groups,
     };
@@ -340,7 +350,8 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
         }
     }
     let joins: Vec<_> = users.iter().filter(|(edge, faces)| faces.len() == 2 && !sharp.contains(edge)).collect();
-    let (mut groups, mut count) = (vec![0; smooth.len()], 0);
+    let mut groups = vec![0; smooth.len()];
+    let mut count = 0;
     for first in 0..smooth.len() {
         if groups[first] != 0 {
             continue;
@@ -383,11 +394,12 @@ fn bits(mesh: &Mesh, groups: &[u32]) -> Vec<u32> {
     groups.iter().map(|&group| bit_of[group as usize]).collect()
 }
 
-/// The group with the most weight on the corners of a face.
+/// The group with the largest weight on the corners of a face.
 fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (number, group) in mesh.vertex_groups.iter().enumerate() {
-        let (mut sum, mut is_member) = (0.0, false);
+        let mut sum = 0.0;
+        let mut is_member = false;
         for corner in mesh.faces.corners(face) {
             let weight = group.weights[mesh.faces.corner_positions[corner] as usize];
             if !weight.is_nan() {
@@ -395,7 +407,7 @@ fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
                 is_member = true;
             }
         }
-        if is_member && best.is_none_or(|(_, most)| sum > most) {
+        if is_member && best.is_none_or(|(_, max)| sum > max) {
             best = Some((number, sum));
         }
     }
@@ -411,21 +423,24 @@ struct Frame {
 }
 
 impl Frame {
-    fn of(axes: Axes, object: &Object, obj: &ObjWriteOptions) -> Frame {
-        let turn = axes_matrix(axes, obj);
+    fn of(axes: Axes, object: &Object, options: &WriteOptions) -> Frame {
+        let turn = axes_matrix(axes, options);
         let one = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
         let m = object.transform.unwrap_or(one);
         let entry = |a: [f32; 3], j: usize| a[0] * m[0][j] + a[1] * m[1][j] + a[2] * m[2][j];
         let r = turn.map(|a| [entry(a, 0), entry(a, 1), entry(a, 2)]);
         let at = turn.map(|a| entry(a, 3));
         let cofactor = |i: usize, j: usize| {
-            let (i1, i2, j1, j2) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
+            let i1 = (i + 1) % 3;
+            let i2 = (i + 2) % 3;
+            let j1 = (j + 1) % 3;
+            let j2 = (j + 2) % 3;
             r[i1][j1] * r[i2][j2] - r[i1][j2] * r[i2][j1]
         };
         let determinant = cofactor(0, 0) * r[0][0] + (cofactor(1, 0) * r[1][0] + cofactor(2, 0) * r[2][0]);
         let inverse = 1.0 / determinant;
         let normals = [0, 1, 2].map(|i| [0, 1, 2].map(|j| cofactor(i, j) * inverse));
-        let scaled = |part: f32| part * obj.global_scale;
+        let scaled = |part: f32| part * options.scene.global_scale;
         Frame { rows: r.map(|row| row.map(scaled)), at: at.map(scaled), normals, determinant }
     }
 
@@ -459,13 +474,15 @@ fn vector(axis: Axis) -> [f32; 3] {
 
 /// Forward, up, and forward x up.
 fn basis(forward: Axis, up: Axis) -> Matrix {
-    let (f, u) = (vector(forward), vector(up));
+    let f = vector(forward);
+    let u = vector(up);
     [f, u, [f[1] * u[2] - f[2] * u[1], f[2] * u[0] - f[0] * u[2], f[0] * u[1] - f[1] * u[0]]]
 }
 
 /// The rotation that takes the basis of the scene to that of the file.
-fn axes_matrix(axes: Axes, obj: &ObjWriteOptions) -> Matrix {
-    let (from, to) = (basis(axes.forward, axes.up), basis(obj.forward_axis, obj.up_axis));
+fn axes_matrix(axes: Axes, options: &WriteOptions) -> Matrix {
+    let file = options.scene.axes().unwrap().unwrap_or(Axes::OBJ);
+    let (from, to) = (basis(axes.forward, axes.up), basis(file.forward, file.up));
     let entry = |i: usize, j: usize| (0..3).map(|k| to[k][i] * from[k][j]).sum::<f32>() + 0.0;
     [0, 1, 2].map(|i| [0, 1, 2].map(|j| entry(i, j)))
 }
@@ -503,30 +520,30 @@ pub fn number(value: f32, digits: Digits) -> String {
 
 /// From all digits of the exact value, of which a float has at most 149 after the point.
 fn ties_to_even(value: f32, digits: usize) -> String {
-    let all = format!("{:.160}", value.abs());
-    let (kept, rest) = all.split_at(all.find('.').unwrap() + 1 + digits);
-    let mut kept: Vec<u8> = kept.bytes().collect();
+    let digits_of_value = format!("{:.160}", value.abs());
+    let (kept_digits, rest) = digits_of_value.split_at(digits_of_value.find('.').unwrap() + 1 + digits);
+    let mut kept_digits: Vec<u8> = kept_digits.bytes().collect();
     let half = format!("5{}", "0".repeat(rest.len() - 1));
-    let is_odd = kept.iter().rfind(|c| **c != b'.').is_some_and(|c| c % 2 == 1);
+    let is_odd = kept_digits.iter().rfind(|c| **c != b'.').is_some_and(|c| c % 2 == 1);
     if rest > half.as_str() || rest == half && is_odd {
-        let mut place = kept.len();
+        let mut place = kept_digits.len();
         loop {
             if place == 0 {
-                kept.insert(0, b'1');
+                kept_digits.insert(0, b'1');
                 break;
             }
             place -= 1;
-            match kept[place] {
+            match kept_digits[place] {
                 b'.' => {}
-                b'9' => kept[place] = b'0',
+                b'9' => kept_digits[place] = b'0',
                 _ => {
-                    kept[place] += 1;
+                    kept_digits[place] += 1;
                     break;
                 }
             }
         }
     }
-    let text = String::from_utf8(kept).unwrap();
+    let text = String::from_utf8(kept_digits).unwrap();
     let sign = if value.is_sign_negative() { "-" } else { "" };
     format!("{sign}{}", text.trim_end_matches('.'))
 }

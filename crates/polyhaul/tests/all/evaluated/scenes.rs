@@ -1,8 +1,9 @@
 //! Scenes that no program would make, and some that it would.
 
 use super::support::Random;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Array, Axes, Axis, Counts, Domain, Elements, Material, Mesh, NONE, Object, Scene, VertexGroup};
-use polyhaul::options::{ObjWriteOptions, Smoothing};
+use polyhaul::options::Smoothing;
 
 const SPECIAL: [f32; 16] = [
     0.0,
@@ -79,29 +80,29 @@ fn two_axes(random: &mut Random) -> (Axis, Axis) {
 }
 
 /// Each option turned now and then.
-pub fn options(random: &mut Random) -> ObjWriteOptions {
-    let mut obj = ObjWriteOptions::default();
+pub fn options(random: &mut Random) -> WriteOptions {
+    let mut options = WriteOptions::default();
     for flag in [
-        &mut obj.export_uv,
-        &mut obj.export_normals,
-        &mut obj.export_colors,
-        &mut obj.export_materials,
-        &mut obj.export_object_groups,
-        &mut obj.export_material_groups,
-        &mut obj.export_groups,
-        &mut obj.export_vertex_groups,
-        &mut obj.export_smooth_groups,
+        &mut options.scene.uv,
+        &mut options.scene.normals,
+        &mut options.scene.colors,
+        &mut options.obj.materials,
+        &mut options.obj.object_groups,
+        &mut options.obj.material_groups,
+        &mut options.obj.groups,
+        &mut options.obj.vertex_groups,
     ] {
         *flag ^= random.once_in(4);
     }
-    obj.smoothing = *random.pick(&[Smoothing::Flags, Smoothing::Groups, Smoothing::BitFlags]);
+    options.obj.smoothing = *random.pick(&[Smoothing::None, Smoothing::Flags, Smoothing::Groups, Smoothing::BitFlags]);
     if random.once_in(3) {
-        (obj.forward_axis, obj.up_axis) = two_axes(random);
+        let (forward, up) = two_axes(random);
+        options.scene = options.scene.with_forward_axis(Some(forward)).with_up_axis(Some(up));
     }
     if random.once_in(3) {
-        obj.global_scale = *random.pick(&[0.01, 2.5, 1e20, 1e-30]);
+        options.scene.global_scale = *random.pick(&[0.01, 2.5, 1e20, 1e-30]);
     }
-    obj
+    options
 }
 
 fn value(random: &mut Random, numbers: Numbers) -> f32 {
@@ -124,12 +125,12 @@ fn normals(random: &mut Random, numbers: Numbers, count: usize) -> Array<[f32; 3
         let normal = [x, 0.0, (1.0 - x * x).sqrt()];
         [0, 1, 2].map(|i| normal[(i + border.to_bits() as usize) % 3])
     };
-    let one = |random: &mut Random| match random.below(4) {
+    let normal_of = |random: &mut Random| match random.below(4) {
         0 => near_border(random),
         1 => [0.0, 0.0, *random.pick(&[1.0, -1.0, -0.0])],
         _ => [value(random, numbers), value(random, numbers), value(random, numbers)],
     };
-    (0..count).map(|_| one(random)).collect()
+    (0..count).map(|_| normal_of(random)).collect()
 }
 
 fn faces(random: &mut Random, positions: usize) -> Elements {
@@ -137,10 +138,12 @@ fn faces(random: &mut Random, positions: usize) -> Elements {
     if positions == 0 || random.once_in(6) {
         return faces;
     }
-    let (mut offsets, mut corners) = (vec![0], vec![]);
+    let mut offsets = vec![0];
+    let mut corners = vec![];
     for _ in 0..1 + random.below(12) {
-        let most = *random.pick(&[1, 2, 2, 7]);
-        let (first, size) = (random.below(positions), 3 + random.below(most));
+        let max_extra = *random.pick(&[1, 2, 2, 7]);
+        let first = random.below(positions);
+        let size = 3 + random.below(max_extra);
         if random.once_in(3) {
             corners.extend((0..size).map(|_| random.below(positions) as u32))
         } else {
@@ -148,18 +151,21 @@ fn faces(random: &mut Random, positions: usize) -> Elements {
         }
         offsets.push(corners.len() as u32);
     }
-    (faces.offsets, faces.corner_positions) = (offsets.into(), corners.into());
+    faces.offsets = offsets.into();
+    faces.corner_positions = corners.into();
     faces
 }
 
 /// A mesh with attributes of any domain.
 fn mesh(random: &mut Random, numbers: Numbers) -> Mesh {
-    let most = *random.pick(&[1, 5, 20, 20]);
-    let positions = random.below(most);
+    let max_faces = *random.pick(&[1, 5, 20, 20]);
+    let positions = random.below(max_faces);
     let faces = faces(random, positions);
     let mut mesh = Mesh { positions: values(random, numbers, positions), faces, ..Mesh::default() };
-    (mesh.uv_domain, mesh.normal_domain) = (*random.pick(&DOMAINS), *random.pick(&DOMAINS));
-    let (uvs, normals_of_mesh) = (count_of(random, &mesh, mesh.uv_domain), count_of(random, &mesh, mesh.normal_domain));
+    mesh.uv_domain = *random.pick(&DOMAINS);
+    mesh.normal_domain = *random.pick(&DOMAINS);
+    let uvs = count_of(random, &mesh, mesh.uv_domain);
+    let normals_of_mesh = count_of(random, &mesh, mesh.normal_domain);
     mesh.uvs = values(random, numbers, uvs);
     mesh.normals = normals(random, numbers, normals_of_mesh);
     if mesh.uv_domain == Domain::Indexed && uvs > 0 {
@@ -185,8 +191,8 @@ fn mesh(random: &mut Random, numbers: Numbers) -> Mesh {
 }
 
 fn weights(random: &mut Random, positions: usize) -> Array<f32> {
-    let one = |_| if random.once_in(2) { f32::NAN } else { *random.pick(&[0.25, 0.5, 1.0, 0.1]) };
-    (0..positions).map(one).collect()
+    let weight = |_| if random.once_in(2) { f32::NAN } else { *random.pick(&[0.25, 0.5, 1.0, 0.1]) };
+    (0..positions).map(weight).collect()
 }
 
 /// Slots, smooth flags and sharp edges.
@@ -217,8 +223,8 @@ fn count_of(random: &mut Random, mesh: &Mesh, domain: Domain) -> usize {
 /// An index per corner; some have none.
 fn stream(random: &mut Random, mesh: &Mesh, count: usize) -> Array<u32> {
     let missing = *random.pick(&[usize::MAX, 4]);
-    let one = |_: &u32| if random.once_in(missing) { NONE } else { random.below(count) as u32 };
-    mesh.faces.corner_positions.iter().map(one).collect()
+    let index = |_: &u32| if random.once_in(missing) { NONE } else { random.below(count) as u32 };
+    mesh.faces.corner_positions.iter().map(index).collect()
 }
 
 fn object(random: &mut Random, scene: &Scene, mesh: usize, numbers: Numbers) -> Object {

@@ -5,7 +5,7 @@ pub use polyhaul_testkit::packed::CODECS;
 pub use polyhaul_testkit::random::Random;
 
 use polyhaul::WriteOptions;
-use polyhaul::options::{ObjWriteOptions, RunOptions};
+use polyhaul::options::RunOptions;
 use polyhaul_testkit::corpus::Folder;
 
 pub const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
@@ -16,17 +16,17 @@ pub fn run(threads: usize, chunk_bytes: Option<usize>, memory_limit: u64) -> Run
     RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes).with_memory_limit(memory_limit)
 }
 
-pub fn with(obj: &ObjWriteOptions) -> WriteOptions {
-    with_run(obj, run(1, None, LIMITS[0]))
+pub fn with(options: &WriteOptions) -> WriteOptions {
+    with_run(options, run(1, None, LIMITS[0]))
 }
 
-pub fn with_run(obj: &ObjWriteOptions, run: RunOptions) -> WriteOptions {
-    WriteOptions::default().with_obj(obj.clone()).with_run(run)
+pub fn with_run(options: &WriteOptions, run: RunOptions) -> WriteOptions {
+    options.clone().with_run(run)
 }
 
 /// The options for one thread.
 pub fn plain() -> WriteOptions {
-    with(&ObjWriteOptions::default())
+    with(&WriteOptions::default())
 }
 
 /// An empty folder for one test, which goes away at the end.

@@ -32,16 +32,20 @@ fn files_are_what_other_decoders_make_of_them() {
     for (name, bytes) in files("bmp", "good") {
         same_for_all("x.bmp", &bytes);
         let image = read(bytes).unwrap();
-        let wanted = load("x.tga", file("bmp", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        let expected = load("x.tga", file("bmp", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
         assert_eq!(
             (image.width, image.height, image.channels),
-            (wanted.width, wanted.height, wanted.channels),
+            (expected.width, expected.height, expected.channels),
             "{name}"
         );
-        let (Samples::U8(found), Samples::U8(wanted)) = (&image.samples, &wanted.samples) else { panic!("{name}") };
+        let Samples::U8(decoded) = &image.samples else { panic!("{name}") };
+        let Samples::U8(expected) = &expected.samples else { panic!("{name}") };
         // Five and six bits are rounded to the nearest, which others do not do.
-        let most = if matches!(&*name, "rgb555" | "rgb565") { 1 } else { 0 };
-        assert!(found.iter().zip(wanted).all(|(found, wanted)| found.abs_diff(*wanted) <= most), "{name}");
+        let tolerance = if matches!(&*name, "rgb555" | "rgb565") { 1 } else { 0 };
+        assert!(
+            decoded.iter().zip(expected).all(|(decoded, expected)| decoded.abs_diff(*expected) <= tolerance),
+            "{name}"
+        );
     }
 }
 
@@ -82,7 +86,7 @@ fn runs_are_cut_at_the_end_of_their_row() {
         let Samples::U8(samples) = &image.samples else { panic!("{:?}", image.samples) };
         (samples.iter().step_by(3).copied().collect::<Vec<u8>>(), counts)
     };
-    // A run, numbers as they are, and one that would begin behind the end.
+    // A run, literal numbers, and a run that would start after the end.
     assert_eq!(read(&[5, 1, 0, 0, 4, 2, 0, 1]), (vec![2, 2, 2, 2, 1, 1, 1, 1], vec![("cut-run", 1)]));
     let plain = [2, 1, 0, 3, 1, 2, 3, 0, 0, 0, 4, 2, 0, 1];
     assert_eq!(read(&plain), (vec![2, 2, 2, 2, 1, 1, 1, 2], vec![("cut-run", 1)]));

@@ -54,16 +54,16 @@ fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("dds", "good/openimageio-images") {
         same_for_all("x.dds", &bytes);
         let image = read(bytes).unwrap();
-        let wanted = load("x.tga", file("dds", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        let expected = load("x.tga", file("dds", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
         assert_eq!(
             (image.width, image.height, image.channels),
-            (wanted.width, wanted.height, wanted.channels),
+            (expected.width, expected.height, expected.channels),
             "{name}"
         );
         // Between the two ends of a block decoders round in their own way.
-        let most = if name.contains("rgba8") || name.contains("bc7") { 0 } else { 1 };
-        for (found, wanted) in bytes_of(&image).iter().zip(bytes_of(&wanted)) {
-            assert!(found.abs_diff(*wanted) <= most, "{name}: {found} {wanted}");
+        let tolerance = if name.contains("rgba8") || name.contains("bc7") { 0 } else { 1 };
+        for (decoded, expected) in bytes_of(&image).iter().zip(bytes_of(&expected)) {
+            assert!(decoded.abs_diff(*expected) <= tolerance, "{name}: {decoded} {expected}");
         }
     }
 }
@@ -83,7 +83,7 @@ fn all_levels_are_there() {
 #[test]
 fn older_pixels_go_by_their_masks() {
     let bgra = [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000];
-    for (flags, bits, masks, pixel, wanted) in [
+    for (flags, bits, masks, pixel, expected) in [
         (RGBA, 32, bgra, &[1, 2, 3, 4][..], &[3, 2, 1, 4][..]),
         (RGB, 32, bgra, &[1, 2, 3, 4], &[3, 2, 1, 255]),
         (RGBA, 32, [0xFF, 0xFF00, 0x00FF_0000, 0xFF00_0000], &[1, 2, 3, 4], &[1, 2, 3, 4]),
@@ -97,8 +97,8 @@ fn older_pixels_go_by_their_masks() {
         (ALPHA, 8, [0, 0, 0, 0xFF], &[7], &[0, 0, 0, 7]),
     ] {
         let image = read(older([1, 1], flags, 0, bits, masks, pixel)).unwrap();
-        assert_eq!(bytes_of(&image), wanted, "{masks:x?}");
-        assert_eq!(image.channels.count(), wanted.len());
+        assert_eq!(bytes_of(&image), expected, "{masks:x?}");
+        assert_eq!(image.channels.count(), expected.len());
     }
     let ten = older([1, 1], RGBA, 0, 32, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30], &[0xFF, 3, 0, 0x40]);
     assert_eq!(read(ten).unwrap().samples, Samples::U16([65_535, 0, 0, 21_845].into()));
@@ -173,7 +173,7 @@ fn an_array_of_no_pictures_has_one() {
 #[test]
 fn brightness_goes_by_masks_or_by_its_bits() {
     let masks = |red, alpha| [red, 0, 0, alpha];
-    for (flags, bits, masks, pixel, wanted) in [
+    for (flags, bits, masks, pixel, expected) in [
         (LUMINANCE, 8, masks(0, 0), &[7][..], &[7][..]),
         (LUMINANCE, 8, [0xFF; 4], &[7], &[7]),
         (LUMINANCE | RGB, 8, masks(0xFF, 0), &[7], &[7]),
@@ -186,7 +186,7 @@ fn brightness_goes_by_masks_or_by_its_bits() {
         (ALPHA, 8, [0; 4], &[7], &[0, 0, 0, 7]),
     ] {
         let (image, counts) = warned("x.dds", &older([1, 1], flags, 0, bits, masks, pixel));
-        assert_eq!((bytes_of(&image), counts), (wanted, vec![]), "{flags:x} {bits} {masks:x?}");
+        assert_eq!((bytes_of(&image), counts), (expected, vec![]), "{flags:x} {bits} {masks:x?}");
     }
     for masks in [masks(0, 0), masks(0xFFFF, 0), [0xFFFF, 0xFFFF, 0xFFFF, 0]] {
         let image = read(older([1, 1], LUMINANCE, 0, 16, masks, &[1, 2])).unwrap();

@@ -10,8 +10,8 @@ fn differences([a, b]: [(&str, &Image); 2]) -> Vec<(&'static str, String)> {
     let inputs = [a, b]
         .map(|(name, image)| Input::Memory(written(name, image, style, &RunOptions::default()).unwrap(), name.into()));
     let [a, b] = inputs;
-    let found = polyhaul::diff(a, b, &ReadOptions::default(), 1e-6).unwrap();
-    found.differences.into_iter().map(|it| (it.what, it.message)).collect()
+    let comparison = polyhaul::diff(a, b, &ReadOptions::default(), 1e-6).unwrap();
+    comparison.differences.into_iter().map(|difference| (difference.what, difference.message)).collect()
 }
 
 fn gray(samples: &[f32]) -> Image {
@@ -33,19 +33,21 @@ fn attribute(name: &str, value: &[u8]) -> ImageAttribute {
 #[test]
 fn attributes_are_compared_by_name() {
     let with = |attributes: &[ImageAttribute]| Image { attributes: attributes.to_vec(), ..gray(&[0.0, 1.0]) };
-    let (me, you, scene) = (attribute("owner", b"me"), attribute("owner", b"you"), attribute("scene", b"a"));
-    let one = with(&[me.clone(), scene.clone()]);
+    let me = attribute("owner", b"me");
+    let you = attribute("owner", b"you");
+    let scene = attribute("scene", b"a");
+    let two_parts = with(&[me.clone(), scene.clone()]);
     // Their order does not count.
-    assert_eq!(differences([("a.exr", &one), ("b.exr", &with(&[scene.clone(), me.clone()]))]), []);
+    assert_eq!(differences([("a.exr", &two_parts), ("b.exr", &with(&[scene.clone(), me.clone()]))]), []);
     assert_eq!(
-        differences([("a.exr", &one), ("b.exr", &with(&[you]))]),
+        differences([("a.exr", &two_parts), ("b.exr", &with(&[you]))]),
         [
             ("attributes", "attributes: 1 only in the first file: `scene`".into()),
             ("attributes", "attributes: 1 have other values: `owner`".into())
         ]
     );
-    let found = differences([("a.png", &gray(&[0.0, 1.0])), ("b.exr", &one)]);
-    assert_eq!(found, [("attributes", "attributes: 2 only in the second file: `owner`, `scene`".into())]);
+    let listed = differences([("a.png", &gray(&[0.0, 1.0])), ("b.exr", &two_parts)]);
+    assert_eq!(listed, [("attributes", "attributes: 2 only in the second file: `owner`, `scene`".into())]);
 }
 
 #[test]
@@ -59,11 +61,11 @@ fn channels_are_compared_by_name_and_value() {
     let halves = with("Z", ChannelSamples::F16([0x3800, 0x4700].into()));
     assert_eq!(differences([("a.exr", &floats), ("b.exr", &halves)]), []);
     let other = with("Z", ChannelSamples::F32([0.5, 8.0].into()));
-    let found = differences([("a.exr", &floats), ("b.exr", &other)]);
-    assert_eq!(found, [("channels", "channels `Z`: 1 values differ, by 1e0 at most, at pixel 1,0".into())]);
-    let found = differences([("a.exr", &floats), ("b.exr", &with("id", ChannelSamples::U32([1, 2].into())))]);
-    let wanted = ["channels: 1 only in the first file: `Z`", "channels: 1 only in the second file: `id`"];
-    assert_eq!(found, wanted.map(|message| ("channels", message.to_owned())));
+    let listed = differences([("a.exr", &floats), ("b.exr", &other)]);
+    assert_eq!(listed, [("channels", "channels `Z`: 1 values differ, by 1e0 at most, at pixel 1,0".into())]);
+    let listed = differences([("a.exr", &floats), ("b.exr", &with("id", ChannelSamples::U32([1, 2].into())))]);
+    let expected = ["channels: 1 only in the first file: `Z`", "channels: 1 only in the second file: `id`"];
+    assert_eq!(listed, expected.map(|message| ("channels", message.to_owned())));
 }
 
 #[test]

@@ -27,19 +27,23 @@ fn pixels_are_those_of_another_decoder() {
             let image = load(bytes).unwrap();
             assert_eq!((image.color_space, image.premultiplied), (ColorSpace::Linear, image.channels.has_alpha()));
             // The depth that one file has besides its colours is not part of the image.
-            let (kept, stored) = if name == "with_depth" { (4, 5) } else { (1, 1) };
+            let (kept_columns, stored) = if name == "with_depth" { (4, 5) } else { (1, 1) };
             let array = crate::images::file("exr", &format!("expected/{name}.npy"));
             let (_, bytes) = npy(&array);
             if stored == 1 {
                 shaped(&image, &array, "<f4", &name);
             }
-            let all = bytes.chunks_exact(4).map(|sample| f32::from_le_bytes(sample.try_into().unwrap()));
-            let wanted = all.enumerate().filter(|(at, _)| at % stored < kept).map(|(_, sample)| sample);
+            let stored_floats = bytes.chunks_exact(4).map(|sample| f32::from_le_bytes(sample.try_into().unwrap()));
+            let expected =
+                stored_floats.enumerate().filter(|(at, _)| at % stored < kept_columns).map(|(_, sample)| sample);
             // This way of packing loses something, in each decoder its own.
             let far = if name.starts_with("dwa") { 2e-3 } else { 0.0 };
             let mut count = 0;
-            for (found, wanted) in floats(&image).iter().zip(wanted) {
-                assert!((found - wanted).abs() <= far * wanted.abs().max(1.0), "{name}: {found} and {wanted}");
+            for (decoded, expected) in floats(&image).iter().zip(expected) {
+                assert!(
+                    (decoded - expected).abs() <= far * expected.abs().max(1.0),
+                    "{name}: {decoded} and {expected}"
+                );
                 count += 1;
             }
             assert_eq!(count, image.samples.len(), "{name}");
@@ -95,7 +99,8 @@ fn blocks_that_are_missing_or_there_twice_are_errors() {
     let bytes = file("openexr/none_half");
     let size = 8 + 21 * 3 * 2;
     let mut twice = bytes.clone();
-    let (first, last) = (bytes.len() - 2 * size, bytes.len() - size);
+    let first = bytes.len() - 2 * size;
+    let last = bytes.len() - size;
     twice.copy_within(first..last, last);
     assert!(error("x.exr", &twice).to_string().ends_with("a block of the image is stored twice"));
     let mut outside = bytes;
@@ -153,8 +158,8 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn floats_stay_or_are_rounded() {
-    let one = |samples: Vec<f32>| Image { samples: Samples::F32(samples.into()), ..sample(Channels::Gray, 4, 1) };
-    let image = one(vec![1.0 / 3.0, 1e9, -1e-9, 65504.0]);
+    let gray = |samples: Vec<f32>| Image { samples: Samples::F32(samples.into()), ..sample(Channels::Gray, 4, 1) };
+    let image = gray(vec![1.0 / 3.0, 1e9, -1e-9, 65504.0]);
     assert!(unnamed(load(written_by_all("x.exr", &image, with_floats())).unwrap()) == image);
     let rounded = load(written_by_all("x.exr", &image, ImageWriteOptions::default())).unwrap();
     assert_eq!(floats(&rounded), [1365.0 / 4096.0, f32::INFINITY, -0.0, 65504.0]);
@@ -164,8 +169,8 @@ fn floats_stay_or_are_rounded() {
 fn colors_are_multiplied_with_alpha() {
     let samples = Samples::F32([1.0, 0.5, 2.0, 0.5].into());
     let image = Image { samples, premultiplied: false, ..sample(Channels::Rgba, 1, 1) };
-    let found = load(written_by_all("x.exr", &image, ImageWriteOptions::default())).unwrap();
-    assert_eq!((floats(&found), found.premultiplied), (&[0.5, 0.25, 1.0, 0.5][..], true));
+    let written = load(written_by_all("x.exr", &image, ImageWriteOptions::default())).unwrap();
+    assert_eq!((floats(&written), written.premultiplied), (&[0.5, 0.25, 1.0, 0.5][..], true));
 }
 
 #[test]

@@ -51,9 +51,9 @@ fn counts(report: &Report) -> Vec<(&'static str, u64)> {
 #[track_caller]
 fn again(image: &Image) -> Image {
     let bytes = written_by_all("x.exr", image, ImageWriteOptions::default());
-    let found = plain(&bytes);
-    assert_eq!(counts(&found.report), []);
-    found.value
+    let channels = plain(&bytes);
+    assert_eq!(counts(&channels.report), []);
+    channels.value
 }
 
 fn floats_of(image: &Image) -> &[f32] {
@@ -79,15 +79,16 @@ fn any_channels_are_read_and_come_back_as_they_were() {
         (vec![uints("B"), uints("G"), halves("R", 4), uints("id")], Channels::Rgb, &["B", "G", "id"]),
         (vec![halves("Y", 1), halves("Z", 2), halves("a.b.c", 3)], Channels::Gray, &["Z", "a.b.c"]),
     ];
-    for (channels, wanted, extra) in rows {
-        let (count, kinds) = (channels.len(), channels.iter().map(|it| (it.name.clone(), it.kind)).collect::<Vec<_>>());
+    for (channels, expected, extra) in rows {
+        let count = channels.len();
+        let kinds = channels.iter().map(|channel| (channel.name.clone(), channel.kind)).collect::<Vec<_>>();
         let Loaded { value: image, report } = plain(&exr(&[ExrPart::new(7, 5, channels)]));
-        assert_eq!((image.channels, names(&image).as_slice()), (wanted, extra), "{kinds:?}");
+        assert_eq!((image.channels, names(&image).as_slice()), (expected, extra), "{kinds:?}");
         assert_eq!(counts(&report), []);
-        // Names and types, too, are those of the file.
+        // Names and types also match the file.
         let bytes = written_by_all("x.exr", &image, ImageWriteOptions::default());
-        let (told, _) = inspect::info(Input::Memory(bytes, "x.exr".into()), &ReadOptions::default()).unwrap();
-        let parts = told.image.unwrap().parts;
+        let (summary, _) = inspect::info(Input::Memory(bytes, "x.exr".into()), &ReadOptions::default()).unwrap();
+        let parts = summary.image.unwrap().parts;
         assert_eq!(parts[0].channels.len(), count);
         for (channel, (name, kind)) in parts[0].channels.iter().zip(kinds) {
             let kind = [ChannelType::U32, ChannelType::F16, ChannelType::F32][kind as usize];
@@ -101,15 +102,15 @@ fn any_channels_are_read_and_come_back_as_they_were() {
 fn samples_are_those_of_the_file() {
     let part = ExrPart::new(3, 2, vec![halves("G", 1), halves("R", 2), uints("id"), floats("z", 5)]);
     let image = plain(&exr(&[part])).value;
-    let wanted = |seed: i32| (0..6).map(move |at| (at % 3 + 7 * (at / 3) + 31 * seed) as f32 / 8.0);
-    let pixels: Vec<f32> = wanted(2).zip(wanted(1)).flat_map(|(red, green)| [red, green, 0.0]).collect();
+    let expected = |seed: i32| (0..6).map(move |at| (at % 3 + 7 * (at / 3) + 31 * seed) as f32 / 8.0);
+    let pixels: Vec<f32> = expected(2).zip(expected(1)).flat_map(|(red, green)| [red, green, 0.0]).collect();
     assert_eq!(floats_of(&image), pixels);
     let ids: Vec<u32> = (0..6).map(|at| u32::MAX - (at % 3 + 100 * (at / 3))).collect();
     let depth: Vec<f32> = (0..6).map(|at| (at % 3 - 3 * (at / 3) + 5) as f32 / 3.0).collect();
     let extra = [("id", ChannelSamples::U32(ids.into())), ("z", ChannelSamples::F32(depth.into()))];
     let extra = extra.map(|(name, samples)| ImageChannel { name: name.into(), samples });
     assert_eq!(image.extra, extra);
-    assert_eq!(image.stored.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["R", "G", ""]);
+    assert_eq!(image.stored.iter().map(|channel| channel.name.as_str()).collect::<Vec<_>>(), ["R", "G", ""]);
     let usual = exr(&[ExrPart::new(3, 2, vec![halves("B", 1), halves("G", 2), halves("R", 2)])]);
     assert_eq!(plain(&usual).value.stored, []);
 }
@@ -129,7 +130,7 @@ fn windows_and_attributes_come_back() {
     let Loaded { value: image, report } = plain(&exr(&[part]));
     assert_eq!((image.width, image.height, counts(&report)), (26, 34, vec![]));
     let names: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
-    let wanted = [
+    let expected = [
         "a name that is longer than thirty-one bytes",
         "chromaticities",
         "dataWindow",
@@ -137,7 +138,7 @@ fn windows_and_attributes_come_back() {
         "name",
         "owner",
     ];
-    assert_eq!(names, wanted);
+    assert_eq!(names, expected);
     assert!(again(&image) == image);
     // Entries that every file has are not attributes of the image.
     assert!(plain(&exr(&[ExrPart::new(4, 4, channels())])).value.attributes.is_empty());
@@ -170,11 +171,11 @@ fn parts_that_are_not_read_are_counted_and_can_be_chosen() {
     assert!(read(&bytes, &strict).unwrap_err().to_string().contains("`depth`"));
     for (part, width) in [("depth", 5), ("0", 5), ("1", 6), ("left", 6), ("right", 3), ("other", 3)] {
         let options = choosing(None, Some(part)).with_strict(true);
-        let found = read(&bytes, &options).unwrap();
-        assert_eq!((found.value.width, counts(&found.report)), (width, vec![]), "{part}");
+        let loaded = read(&bytes, &options).unwrap();
+        assert_eq!((loaded.value.width, counts(&loaded.report)), (width, vec![]), "{part}");
     }
-    let found = read(&bytes, &choosing(Some("right"), None)).unwrap();
-    assert_eq!(found.value.width, 3);
+    let loaded = read(&bytes, &choosing(Some("right"), None)).unwrap();
+    assert_eq!(loaded.value.width, 3);
     let error = read(&bytes, &choosing(None, Some("3"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("`depth`, `beauty` (view `left`), `other` (view `right`)"), "{error}");
@@ -197,7 +198,7 @@ fn layers_and_views_of_a_part_are_kept_and_can_be_chosen() {
     let Loaded { value: image, report } = plain(&bytes);
     assert_eq!((image.extra.len(), counts(&report)), (10, vec![]));
     assert!(again(&image) == image);
-    let chosen = |layer| read(&bytes, &choosing(Some(layer), None)).map(|found| found.value);
+    let chosen = |layer| read(&bytes, &choosing(Some(layer), None)).map(|loaded| loaded.value);
     let diffuse = chosen("diffuse").unwrap();
     assert_eq!((diffuse.extra.len(), diffuse.stored[0].name.as_str()), (0, "diffuse.R"));
     assert_eq!(floats_of(&diffuse)[0], 31.0 * 2.0 / 8.0);
@@ -244,17 +245,18 @@ fn luminance_and_chroma_are_colour() {
     {
         for kind in [HALF, FLOAT] {
             for size in [[40, 32], [41, 33], [1, 1]] {
-                let (bytes, wanted) = chroma(size, sampling, kind, window);
+                let (bytes, expected) = chroma(size, sampling, kind, window);
                 let Loaded { value: image, report } = read(&bytes, &ReadOptions::default()).unwrap();
                 assert_eq!((image.channels, image.extra.len(), counts(&report)), (Channels::Rgb, 0, vec![]));
                 let margin = if sampling == [1, 1] { 0 } else { 14 };
-                for (at, (found, wanted)) in floats_of(&image).iter().zip(&wanted).enumerate() {
-                    let (x, y) = (at as i32 / 3 % size[0], at as i32 / 3 / size[0]);
+                for (at, (decoded, expected)) in floats_of(&image).iter().zip(&expected).enumerate() {
+                    let x = at as i32 / 3 % size[0];
+                    let y = at as i32 / 3 / size[0];
                     let is_inside = |at: i32, size: i32| (margin..size - margin).contains(&at);
                     let far = if is_inside(x, size[0]) && is_inside(y, size[1]) { 4e-3 } else { 0.5 };
                     assert!(
-                        (found - wanted).abs() < far,
-                        "{sampling:?} {window:?} {size:?} at {x}, {y}: {found} {wanted}"
+                        (decoded - expected).abs() < far,
+                        "{sampling:?} {window:?} {size:?} at {x}, {y}: {decoded} {expected}"
                     );
                 }
                 let again = written("x.exr", &image, ImageWriteOptions::default(), &RunOptions::default()).unwrap();
@@ -277,10 +279,10 @@ fn gray_of_luminance_and_chroma_is_exact_and_other_primaries_count() {
             Some(numbers) => part.with("chromaticities", "chromaticities", &numbers.map(f32::to_le_bytes).concat()),
             None => part,
         };
-        read(&exr(&[part]), &ReadOptions::default()).map(|found| floats_of(&found.value).to_vec())
+        read(&exr(&[part]), &ReadOptions::default()).map(|loaded| floats_of(&loaded.value).to_vec())
     };
-    let near = |found: Vec<f32>, green: f32| {
-        assert!(found[0] == 1.0 && found[2] == 0.0 && (found[1] - green).abs() < 1e-4, "{found:?} {green}");
+    let near = |pixel: Vec<f32>, green: f32| {
+        assert!(pixel[0] == 1.0 && pixel[2] == 0.0 && (pixel[1] - green).abs() < 1e-4, "{pixel:?} {green}");
     };
     near(colors(None).unwrap(), (0.25 - 0.2126) / 0.7152);
     near(colors(Some([0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329])).unwrap(), (0.25 - 0.2290) / 0.6917);
@@ -293,9 +295,9 @@ fn other_channels_with_few_samples_are_enlarged_and_counted() {
     let channels = vec![few("A"), halves("B", 1), halves("G", 2), halves("R", 3), few("Z")];
     let Loaded { value: image, report } = plain(&exr(&[ExrPart::new(5, 7, channels)]));
     assert_eq!(counts(&report), [("changed-channels", 2)]);
-    let wanted: Vec<f32> = (0..35).map(|at| (at % 5 / 2 * 2 - 3 * (at / 5 / 3 * 3) + 1) as f32 / 3.0).collect();
-    assert_eq!(image.extra[0].samples, ChannelSamples::F32(wanted.clone().into()));
-    assert!(floats_of(&image).chunks(4).map(|pixel| pixel[3]).eq(wanted));
+    let expected: Vec<f32> = (0..35).map(|at| (at % 5 / 2 * 2 - 3 * (at / 5 / 3 * 3) + 1) as f32 / 3.0).collect();
+    assert_eq!(image.extra[0].samples, ChannelSamples::F32(expected.clone().into()));
+    assert!(floats_of(&image).chunks(4).map(|pixel| pixel[3]).eq(expected));
 }
 
 #[test]
@@ -321,12 +323,14 @@ fn deep_parts_are_refused_or_passed() {
 
 #[test]
 fn smaller_levels_are_counted() {
-    for (mode, wanted) in [(0, vec![]), (1, vec![("left-out-levels", 4)]), (2, vec![("left-out-levels", 14)])] {
+    for (mode, expected_warnings) in
+        [(0, vec![]), (1, vec![("left-out-levels", 4)]), (2, vec![("left-out-levels", 14)])]
+    {
         for size in [3, 16, 64] {
             let mut part = ExrPart::new(19, 5, vec![halves("Y", 1), uints("id")]);
             part.tiles = Some([size, size, mode]);
             let Loaded { value: image, report } = plain(&exr(&[part]));
-            assert_eq!(counts(&report), wanted, "{mode}");
+            assert_eq!(counts(&report), expected_warnings, "{mode}");
             assert!(again(&image) == image);
             assert_eq!(floats_of(&image)[19 + 3], (3 + 7 + 31) as f32 / 8.0);
         }
@@ -352,7 +356,8 @@ fn other_formats_count_the_channels_that_they_cannot_store() {
     }
     // The picture shows the channel that it comes from.
     let depth = plain(&exr(&[ExrPart::new(4, 3, vec![floats("Z", 1)])])).value;
-    let (shared, options) = (Shared::default(), WriteOptions::default().with_format(Some(Format::Png)));
+    let shared = Shared::default();
+    let options = WriteOptions::default().with_format(Some(Format::Png));
     let report = polyhaul::Writer::new(Output::Writer(Box::new(shared), "x.png".into()))
         .options(&options)
         .image(&depth)
@@ -409,8 +414,8 @@ fn a_large_image_needs_a_file_of_some_size() {
     let end = bytes.windows(name.len()).position(|part| part == name).unwrap() + name.len() + 4 + 16;
     // 12,000 x 12,000 pixels of a float and an integer.
     bytes[end - 8..end].copy_from_slice(&[11_999_i32.to_le_bytes(); 2].concat());
-    let found = error("x.exr", &bytes);
-    assert!(found.kind() == ErrorKind::Limit && found.to_string().contains("(image_ratio)"), "{found}");
+    let error = error("x.exr", &bytes);
+    assert!(error.kind() == ErrorKind::Limit && error.to_string().contains("(image_ratio)"), "{error}");
     let limits = polyhaul::options::Limits::default().with_image_ratio(u64::MAX);
     let allowed = read(&bytes, &ReadOptions::default().with_limits(limits)).unwrap_err();
     assert_eq!(allowed.kind(), ErrorKind::Malformed);

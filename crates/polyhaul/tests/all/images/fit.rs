@@ -143,17 +143,17 @@ fn alpha_that_hides_nothing_is_no_loss() {
 fn colours_that_alpha_hides_are_counted() {
     let style = ImageWriteOptions::default();
     let straight = image(Channels::Rgba, Samples::U8([1, 2, 3, 0, 0, 0, 0, 0, 9, 9, 9, 9].into()), ColorSpace::Srgb);
-    let wanted = "colors of 1 fully transparent pixel became black: exr stores premultiplied colors";
-    assert_eq!(noted(&straight, Format::Exr, style), [wanted]);
+    let expected = "colors of 1 fully transparent pixel became black: exr stores premultiplied colors";
+    assert_eq!(noted(&straight, Format::Exr, style), [expected]);
     assert!(noted(&straight, Format::Tga, style).is_empty());
     let multiplied = Image { premultiplied: true, ..straight.clone() };
-    let wanted = "colors of 1 fully transparent pixel became black: png stores straight colors";
-    assert_eq!(noted(&multiplied, Format::Png, style), [wanted]);
+    let expected = "colors of 1 fully transparent pixel became black: png stores straight colors";
+    assert_eq!(noted(&multiplied, Format::Png, style), [expected]);
     assert!(noted(&multiplied, Format::Exr, style).is_empty());
     let samples = Samples::U8([200, 50, 25, 100].into());
     let multiplied = Image { premultiplied: true, ..image(Channels::Rgba, samples, ColorSpace::Srgb) };
-    let wanted = ["1 sample above alpha clamped to it in png", "2 samples rounded when divided by alpha in png"];
-    assert_eq!(noted(&multiplied, Format::Png, style), wanted);
+    let expected = ["1 sample above alpha clamped to it in png", "2 samples rounded when divided by alpha in png"];
+    assert_eq!(noted(&multiplied, Format::Png, style), expected);
 }
 
 #[test]

@@ -11,7 +11,8 @@ fn floats(image: &Image) -> &[f32] {
 }
 
 fn image(width: usize, height: usize, samples: Vec<f32>) -> Image {
-    let (channels, color_space) = (Channels::Rgb, ColorSpace::Linear);
+    let channels = Channels::Rgb;
+    let color_space = ColorSpace::Linear;
     Image { width, height, channels, samples: Samples::F32(samples.into()), color_space, ..Image::default() }
 }
 
@@ -36,16 +37,16 @@ fn files_are_read_however_they_are_stored() {
 }
 
 #[test]
-fn rows_may_begin_at_any_corner() {
+fn rows_may_start_at_any_corner() {
     let pixels = [[128, 0, 0, 129], [0, 128, 0, 129], [0, 0, 128, 129], [64, 64, 64, 129]].concat();
     let [red, green, blue, gray] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5; 3]];
-    for (size, wanted) in [
+    for (size, expected) in [
         ("-Y 2 +X 2", [red, green, blue, gray]),
         ("+Y 2 +X 2", [blue, gray, red, green]),
         ("-Y 2 -X 2", [green, red, gray, blue]),
         ("+Y 2 -X 2", [gray, blue, green, red]),
     ] {
-        assert_eq!(load(with(size, &pixels)).unwrap(), image(2, 2, wanted.concat()), "{size}");
+        assert_eq!(load(with(size, &pixels)).unwrap(), image(2, 2, expected.concat()), "{size}");
     }
 }
 
@@ -54,9 +55,9 @@ fn old_runs_repeat_the_pixel_before() {
     let pixel = [128, 0, 0, 129];
     // Twice, then 1 + 256 times more: later counts are worth 256 times as much.
     let pixels = [pixel, [1, 1, 1, 1], [1, 1, 1, 1], [0, 128, 0, 129]].concat();
-    let found = load(with("-Y 1 +X 259", &pixels)).unwrap();
-    assert_eq!(floats(&found)[..3 * 258], [1.0, 0.0, 0.0].repeat(258));
-    assert_eq!(floats(&found)[3 * 258..], [0.0, 1.0, 0.0]);
+    let loaded = load(with("-Y 1 +X 259", &pixels)).unwrap();
+    assert_eq!(floats(&loaded)[..3 * 258], [1.0, 0.0, 0.0].repeat(258));
+    assert_eq!(floats(&loaded)[3 * 258..], [0.0, 1.0, 0.0]);
     // As many runs of nothing as there may be are nothing.
     let pixels = [&pixel[..], &[1, 1, 1, 0].repeat(9), &[0, 128, 0, 129]].concat();
     assert_eq!(floats(&load(with("-Y 1 +X 2", &pixels)).unwrap()), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
@@ -73,13 +74,15 @@ fn rows_of_all_kinds_follow_one_another() {
     let bytes = with("-Y 4 +X 9", &pixels);
     same_for_all("x.hdr", &bytes);
     let reds: Vec<f32> = floats(&load(bytes.clone()).unwrap()).iter().step_by(3).copied().collect();
-    let wanted = [&[5.0; 9][..], &[10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0], &[7.0], &[8.0; 8], &[6.0; 9]];
-    assert_eq!(reds, wanted.concat());
+    let expected =
+        [&[5.0; 9][..], &[10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0], &[7.0], &[8.0; 8], &[6.0; 9]];
+    assert_eq!(reds, expected.concat());
     // An error in the last row is the same for all, and one before it comes first.
     let last = bytes.len() - 2;
     let changed = |place: usize, byte: u8| {
         let mut bytes = bytes.clone();
-        (bytes[place], bytes[last]) = (byte, 0);
+        bytes[place] = byte;
+        bytes[last] = 0;
         error("x.hdr", &bytes).to_string()
     };
     assert_eq!(changed(last, 0), format!("x.hdr: byte {last}: a run has no pixels"));
@@ -132,7 +135,7 @@ fn what_is_written_is_read_again() {
         let second = load(written_by_all("x.hdr", &first, ImageWriteOptions::default())).unwrap();
         assert!(first == second, "{width} x {height}");
     }
-    // The least exponent, in rows that are not in runs.
+    // The minimum exponent, in rows without runs.
     let tiny = load(written_by_all("x.hdr", &image(1, 1, vec![4.6e-41; 3]), ImageWriteOptions::default())).unwrap();
     assert_eq!(floats(&tiny), [f32::from_bits(1 << 15); 3]);
     let flat = image(64, 2, [0.5_f32, 2.0, 0.0].repeat(128));

@@ -2,6 +2,7 @@
 
 use crate::images::*;
 use polyhaul::ErrorKind;
+use polyhaul::WriteOptions;
 
 fn file(name: &str) -> Vec<u8> {
     crate::images::file("jpg", &format!("good/own/{name}.jpg"))
@@ -25,10 +26,10 @@ fn pixels_are_nearly_those_of_another_decoder() {
         same_for_all("x.jpg", &bytes);
         let image = load(bytes).unwrap();
         let array = crate::images::file("jpg", &format!("expected/{name}.npy"));
-        let wanted = shaped(&image, &array, "|u1", &name);
-        let far = bytes_of(&image).iter().zip(wanted).map(|(found, wanted)| found.abs_diff(*wanted));
-        let (most, sum) = far.fold((0, 0), |(most, sum), by| (by.max(most), sum + usize::from(by)));
-        assert!(most <= 6 && sum <= wanted.len() / 2, "{name}: {most}, {sum} in {}", wanted.len());
+        let expected = shaped(&image, &array, "|u1", &name);
+        let far = bytes_of(&image).iter().zip(expected).map(|(decoded, expected)| decoded.abs_diff(*expected));
+        let (max, sum) = far.fold((0, 0), |(max, sum), by| (by.max(max), sum + usize::from(by)));
+        assert!(max <= 6 && sum <= expected.len() / 2, "{name}: {max}, {sum} in {}", expected.len());
     }
 }
 
@@ -131,16 +132,16 @@ fn a_header_without_an_end_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
 }
 
-/// Where each segment begins, up to that of the first scan.
+/// The start of each segment, up to the first scan.
 fn segments(bytes: &[u8]) -> Vec<usize> {
     let mut at = 2;
-    let mut found = Vec::new();
+    let mut segments = Vec::new();
     while bytes[at + 1] != 0xDA {
-        found.push(at);
+        segments.push(at);
         at += 2 + usize::from(u16::from_be_bytes([bytes[at + 2], bytes[at + 3]]));
     }
-    found.push(at);
-    found
+    segments.push(at);
+    segments
 }
 
 #[test]
@@ -161,15 +162,15 @@ fn stray_bytes_between_segments_are_skipped() {
         }
     }
     let plain = file("rgb_420");
-    let all = segments(&plain);
+    let plain_segments = segments(&plain);
     let mut bytes = plain.clone();
-    all.iter().rev().for_each(|at| drop(bytes.splice(*at..*at, [1, 2, 3, 4, 5, 6])));
+    plain_segments.iter().rev().for_each(|at| drop(bytes.splice(*at..*at, [1, 2, 3, 4, 5, 6])));
     let (image, counts) = warned("x.jpg", &bytes);
     assert!(image == load(plain).unwrap());
-    assert_eq!(counts, [("stray-bytes", 6 * all.len() as u64)]);
+    assert_eq!(counts, [("stray-bytes", 6 * plain_segments.len() as u64)]);
     let loaded = polyhaul::Reader::new(Input::Memory(bytes, "x.jpg".into())).image().unwrap();
     let warning = &loaded.report.warnings.kept()[0].diagnostic;
-    let words = format!("x.jpg: byte 2: skipped {} stray bytes between segments", 6 * all.len());
+    let words = format!("x.jpg: byte 2: skipped {} stray bytes between segments", 6 * plain_segments.len());
     assert_eq!(warning.to_string(), words);
 }
 
@@ -177,7 +178,9 @@ fn stray_bytes_between_segments_are_skipped() {
 fn smooth(channels: Channels, width: usize, height: usize) -> Image {
     let colors = channels.colors();
     let value = |at: usize| {
-        let (x, y, color) = (at / colors % width, at / colors / width, at % colors);
+        let x = at / colors % width;
+        let y = at / colors / width;
+        let color = at % colors;
         match color {
             0 => 40 + 170 * x / width,
             1 => 40 + 170 * y / height,
@@ -189,7 +192,7 @@ fn smooth(channels: Channels, width: usize, height: usize) -> Image {
 }
 
 fn with_quality(jpeg_quality: u8) -> ImageWriteOptions {
-    ImageWriteOptions::default().with_jpeg_quality(jpeg_quality)
+    ImageWriteOptions::default().with_quality(jpeg_quality)
 }
 
 /// The largest difference of two images of one size.
@@ -205,12 +208,12 @@ fn what_is_written_is_nearly_read_again() {
         // Sides of whole blocks, of parts of them, and of one pixel.
         for (width, height) in [(64, 48), (61, 47), (1, 1), (1, 300), (300, 1)] {
             let image = smooth(channels, width, height);
-            for (quality, most) in [(100, 4), (95, 6), (90, 8), (75, 24)] {
+            for (quality, max_difference) in [(100, 4), (95, 6), (90, 8), (75, 24)] {
                 let bytes = written_by_all("x.jpg", &image, with_quality(quality));
-                let (found, counts) = load_warned("x.jpg", bytes, &threads(1, None)).unwrap();
-                let far = difference(&image, &found);
-                assert!(far <= most, "{channels:?} {width} x {height} at {quality}: {far}");
-                assert_eq!((counts, found.color_space), (vec![], image.color_space));
+                let (decoded, counts) = load_warned("x.jpg", bytes, &threads(1, None)).unwrap();
+                let far = difference(&image, &decoded);
+                assert!(far <= max_difference, "{channels:?} {width} x {height} at {quality}: {far}");
+                assert_eq!((counts, decoded.color_space), (vec![], image.color_space));
             }
         }
     }
@@ -250,7 +253,7 @@ fn bands_are_one_scan() {
         .map(|pair| pair[1])
         .collect();
     assert!(restarts.len() > 8, "{restarts:x?}");
-    assert!(restarts.iter().zip((0xD0..=0xD7).cycle()).all(|(found, wanted)| *found == wanted), "{restarts:x?}");
+    assert!(restarts.iter().zip((0xD0..=0xD7).cycle()).all(|(marker, expected)| *marker == expected), "{restarts:x?}");
     assert!(difference(&image, &load(bytes).unwrap()) < 40);
 }
 
@@ -268,12 +271,12 @@ fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     };
     let alpha = Samples::U8([200, 100, 50, 0].repeat(64).into());
     let image = Image { width: 8, height: 8, channels: Channels::Rgba, samples: alpha, ..Image::default() };
-    let (found, counts) = saved(&image);
-    assert_eq!((found.channels, counts), (Channels::Rgb, vec![("changed-samples", 64), ("left-out-alpha", 1)]));
+    let (decoded, counts) = saved(&image);
+    assert_eq!((decoded.channels, counts), (Channels::Rgb, vec![("changed-samples", 64), ("left-out-alpha", 1)]));
     assert!(
-        bytes_of(&found)
+        bytes_of(&decoded)
             .chunks_exact(3)
-            .all(|pixel| pixel.iter().zip([200, 100, 50]).all(|(found, wanted)| found.abs_diff(wanted) < 4))
+            .all(|pixel| pixel.iter().zip([200, 100, 50]).all(|(decoded, expected)| decoded.abs_diff(expected) < 4))
     );
     let gray = Samples::U8([90, 255].repeat(64).into());
     let image = Image { width: 8, height: 8, channels: Channels::GrayAlpha, samples: gray, ..Image::default() };
@@ -281,17 +284,17 @@ fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     // Light becomes sRGB, and what is above 1 is cut.
     let light = Samples::F32([0.2140, 4.0, 0.0].repeat(64).into());
     let image = Image { width: 8, height: 8, samples: light, color_space: ColorSpace::Linear, ..Image::default() };
-    let (found, counts) = saved(&image);
+    let (decoded, counts) = saved(&image);
     assert!(
-        bytes_of(&found)
+        bytes_of(&decoded)
             .chunks_exact(3)
-            .all(|pixel| pixel.iter().zip([127, 255, 0]).all(|(found, wanted)| found.abs_diff(wanted) < 6))
+            .all(|pixel| pixel.iter().zip([127, 255, 0]).all(|(decoded, expected)| decoded.abs_diff(expected) < 6))
     );
     assert_eq!(counts, [("changed-samples", 64), ("cut-samples", 64)]);
     let wide = Samples::U16([0x8000].repeat(64).into());
     let image = Image { width: 8, height: 8, channels: Channels::Gray, samples: wide, ..Image::default() };
-    let (found, counts) = saved(&image);
-    assert_eq!(bytes_of(&found), [128; 64]);
+    let (decoded, counts) = saved(&image);
+    assert_eq!(bytes_of(&decoded), [128; 64]);
     // One warning covers all that JPEG changes.
     assert_eq!(counts, [("changed-samples", 64)]);
 }
@@ -317,13 +320,14 @@ fn sizes_that_jpeg_does_not_hold_are_refused() {
 /// More than 512 MiB of pixels, in a file that has one byte for each 512 of them at least.
 #[test]
 fn pixels_out_of_nearly_nothing_are_refused() {
-    let (width, height) = (15_000_u16, 12_500_u16);
-    let least = 3 * usize::from(width) * usize::from(height) / 100;
+    let width = 15_000_u16;
+    let height = 12_500_u16;
+    let min_bytes = 3 * usize::from(width) * usize::from(height) / 100;
     let mut bytes = file("rgb_444");
     let frame = bytes.windows(2).position(|mark| mark == [0xFF, 0xC0]).unwrap();
     bytes[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
     bytes[frame + 7..frame + 9].copy_from_slice(&width.to_be_bytes());
-    for size in [400_000, least - 1] {
+    for size in [400_000, min_bytes - 1] {
         bytes.resize(size, 0);
         for load in [crate::images::load, load_stream] {
             let error = load("x.jpg", bytes.clone(), &ReadOptions::default()).unwrap_err();

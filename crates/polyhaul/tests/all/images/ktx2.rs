@@ -6,7 +6,7 @@ use polyhaul::ErrorKind;
 use polyhaul::model::{ColorSpace, Encoding, Texel, Texture};
 
 fn plain(texture: &Texture) -> Vec<u8> {
-    let style = ImageWriteOptions::default().with_ktx2_zstd_level(None);
+    let style = ImageWriteOptions::default().with_zstd_level(0);
     written_texture("x.ktx2", texture, style, &RunOptions::default()).unwrap()
 }
 
@@ -50,16 +50,20 @@ fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("ktx2", "good") {
         same_for_all("x.ktx2", &bytes);
         let image = load("x.ktx2", bytes, &ReadOptions::default()).unwrap();
-        let wanted = load("x.tga", file("ktx2", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        let expected = load("x.tga", file("ktx2", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
         assert_eq!(
             (image.width, image.height, image.channels),
-            (wanted.width, wanted.height, wanted.channels),
+            (expected.width, expected.height, expected.channels),
             "{name}"
         );
-        let (Samples::U8(found), Samples::U8(wanted)) = (&image.samples, &wanted.samples) else { panic!("{name}") };
+        let Samples::U8(decoded) = &image.samples else { panic!("{name}") };
+        let Samples::U8(expected) = &expected.samples else { panic!("{name}") };
         // Between the two ends of a block of BC1 or BC3 decoders round in their own way.
-        let most = if name.contains("bc1") || name.contains("bc3") { 1 } else { 0 };
-        assert!(found.iter().zip(wanted).all(|(found, wanted)| found.abs_diff(*wanted) <= most), "{name}");
+        let tolerance = if name.contains("bc1") || name.contains("bc3") { 1 } else { 0 };
+        assert!(
+            decoded.iter().zip(expected).all(|(decoded, expected)| decoded.abs_diff(*expected) <= tolerance),
+            "{name}"
+        );
         assert_eq!(image.color_space == ColorSpace::Linear, name == "bc7_zstd");
     }
 }
@@ -93,25 +97,26 @@ fn another_reader_sees_the_same() {
             let texture = Texture { color_space, premultiplied, ..texture(encoding, [9, 7, 1], 3, 1, 4) };
             for bytes in [plain(&texture), packed(&texture)] {
                 let other = ::ktx2::Reader::new(&bytes).unwrap();
-                let (header, basic) = (other.header(), other.basic_dfd().unwrap());
+                let header = other.header();
+                let basic = other.basic_dfd().unwrap();
                 let format = header.format.unwrap();
-                let (mut wanted, type_bytes) = ::ktx2::dfd::Basic::from_format(format).unwrap();
+                let (mut expected, type_bytes) = ::ktx2::dfd::Basic::from_format(format).unwrap();
                 assert_eq!(header.type_size, type_bytes, "{format:?}");
                 if premultiplied {
-                    wanted.flags = ::ktx2::dfd::DataFormatFlags::ALPHA_PREMULTIPLIED;
+                    expected.flags = ::ktx2::dfd::DataFormatFlags::ALPHA_PREMULTIPLIED;
                 }
-                // A format without a number for sRGB has that of linear, and says so in the descriptor alone.
-                if wanted.transfer_function == basic.transfer_function {
-                    assert_eq!(basic, &wanted, "{format:?}")
+                // Formats without an sRGB number use the linear number; only the descriptor says sRGB.
+                if expected.transfer_function == basic.transfer_function {
+                    assert_eq!(basic, &expected, "{format:?}")
                 } else {
                     assert_eq!(basic.transfer_function, Some(::ktx2::TransferFunction::SRGB), "{format:?}")
                 }
                 assert_eq!((header.pixel_width, header.pixel_height, header.pixel_depth), (9, 7, 0));
                 assert_eq!((header.layer_count, header.face_count, header.level_count), (3, 1, 4));
                 assert_eq!(other.writer(), Some("polyhaul\0"));
-                for (level, wanted) in other.levels().zip(&texture.levels) {
-                    assert_eq!(level.uncompressed_byte_length, wanted.len() as u64);
-                    assert!(header.supercompression_scheme.is_some() || wanted == level.data, "{format:?}");
+                for (level, expected) in other.levels().zip(&texture.levels) {
+                    assert_eq!(level.uncompressed_byte_length, expected.len() as u64);
+                    assert!(header.supercompression_scheme.is_some() || expected == level.data, "{format:?}");
                 }
             }
         }
@@ -127,7 +132,7 @@ fn zlib_and_gaps_are_read() {
     for level in [1, 0] {
         let raw = &whole.levels[level][..];
         zlib.extend([0xEE; 5]);
-        let begin = zlib.len() as u32;
+        let start = zlib.len() as u32;
         let size = raw.len() as u16;
         zlib.extend([0x78, 1, 1]);
         zlib.extend(size.to_le_bytes().into_iter().chain((!size).to_le_bytes()).chain(raw.iter().copied()));
@@ -136,8 +141,8 @@ fn zlib_and_gaps_are_read() {
             (low, (high + low) % 65_521)
         });
         zlib.extend((high << 16 | low).to_be_bytes());
-        let count = zlib.len() as u32 - begin;
-        zlib = set(set(zlib, 80 + 24 * level, begin), 88 + 24 * level, count);
+        let count = zlib.len() as u32 - start;
+        zlib = set(set(zlib, 80 + 24 * level, start), 88 + 24 * level, count);
     }
     assert!(load_texture("x.ktx2", &zlib).unwrap() == whole);
     same_for_all("x.ktx2", &zlib);

@@ -72,7 +72,7 @@ fn load_stream(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Imag
         .map(|loaded| loaded.value)
 }
 
-/// Gives what it is asked for in parts of one to `most` bytes.
+/// Returns requested bytes in small parts of varying size.
 struct Parts(std::io::Cursor<Vec<u8>>, usize);
 
 impl Read for Parts {
@@ -94,22 +94,23 @@ impl Read for Calls {
 
 #[test]
 fn readers_are_called_once_for_64_kilobytes_at_most() {
-    let (width, height) = (1100, 600);
+    let width = 1100;
+    let height = 600;
     let bytes: Vec<u8> = (0..3 * width * height).map(|at: usize| ((at * at) >> 7) as u8).collect();
     let numbers: Vec<f32> = bytes.iter().map(|byte| f32::from(*byte)).collect();
     let image = |samples, color_space| Image { width, height, samples, color_space, ..Image::default() };
     let bytes = image(Samples::U8(bytes.into()), ColorSpace::Srgb);
     let numbers = image(Samples::F32(numbers.into()), ColorSpace::Linear);
     for (name, image, tga_rle) in [("x.tga", &bytes, false), ("x.tga", &bytes, true), ("x.hdr", &numbers, false)] {
-        let style = ImageWriteOptions::default().with_tga_rle(tga_rle);
+        let style = ImageWriteOptions::default().with_rle(tga_rle);
         let file = written(name, image, style, &RunOptions::default()).unwrap();
-        let most = file.len().div_ceil(64 << 10) + 4;
+        let max_calls = file.len().div_ceil(64 << 10) + 4;
         for options in [1, 2, 7].map(|count| threads(count, None)) {
             let calls = Arc::new(AtomicUsize::new(0));
             let reader = Calls(std::io::Cursor::new(file.clone()), calls.clone());
             polyhaul::Reader::new(Input::Reader(Box::new(reader), name.into())).options(&options).image().unwrap();
             let calls = calls.load(Ordering::Relaxed);
-            assert!(calls > 1 && calls <= most, "{name} {tga_rle}: {calls} calls, at most {most}");
+            assert!(calls > 1 && calls <= max_calls, "{name} {tga_rle}: {calls} calls, at most {max_calls}");
         }
     }
 }
@@ -144,9 +145,9 @@ fn same_for_all(name: &str, bytes: &[u8]) {
     for options in crews() {
         let reader = Parts(std::io::Cursor::new(bytes.to_vec()), 5000);
         for input in [Input::Memory(bytes.to_vec(), name.into()), Input::Reader(Box::new(reader), name.into())] {
-            let found = polyhaul::Reader::new(input).options(&options).image().unwrap();
-            assert!(found.value == whole.value, "{name} {options:?}");
-            assert_eq!(found.report.warnings, whole.report.warnings, "{name} {options:?}");
+            let loaded = polyhaul::Reader::new(input).options(&options).image().unwrap();
+            assert!(loaded.value == whole.value, "{name} {options:?}");
+            assert_eq!(loaded.report.warnings, whole.report.warnings, "{name} {options:?}");
         }
     }
 }
@@ -227,7 +228,7 @@ fn changed_bytes_break_nothing(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Counts how often a reader is asked, and for how much at least.
+/// Records the size of each request to a reader.
 #[derive(Clone, Default)]
 struct Asked(std::sync::Arc<std::sync::Mutex<Vec<usize>>>);
 
@@ -240,13 +241,13 @@ impl Read for Counted {
     }
 }
 
-/// Holds that a source is asked for large blocks, and not often.
+/// Asserts that a source is read in few, large blocks.
 #[track_caller]
 fn asked_in_blocks(name: &str, bytes: &[u8]) {
-    let asked = Asked::default();
-    let reader = Counted(std::io::Cursor::new(bytes.to_vec()), asked.clone());
+    let requested = Asked::default();
+    let reader = Counted(std::io::Cursor::new(bytes.to_vec()), requested.clone());
     polyhaul::Reader::new(Input::Reader(Box::new(reader), name.into())).image().unwrap();
-    let asked = asked.0.lock().unwrap();
-    assert!(asked.len() <= bytes.len().div_ceil(64 << 10) + 4, "{name}: {asked:?}");
-    assert!(asked.iter().all(|size| *size >= 64 << 10), "{name}: {asked:?}");
+    let requested = requested.0.lock().unwrap();
+    assert!(requested.len() <= bytes.len().div_ceil(64 << 10) + 4, "{name}: {requested:?}");
+    assert!(requested.iter().all(|size| *size >= 64 << 10), "{name}: {requested:?}");
 }

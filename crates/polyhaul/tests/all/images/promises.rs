@@ -3,6 +3,7 @@
 
 use super::*;
 use polyhaul::ErrorKind;
+use polyhaul::WriteOptions;
 use polyhaul::options::{Compression, Limits, Progress};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::hostile::{Fault, Faulty, Hostile, Sizes, WriteFault};
@@ -327,7 +328,7 @@ fn devices_do_not_hang() {
 /// Images to write, some of them long, with the names that they get and how.
 fn written_images() -> Vec<(&'static str, Image, ImageWriteOptions)> {
     let [rows, _, light] = long_files().map(|(name, bytes)| load(name, bytes, &one_thread()).unwrap());
-    let packets = ImageWriteOptions::default().with_tga_rle(true);
+    let packets = ImageWriteOptions::default().with_rle(true);
     // Pixels that make no runs, so that there is much to write.
     let mut noise = rows.clone();
     if let Samples::U8(samples) = &mut noise.samples {

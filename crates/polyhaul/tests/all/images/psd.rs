@@ -28,8 +28,8 @@ fn read(bytes: Vec<u8>) -> Result<Image> {
 fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("psd", "good") {
         same_for_all("x.psd", &bytes);
-        let wanted = load("x.tga", file("psd", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
-        assert!(read(bytes).unwrap() == wanted, "{name}");
+        let expected = load("x.tga", file("psd", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        assert!(read(bytes).unwrap() == expected, "{name}");
     }
 }
 
@@ -39,12 +39,13 @@ fn modes_and_bits() {
         .iter()
         .flat_map(|[a, b]| {
             let mut colors = vec![0; 256];
-            (colors[0], colors[255]) = (*a, *b);
+            colors[0] = *a;
+            colors[255] = *b;
             colors
         })
         .collect();
     let u8s = |samples: &[u8]| Samples::U8(samples.to_vec().into());
-    for (mode, bits, channels, pixels, wanted) in [
+    for (mode, bits, channels, pixels, expected) in [
         // A bit that is set is black.
         (0, 1, 1, &[0x40][..], (Channels::Gray, u8s(&[255, 0]))),
         (1, 8, 1, &[7, 8], (Channels::Gray, u8s(&[7, 8]))),
@@ -58,7 +59,7 @@ fn modes_and_bits() {
         let bytes = document(mode, bits, channels, if mode == 2 { &palette } else { &[] }, 1, 0, pixels);
         same_for_all("x.psd", &bytes);
         let image = read(bytes.clone()).unwrap();
-        assert_eq!((image.channels, image.samples), wanted, "{mode} {bits}");
+        assert_eq!((image.channels, image.samples), expected, "{mode} {bits}");
         assert_eq!(image.color_space == ColorSpace::Linear, bits == 32);
         for size in 0..bytes.len() {
             let options = ReadOptions::default().with_format(Some(Format::Psd));
@@ -70,7 +71,7 @@ fn modes_and_bits() {
 
 #[test]
 fn alpha_is_what_the_layers_say() {
-    for (mode, layers, wanted) in [
+    for (mode, layers, expected) in [
         (1, -1, (Channels::GrayAlpha, vec![1, 3, 2, 4])),
         (1, 1, (Channels::Gray, vec![1, 2])),
         (3, -2, (Channels::Rgba, vec![1, 3, 5, 7, 2, 4, 6, 8])),
@@ -85,7 +86,7 @@ fn alpha_is_what_the_layers_say() {
         };
         let pixels: Vec<u8> = (1..=2 * channels as u8).collect();
         let image = read(document(mode, 8, channels, &[], layers, 0, &pixels)).unwrap();
-        assert_eq!((image.channels, image.samples), (wanted.0, Samples::U8(wanted.1.into())), "{mode} {layers}");
+        assert_eq!((image.channels, image.samples), (expected.0, Samples::U8(expected.1.into())), "{mode} {layers}");
     }
 }
 
@@ -95,9 +96,9 @@ fn packets_are_checked() {
         let bytes = [&sizes[0].to_be_bytes()[..], packets].concat();
         document(1, 8, 1, &[], 0, 1, &bytes)
     };
-    for (packets, wanted) in [(&[0xFF, 7][..], [7, 7]), (&[1, 3, 4], [3, 4]), (&[0, 3, 0x80, 0, 4], [3, 4])] {
+    for (packets, expected) in [(&[0xFF, 7][..], [7, 7]), (&[1, 3, 4], [3, 4]), (&[0, 3, 0x80, 0, 4], [3, 4])] {
         let image = read(packed([packets.len() as u16], packets)).unwrap();
-        assert_eq!(image.samples, Samples::U8(wanted.into()));
+        assert_eq!(image.samples, Samples::U8(expected.into()));
     }
     for packets in [&[0xFE, 7][..], &[2, 3, 4, 5], &[0, 3], &[1, 3], &[0xFF], &[]] {
         let error = error("x.psd", &packed([packets.len() as u16], packets));

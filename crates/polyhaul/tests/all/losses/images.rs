@@ -27,11 +27,12 @@ fn mutated(bytes: &[u8], mut seed: u64) -> Vec<u8> {
 #[test]
 fn no_image_loses_in_silence() {
     let folder = Folder::new("losses-images").unwrap();
-    let (mut tallies, mut wrong) = (BTreeMap::<(usize, usize), Tally>::new(), Vec::new());
+    let mut tallies = BTreeMap::<(usize, usize), Tally>::new();
+    let mut wrong = Vec::new();
     for (from_number, from) in SOURCES.into_iter().enumerate() {
-        let all = samples(&format!("{from}/good"), from);
-        assert!(!all.is_empty(), "no sample of {from}");
-        for sample in all.into_iter().filter(|sample| sample.size <= MAX_BYTES) {
+        let good_samples = samples(&format!("{from}/good"), from);
+        assert!(!good_samples.is_empty(), "no sample of {from}");
+        for sample in good_samples.into_iter().filter(|sample| sample.size <= MAX_BYTES) {
             let bytes = sample.bytes();
             for seed in 0..=mutants() {
                 let data = if seed == 0 { bytes.clone() } else { mutated(&bytes, seed + sample.size) };
@@ -39,17 +40,17 @@ fn no_image_loses_in_silence() {
                 let image =
                     Reader::new(source()).options(&reading()).image().map(|loaded| loaded.value).unwrap_or_default();
                 for (to_number, to) in TARGETS.into_iter().enumerate() {
-                    let done = convert_and_compare(&source, Format::named(to).unwrap(), &folder);
-                    let faults = match &done {
+                    let compared = convert_and_compare(&source, Format::named(to).unwrap(), &folder);
+                    let faults = match &compared {
                         Some((differences, report)) => {
-                            image_faults((from, to), image_noise(&image, to), differences, report)
+                            image_faults(from, to, image_noise(&image, to), differences, report)
                         }
                         None => Vec::new(),
                     };
                     if seed == 0 {
-                        tallies.entry((from_number, to_number)).or_default().count(&done, faults.len());
+                        tallies.entry((from_number, to_number)).or_default().count(&compared, faults.len());
                     }
-                    wrong.extend(faults.into_iter().map(|it| format!("{} ({seed}) to {to}: {it}", sample.name)));
+                    wrong.extend(faults.into_iter().map(|fault| format!("{} ({seed}) to {to}: {fault}", sample.name)));
                 }
             }
         }

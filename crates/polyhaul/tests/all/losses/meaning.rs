@@ -6,8 +6,9 @@ use polyhaul_testkit::output::Shared;
 
 fn try_converted(bytes: &[u8], from: &str, to: Format, digits: Digits) -> polyhaul::Result<(Vec<u8>, Report)> {
     let out = Shared::default();
-    let mut write = WriteOptions::default().with_format(Some(to)).with_digits(digits);
-    write.ply.encoding = polyhaul::options::PlyEncoding::Ascii;
+    let mut write = WriteOptions::default().with_format(Some(to));
+    write.scene.digits = Some(digits);
+    write.scene.ascii = true;
     let input = Input::Memory(bytes.to_vec(), format!("x.{from}"));
     let output = Output::Writer(Box::new(out.clone()), "out".into());
     let report = polyhaul::Reader::new(input).convert(polyhaul::Writer::new(output).options(&write))?;
@@ -97,11 +98,11 @@ fn points_need_three_columns() {
     for (text, format) in
         [("1\n", Format::Xyz), ("1,2\n", Format::Xyz), ("1\n", Format::Pts), ("a,b\n1,2\n", Format::Txt)]
     {
-        let done = try_converted(text.as_bytes(), "csv", format, Digits::Shortest);
+        let converted = try_converted(text.as_bytes(), "csv", format, Digits::Shortest);
         match format {
-            Format::Txt => assert!(done.is_ok()),
+            Format::Txt => assert!(converted.is_ok()),
             _ => {
-                let error = done.unwrap_err();
+                let error = converted.unwrap_err();
                 assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("3 columns"), "{error}");
             }
         }
@@ -159,8 +160,8 @@ fn columns_without_names_are_compared_by_place() {
     let differences = |a: &[u8], b: &[u8], from: &str| {
         let input = |bytes: &[u8], name: String| Input::Memory(bytes.to_vec(), name);
         let [a, b] = [input(a, "a.csv".into()), input(b, format!("b.{from}"))];
-        let found = polyhaul::diff(a, b, &ReadOptions::default(), 0.0).unwrap();
-        found.differences.into_iter().map(|it| it.message).collect::<Vec<_>>()
+        let comparison = polyhaul::diff(a, b, &ReadOptions::default(), 0.0).unwrap();
+        comparison.differences.into_iter().map(|difference| difference.message).collect::<Vec<_>>()
     };
     let text = "1,2,3\n4,5,6\n";
     let nameless = format!(",z\u{f0},y\n{text}").into_bytes();
@@ -169,7 +170,7 @@ fn columns_without_names_are_compared_by_place() {
     let named = |names: &str| format!("{names}\n{text}").into_bytes();
     assert!(differences(&named("a,b,c"), &named("a,b,c"), "csv").is_empty());
     // By name wherever they stand, and what is left by place.
-    let found = differences(&named("a,b,c"), &named("b,,c"), "csv");
-    assert_eq!(found[0], "columns: 1 only in the first file: a");
-    assert_eq!(found[1], "columns: 1 only in the second file: column 2");
+    let listed = differences(&named("a,b,c"), &named("b,,c"), "csv");
+    assert_eq!(listed[0], "columns: 1 only in the first file: a");
+    assert_eq!(listed[1], "columns: 1 only in the second file: column 2");
 }

@@ -1,7 +1,7 @@
 //! Every good file to every format and back: what differs must be expected of the pair and warned of.
 
 use polyhaul::diff::Difference;
-use polyhaul::options::{Digits, Limits, RunOptions};
+use polyhaul::options::{Digits, Limits, RunOptions, SceneWriteOptions};
 use polyhaul::{Format, Input, ReadOptions, Report, WriteOptions};
 use polyhaul_testkit::corpus::{Folder, Sample, samples};
 use polyhaul_testkit::losses::faults;
@@ -29,7 +29,7 @@ const FORMATS: [&str; 16] = [
     "sog",
 ];
 /// Larger files take longer and show no more.
-const MOST_BYTES: u64 = 20_000;
+const MAX_BYTES: u64 = 20_000;
 
 /// How the conversions of a pair ended.
 #[derive(Clone, Copy, Default)]
@@ -45,8 +45,8 @@ pub type Done = Option<(Vec<Difference>, Report)>;
 
 impl Tally {
     /// Counts a conversion, in which so much was wrong.
-    pub fn count(&mut self, done: &Done, faults: usize) {
-        *match done {
+    pub fn count(&mut self, converted: &Done, faults: usize) {
+        *match converted {
             None => &mut self.refused,
             _ if faults > 0 => &mut self.silent,
             Some((differences, report)) if differences.is_empty() && report.warnings.is_empty() => &mut self.exact,
@@ -70,7 +70,10 @@ pub fn reading() -> ReadOptions {
 }
 
 fn writing(to: Format) -> WriteOptions {
-    WriteOptions::default().with_format(Some(to)).with_run(run_options()).with_digits(Digits::Shortest)
+    WriteOptions::default()
+        .with_format(Some(to))
+        .with_run(run_options())
+        .with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Shortest)))
 }
 
 /// Converts a file and compares; `None` where it cannot be read, or not be converted.
@@ -84,7 +87,7 @@ pub fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Fold
         .convert(polyhaul::Writer::new(&target).options(&writing(to)))
         .ok()?;
     match polyhaul::diff(source(), Input::Path(target), &reading(), 0.0) {
-        Ok(found) => Some((found.differences, report)),
+        Ok(comparison) => Some((comparison.differences, report)),
         // What cannot be read as a scene may be a table still.
         Err(_) if polyhaul::diff(source(), source(), &reading(), 0.0).is_err() => None,
         Err(_) if polyhaul::Reader::new(source()).options(&reading()).scene().is_err() => None,
@@ -101,8 +104,8 @@ fn all_samples(from: &str) -> Vec<Sample> {
         return Vec::new();
     }
     let folder = if ["csv", "tsv", "txt", "xyz", "pts", "npy"].contains(&from) { "table" } else { from };
-    let all = samples(&format!("{folder}/good"), from);
-    all.into_iter().filter(|sample| sample.size <= MOST_BYTES).collect()
+    let good_samples = samples(&format!("{folder}/good"), from);
+    good_samples.into_iter().filter(|sample| sample.size <= MAX_BYTES).collect()
 }
 
 /// Numbers that a generator gives, from a seed.
@@ -113,7 +116,8 @@ pub fn next(seed: &mut u64) -> usize {
 
 /// The bytes with a few of them changed, mostly to what numbers and names have.
 fn mutated(bytes: &[u8], seed: u64) -> Vec<u8> {
-    let (mut bytes, mut seed) = (bytes.to_vec(), seed);
+    let mut bytes = bytes.to_vec();
+    let mut seed = seed;
     if bytes.is_empty() {
         return bytes;
     }
@@ -136,8 +140,10 @@ pub fn write_tallies(file: &str, [from_names, to_names]: [&[&str]; 2], tallies: 
     for ((from, to), tally) in tallies {
         let Tally { exact, warned, silent, refused } = tally;
         let _ = writeln!(text, "{} {}: {exact} {warned} {silent} {refused}", from_names[*from], to_names[*to]);
-        (sum.exact, sum.warned) = (sum.exact + exact, sum.warned + warned);
-        (sum.silent, sum.refused) = (sum.silent + silent, sum.refused + refused);
+        sum.exact += exact;
+        sum.warned += warned;
+        sum.silent += silent;
+        sum.refused += refused;
     }
     let Tally { exact, warned, silent, refused } = sum;
     let _ = writeln!(text, "all: {exact} carry everything, {warned} warn, {silent} lose in silence, {refused} refused");
@@ -154,7 +160,8 @@ pub fn none_wrong(wrong: &[String]) {
 #[test]
 fn no_conversion_loses_in_silence() {
     let folder = Folder::new("losses").unwrap();
-    let (mut tallies, mut wrong) = (BTreeMap::<(usize, usize), Tally>::new(), Vec::new());
+    let mut tallies = BTreeMap::<(usize, usize), Tally>::new();
+    let mut wrong = Vec::new();
     for (from_number, from) in FORMATS.into_iter().enumerate() {
         for sample in all_samples(from) {
             let bytes = sample.bytes();
@@ -162,21 +169,22 @@ fn no_conversion_loses_in_silence() {
             let path = sample.path.clone();
             sources.push((sample.name.clone(), Box::new(move || Input::Path(path.clone()))));
             for seed in 0..mutants() {
-                let (changed, name) = (mutated(&bytes, seed + sample.size), format!("x.{from}"));
+                let changed = mutated(&bytes, seed + sample.size);
+                let name = format!("x.{from}");
                 let source = move || Input::Memory(changed.clone(), name.clone());
                 sources.push((format!("{} mutated by {}", sample.name, seed + sample.size), Box::new(source)));
             }
             for (number, (name, source)) in sources.iter().enumerate() {
                 for (to_number, to) in FORMATS.into_iter().enumerate() {
-                    let done = convert_and_compare(source, Format::named(to).unwrap(), &folder);
-                    let found = done
+                    let compared = convert_and_compare(source, Format::named(to).unwrap(), &folder);
+                    let faults = compared
                         .as_ref()
                         .map(|(differences, report)| faults(from, to, differences, report))
                         .unwrap_or_default();
                     if number == 0 {
-                        tallies.entry((from_number, to_number)).or_default().count(&done, found.len());
+                        tallies.entry((from_number, to_number)).or_default().count(&compared, faults.len());
                     }
-                    wrong.extend(found.into_iter().map(|fault| format!("{name} to {to}: {fault}")));
+                    wrong.extend(faults.into_iter().map(|fault| format!("{name} to {to}: {fault}")));
                 }
             }
         }

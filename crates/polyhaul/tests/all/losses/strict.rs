@@ -142,7 +142,8 @@ fn tiny_scenes_say_that_they_lose_digits() {
     for (size, count) in [("0.0001", 3), ("0.00499", 3), ("0.00501", 0), ("1", 0), ("1e-30", 3), ("0", 0)] {
         let scene = read(&format!("v 0 0 0\nv {size} 0 0\nv 0 -{size} 0\nf 1 2 3\n"), "a.obj");
         for (digits, count) in [(Digits::Fixed(6), count), (Digits::Shortest, 0)] {
-            let write = options(Format::Obj, false, 2).1.with_digits(digits);
+            let mut write = options(Format::Obj, false, 2).1;
+            write.scene.digits = Some(digits);
             assert_eq!(
                 written(&scene, &write).get("changed-numbers").copied().unwrap_or(0),
                 count,
@@ -209,7 +210,7 @@ fn a_scene_of_many_files_is_refused_as_one() {
     let read = ReadOptions::default();
     let (_, mut write) = options(Format::Pbrt, true, 2);
     write.pbrt.meshes = PbrtMeshes::Ply { vertices: 1 };
-    // pbrt has no shape for lines.
+    // pbrt cannot store lines.
     let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nl 1 2\n";
     let error = polyhaul::Reader::new(Input::Memory(text.into(), "a.obj".into()))
         .options(&read)

@@ -2,6 +2,7 @@
 
 use crate::off::*;
 use polyhaul::Output;
+use polyhaul::WriteOptions;
 use polyhaul::inspect;
 use polyhaul::model::{Domain, ObjectKind};
 
@@ -44,21 +45,21 @@ fn headers_stand_on_one_line_or_two() {
 
 #[test]
 fn vertices_have_what_the_keyword_says() {
-    let all = mesh(file("good/all.off"));
-    assert_eq!((all.normal_domain, all.uv_domain), (Domain::Vertex, Domain::Vertex));
+    let complete = mesh(file("good/all.off"));
+    assert_eq!((complete.normal_domain, complete.uv_domain), (Domain::Vertex, Domain::Vertex));
     assert_eq!(
-        (all.normals[0], all.uvs[1], all.colors[6]),
+        (complete.normals[0], complete.uvs[1], complete.colors[6]),
         ([0.0, 0.0, 1.0], [0.125, 0.875], [0.0, 128.0 / 255.0, 1.0, 1.0])
     );
-    assert!(mesh(file("good/all_meshlab.off")) == all);
+    assert!(mesh(file("good/all_meshlab.off")) == complete);
     for (name, has) in
         [("normals", [true, false, false]), ("uvs", [false, true, false]), ("color_bytes", [false, false, true])]
     {
-        let found = mesh(file(&format!("good/{name}.off")));
-        let own = [!found.normals.is_empty(), !found.uvs.is_empty(), !found.colors.is_empty()];
-        assert_eq!(own, has, "{name}");
-        assert!(found.positions == all.positions && found.faces == all.faces, "{name}");
-        assert!([&found.normals[..], &all.normals].contains(&&found.normals[..]));
+        let loaded = mesh(file(&format!("good/{name}.off")));
+        let has_optional = [!loaded.normals.is_empty(), !loaded.uvs.is_empty(), !loaded.colors.is_empty()];
+        assert_eq!(has_optional, has, "{name}");
+        assert!(loaded.positions == complete.positions && loaded.faces == complete.faces, "{name}");
+        assert!([&loaded.normals[..], &complete.normals].contains(&&loaded.normals[..]));
     }
 }
 
@@ -82,11 +83,11 @@ fn colors_are_bytes_if_one_of_them_is_large() {
 #[test]
 fn small_faces_are_lines_and_points() {
     let loaded = load(file("good/lines_and_points.off")).unwrap();
-    let found = &loaded.value.meshes[0];
-    assert!(found.faces == mesh(file(CUBE)).faces);
-    assert_eq!((&*found.lines.offsets, &*found.lines.corner_positions), (&[0, 2, 4][..], &[0, 1, 3, 2][..]));
-    assert_eq!((&*found.points, codes(&loaded)), (&[7, 0][..], vec![("short-face", 1)]));
-    assert_eq!(loaded.value.objects[0].end, found.counts());
+    let read = &loaded.value.meshes[0];
+    assert!(read.faces == mesh(file(CUBE)).faces);
+    assert_eq!((&*read.lines.offsets, &*read.lines.corner_positions), (&[0, 2, 4][..], &[0, 1, 3, 2][..]));
+    assert_eq!((&*read.points, codes(&loaded)), (&[7, 0][..], vec![("short-face", 1)]));
+    assert_eq!(loaded.value.objects[0].end, read.counts());
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn what_is_too_much_is_noted() {
 fn comments_of_the_header_are_kept() {
     let scene = load(file("good/comments.off")).unwrap().value;
     assert_eq!(scene.comments, ["made by hand", "a cube", "\t8 6 12 are its numbers", "vertices, faces, edges"]);
-    let again = load(text(&scene, PlyWriteOptions::default())).unwrap().value;
+    let again = load(text(&scene, WriteOptions::default())).unwrap().value;
     assert_eq!((again.comments, again.meshes), (scene.comments, scene.meshes));
 }
 
@@ -132,13 +133,13 @@ fn files_without_faces_or_vertices_are_read() {
 
 #[test]
 fn numbers_have_any_notation() {
-    let found = mesh(file("good/numbers.off"));
-    let rows = &found.positions;
+    let loaded = mesh(file("good/numbers.off"));
+    let rows = &loaded.positions;
     assert_eq!(rows[0], [-0.5, 5.0, 1e-3]);
     assert_eq!((rows[1], rows[1][2].to_bits()), ([100.0, 0.123_456_79, 0.0], (-0.0f32).to_bits()));
     assert_eq!(rows[2], [12_345_678_901_234_567_000.0, 0.0, f32::INFINITY]);
     assert!(rows[3][0].is_nan() && rows[3][1..] == [f32::INFINITY, f32::NEG_INFINITY]);
-    assert_eq!(found.faces.corner_positions, [0, 1, 2, 0, 1, 2, 3, 4]);
+    assert_eq!(loaded.faces.corner_positions, [0, 1, 2, 0, 1, 2, 3, 4]);
 }
 
 #[test]

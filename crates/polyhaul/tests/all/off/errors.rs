@@ -109,7 +109,7 @@ fn broken_faces_can_be_left_out() {
         load_with(text, &lenient).unwrap_err().to_string(),
         "x.off:3:7: `x` is not an index (face 0); expected an integer"
     );
-    // What has no meaning at all is an error in any case.
+    // Meaningless words are an error in any case.
     for name in
         ["bad/number.off", "bad/few_values.off", "bad/few_indices.off", "bad/color_word.off", "bad/short_faces.off"]
     {
@@ -129,14 +129,14 @@ fn strict_makes_errors_of_warnings() {
 #[test]
 fn limits_hold_to_the_one() {
     let text = b"# a comment\nOFF\n6 1 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n0 0 2\n5 0 1 2 3 4\n";
-    let check = |text: &[u8], name: &str, most: u64, set: fn(&mut Limits, u64)| {
+    let check = |text: &[u8], name: &str, max: u64, set: fn(&mut Limits, u64)| {
         let with = |limit| {
             let mut limits = Limits::default();
             set(&mut limits, limit);
             ReadOptions::default().with_limits(limits)
         };
-        assert!(load_with(text, &with(most)).is_ok() && load_with(text, &with(most + 1)).is_ok(), "{name}");
-        let error = error_with(text, &with(most - 1));
+        assert!(load_with(text, &with(max)).is_ok() && load_with(text, &with(max + 1)).is_ok(), "{name}");
+        let error = error_with(text, &with(max - 1));
         assert!(error.kind() == ErrorKind::Limit && error.to_string().contains(name), "{error}");
         error
     };
@@ -160,7 +160,8 @@ fn a_limit_does_not_hide_what_comes_before() {
     let limits = Limits::default().with_elements(40).with_line_bytes(60);
     let options = ReadOptions::default().with_limits(limits);
     for (before, kind) in [(12, ErrorKind::Malformed), (13, ErrorKind::Malformed), (14, ErrorKind::Limit)] {
-        let (good, bad) = ("3 0 0 0\n".repeat(before), "3 0 0 1\n");
+        let good = "3 0 0 0\n".repeat(before);
+        let bad = "3 0 0 1\n";
         let text = format!("OFF 1 40 0\n0 0 0\n{good}{bad}{}", "3 0 0 0\n".repeat(39 - before));
         assert_eq!(error_with(text.as_bytes(), &options).kind(), kind, "{before}");
         let long = format!("OFF 1 40 0\n0 0 0\n{}{bad}{}", "2 0 0\n".repeat(before), "3 ".repeat(100));

@@ -7,7 +7,7 @@ mod promises;
 mod writing;
 
 use polyhaul::model::{Mesh, Scene};
-use polyhaul::options::{PlyWriteOptions, RunOptions};
+use polyhaul::options::RunOptions;
 use polyhaul::{Format, Input, Loaded, ReadOptions, Result, WriteOptions};
 use polyhaul_testkit::corpus;
 
@@ -42,12 +42,12 @@ fn threads(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
     RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
 }
 
-fn written(off: PlyWriteOptions) -> WriteOptions {
-    WriteOptions::default().with_format(Some(Format::Off)).with_ply(off)
+fn written(options: WriteOptions) -> WriteOptions {
+    options.with_format(Some(Format::Off))
 }
 
 /// The text of a scene.
 #[track_caller]
-fn text(scene: &Scene, off: PlyWriteOptions) -> String {
+fn text(scene: &Scene, off: WriteOptions) -> String {
     String::from_utf8(polyhaul_testkit::output::bytes(scene, &written(off))).unwrap()
 }

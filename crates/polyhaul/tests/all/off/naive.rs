@@ -1,4 +1,4 @@
-//! Files as somebody reads them who takes one line after the other and knows nothing of chunks, and ours beside it.
+//! Compares files with a naive reader that reads line by line, without chunks.
 
 use crate::off::*;
 use polyhaul_testkit::corpus::samples;
@@ -61,8 +61,9 @@ fn compare(bytes: &[u8], run: RunOptions) {
     let shown = String::from_utf8_lossy(bytes);
     let options = ReadOptions::default().with_run(run);
     let loaded = load_with(bytes, &options).unwrap_or_else(|error| panic!("{error}\n{shown}"));
-    let (mesh, naive) = (&loaded.value.meshes[0], read(bytes));
-    let own = [
+    let mesh = &loaded.value.meshes[0];
+    let naive = read(bytes);
+    let arrays = [
         mesh.positions.as_flattened(),
         mesh.normals.as_flattened(),
         mesh.colors.as_flattened(),
@@ -71,8 +72,8 @@ fn compare(bytes: &[u8], run: RunOptions) {
     let bits = |values: &[f32]| {
         values.iter().map(|value| if value.is_nan() { 1 } else { value.to_bits() }).collect::<Vec<_>>()
     };
-    for (own, naive) in own.into_iter().zip(&naive.rows) {
-        assert_eq!(bits(own), bits(naive), "{shown}");
+    for (arrays, naive) in arrays.into_iter().zip(&naive.rows) {
+        assert_eq!(bits(arrays), bits(naive), "{shown}");
     }
     let corners = |list: &polyhaul::model::Elements| {
         (0..list.len()).map(|face| list.corner_positions[list.corners(face)].to_vec()).collect::<Vec<_>>()

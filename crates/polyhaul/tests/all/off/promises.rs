@@ -1,6 +1,7 @@
 //! What holds for every file of `testdata/off`: cut anywhere, changed in any byte, and read in any way.
 
 use crate::off::*;
+use polyhaul::WriteOptions;
 use polyhaul::options::{Codec, OnError};
 use polyhaul::{ErrorKind, Output};
 use polyhaul_testkit::corpus::{Sample, samples};
@@ -126,15 +127,15 @@ fn what_is_written_is_the_same_in_every_way() {
         samples("off/good", "off").iter().map(|file| load(file.bytes()).unwrap().value).collect();
     scenes.push(everything());
     for scene in scenes {
-        let expected = bytes(&scene, &written(PlyWriteOptions::default()));
+        let expected = bytes(&scene, &written(WriteOptions::default()));
         for count in [1, 2, 3, 7, 64] {
             for chunk_bytes in [None, Some(1), Some(77), Some(4000)] {
-                let options = written(PlyWriteOptions::default()).with_run(threads(count, chunk_bytes));
+                let options = written(WriteOptions::default()).with_run(threads(count, chunk_bytes));
                 assert!(bytes(&scene, &options) == expected, "{count} {chunk_bytes:?}");
             }
         }
         for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
-            let options = written(PlyWriteOptions::default()).with_compression(codec.into());
+            let options = written(WriteOptions::default()).with_compression(codec.into());
             let found = load(bytes(&scene, &options)).unwrap();
             assert_eq!(found.report.codec, Some(codec));
             assert_eq!(format!("{:?}", found.value), format!("{:?}", load(expected.clone()).unwrap().value));
@@ -171,7 +172,7 @@ fn work_is_linear() {
 fn a_failed_write_leaves_the_old_file() {
     let folder = corpus::Folder::new("off-strict").unwrap();
     let path = folder.file("a.off", "old").unwrap();
-    let options = written(PlyWriteOptions::default()).with_strict(true);
+    let options = written(WriteOptions::default()).with_strict(true);
     let error = polyhaul::Writer::new(Output::Path(path)).options(&options).scene(&everything()).unwrap_err();
     assert_eq!((error.kind(), folder.text("a.off")), (ErrorKind::Unsupported, "old".to_owned()));
     assert_eq!(folder.names(), ["a.off"]);

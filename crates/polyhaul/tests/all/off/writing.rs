@@ -1,10 +1,12 @@
-//! Bytes that are spelled out, and what OFF has no place for.
+//! Expected bytes, and content that OFF cannot store.
 
 use crate::off::*;
 use polyhaul::Output;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Column, Domain, Elements, NONE, Object, Values};
-use polyhaul::options::{Digits, Placement};
+use polyhaul::options::{Digits, SceneWriteOptions};
 use polyhaul_testkit::corpus::samples;
+use polyhaul_testkit::options::scene_options;
 use polyhaul_testkit::output::Shared;
 
 fn square() -> Mesh {
@@ -18,11 +20,11 @@ fn scene(mesh: Mesh) -> Scene {
 }
 
 fn shortest(mesh: Mesh) -> String {
-    text(&scene(mesh), PlyWriteOptions::default())
+    text(&scene(mesh), WriteOptions::default())
 }
 
 /// What is said of a scene that is written.
-fn warned(scene: &Scene, off: PlyWriteOptions) -> Vec<(&'static str, u64)> {
+fn warned(scene: &Scene, off: WriteOptions) -> Vec<(&'static str, u64)> {
     let output = Output::Writer(Box::new(Shared::default()), "out".into());
     let report = polyhaul::Writer::new(output).options(&written(off)).scene(scene).unwrap();
     report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect()
@@ -31,31 +33,33 @@ fn warned(scene: &Scene, off: PlyWriteOptions) -> Vec<(&'static str, u64)> {
 #[test]
 fn meshes_are_vertices_and_faces() {
     assert_eq!(shortest(square()), "OFF\n4 1 0\n0 0 0.5\n2 0 0.5\n2 2 0.5\n0 2 0.5\n4 0 1 2 3\n");
-    assert_eq!(text(&Scene::default(), PlyWriteOptions::default()), "OFF\n0 0 0\n");
-    let fixed = PlyWriteOptions::default().with_digits(Digits::Fixed(2));
+    assert_eq!(text(&Scene::default(), WriteOptions::default()), "OFF\n0 0 0\n");
+    let fixed = WriteOptions::default().with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Fixed(2))));
     assert!(text(&scene(square()), fixed).contains("\n2.00 0.00 0.50\n"));
-    let cut = Placement::default().with_export_triangulated_mesh(true);
-    let found = text(&scene(square()), PlyWriteOptions::default().with_placement(cut));
+    let found = text(&scene(square()), scene_options(|scene| scene.triangulate = true));
     assert!(found.starts_with("OFF\n4 2 0\n") && found.ends_with("3 0 1 2\n3 0 2 3\n"), "{found}");
 }
 
 #[test]
 fn keywords_say_what_vertices_have() {
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]; 4].into(), Domain::Vertex);
+    mesh.normals = [[0.0, 0.0, 1.0]; 4].into();
+    mesh.normal_domain = Domain::Vertex;
     assert!(shortest(mesh.clone()).starts_with("NOFF\n4 1 0\n0 0 0.5 0 0 1\n"));
     mesh.colors = [[1.0, 0.0, 0.2, 1.0]; 4].into();
     assert!(shortest(mesh.clone()).starts_with("CNOFF\n4 1 0\n0 0 0.5 0 0 1 255 0 51 255\n"));
-    (mesh.uvs, mesh.uv_domain) = ([[0.25, 0.75]; 4].into(), Domain::Vertex);
+    mesh.uvs = [[0.25, 0.75]; 4].into();
+    mesh.uv_domain = Domain::Vertex;
     let whole = scene(mesh);
     assert!(
-        text(&whole, PlyWriteOptions::default()).starts_with("STCNOFF\n4 1 0\n0 0 0.5 0 0 1 255 0 51 255 0.25 0.75\n")
+        text(&whole, WriteOptions::default()).starts_with("STCNOFF\n4 1 0\n0 0 0.5 0 0 1 255 0 51 255 0.25 0.75\n")
     );
-    let fixed = PlyWriteOptions::default().with_digits(Digits::Fixed(1));
-    assert!(text(&whole, fixed).starts_with("STCNOFF\n4 1 0\n0.0 0.0 0.5 0.0 0.0 1.0 255 0 51 255 0.2 0.8\n"));
-    let floats = fixed.with_float_colors(true);
+    let fixed = WriteOptions::default().with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Fixed(1))));
+    assert!(text(&whole, fixed.clone()).starts_with("STCNOFF\n4 1 0\n0.0 0.0 0.5 0.0 0.0 1.0 255 0 51 255 0.2 0.8\n"));
+    let floats = fixed.clone().with_scene(fixed.scene.with_float_colors(true));
     assert!(text(&whole, floats).starts_with("STCNOFF\n4 1 0\n0.0 0.0 0.5 0.0 0.0 1.0 1.0 0.0 0.2 1.0 0.2 0.8\n"));
-    let bare = PlyWriteOptions::default().with_export_uv(false).with_export_normals(false).with_export_colors(false);
+    let bare = WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_uv(false).with_normals(false).with_colors(false));
     assert_eq!(text(&whole, bare), shortest(square()));
 }
 
@@ -73,13 +77,15 @@ fn vertices_are_split_where_corners_differ() {
     let expected = "STOFF\n5 3 0\n0 0 0.5 0 0\n2 0 0.5 1 0\n2 2 0.5 1 1\n0 2 0.5 0 0\n2 2 0.5 0.5 0.5\n\
                     3 0 1 2\n3 0 4 3\n1 2\n";
     assert_eq!(shortest(mesh.clone()), expected);
-    (mesh.uvs, mesh.uv_domain) = ([[0.5, 0.5], [0.25, 0.25]].into(), Domain::Face);
+    mesh.uvs = [[0.5, 0.5], [0.25, 0.25]].into();
+    mesh.uv_domain = Domain::Face;
     mesh.faces.corner_uvs = [].into();
-    let found = shortest(mesh.clone());
-    assert!(found.starts_with("STOFF\n6 3 0\n") && found.contains("3 0 1 2\n3 4 5 3\n"), "{found}");
-    (mesh.normals, mesh.normal_domain) = ((0..6).map(|i| [i as f32, 0.0, 0.0]).collect(), Domain::Corner);
-    let found = shortest(mesh);
-    assert!(found.starts_with("STNOFF\n6 3 0\n") && found.contains("2 2 0.5 4 0 0 0.25 0.25\n"), "{found}");
+    let written = shortest(mesh.clone());
+    assert!(written.starts_with("STOFF\n6 3 0\n") && written.contains("3 0 1 2\n3 4 5 3\n"), "{written}");
+    mesh.normals = (0..6).map(|i| [i as f32, 0.0, 0.0]).collect();
+    mesh.normal_domain = Domain::Corner;
+    let written = shortest(mesh);
+    assert!(written.starts_with("STNOFF\n6 3 0\n") && written.contains("2 2 0.5 4 0 0 0.25 0.25\n"), "{written}");
 }
 
 #[test]
@@ -88,28 +94,29 @@ fn lines_and_points_are_small_faces() {
     mesh.lines =
         Elements { offsets: [0, 3, 5].into(), corner_positions: [0, 1, 2, 3, 0].into(), ..Elements::default() };
     mesh.points = [3, 1].into();
-    let found = shortest(mesh.clone());
+    let written = shortest(mesh.clone());
     assert!(
-        found.starts_with("OFF\n4 6 0\n") && found.ends_with("4 0 1 2 3\n2 0 1\n2 1 2\n2 3 0\n1 3\n1 1\n"),
-        "{found}"
+        written.starts_with("OFF\n4 6 0\n") && written.ends_with("4 0 1 2 3\n2 0 1\n2 1 2\n2 3 0\n1 3\n1 1\n"),
+        "{written}"
     );
-    assert_eq!(warned(&scene(mesh), PlyWriteOptions::default()), []);
+    assert_eq!(warned(&scene(mesh), WriteOptions::default()), []);
 }
 
 #[test]
 fn objects_stand_where_they_are() {
     let moved = [[-1.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[1.0, 0.0, 0.0]; 4].into(), Domain::Vertex);
+    mesh.normals = [[1.0, 0.0, 0.0]; 4].into();
+    mesh.normal_domain = Domain::Vertex;
     let object = |transform| Object { end: mesh.counts(), transform, ..Object::default() };
     let objects = vec![object(None), object(Some(moved))];
-    let found = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() }, PlyWriteOptions::default());
+    let found = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() }, WriteOptions::default());
     assert!(found.starts_with("NOFF\n8 2 0\n") && found.ends_with("4 0 1 2 3\n4 4 7 6 5\n"), "{found}");
     assert!(found.contains("2 0 0.5 1 0 0\n") && found.contains("3 0 0.5 -1 0 0\n"), "{found}");
     // A mesh without colors beside one that has some is white.
     let mut colored = square();
     colored.colors = [[0.0, 0.0, 0.0, 1.0]; 4].into();
-    let found = text(&Scene { meshes: vec![colored, square()], ..Scene::default() }, PlyWriteOptions::default());
+    let found = text(&Scene { meshes: vec![colored, square()], ..Scene::default() }, WriteOptions::default());
     assert!(found.contains("0 2 0.5 0 0 0 255\n0 0 0.5 255 255 255 255\n"), "{found}");
 }
 
@@ -121,18 +128,18 @@ fn colors_stay_what_they_are() {
         scene(mesh)
     };
     let again = |scene: &Scene, off| load(text(scene, off)).unwrap().value.meshes[0].colors.to_vec();
-    let floats = PlyWriteOptions::default().with_float_colors(true);
+    let floats = WriteOptions::default().with_scene(SceneWriteOptions::default().with_float_colors(true));
     for color in [[1.0; 4], [1.0 / 255.0; 4], [0.0, 1.0 / 255.0, 0.0, 0.0], [0.2, 0.4, 0.6, 0.8], [0.0; 4]] {
         let scene = colored(color);
-        for off in [PlyWriteOptions::default(), floats] {
-            assert_eq!(again(&scene, off), scene.meshes[0].colors.to_vec(), "{off:?}");
+        for off in [WriteOptions::default(), floats.clone()] {
+            assert_eq!(again(&scene, off.clone()), scene.meshes[0].colors.to_vec(), "{off:?}");
             assert_eq!(warned(&scene, off), []);
         }
     }
     let odd = colored([0.123, 2.5, f32::NAN, 1.0]);
-    assert_eq!(warned(&odd, floats), [("clamped-color", 3), ("missing-color", 3)]);
+    assert_eq!(warned(&odd, floats.clone()), [("clamped-color", 3), ("missing-color", 3)]);
     assert_eq!(
-        warned(&odd, PlyWriteOptions::default()),
+        warned(&odd, WriteOptions::default()),
         [("changed-colors", 3), ("clamped-color", 3), ("missing-color", 3)]
     );
     assert_eq!(again(&odd, floats)[0], [0.123, 1.0, 1.0, 1.0]);
@@ -142,11 +149,14 @@ fn colors_stay_what_they_are() {
 fn what_was_read_is_written_and_read_again() {
     for file in samples("off/good", "off") {
         let first = load(file.bytes()).unwrap().value;
-        for off in [PlyWriteOptions::default(), PlyWriteOptions::default().with_float_colors(true)] {
-            let again = load(text(&first, off)).unwrap();
+        for off in [
+            WriteOptions::default(),
+            WriteOptions::default().with_scene(SceneWriteOptions::default().with_float_colors(true)),
+        ] {
+            let again = load(text(&first, off.clone())).unwrap();
             assert!(again.report.warnings.is_empty(), "{}", file.name);
             let shown = |scene: &Scene| format!("{:?} {:?} {:?}", scene.meshes, scene.objects, scene.comments);
-            if off.float_colors || !file.name.contains("color_floats") {
+            if off.scene.float_colors || !file.name.contains("color_floats") {
                 assert_eq!(shown(&again.value), shown(&first), "{}", file.name);
             }
         }
@@ -156,7 +166,8 @@ fn what_was_read_is_written_and_read_again() {
 #[test]
 fn what_off_has_no_place_for_is_counted() {
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]].into(), Domain::Face);
+    mesh.normals = [[0.0, 0.0, 1.0]].into();
+    mesh.normal_domain = Domain::Face;
     let column = |name: &str, values| Column { name: name.into(), values, offsets: None };
     mesh.vertex_columns = vec![column("heat", Values::U8([1; 4].into()))];
     mesh.face_columns = vec![column("attribute", Values::U16([7].into()))];
@@ -164,6 +175,6 @@ fn what_off_has_no_place_for_is_counted() {
     let comments = vec!["a\0b".into(), "c\nd".into()];
     let scene = Scene { objects: vec![object], comments, infos: vec!["i".into()], ..scene(mesh) };
     let codes = ["changed-remarks", "left-out-columns", "left-out-names", "left-out-normals", "left-out-remarks"];
-    assert_eq!(warned(&scene, PlyWriteOptions::default()), codes.into_iter().zip([1, 2, 1, 1, 1]).collect::<Vec<_>>());
-    assert!(text(&scene, PlyWriteOptions::default()).starts_with("OFF\n# a_b\n# c\n# d\n4 1 0\n"));
+    assert_eq!(warned(&scene, WriteOptions::default()), codes.into_iter().zip([1, 2, 1, 1, 1]).collect::<Vec<_>>());
+    assert!(text(&scene, WriteOptions::default()).starts_with("OFF\n# a_b\n# c\n# d\n4 1 0\n"));
 }

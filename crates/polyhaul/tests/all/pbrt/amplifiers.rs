@@ -2,7 +2,7 @@
 //! less than needed, at what is needed, and at one more; the error says the count, the limit and what to do.
 
 use crate::pbrt::support::{options, text};
-use polyhaul::options::{Instances, Limits};
+use polyhaul::options::{Instances, Limits, SceneWriteOptions};
 use polyhaul::{Error, ErrorKind, Format, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ fn check<T>(name: &str, needed: u64, set: fn(&mut Limits) -> &mut u64, run: impl
         };
         assert!(limit < needed, "{name}: {limit} of {needed}: {error}");
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
-        let (message, hint) = (error.to_string(), error.diagnostic().hint.clone().unwrap_or_default());
+        let message = error.to_string();
+        let hint = error.diagnostic().hint.clone().unwrap_or_default();
         for part in [format!("({name})"), needed.to_string(), limit.to_string()] {
             assert!(message.contains(&part), "{part}: {message}");
         }
@@ -103,7 +104,9 @@ fn converted(scene: &Path, to: Format, limits: Limits, instances: Instances) -> 
     let folder = Folder::new("amplified").unwrap();
     let output = folder.path().join(format!("out.{}", to.name()));
     let read = options(2, None).with_limits(limits);
-    let write = WriteOptions::default().with_format(Some(to)).with_instances(instances);
+    let write = WriteOptions::default()
+        .with_format(Some(to))
+        .with_scene(SceneWriteOptions::default().with_instances(instances));
     let result = Reader::new(scene).options(&read).convert(Writer::new(&output).options(&write));
     assert_eq!(result.is_ok(), output.exists());
     result.map(drop)
@@ -115,12 +118,12 @@ fn vertices_that_instances_multiply_to_have_a_limit() {
     let scene = folder.file("a.pbrt", instanced(7, 2)).unwrap();
     let elements: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.instanced_elements;
     for to in [Format::Obj, Format::Ply, Format::Stl, Format::Xyz] {
-        check("instanced_elements", 7 * 2 * 3, elements, |limits| converted(&scene, to, limits, Instances::AsFormat));
+        check("instanced_elements", 7 * 2 * 3, elements, |limits| converted(&scene, to, limits, Instances::Auto));
         let none = Limits::default().with_instanced_elements(0);
         assert!(converted(&scene, to, none, Instances::Once).is_ok());
     }
     let none = Limits::default().with_instanced_elements(0);
-    assert!(converted(&scene, Format::Pbrt, none, Instances::AsFormat).is_ok());
+    assert!(converted(&scene, Format::Pbrt, none, Instances::Auto).is_ok());
 }
 
 #[test]
@@ -129,12 +132,12 @@ fn objects_that_instances_multiply_to_have_a_limit() {
     let source = instanced(7, 5);
     let scene = folder.file("a.pbrt", &source).unwrap();
     let objects: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.instanced_objects;
-    check("instanced_objects", 35, objects, |limits| converted(&scene, Format::Obj, limits, Instances::AsFormat));
+    check("instanced_objects", 35, objects, |limits| converted(&scene, Format::Obj, limits, Instances::Auto));
     check("instanced_objects", 35, objects, |limits| converted(&scene, Format::Pbrt, limits, Instances::Flatten));
     check("instanced_objects", 35, objects, |limits| text(&source, &options(2, None))?.flattened(&limits));
     let none = Limits::default().with_instanced_objects(0);
     for (to, instances) in
-        [(Format::Pbrt, Instances::AsFormat), (Format::Pbrt, Instances::Once), (Format::Obj, Instances::Once)]
+        [(Format::Pbrt, Instances::Auto), (Format::Pbrt, Instances::Once), (Format::Obj, Instances::Once)]
     {
         assert!(converted(&scene, to, none, instances).is_ok());
     }
@@ -152,7 +155,7 @@ fn meshes_in_files_multiply_too() {
     let once = "Shape \"plymesh\" \"string filename\" \"b.ply\"\n";
     let scene = folder.file("a.pbrt", format!("WorldBegin\n{shapes}{once}")).unwrap();
     let elements: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.instanced_elements;
-    check("instanced_elements", 27, elements, |limits| converted(&scene, Format::Stl, limits, Instances::AsFormat));
+    check("instanced_elements", 27, elements, |limits| converted(&scene, Format::Stl, limits, Instances::Auto));
 }
 
 /// 20,000,000,000 vertices of 1 MB: refused before anything is made, at the default limits.
@@ -164,7 +167,7 @@ fn a_scene_of_billions_is_refused_at_once() {
     let instances = "ObjectInstance \"a\"\n".repeat(200_000);
     let source = format!("WorldBegin\nObjectBegin \"a\"\n{shape}ObjectEnd\n{instances}");
     let scene = folder.file("a.pbrt", source).unwrap();
-    let error = converted(&scene, Format::Obj, Limits::default(), Instances::AsFormat).unwrap_err();
+    let error = converted(&scene, Format::Obj, Limits::default(), Instances::Auto).unwrap_err();
     let message = error.to_string();
     assert!(message.contains("20000000000 vertices") && message.contains("1000000000"), "{message}");
     let hint = error.diagnostic().hint.clone().unwrap_or_default();

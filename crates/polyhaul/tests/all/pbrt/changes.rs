@@ -19,7 +19,7 @@ const CHANGES: [(&str, Change); 3] = [
     ("is written anew", |path| fs::write(path, fs::read(path).unwrap()).unwrap()),
 ];
 
-/// Reads a scene in which a file names one that the host has, and changes that file when the host is asked for it.
+/// Reads a scene in which a file names one of the host's files, and changes the file when the host is called for it.
 fn changed(changing: &'static str, threads: usize, change: Option<Change>) -> polyhaul::Result<usize> {
     let folder = Folder::new("pbrt-changes").unwrap();
     let shapes = "Shape \"sphere\" \"float radius\" 2\n".repeat(400);
@@ -76,7 +76,7 @@ fn a_fifo_that_the_user_names_is_a_stream() {
     let folder = Folder::new("pbrt-fifo").unwrap();
     let text = format!("WorldBegin\nInclude \"a.pbrt\"\n{}", "Shape \"sphere\"\n".repeat(10_000));
     folder.file("a.pbrt", "Shape \"disk\"\n").unwrap();
-    let wanted = Reader::new(folder.file("file.pbrt", &text).unwrap()).options(&options(2, None)).scene().unwrap();
+    let expected = Reader::new(folder.file("file.pbrt", &text).unwrap()).options(&options(2, None)).scene().unwrap();
     for threads in [1, 2] {
         for packed in [false, true] {
             let path = folder.join(&format!("fifo-{threads}-{packed}.pbrt"));
@@ -84,9 +84,9 @@ fn a_fifo_that_the_user_names_is_a_stream() {
             let bytes = if packed { pack(Codec::Gzip, text.as_bytes(), 4000) } else { text.clone().into_bytes() };
             let to = path.clone();
             let writer = std::thread::spawn(move || fs::write(to, bytes));
-            let found = Reader::new(path).options(&options(threads, Some(1000))).scene().unwrap();
+            let loaded = Reader::new(path).options(&options(threads, Some(1000))).scene().unwrap();
             writer.join().unwrap().unwrap();
-            assert!(found.value == wanted.value);
+            assert!(loaded.value == expected.value);
         }
     }
 }
@@ -142,20 +142,20 @@ fn damage_of_compressed_files_comes_in_its_turn() {
                 folder.file("a.pbrt.gz", damaged).unwrap();
                 folder.file("main.pbrt", "WorldBegin\nImport \"a.pbrt.gz\"\nFoo\n").unwrap();
                 let main = || Input::Path(folder.join("main.pbrt"));
-                let wanted = Reader::new(main()).options(&options(1, None)).scene();
-                let error = wanted.as_ref().unwrap_err();
+                let expected = Reader::new(main()).options(&options(1, None)).scene();
+                let error = expected.as_ref().unwrap_err();
                 let line = error.place().line;
                 assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
                 assert!(error.to_string().contains("a.pbrt.gz"), "{error}");
                 assert!(!broken || line == Some(18), "{error}");
                 for (threads, chunk_bytes) in [(2, None), (7, Some(300)), (1, Some(1000))] {
-                    let found = Reader::new(main()).options(&options(threads, chunk_bytes)).scene();
-                    assert!(same(&found, &wanted), "{}\n{}", shown(&found), shown(&wanted));
+                    let loaded = Reader::new(main()).options(&options(threads, chunk_bytes)).scene();
+                    assert!(same(&loaded, &expected), "{}\n{}", shown(&loaded), shown(&expected));
                 }
-                let wanted = Reader::new(main()).options(&lenient(options(1, None))).scene();
+                let expected = Reader::new(main()).options(&lenient(options(1, None))).scene();
                 for (threads, chunk_bytes) in [(2, None), (7, Some(300))] {
-                    let found = Reader::new(main()).options(&lenient(options(threads, chunk_bytes))).scene();
-                    assert!(same(&found, &wanted), "{}\n{}", shown(&found), shown(&wanted));
+                    let loaded = Reader::new(main()).options(&lenient(options(threads, chunk_bytes))).scene();
+                    assert!(same(&loaded, &expected), "{}\n{}", shown(&loaded), shown(&expected));
                 }
             }
         }

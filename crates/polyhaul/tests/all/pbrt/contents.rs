@@ -18,24 +18,27 @@ fn a_generated_scene_holds_what_was_made() {
     for layout in [Layout::OneFile, Layout::Imports] {
         let folder = Folder::new(&format!("pbrt-contents-{layout:?}")).unwrap();
         let made = pbrt::write(&Spec { layout, ..Spec::new(400_000) }, folder.path()).unwrap();
-        let found = of(made.main.clone());
+        let inventory = of(made.main.clone());
         let classes = made.counts.shapes.iter().map(|(class, count)| ((*class).to_owned(), *count));
-        assert_eq!(found.classes, classes.collect::<Vec<_>>());
-        assert_eq!(found.contents.shapes, made.counts.directives["Shape"]);
-        assert_eq!(found.contents.instances, made.counts.directives["ObjectInstance"]);
-        assert_eq!(found.contents.definitions, made.counts.directives["ObjectBegin"]);
-        assert_eq!(found.contents.positions, made.counts.positions);
-        assert_eq!(found.contents.unique_triangles, made.counts.unique_triangles);
-        assert_eq!(found.contents.instanced_triangles, made.counts.instanced_triangles);
-        assert_eq!(found.texture_files.len() as u64, made.counts.texture_files);
-        assert_eq!(found.contents.unread_meshes, 0);
+        assert_eq!(inventory.classes, classes.collect::<Vec<_>>());
+        assert_eq!(inventory.contents.shapes, made.counts.directives["Shape"]);
+        assert_eq!(inventory.contents.instances, made.counts.directives["ObjectInstance"]);
+        assert_eq!(inventory.contents.definitions, made.counts.directives["ObjectBegin"]);
+        assert_eq!(inventory.contents.positions, made.counts.positions);
+        assert_eq!(inventory.contents.unique_triangles, made.counts.unique_triangles);
+        assert_eq!(inventory.contents.instanced_triangles, made.counts.instanced_triangles);
+        assert_eq!(inventory.texture_files.len() as u64, made.counts.texture_files);
+        assert_eq!(inventory.contents.unread_meshes, 0);
         let directives = made.counts.directives.iter().map(|(name, count)| ((*name).to_owned(), *count));
-        assert_eq!(found.directives, directives.collect::<Vec<_>>());
+        assert_eq!(inventory.directives, directives.collect::<Vec<_>>());
         // None of the textures is there.
-        assert_eq!((&found.missing_textures, found.missing_textures.is_empty()), (&found.texture_files, false));
+        assert_eq!(
+            (&inventory.missing_textures, inventory.missing_textures.is_empty()),
+            (&inventory.texture_files, false)
+        );
         let missing = made.counts.texture_files;
         let textures = FileSummary { kind: "texture", count: 0, missing, bytes: 0, plain_bytes: None };
-        assert_eq!(found.files, [files_of(&made, FileKind::Text), files_of(&made, FileKind::Ply), textures]);
+        assert_eq!(inventory.files, [files_of(&made, FileKind::Text), files_of(&made, FileKind::Ply), textures]);
     }
 }
 
@@ -46,8 +49,8 @@ fn text_that_is_left_out_is_counted() {
     std::fs::write(folder.join("main.pbrt"), text).unwrap();
     std::fs::write(folder.join("a.pbrt"), "Shape \"sphere\"\n").unwrap();
     let options = crate::pbrt::support::lenient(ReadOptions::default());
-    let (found, _) = info(Input::Path(folder.join("main.pbrt")), &options).unwrap();
-    let text = found.render.unwrap().files.into_iter().find(|files| files.kind == "pbrt").unwrap();
+    let (inventory, _) = info(Input::Path(folder.join("main.pbrt")), &options).unwrap();
+    let text = inventory.render.unwrap().files.into_iter().find(|files| files.kind == "pbrt").unwrap();
     assert_eq!((text.count, text.missing), (2, 2));
 }
 
@@ -68,30 +71,32 @@ fn compressed_files_are_told_as_they_are_stored_and_without_their_meshes() {
         options.load_meshes = load_meshes;
         options
     };
-    let told = |threads, load_meshes| info(Input::Path(made.main.clone()), &options(threads, load_meshes)).unwrap();
-    let (text, ply) = (files_of(&made, FileKind::Text), files_of(&made, FileKind::Ply));
+    let told_by = |threads, load_meshes| info(Input::Path(made.main.clone()), &options(threads, load_meshes)).unwrap();
+    let text = files_of(&made, FileKind::Text);
+    let ply = files_of(&made, FileKind::Ply);
     assert!(text.bytes < text.plain_bytes.unwrap());
-    let (full, report) = told(1, true);
+    let (full, report) = told_by(1, true);
     let render = full.render.clone().unwrap();
     assert_eq!(render.files[..2], [text.clone(), ply.clone()]);
     assert_eq!((report.bytes_in, report.plain_bytes_in), (text.bytes + ply.bytes, sum(&[&text, &ply])));
     // Of each format and codec the sum.
-    let of = |format| report.reads.iter().filter(|it| it.format == Some(format)).map(|it| it.bytes).sum::<u64>();
+    let of =
+        |format| report.reads.iter().filter(|moved| moved.format == Some(format)).map(|moved| moved.bytes).sum::<u64>();
     assert_eq!([of("pbrt"), of("ply")], [text.bytes, ply.bytes], "{:?}", report.reads);
-    assert!(report.reads.iter().any(|it| it.format == Some("pbrt") && it.codec == Some(Codec::Gzip)));
-    let (lazy, _) = told(7, false);
+    assert!(report.reads.iter().any(|moved| moved.format == Some("pbrt") && moved.codec == Some(Codec::Gzip)));
+    let (lazy, _) = told_by(7, false);
     let lazily = lazy.render.unwrap();
     assert_eq!(lazily.files[..2], [text, FileSummary { plain_bytes: None, ..ply }]);
     assert_eq!((&lazily.directives, &lazily.classes), (&render.directives, &render.classes));
     assert!(lazily.contents.unread_meshes >= lazily.files[1].count && lazily.files[1].count > 0);
-    assert_eq!(told(7, true).0, full);
+    assert_eq!(told_by(7, true).0, full);
 }
 
 fn sum(files: &[&FileSummary]) -> u64 {
     files.iter().map(|files| files.plain_bytes.unwrap()).sum()
 }
 
-/// What is told of a scene in a folder with these files, and all codes of warnings.
+/// The inventory of a scene in a folder with these files, and all warning codes.
 fn told(name: &str, files: &[(&str, &str)], options: &ReadOptions) -> (RenderInventory, Report) {
     let folder = Folder::new(name).unwrap();
     for (name, text) in files {
@@ -121,23 +126,23 @@ fn images_are_looked_for_beside_the_files_that_may_name_them() {
         ("in/parts/bumps.png", "123"),
         ("lamp.png", "1234567"),
     ];
-    let (found, report) = told("pbrt-images", &files, &ReadOptions::default());
-    assert_eq!(found.texture_files, ["../lamp.png", "a.png", "bumps.png", "glow.png", "sky.exr"]);
+    let (inventory, report) = told("pbrt-images", &files, &ReadOptions::default());
+    assert_eq!(inventory.texture_files, ["../lamp.png", "a.png", "bumps.png", "glow.png", "sky.exr"]);
     assert_eq!(
-        (&found.missing_textures[..], &found.outside_textures[..]),
+        (&inventory.missing_textures[..], &inventory.outside_textures[..]),
         (&["a.png".into(), "glow.png".into()][..], &["../lamp.png".into()][..])
     );
     let counts = report.warnings.counts();
     assert_eq!((counts["missing-texture"], counts["outside-texture"], counts.len()), (2, 1, 2));
-    let [text, _, textures] = &found.files[..] else { panic!("{:?}", found.files) };
+    let [text, _, textures] = &inventory.files[..] else { panic!("{:?}", inventory.files) };
     assert_eq!((text.count, text.bytes), (3, IMAGES.len() as u64 + 20));
     assert_eq!((textures.count, textures.missing, textures.bytes, textures.plain_bytes), (2, 2, 8, None));
-    assert_eq!(found.directives.iter().find(|(name, _)| name == "Include").unwrap().1, 2);
+    assert_eq!(inventory.directives.iter().find(|(name, _)| name == "Include").unwrap().1, 2);
     // Where it may be.
     let outside = ReadOptions::default().with_allow_outside(true);
-    let (found, report) = told("pbrt-images-outside", &files, &outside);
-    assert_eq!(found.missing_textures, ["a.png", "glow.png"]);
-    assert_eq!((found.files[2].bytes, report.warnings.counts().len()), (15, 1));
+    let (inventory, report) = told("pbrt-images-outside", &files, &outside);
+    assert_eq!(inventory.missing_textures, ["a.png", "glow.png"]);
+    assert_eq!((inventory.files[2].bytes, report.warnings.counts().len()), (15, 1));
 }
 
 #[test]
@@ -145,24 +150,25 @@ fn meshes_that_are_left_alone_are_looked_for() {
     let shape = |name: &str| format!("Shape \"plymesh\" \"string filename\" \"{name}\"\n");
     let main = format!("WorldBegin\n{}{}{}", shape("a.ply"), shape("b.ply"), shape("a.ply"));
     let lazy = ReadOptions::default().with_load_meshes(false);
-    let (found, report) = told("pbrt-lazy", &[("in/main.pbrt", &main), ("in/a.ply", "no mesh")], &lazy);
+    let (inventory, report) = told("pbrt-lazy", &[("in/main.pbrt", &main), ("in/a.ply", "no mesh")], &lazy);
     assert_eq!(report.warnings.counts().iter().collect::<Vec<_>>(), [(&"missing-mesh", &1)]);
     let ply = FileSummary { kind: "ply", count: 1, missing: 1, bytes: 7, plain_bytes: None };
-    assert_eq!((&found.files[1], found.contents.unread_meshes), (&ply, 3));
+    assert_eq!((&inventory.files[1], inventory.contents.unread_meshes), (&ply, 3));
 }
 
 #[test]
 fn files_of_a_scene_without_a_folder_are_asked_for_or_not_known() {
     let scene = || Input::Memory(IMAGES.into(), "x.pbrt".into());
     let text = |name: &str| name.ends_with("one.pbrt").then(|| Input::Memory(b"# 34\n".into(), String::new()));
-    let asked = |all: bool| {
-        let given = move |name: &str| Ok(text(name).or_else(|| all.then(|| Input::Memory(Vec::new(), name.into()))));
+    let resolving = |is_complete: bool| {
+        let given =
+            move |name: &str| Ok(text(name).or_else(|| is_complete.then(|| Input::Memory(Vec::new(), name.into()))));
         ReadOptions::default().with_resolver(Some(Resolve(Arc::new(given))))
     };
-    let found = |options| info(scene(), &options).unwrap().0.render.unwrap();
-    assert_eq!((found(asked(true)).missing_textures.len(), found(asked(true)).files[2].count), (0, 5));
-    assert_eq!((found(asked(false)).missing_textures.len(), found(asked(false)).files[2].count), (4, 0));
-    assert_eq!(found(asked(false)).outside_textures.len(), 1);
+    let loaded = |options| info(scene(), &options).unwrap().0.render.unwrap();
+    assert_eq!((loaded(resolving(true)).missing_textures.len(), loaded(resolving(true)).files[2].count), (0, 5));
+    assert_eq!((loaded(resolving(false)).missing_textures.len(), loaded(resolving(false)).files[2].count), (4, 0));
+    assert_eq!(loaded(resolving(false)).outside_textures.len(), 1);
     let alone = Input::Memory(IMAGES.split("Include").next().unwrap().into(), "x.pbrt".into());
     let (inventory, report) = info(alone, &ReadOptions::default()).unwrap();
     let render = inventory.render.unwrap();
@@ -172,27 +178,29 @@ fn files_of_a_scene_without_a_folder_are_asked_for_or_not_known() {
 
 #[test]
 fn scenes_add_up() {
-    let [mut one, other] = ["good/02_import.pbrt", "good/01_directives.pbrt"].map(|name| of(data(name)));
-    let count =
-        |found: &RenderInventory, name: &str| found.directives.iter().find(|it| it.0 == name).map_or(0, |it| it.1);
-    let [a, b] = [&one, &other].map(|found| (count(found, "Shape"), count(found, "Import"), found.files[0].bytes));
-    let all = |found: &polyhaul::inspect::RenderInventory| polyhaul::inspect::Inventory {
-        render: Some(found.clone()),
+    let [mut first, second] = ["good/02_import.pbrt", "good/01_directives.pbrt"].map(|name| of(data(name)));
+    let count = |inventory: &RenderInventory, name: &str| {
+        inventory.directives.iter().find(|directive| directive.0 == name).map_or(0, |directive| directive.1)
+    };
+    let [a, b] = [&first, &second]
+        .map(|inventory| (count(inventory, "Shape"), count(inventory, "Import"), inventory.files[0].bytes));
+    let inventory_of = |inventory: &polyhaul::inspect::RenderInventory| polyhaul::inspect::Inventory {
+        render: Some(inventory.clone()),
         ..polyhaul::inspect::Inventory::default()
     };
-    let mut sum = all(&one);
-    sum.add(&all(&other));
-    one = sum.render.unwrap();
-    assert_eq!((count(&one, "Shape"), count(&one, "Import")), (a.0 + b.0, a.1 + b.1));
-    assert_eq!((one.files[0].bytes, one.files[0].plain_bytes.is_some()), (a.2 + b.2, true));
-    assert!(one.directives.is_sorted() && a.1 > 0 && b.1 == 0);
+    let mut sum = inventory_of(&first);
+    sum.add(&inventory_of(&second));
+    first = sum.render.unwrap();
+    assert_eq!((count(&first, "Shape"), count(&first, "Import")), (a.0 + b.0, a.1 + b.1));
+    assert_eq!((first.files[0].bytes, first.files[0].plain_bytes.is_some()), (a.2 + b.2, true));
+    assert!(first.directives.is_sorted() && a.1 > 0 && b.1 == 0);
 }
 
 #[test]
 fn meshes_that_are_not_there_are_counted() {
     let path = data("bad/generated/plymesh_missing.pbrt");
-    let found = of(path);
-    assert_eq!((found.contents.unread_meshes, found.contents.unique_triangles), (1, 0));
+    let inventory = of(path);
+    assert_eq!((inventory.contents.unread_meshes, inventory.contents.unique_triangles), (1, 0));
     let lazy = ReadOptions::default().with_load_meshes(false);
     let lazy = info(Input::Path(data("good/02_import.pbrt")), &lazy).unwrap().0.render.unwrap();
     let full = of(data("good/02_import.pbrt"));

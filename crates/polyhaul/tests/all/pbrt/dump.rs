@@ -1,4 +1,4 @@
-//! A scene in words, line by line, with everything resolved that the model keeps apart: what a renderer would be told.
+//! A scene in words, line by line, fully resolved: everything that a renderer would receive.
 
 use polyhaul::model::render::{Entity, MaterialUse, Motion, Name, ParameterValues, Parameters, Render, ShapeState};
 use polyhaul::ops::{Places64, places64};
@@ -50,7 +50,8 @@ impl Dump<'_> {
             let rows = matrix[..last].iter().map(|row| row.map(|value| round(value).to_string()).join(" "));
             rows.collect::<Vec<_>>().join(", ")
         };
-        let (start, end) = (rows(motion.start), rows(motion.end));
+        let start = rows(motion.start);
+        let end = rows(motion.end);
         match (start == "1 0 0 0, 0 1 0 0, 0 0 1 0", start == end) {
             (true, true) => String::new(),
             (_, true) => format!(" @ {start}"),
@@ -61,15 +62,16 @@ impl Dump<'_> {
     /// What `Attribute` says, from the first to the last.
     fn attributes(&self, last: Option<u32>) -> String {
         let Some(attribute) = last.and_then(|at| self.render.attributes.get(at as usize)) else { return String::new() };
-        let own = parameters(self.render.parameters(&attribute.entity)).replace(", ", " +");
-        self.attributes(attribute.before) + &own
+        let parameters_of_last = parameters(self.render.parameters(&attribute.entity)).replace(", ", " +");
+        self.attributes(attribute.before) + &parameters_of_last
     }
 
     fn entity(&self, what: &str, entity: &Entity) -> String {
         let space = entity.color_space.map_or(String::new(), |space| format!(" in {}", self.text(space)));
         let medium = entity.medium.map_or(String::new(), |medium| format!(" medium {}", self.text(medium)));
         let values = parameters(self.render.parameters(entity));
-        let (attributes, place) = (self.attributes(entity.attributes), self.place(entity.motion));
+        let attributes = self.attributes(entity.attributes);
+        let place = self.place(entity.motion);
         format!("{what} {}{values}{attributes}{space}{medium}{place}", self.text(entity.name))
     }
 
@@ -132,7 +134,8 @@ impl Dump<'_> {
         for shape in scene.shapes() {
             let owner = scene.objects.iter().find(|object| object.shapes.contains(&shape.index));
             let owner = owner.map_or(String::new(), |object| format!("{} has ", self.text(object.name)));
-            let (values, state) = (parameters(shape.parameters()), self.state(shape.state().unwrap()));
+            let values = parameters(shape.parameters());
+            let state = self.state(shape.state().unwrap());
             let place = self.place(shape.motion());
             self.line(format!("{owner}shape {:?}{values}{state}{place}", shape.class()));
         }

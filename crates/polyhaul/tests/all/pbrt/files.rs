@@ -34,8 +34,8 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
             ("sub/c.pbrt", "Shape \"s5\"\n"),
         ],
     );
-    let wanted = main_of(&folder, &options(1, None));
-    let loaded = wanted.as_ref().unwrap();
+    let expected = main_of(&folder, &options(1, None));
+    let loaded = expected.as_ref().unwrap();
     let names: Vec<_> = render(loaded).shapes().map(|shape| shape.class()).collect();
     assert_eq!(names, ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]);
     let places = polyhaul::ops::places64(render(loaded)).unwrap();
@@ -44,8 +44,8 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
     assert_eq!(x, [0.0, 0.0, 1.0, 1.0, 1.0, 3.0, 3.0, 1.0]);
     for threads in [1, 2, 7] {
         for chunk_bytes in [1, 20, 1000] {
-            let found = main_of(&folder, &options(threads, Some(chunk_bytes)));
-            assert!(same(&found, &wanted), "{}", shown(&found));
+            let actual = main_of(&folder, &options(threads, Some(chunk_bytes)));
+            assert!(same(&actual, &expected), "{}", shown(&actual));
         }
     }
 }
@@ -76,7 +76,7 @@ fn an_import_has_a_state_of_its_own() {
             assert_eq!(is_there, directive == "Include");
         }
     }
-    // Scopes of an import are its own: it can neither leave one open nor close that of another.
+    // Scopes of an import are independent: it can neither leave one open nor close an outer one.
     for (part, wanted) in
         [("AttributeBegin", "part.pbrt:1:15: `AttributeBegin`"), ("AttributeEnd\nFoo", "part.pbrt:2:1: ")]
     {
@@ -198,8 +198,8 @@ fn notes_of_files_come_in_the_order_of_the_scene() {
         for _ in 0..8 {
             let loaded = main_of(&folder, &lenient(options(threads, None))).unwrap();
             let places = loaded.report.warnings.kept().iter().map(|warning| warning.diagnostic.place.file.to_string());
-            let wanted = (0..count).map(|n| folder.join(&format!("{n}.pbrt.gz")).display().to_string());
-            assert_eq!(places.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{threads} threads");
+            let expected = (0..count).map(|n| folder.join(&format!("{n}.pbrt.gz")).display().to_string());
+            assert_eq!(places.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{threads} threads");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The scenes of `testdata/pbrt/good`, with what they come to by eye; and those of `bad`, with what is said of them.
+//! The scenes of `testdata/pbrt/good` with hand-checked results, and the scenes of `bad` with their messages.
 
 use crate::pbrt::support::{data, lenient, options, read, render, scenes, summary};
 use polyhaul::model::render::{MaterialUse, ParameterType, ParameterValues, Render, Step};
@@ -48,8 +48,8 @@ const INSTANCES: &str =
 
 #[test]
 fn good_scenes_are_what_they_say() {
-    for (name, wanted) in GOOD {
-        assert_eq!(summary(render(&read(name))), wanted, "{name}");
+    for (name, expected) in GOOD {
+        assert_eq!(summary(render(&read(name))), expected, "{name}");
     }
 }
 
@@ -180,15 +180,16 @@ const BAD: [(&str, &str); 42] = [
 
 #[test]
 fn bad_scenes_are_errors_with_places_or_repaired() {
-    for (name, wanted) in BAD {
+    for (name, expected) in BAD {
         let result = Reader::new(data(&format!("bad/generated/{name}.pbrt"))).options(&options(1, None)).scene();
         match result {
             Ok(loaded) => {
                 let codes: Vec<_> = loaded.report.warnings.counts().keys().copied().collect();
-                assert_eq!(codes.first().copied().unwrap_or("ok"), wanted, "{name}");
+                assert_eq!(codes.first().copied().unwrap_or("ok"), expected, "{name}");
             }
             Err(error) => assert!(
-                error.to_string().contains(&format!(":{wanted}")) || error.to_string().contains(&format!("/{wanted}")),
+                error.to_string().contains(&format!(":{expected}"))
+                    || error.to_string().contains(&format!("/{expected}")),
                 "{name}: {error}"
             ),
         }

@@ -11,7 +11,8 @@ fn apply(directive: &str, numbers: &[f64], [x, y, z]: [f64; 3]) -> [f64; 3] {
         "Scale" => [x * numbers[0], y * numbers[1], z * numbers[2]],
         // Rodrigues' formula.
         "Rotate" => {
-            let (angle, axis) = (numbers[0] * std::f64::consts::PI / 180.0, &numbers[1..]);
+            let angle = numbers[0] * std::f64::consts::PI / 180.0;
+            let axis = &numbers[1..];
             let size = axis.iter().map(|a| a * a).sum::<f64>().sqrt();
             let [a, b, c] = [axis[0] / size, axis[1] / size, axis[2] / size];
             let dot = (a * x + b * y + c * z) * (1.0 - angle.cos());
@@ -35,14 +36,15 @@ fn moved(matrix: [[f64; 4]; 4], [x, y, z]: [f64; 3]) -> [f64; 3] {
     [row(0) / row(3), row(1) / row(3), row(2) / row(3)]
 }
 
-fn check(render: &Render, wanted: [f64; 3], point: [f64; 3], what: &str) {
-    let (double, single) = (places64(render).unwrap(), places32(render).unwrap());
+fn check(render: &Render, expected: [f64; 3], point: [f64; 3], what: &str) {
+    let double = places64(render).unwrap();
+    let single = places32(render).unwrap();
     let instance = render.instances().next().unwrap();
-    let found = moved(double.of_instance(render, &instance), point);
+    let position = moved(double.of_instance(render, &instance), point);
     let found32 = moved(single.of_instance(render, &instance).map(|row| row.map(f64::from)), point);
     for axis in 0..3 {
-        assert!(near(found[axis], wanted[axis], 1e-12), "{what}: {found:?} {wanted:?}");
-        assert!(near(found32[axis], wanted[axis], 2e-5), "{what}: {found32:?} {wanted:?}");
+        assert!(near(position[axis], expected[axis], 1e-12), "{what}: {position:?} {expected:?}");
+        assert!(near(found32[axis], expected[axis], 2e-5), "{what}: {found32:?} {expected:?}");
     }
 }
 
@@ -69,9 +71,9 @@ fn chains_of_transforms() {
                 let loaded = text(&scene, &options(1, None)).unwrap();
                 let point = [0.7, -1.1, 2.3];
                 // What stands last is done first.
-                let wanted =
+                let expected =
                     steps.iter().rev().fold(point, |point, (name, values)| apply(name, &numbers(values), point));
-                check(render(&loaded), wanted, point, &lines.join(" "));
+                check(render(&loaded), expected, point, &lines.join(" "));
             }
         }
     }

@@ -35,7 +35,7 @@ const SETTINGS: [Case; 12] = [
             "option \"pixelstats\" false",
         ],
     ),
-    // What the camera is told is the way from the world to it.
+    // The camera receives the transform from the world to it.
     ("Translate 1 2 3 Camera \"perspective\" WorldBegin", &["camera \"perspective\" @ 1 0 0 1, 0 1 0 2, 0 0 1 3"]),
     // From the side, with z up: x of the world is away from the camera.
     (
@@ -123,7 +123,7 @@ const PARAMETERS: [Case; 14] = [
 
 /// What stands in the world.
 const WORLDS: [Case; 21] = [
-    // The world begins with no transform, and that of the camera is undone by its inverse.
+    // The world starts with the identity, and the camera's transform is undone by its inverse.
     (
         "Translate 1 2 3 Camera \"c\" WorldBegin Shape \"a\" CoordSysTransform \"camera\" Shape \"b\"
          CoordSysTransform \"world\" Shape \"c\"",
@@ -302,14 +302,14 @@ const ONE_LINE: &[&str] =
 #[test]
 fn scenes_are_what_their_text_says() {
     let mut wrong = String::new();
-    for (scene, wanted) in SETTINGS.iter().chain(&PARAMETERS).chain(&WORLDS) {
+    for (scene, expected) in SETTINGS.iter().chain(&PARAMETERS).chain(&WORLDS) {
         for (threads, chunk_bytes) in [(1, None), (2, Some(1)), (2, Some(60))] {
-            let found = match text(scene, &options(threads, chunk_bytes)) {
+            let dumped = match text(scene, &options(threads, chunk_bytes)) {
                 Ok(loaded) => dump(render(&loaded)),
                 Err(error) => vec![error.to_string()],
             };
-            if found != *wanted {
-                wrong += &format!("{scene}\n  found  {found:#?}\n  wanted {wanted:#?}\n");
+            if dumped != *expected {
+                wrong += &format!("{scene}\n  found  {dumped:#?}\n  wanted {expected:#?}\n");
                 break;
             }
         }
@@ -381,9 +381,9 @@ fn what_is_broken_is_told_and_may_be_left_out() {
     for (scene, message, left) in BROKEN {
         for chunk_bytes in [None, Some(1), Some(30)] {
             let error = text(scene, &options(2, chunk_bytes)).map_or_else(|error| error.to_string(), |_| "fine".into());
-            let found = text(scene, &lenient(options(2, chunk_bytes))).map(|loaded| dump(render(&loaded)));
-            if !error.starts_with(&format!("x.pbrt:{message}")) || found.as_ref().is_ok_and(|found| found != left) {
-                wrong += &format!("{scene}\n  said {error}\n  left {found:#?}\n");
+            let dumped = text(scene, &lenient(options(2, chunk_bytes))).map(|loaded| dump(render(&loaded)));
+            if !error.starts_with(&format!("x.pbrt:{message}")) || dumped.as_ref().is_ok_and(|dumped| dumped != left) {
+                wrong += &format!("{scene}\n  said {error}\n  left {dumped:#?}\n");
                 break;
             }
         }

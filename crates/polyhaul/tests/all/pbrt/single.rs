@@ -18,7 +18,8 @@ fn transposed(m: Matrix32) -> Matrix32 {
 
 /// A product as it is rounded, and what the rounding lost: f64s hold products of f32s exactly.
 fn product(a: f32, b: f32) -> (f32, f32) {
-    let (exact, rounded) = (f64::from(a) * f64::from(b), a * b);
+    let exact = f64::from(a) * f64::from(b);
+    let rounded = a * b;
     (rounded, (exact - f64::from(rounded)) as f32)
 }
 
@@ -70,26 +71,29 @@ const ELEMENTS: [[[(f32, usize, usize); 3]; 2]; 4] = [
 
 fn inverse(m: Matrix32) -> Matrix32 {
     let determinants = |above: usize, below: usize| {
-        let mut found = Vec::new();
+        let mut minors = Vec::new();
         for i in 0..4 {
-            (i + 1..4).for_each(|j| found.push(difference(m[above][i], m[below][j], m[below][i], m[above][j])));
+            (i + 1..4).for_each(|j| minors.push(difference(m[above][i], m[below][j], m[below][i], m[above][j])));
         }
-        found
+        minors
     };
-    let (upper, lower) = (determinants(0, 1), determinants(2, 3));
+    let upper = determinants(0, 1);
+    let lower = determinants(2, 3);
     // Signs alternate; the last two stand the other way round.
     let products = [(0, 5, 1.0), (1, 4, -1.0), (2, 3, 1.0), (3, 2, 1.0), (5, 0, 1.0), (4, 1, -1.0)];
     let determinant = dot(&products.map(|(a, b, sign)| (sign * upper[a], lower[b])));
-    let mut found = [[f32::NAN; 4]; 4];
+    let mut inverse = [[f32::NAN; 4]; 4];
     if determinant != 0.0 {
         for at in 0..16 {
-            let (row, column) = (at / 4, at % 4);
-            let (numbers, minors) = (m[[1, 0, 3, 2][column]], if column < 2 { &lower } else { &upper });
+            let row = at / 4;
+            let column = at % 4;
+            let numbers = m[[1, 0, 3, 2][column]];
+            let minors = if column < 2 { &lower } else { &upper };
             let products = ELEMENTS[row][column % 2].map(|(sign, k, minor)| (sign * numbers[k], minors[minor]));
-            found[row][column] = 1.0 / determinant * dot(&products);
+            inverse[row][column] = 1.0 / determinant * dot(&products);
         }
     }
-    found
+    inverse
 }
 
 fn unit([x, y, z]: [f32; 3]) -> [f32; 3] {
@@ -103,14 +107,17 @@ fn cross([a, b, c]: [f32; 3], [x, y, z]: [f32; 3]) -> [f32; 3] {
 
 fn rotation(degrees: f32, axis: [f32; 3]) -> Matrix32 {
     let angle = std::f32::consts::PI / 180.0 * degrees;
-    let (sin, cos, a) = (angle.sin(), angle.cos(), unit(axis));
+    let sin = angle.sin();
+    let cos = angle.cos();
+    let a = unit(axis);
     let mut m = [LAST; 4];
     for i in 0..3 {
         m[i] = [0.0; 4];
         m[i][i] = a[i] * a[i] + (1.0 - a[i] * a[i]) * cos;
     }
     for (i, j, k) in [(0, 1, 2), (0, 2, 1), (1, 2, 0)] {
-        let (both, third) = (a[i] * a[j] * (1.0 - cos), a[k] * sin);
+        let both = a[i] * a[j] * (1.0 - cos);
+        let third = a[k] * sin;
         let is_forward = (i, j) != (0, 2);
         m[i][j] = if is_forward { both - third } else { both + third };
         m[j][i] = if is_forward { both + third } else { both - third };
@@ -160,7 +167,8 @@ fn directive(random: &mut Random) -> (&'static str, Vec<String>) {
         [("Translate", 3), ("Scale", 3), ("Rotate", 4), ("LookAt", 9), ("ConcatTransform", 16), ("Transform", 16)]
             [random.below(11) / 2];
     let mut number = || {
-        let (digits, sign) = (random.below(4_000_000) + 1, if random.below(2) == 0 { "-" } else { "" });
+        let digits = random.below(4_000_000) + 1;
+        let sign = if random.below(2) == 0 { "-" } else { "" };
         format!("{sign}{}e-6", digits)
     };
     let mut numbers: Vec<String> = (0..count).map(|_| number()).collect();
@@ -178,11 +186,11 @@ fn chains_are_the_same_bit_by_bit() {
     for chain in 0..400 {
         let mut lines = String::new();
         let identity = pair("Scale", &[1.0; 3]);
-        let mut wanted = identity;
+        let mut expected = identity;
         for _ in 0..1 + chain % 6 {
             let (name, numbers) = directive(&mut random);
             let values: Vec<f32> = numbers.iter().map(|number| number.parse().unwrap()).collect();
-            wanted = after(wanted, name, &values);
+            expected = after(expected, name, &values);
             let brackets = if values.len() == 16 { ["[ ", " ]"] } else { [""; 2] };
             writeln!(lines, "{name} {}{}{}", brackets[0], numbers.join(" "), brackets[1]).unwrap();
         }
@@ -196,14 +204,15 @@ fn chains_are_the_same_bit_by_bit() {
         let places = places32(scene).unwrap();
         let shape = |at: usize| places.matrix(scene, scene.shape(at).unwrap().motion().start);
         let instance = places.of_instance(scene, &scene.instances().next().unwrap());
-        for (found, wanted, what) in
-            [(shape(1), wanted[0], "shape"), (instance, wanted[0], "instance"), (shape(0), wanted[1], "inverse")]
+        for (actual, expected, what) in
+            [(shape(1), expected[0], "shape"), (instance, expected[0], "instance"), (shape(0), expected[1], "inverse")]
         {
             for at in 0..16 {
-                let (found, wanted) = (found[at / 4][at % 4], wanted[at / 4][at % 4]);
-                let is_same = found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan();
-                assert!(is_same, "{what}, element {at}: {found:e} {wanted:e}\n{lines}");
-                compared += usize::from(!found.is_nan());
+                let actual = actual[at / 4][at % 4];
+                let expected = expected[at / 4][at % 4];
+                let is_same = actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
+                assert!(is_same, "{what}, element {at}: {actual:e} {expected:e}\n{lines}");
+                compared += usize::from(!actual.is_nan());
             }
         }
     }

@@ -22,7 +22,8 @@ pub fn scenes(folder: &str) -> Vec<String> {
 
 pub fn options(threads: usize, chunk_bytes: Option<usize>) -> ReadOptions {
     let mut options = ReadOptions::default();
-    (options.run.threads, options.run.chunk_bytes) = (Some(threads), chunk_bytes);
+    options.run.threads = Some(threads);
+    options.run.chunk_bytes = chunk_bytes;
     options
 }
 

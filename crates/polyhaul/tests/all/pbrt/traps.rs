@@ -5,7 +5,7 @@ use polyhaul::model::Scene;
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Reader, Result};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::growth;
-use polyhaul_testkit::pbrt::hostile::{Trap, Way, chain, fan, ring, wide};
+use polyhaul_testkit::pbrt::hostile::{IncludeKind, Trap, chain, fan, ring, wide};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -83,12 +83,12 @@ fn outcome(text: &Arc<Vec<u8>>, way: &ReadOptions) -> String {
 #[test]
 fn each_comes_to_what_it_should() {
     let mut wrong = Vec::new();
-    for (trap, wanted) in OUTCOMES {
+    for (trap, expected) in OUTCOMES {
         let text = Arc::new(trap.text(3000));
         for (threads, chunk_bytes) in [(1, None), (2, Some(500)), (7, Some(20_000)), (64, None)] {
-            let found = outcome(&text, &options(threads, chunk_bytes));
-            if found != wanted {
-                wrong.push(format!("{trap:?}, {threads} threads, {chunk_bytes:?}: {found}"));
+            let actual = outcome(&text, &options(threads, chunk_bytes));
+            if actual != expected {
+                wrong.push(format!("{trap:?}, {threads} threads, {chunk_bytes:?}: {actual}"));
             }
         }
     }
@@ -96,10 +96,10 @@ fn each_comes_to_what_it_should() {
     assert!(Trap::ALL.iter().zip(OUTCOMES).all(|(trap, (other, _))| *trap == other));
 }
 
-/// What the end of a text leaves open is told where it began.
+/// Constructs left open at the end are reported where they started.
 #[test]
-fn what_is_not_closed_is_told_where_it_begins() {
-    for (text, wanted) in [
+fn unclosed_constructs_are_reported_where_they_start() {
+    for (text, expected) in [
         ("WorldBegin\n  Shape \"sphere", "2:9: this string is not terminated on its line"),
         ("WorldBegin\nShape \"a\" \"float x\" [ 1 2\n\n# end\n", "2:21: this list is not closed with `]`"),
         ("WorldBegin\nShape \"a\" \"float x\" [ 1\n2\nShape \"b\"\n", "2:21: this list is not closed with `]`"),
@@ -122,7 +122,7 @@ fn what_is_not_closed_is_told_where_it_begins() {
     ] {
         for chunk_bytes in [None, Some(1), Some(15)] {
             let error = read(&Arc::new(text.into()), &options(2, chunk_bytes)).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("x.pbrt:{wanted}")), "{text}: {error}");
+            assert!(error.starts_with(&format!("x.pbrt:{expected}")), "{text}: {error}");
         }
     }
 }
@@ -130,14 +130,14 @@ fn what_is_not_closed_is_told_where_it_begins() {
 #[test]
 fn a_million_scopes_and_numbers_are_read() {
     const MILLION: u64 = 1_000_000;
-    for (trap, wanted) in [
+    for (trap, expected) in [
         (Trap::DeepAttributes, "0 shapes"),
         (Trap::NestedObjects, "5:1 `ObjectBegin` is not allowed between `ObjectBegin` and `ObjectEnd` | 1999998"),
         (Trap::OpenBracket, "4:33 this list is not closed with `]` | 1"),
         (Trap::LongNumber, "1 shapes"),
     ] {
         let text = Arc::new(trap.text(MILLION));
-        assert_eq!(outcome(&text, &options(2, None)), wanted, "{trap:?}");
+        assert_eq!(outcome(&text, &options(2, None)), expected, "{trap:?}");
     }
     // A shape in the middle, and each scope with a transform.
     let text = format!(
@@ -158,7 +158,7 @@ fn file(path: PathBuf, options: &ReadOptions) -> Result<Loaded<Scene>> {
 
 #[test]
 fn rings_are_told_where_they_close() {
-    for way in [Way::Include, Way::Import] {
+    for way in [IncludeKind::Include, IncludeKind::Import] {
         for count in [1, 2, 40] {
             let folder = Folder::new("pbrt-ring").unwrap();
             let path = ring(folder.path(), way, count).unwrap();
@@ -174,7 +174,7 @@ fn rings_are_told_where_they_close() {
     }
 }
 
-/// Names of a host have no identity: a ring is found by its depth.
+/// A host's names lack identity: a ring is detected by its depth.
 #[test]
 fn a_ring_of_a_host_is_too_deep() {
     let give = |name: &str| Ok(Some(Input::Memory(b"Include \"other\"\n".to_vec(), name.into())));
@@ -187,7 +187,7 @@ fn a_ring_of_a_host_is_too_deep() {
 
 #[test]
 fn files_may_be_64_deep() {
-    for way in [Way::Include, Way::Import] {
+    for way in [IncludeKind::Include, IncludeKind::Import] {
         for (count, fits) in [(63, true), (64, true), (65, false)] {
             let folder = Folder::new("pbrt-chain").unwrap();
             let path = chain(folder.path(), way, count).unwrap();
@@ -212,7 +212,7 @@ fn files_may_be_64_deep() {
 #[test]
 fn a_million_includes_are_limited_and_twenty_thousand_may_be_allowed() {
     let folder = Folder::new("pbrt-wide").unwrap();
-    for way in [Way::Include, Way::Import] {
+    for way in [IncludeKind::Include, IncludeKind::Import] {
         let path = wide(folder.path(), way, 1_000_000).unwrap();
         for threads in [1, 2] {
             let error = file(path.clone(), &options(threads, None)).unwrap_err();
@@ -236,16 +236,16 @@ fn a_million_includes_are_limited_and_twenty_thousand_may_be_allowed() {
 /// A few bytes that ask for ten thousand million files.
 #[test]
 fn a_fan_of_files_is_limited() {
-    for way in [Way::Include, Way::Import] {
+    for way in [IncludeKind::Include, IncludeKind::Import] {
         let folder = Folder::new("pbrt-fan").unwrap();
         let path = fan(folder.path(), way, 10, 10).unwrap();
-        let wanted = file(path.clone(), &options(1, None));
-        assert_eq!(wanted.as_ref().unwrap_err().kind(), ErrorKind::Limit);
-        assert!(same(&file(path, &options(7, None)), &wanted));
+        let expected = file(path.clone(), &options(1, None));
+        assert_eq!(expected.as_ref().unwrap_err().kind(), ErrorKind::Limit);
+        assert!(same(&file(path, &options(7, None)), &expected));
     }
 }
 
-/// Of lines, from that which a directive begins to that of the next one, without its end; whatever the pieces.
+/// Limits the lines from the start of a directive to the next one; for any pieces.
 #[test]
 fn limits_hold_to_the_one() {
     let long = format!("Shape \"curve\" \"float a\" [\n{}]\n\n# more\n", "1 2 3\n".repeat(40));
@@ -256,9 +256,9 @@ fn limits_hold_to_the_one() {
         ("name_bytes", 7, |limits, limit| limits.name_bytes = limit),
         ("elements", 2, |limits, limit| limits.elements = limit),
     ];
-    for (name, most, set) in limits {
-        for (limit, fits) in [(most - 1, false), (most, true), (most + 1, true)] {
-            for (threads, chunk_bytes) in [(1, None), (1, Some(1)), (2, Some(100)), (7, Some(most as usize + 3))] {
+    for (name, max, set) in limits {
+        for (limit, fits) in [(max - 1, false), (max, true), (max + 1, true)] {
+            for (threads, chunk_bytes) in [(1, None), (1, Some(1)), (2, Some(100)), (7, Some(max as usize + 3))] {
                 let mut way = options(threads, chunk_bytes);
                 set(&mut way.limits, limit);
                 let result = read(&text, &way);
@@ -279,16 +279,19 @@ fn a_long_line_is_found_wherever_pieces_end() {
     let text = std::fs::read(data("regression/long_lines.pbrt")).unwrap();
     let long_lines = [(4215, 3), (5015, 5)];
     for limit in [4214, 4215, 5014, 5015] {
-        let wanted = long_lines.iter().find(|(size, _)| *size > limit).map(|(_, line)| *line);
+        let expected = long_lines.iter().find(|(size, _)| *size > limit).map(|(_, line)| *line);
         for chunk_bytes in 1..120 {
             let mut way = options(1, Some(chunk_bytes));
             way.limits.line_bytes = limit;
             let stream = Input::Reader(Box::new(std::io::Cursor::new(text.clone())), "x.pbrt".into());
             for input in [Input::Memory(text.clone(), "x.pbrt".into()), stream] {
-                let found = Reader::new(input).options(&way).scene().err();
-                assert!(found.iter().all(|error| error.kind() == ErrorKind::Limit), "{limit} {chunk_bytes}: {found:?}");
-                let line = found.and_then(|error| error.place().line);
-                assert_eq!(line, wanted, "{limit}, pieces of {chunk_bytes}");
+                let loaded = Reader::new(input).options(&way).scene().err();
+                assert!(
+                    loaded.iter().all(|error| error.kind() == ErrorKind::Limit),
+                    "{limit} {chunk_bytes}: {loaded:?}"
+                );
+                let line = loaded.and_then(|error| error.place().line);
+                assert_eq!(line, expected, "{limit}, pieces of {chunk_bytes}");
             }
         }
     }
@@ -307,7 +310,7 @@ fn work_is_linear() {
 
 #[test]
 fn work_is_linear_in_the_number_of_files() {
-    for way in [Way::Include, Way::Import] {
+    for way in [IncludeKind::Include, IncludeKind::Import] {
         let folders = [Folder::new("pbrt-wide").unwrap(), Folder::new("pbrt-wider").unwrap()];
         let paths = [0, 1].map(|number| wide(folders[number].path(), way, [2400, 9600][number]).unwrap());
         let complaint = growth::too_fast(&paths, |path| drop(file(path.clone(), &options(1, None)).unwrap()));
@@ -326,15 +329,15 @@ fn errors_name_files_the_same_whoever_opened_them() {
     folder.file("sub/c.pbrt", "Foo\n").unwrap();
     folder.file("b.pbrt", "Include \"gone.pbrt\"\n").unwrap();
     let way = |threads| lenient(options(threads, None));
-    let wanted = file(folder.join("main.pbrt"), &way(1));
-    let kept = wanted.as_ref().unwrap().report.warnings.kept();
-    assert_eq!(kept.len(), 60);
-    let names: Vec<_> = kept[..3].iter().map(|warning| warning.diagnostic.place.file.to_string()).collect();
+    let expected = file(folder.join("main.pbrt"), &way(1));
+    let kept_warnings = expected.as_ref().unwrap().report.warnings.kept();
+    assert_eq!(kept_warnings.len(), 60);
+    let names: Vec<_> = kept_warnings[..3].iter().map(|warning| warning.diagnostic.place.file.to_string()).collect();
     assert_eq!(names, ["sub/c.pbrt", "sub/a.pbrt", "b.pbrt"].map(|name| folder.join(name).display().to_string()));
     for threads in [1, 2, 7] {
         for _ in 0..10 {
-            let found = file(folder.join("main.pbrt"), &way(threads));
-            assert!(same(&found, &wanted), "{threads} threads: {}\n{}", shown(&found), shown(&wanted));
+            let loaded = file(folder.join("main.pbrt"), &way(threads));
+            assert!(same(&loaded, &expected), "{threads} threads: {}\n{}", shown(&loaded), shown(&expected));
         }
     }
 }

@@ -20,8 +20,8 @@ fn directives_of_old_versions_say_which_version_it_is_and_what_to_run() {
     for (scene, version) in cases {
         for chunk_bytes in [None, Some(1), Some(20)] {
             let error = text(scene, &options(2, chunk_bytes)).unwrap_err();
-            let wanted = format!("is a directive of {version}, not of pbrt-v4");
-            assert!(error.to_string().contains(&wanted), "{error}");
+            let expected = format!("is a directive of {version}, not of pbrt-v4");
+            assert!(error.to_string().contains(&expected), "{error}");
             let hint = error.diagnostic().hint.clone().unwrap();
             assert!(hint.contains("port the scene to pbrt-v3 by hand") && hint.contains("pbrt --upgrade"), "{hint}");
             assert!(error.diagnostic().place.line.is_some(), "{error}");
@@ -82,7 +82,8 @@ fn names_that_pbrt_v4_does_not_have_are_noted_once() {
     for (scene, message) in cases {
         for chunk_bytes in [None, Some(1)] {
             let loaded = text(scene, &options(2, chunk_bytes)).unwrap();
-            let noted: Vec<_> = loaded.report.warnings.kept().iter().filter(|it| it.code == "old-version").collect();
+            let noted: Vec<_> =
+                loaded.report.warnings.kept().iter().filter(|warning| warning.code == "old-version").collect();
             let [warning] = noted[..] else { panic!("{scene}: {noted:?}") };
             let shown = warning.diagnostic.to_string();
             assert!(shown.contains(message) && shown.contains("unknown to pbrt-v4"), "{shown}");
@@ -96,7 +97,7 @@ fn names_that_pbrt_v4_does_not_have_are_noted_once() {
     }
 }
 
-/// What pbrt-v4 has, too, is no evidence.
+/// Names that pbrt-v4 also has are not evidence.
 #[test]
 fn scenes_of_pbrt_v4_have_no_such_warning() {
     let scene = "Accelerator \"kdtree\"\nSampler \"halton\"\nIntegrator \"path\"\nFilm \"rgb\"\nCamera \"perspective\"\n\

@@ -4,7 +4,7 @@ use super::{comes_back, compact, read_text, write};
 use polyhaul::model::render::{ParameterType, ParameterValues, Render, ShapeState, Step, Transform};
 use polyhaul::model::{Mesh, Scene};
 use polyhaul::ops::{self, Builder, GivenValues};
-use polyhaul::options::{Instances, RunOptions};
+use polyhaul::options::{Instances, RunOptions, SceneWriteOptions};
 use polyhaul::{ErrorKind, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 
@@ -32,7 +32,8 @@ fn instances_become_shapes_that_stand_where_they_stood() {
     let tree = ["sphere", "cylinder", "cone", "paraboloid"];
     assert_eq!(classes, [&["disk", "sphere"][..], &tree, &tree, &tree].concat());
     assert!(flat.objects.is_empty() && flat.instances.is_empty());
-    let (old, new) = (ops::places64(before).unwrap(), ops::places64(&flat).unwrap());
+    let old = ops::places64(before).unwrap();
+    let new = ops::places64(&flat).unwrap();
     let shapes: Vec<_> = flat.shapes().skip(2).collect();
     for (number, instance) in before.instances().enumerate() {
         let outer = old.of_instance(before, &instance);
@@ -63,7 +64,7 @@ fn definitions_stand_once() {
     assert!(once.objects.is_empty() && once.instances.is_empty());
     assert!(once.shapes().all(|shape| shape.state().unwrap().area_light.is_none()));
     assert!(once.shape(4).unwrap().motion().is_animated());
-    let (scene, same) = expanded(Instances::AsFormat);
+    let (scene, same) = expanded(Instances::Auto);
     assert!(scene.render == Some(same));
 }
 
@@ -72,7 +73,7 @@ fn a_borrowed_scene_stays_what_it_is() {
     let scene = read_text(TREE.as_bytes());
     let folder = Folder::new("pbrt-flat").unwrap();
     let path = folder.path().join("flat.pbrt");
-    let options = WriteOptions::default().with_instances(Instances::Flatten);
+    let options = WriteOptions::default().with_scene(SceneWriteOptions::default().with_instances(Instances::Flatten));
     Writer::new(&path).options(&options).scene(&scene).unwrap();
     assert!(read_text(TREE.as_bytes()).render == scene.render);
     assert_eq!(Reader::new(path).scene().unwrap().value.render.unwrap().shape_count(), 14);

@@ -30,7 +30,8 @@ fn write(folder: &Path) -> polyhaul::Result<polyhaul::Report> {
 
 /// What is in a folder: the files, and how many temporary ones.
 fn contents(folder: &Path) -> (BTreeMap<String, Vec<u8>>, usize) {
-    let (mut files, mut litter) = (BTreeMap::new(), 0);
+    let mut files = BTreeMap::new();
+    let mut litter = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -58,39 +59,40 @@ fn traced(folder: &Folder, inject: Option<&str>) -> (bool, Vec<String>) {
     (output.status.success(), logs.text("log").lines().map(str::to_owned).collect())
 }
 
-/// The calls on files of the folder: their names, and their numbers among those of their name and thread.
+/// The calls on files of the folder: their names, and their numbers among calls of the same name and thread.
 fn calls(folder: &Folder, log: &[String]) -> Vec<(String, usize)> {
-    let (mut counts, mut found) = (BTreeMap::new(), Vec::new());
+    let mut counts = BTreeMap::new();
+    let mut calls = Vec::new();
     for line in log {
         let Some((thread, call)) = line.split_once(' ') else { continue };
         let Some((name, arguments)) = call.trim_start().split_once('(') else { continue };
         let count = counts.entry((thread, name)).or_insert(0);
         *count += 1;
         if arguments.contains(&folder.path().display().to_string()) && name.chars().all(char::is_alphanumeric) {
-            found.push((name.to_owned(), *count));
+            calls.push((name.to_owned(), *count));
         }
     }
-    found
+    calls
 }
 
 /// What is wrong with a folder after writing was stopped.
 fn wrong(folder: &Folder, new: &BTreeMap<String, Vec<u8>>, hit: &str, is_kill: bool) -> Option<String> {
-    let (found, litter) = contents(folder.path());
-    let is_new = |name: &str| found.get(name) == new.get(name);
+    let (files, litter) = contents(folder.path());
+    let is_new = |name: &str| files.get(name) == new.get(name);
     let whole = |(name, bytes): (&String, &Vec<u8>)| is_new(name) || bytes == b"old" && BEFORE.contains(&name.as_str());
-    if !found.iter().all(whole) {
+    if !files.iter().all(whole) {
         return Some("a file is neither old nor new".into());
     }
     if is_new("a.pbrt") && !new.keys().all(|name| is_new(name)) {
-        return Some(format!("the new scene lacks what it names: {:?}", found.keys()));
+        return Some(format!("the new scene lacks what it names: {:?}", files.keys()));
     }
     if is_kill {
         return None;
     }
     let replaced = BEFORE.iter().filter(|name| is_new(name)).count();
     let is_late = hit.contains("rename") || hit.contains("fsync") && !hit.contains(".tmp") || is_new("a.pbrt");
-    if litter > 0 || !is_new("a.pbrt") && found.len() != BEFORE.len() || !is_late && replaced > 0 {
-        return Some(format!("{litter} temporary files, {replaced} replaced, {:?}", found.keys()));
+    if litter > 0 || !is_new("a.pbrt") && files.len() != BEFORE.len() || !is_late && replaced > 0 {
+        return Some(format!("{litter} temporary files, {replaced} replaced, {:?}", files.keys()));
     }
     None
 }
@@ -111,11 +113,12 @@ fn a_scene_of_many_files_is_the_old_one_or_the_new_one() {
     let new = contents(folder.path()).0;
     assert!(is_well && new.len() == 6 && new.values().all(|bytes| bytes != b"old"), "{:?}", new.keys());
     let calls = calls(&folder, &log);
-    let count = |wanted: &str| calls.iter().filter(|(name, _)| name.starts_with(wanted)).count();
+    let count = |call: &str| calls.iter().filter(|(name, _)| name.starts_with(call)).count();
     // The folder is opened once to look for leftovers, and once to be synced, before the scene takes its place and
     // behind.
     assert_eq!((count("rename"), count("open"), count("fsync")), (6, 8, 8), "{log:#?}");
-    let (mut complaints, mut kills) = (Vec::new(), [0; 2]);
+    let mut complaints = Vec::new();
+    let mut kills = [0; 2];
     for (name, number) in &calls {
         let kinds = ["signal=SIGKILL", "error=EIO", "error=ENOSPC"];
         for kind in &kinds[..if name == "close" { 2 } else { 3 }] {

@@ -53,7 +53,7 @@ fn meshes_come_back_where_they_were() {
     let text = write(&obj, PbrtWriteOptions::default(), RunOptions::default());
     let scene = read_text(&text);
     let Flat { scene: flat, left_out, .. } =
-        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat, &Default::default()).unwrap();
+        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::Auto, &Default::default()).unwrap();
     assert!(left_out.is_empty());
     let triangles: usize = flat.meshes.iter().map(|mesh| mesh.faces.len()).sum();
     assert_eq!(triangles, 6);
@@ -71,13 +71,13 @@ fn instances_are_objects_that_share_a_mesh() {
         AttributeBegin Rotate 90 0 0 1 ObjectInstance \"tree\" AttributeEnd";
     let scene = read_text(text.as_bytes());
     let Flat { scene: flat, left_out, .. } =
-        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat, &Default::default()).unwrap();
+        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::Auto, &Default::default()).unwrap();
     assert_eq!(left_out["sphere"], 1);
     assert_eq!(flat.meshes.len(), 2);
     assert_eq!(flat.meshes[0].uv_domain, Domain::Vertex);
     assert_eq!(flat.meshes[0].faces.corner_positions, [0, 2, 1]);
     assert_eq!(flat.meshes[1].faces.corner_positions, [0, 2, 3, 1]);
-    let objects: Vec<(&str, usize)> = flat.objects.iter().map(|it| (it.name.as_str(), it.mesh)).collect();
+    let objects: Vec<(&str, usize)> = flat.objects.iter().map(|object| (object.name.as_str(), object.mesh)).collect();
     assert_eq!(objects, [("tree", 0), ("tree", 1), ("tree", 0), ("tree", 1)]);
     assert_eq!(flat.objects[0].transform.unwrap()[0], [2.0, 0.0, 0.0, 10.0]);
     let options = WriteOptions::default().with_format(Some(Format::Obj));

@@ -155,8 +155,8 @@ fn the_inverse_of_a_camera_that_was_replaced_is_a_matrix() {
     let text =
         b"Translate 1 2 3 Camera \"perspective\" CoordSysTransform \"camera\" Camera \"orthographic\" WorldBegin";
     let first = write(&read_text(text), compact(), RunOptions::default());
-    let wanted = "Transform [1 0 0 0 0 1 0 0 0 0 1 0 -1 -2 -3 1]\nCamera \"orthographic\"\nWorldBegin\n";
-    assert_eq!(String::from_utf8_lossy(&first), wanted);
+    let expected = "Transform [1 0 0 0 0 1 0 0 0 0 1 0 -1 -2 -3 1]\nCamera \"orthographic\"\nWorldBegin\n";
+    assert_eq!(String::from_utf8_lossy(&first), expected);
     assert_eq!(write(&read_text(&first), compact(), RunOptions::default()), first);
 }
 
@@ -174,8 +174,9 @@ fn nested(depth: usize) -> String {
 fn text_grows_with_the_tree_of_transforms() {
     comes_back(&read_text(nested(100).as_bytes()));
     let bytes = |depth: usize| write(&read_text(nested(depth).as_bytes()), compact(), RunOptions::default()).len();
-    let (one, ten) = (bytes(1_000), bytes(10_000));
-    assert!(ten < 12 * one, "{one} bytes for 1,000 scopes, {ten} for 10,000");
+    let single_threaded = bytes(1_000);
+    let ten = bytes(10_000);
+    assert!(ten < 12 * single_threaded, "{single_threaded} bytes for 1,000 scopes, {ten} for 10,000");
 }
 
 #[test]
@@ -207,11 +208,11 @@ fn neither_threads_nor_pages_change_a_byte() {
         for style in [PbrtWriteOptions::default(), compact()] {
             let run =
                 |threads, chunk_bytes| RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
-            let one = write(scene, style, run(1, None));
+            let single_threaded = write(scene, style, run(1, None));
             for threads in [1, 2, 7, 64] {
                 for &size in &sizes {
                     let other = write(scene, style, run(threads, Some(size)));
-                    assert!(one == other, "{threads} threads, {size} bytes a page");
+                    assert!(single_threaded == other, "{threads} threads, {size} bytes a page");
                 }
             }
         }
@@ -285,11 +286,11 @@ fn many_short_lists_are_the_same_in_any_room() {
     let text: String = (0..40_000).map(shape).collect();
     let scene = read_text(format!("WorldBegin\n{text}").as_bytes());
     let run = |threads, chunk_bytes| RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
-    let wanted = write(&scene, PbrtWriteOptions::default(), run(1, None));
+    let expected = write(&scene, PbrtWriteOptions::default(), run(1, None));
     for (threads, chunk_bytes) in [(2, None), (7, None), (1, Some(100_000)), (1, Some(10_000_000)), (3, Some(777_777))]
     {
         assert!(
-            write(&scene, PbrtWriteOptions::default(), run(threads, chunk_bytes)) == wanted,
+            write(&scene, PbrtWriteOptions::default(), run(threads, chunk_bytes)) == expected,
             "{threads} {chunk_bytes:?}"
         );
     }
@@ -321,12 +322,13 @@ fn parts_and_meshes_are_files_of_their_own() {
         let loaded = Reader::new(folder.join(name)).scene().unwrap();
         // Each format and codec once, and the same both ways.
         let kinds = |list: &[Moved]| {
-            let mut kinds: Vec<_> = list.iter().map(|it| (it.format, it.codec, it.bytes, it.plain_bytes)).collect();
-            kinds.sort_unstable_by_key(|it| it.2);
+            let mut kinds: Vec<_> =
+                list.iter().map(|moved| (moved.format, moved.codec, moved.bytes, moved.plain_bytes)).collect();
+            kinds.sort_unstable_by_key(|row| row.2);
             kinds
         };
         assert_eq!(kinds(&written.writes), kinds(&loaded.report.reads), "{name}");
-        assert_eq!(written.writes.iter().map(|it| it.bytes).sum::<u64>(), written.bytes_out);
+        assert_eq!(written.writes.iter().map(|moved| moved.bytes).sum::<u64>(), written.bytes_out);
         loaded.value
     };
     let parts = save_as("a.pbrt.gz", PbrtWriteOptions::default().with_parts(4));

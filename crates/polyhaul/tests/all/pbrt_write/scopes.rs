@@ -16,7 +16,9 @@ impl Chance {
 
 /// A scene of a few scopes and definitions whose things say what holds.
 fn text(chance: &mut Chance) -> String {
-    let (mut text, mut open, mut objects) = (String::from("WorldBegin\n"), Vec::new(), 0);
+    let mut text = String::from("WorldBegin\n");
+    let mut open = Vec::new();
+    let mut objects = 0;
     for _ in 0..3 + chance.below(12) {
         let value = 1 + chance.below(3);
         match chance.below(12) {
@@ -48,9 +50,10 @@ fn read(text: &str) -> Box<Render> {
 
 fn written(render: &Render) -> String {
     let scene = polyhaul::model::Scene { render: Some(Box::new(render.clone())), ..Default::default() };
-    let (kept, options) = (Shared::default(), WriteOptions::default().with_format(Some(Format::Pbrt)));
-    Writer::new(Output::Writer(Box::new(kept.clone()), "x".into())).options(&options).scene(&scene).unwrap();
-    String::from_utf8(kept.take()).unwrap()
+    let shared = Shared::default();
+    let options = WriteOptions::default().with_format(Some(Format::Pbrt));
+    Writer::new(Output::Writer(Box::new(shared.clone()), "x".into())).options(&options).scene(&scene).unwrap();
+    String::from_utf8(shared.take()).unwrap()
 }
 
 /// What holds for each shape, by content.
@@ -64,7 +67,8 @@ fn said(render: &Render) -> Vec<String> {
             _ => String::new(),
         };
         let light = state.area_light.map(|light| render.parameters(&render.area_lights[light as usize]));
-        let (mut attributes, mut at) = (String::new(), state.attributes);
+        let mut attributes = String::new();
+        let mut at = state.attributes;
         while let Some(attribute) = at.map(|at| &render.attributes[at as usize]) {
             attributes.push_str(&format!("{:?}", render.parameters(&attribute.entity)));
             at = attribute.before;

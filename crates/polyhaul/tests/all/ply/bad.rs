@@ -10,8 +10,8 @@ fn every_bad_file_is_an_error_with_a_place() {
     assert!(files.len() > 25);
     for file in files {
         let error = error(file.bytes());
-        let known = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported);
-        assert!(known, "{}: {error:?}", file.name);
+        let is_expected_kind = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported);
+        assert!(is_expected_kind, "{}: {error:?}", file.name);
         let place = error.place();
         assert!(place.offset.is_some() && !place.file.is_empty(), "{}: {error:?}", file.name);
         let in_header = place.line.is_some();
@@ -89,8 +89,8 @@ fn rows_of_text_say_where_they_are_wrong() {
     for (rows, line, column, message) in ROWS {
         let error = error(header("ascii", MESH) + rows);
         let place = error.place();
-        let found = (place.line, place.column.unwrap_or(0));
-        assert_eq!(found, (Some(line), column), "{rows:?}: {error}");
+        let line_and_column = (place.line, place.column.unwrap_or(0));
+        assert_eq!(line_and_column, (Some(line), column), "{rows:?}: {error}");
         assert!(error.to_string().contains(message), "{rows:?}: {error}");
     }
 }

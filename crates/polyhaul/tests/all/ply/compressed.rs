@@ -49,8 +49,8 @@ fn the_files_of_the_codecs() {
         for file in packed.iter().filter(|file| file.name.contains("mesh.ply")) {
             // Some have names such as `mesh.ply.bgzf.gz`, which say nothing.
             let options = options(2, 100).with_format(Some(Format::Ply));
-            let found = Reader::new(&file.path).options(&options).tables().unwrap().value.tables;
-            assert_eq!(found, expected, "{}", file.name);
+            let loaded = Reader::new(&file.path).options(&options).tables().unwrap().value.tables;
+            assert_eq!(loaded, expected, "{}", file.name);
         }
     }
 }

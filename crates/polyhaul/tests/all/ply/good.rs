@@ -30,7 +30,8 @@ fn twins_are_equal() {
         let Some(stem) = file.name.strip_suffix("_ascii.ply") else { continue };
         for form in ["le", "be"] {
             let twin = files.iter().find(|file| file.name == format!("{stem}_{form}.ply")).unwrap();
-            let (a, b) = (file.bytes(), twin.bytes());
+            let a = file.bytes();
+            let b = twin.bytes();
             assert_eq!(tables(&a), tables(&b), "{}", twin.name);
             assert_eq!(scene(&a).value, scene(&b).value, "{}", twin.name);
             pairs += 1;
@@ -50,8 +51,8 @@ fn all_are_scenes_too() {
 
 #[test]
 fn comments_and_remarks_are_kept() {
-    let all = samples("ply/good/generated", "ply");
-    let file = all.iter().find(|file| file.name.ends_with("all_types_le.ply")).unwrap();
+    let generated = samples("ply/good/generated", "ply");
+    let file = generated.iter().find(|file| file.name.ends_with("all_types_le.ply")).unwrap();
     let loaded = scene(file.bytes()).value;
     assert_eq!(loaded.comments, ["made for tests", "", "  spaces   and \u{e9} \u{6f22}\u{5b57}"]);
     assert_eq!(loaded.infos, [" num_cols 3"]);

@@ -10,13 +10,13 @@ fn read(input: Input, set: impl Fn(&mut Limits)) -> Result<(), Error> {
     Reader::new(input).options(&way).tables().map(drop)
 }
 
-/// The file is read with a limit of `most` and more, and refused with less.
-fn check(name: &str, file: &[u8], most: u64, set: impl Fn(&mut Limits, u64) + Copy) {
+/// The file is read with a limit of `limit` and more, and refused with less.
+fn check(name: &str, file: &[u8], limit: u64, set: impl Fn(&mut Limits, u64) + Copy) {
     for input in [|file: &[u8]| memory(file), |file: &[u8]| stream(file, 7)] {
-        for limit in [most, most + 1] {
+        for limit in [limit, limit + 1] {
             read(input(file), |limits| set(limits, limit)).unwrap();
         }
-        let error = read(input(file), |limits| set(limits, most - 1)).unwrap_err();
+        let error = read(input(file), |limits| set(limits, limit - 1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         assert!(error.to_string().contains(name), "{error}");
     }

@@ -1,4 +1,4 @@
-//! Tests of reading PLY by somebody who does not trust it.
+//! Independent tests of reading PLY.
 //!
 //! `reference` is a slow reader from the format's rules alone; `support` has the rest. Files of `testdata/ply` are
 //! taken up by themselves.

@@ -1,4 +1,4 @@
-//! A slow reader of PLY from the rules of the format: no fast path, no threads, and no errors that are told apart.
+//! A slow reader of PLY from the rules of the format: no fast path, no threads, and a single kind of error.
 
 use crate::ply::support::rows_of;
 use polyhaul::model::{Scalar, Table};
@@ -81,9 +81,13 @@ impl Body<'_> {
                 match self {
                     Body::Words(words) => format!("{:?}", words.next()?.parse::<$type>().ok()?),
                     Body::Bytes { bytes, big } => {
-                        let (own, rest) = bytes.split_first_chunk()?;
+                        let (value_bytes, rest) = bytes.split_first_chunk()?;
                         *bytes = rest;
-                        let number = if *big { <$type>::from_be_bytes(*own) } else { <$type>::from_le_bytes(*own) };
+                        let number = if *big {
+                            <$type>::from_be_bytes(*value_bytes)
+                        } else {
+                            <$type>::from_le_bytes(*value_bytes)
+                        };
                         format!("{number:?}")
                     }
                 }

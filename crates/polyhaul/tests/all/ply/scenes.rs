@@ -12,7 +12,7 @@ fn vertices_have_attributes_under_all_names() {
         ("texture_s texture_t", "double red;double green;double blue"),
     ] {
         let (u, v) = uv.split_once(' ').unwrap();
-        let colors: String = colors.split(';').map(|it| format!("property {it}\n")).collect();
+        let colors: String = colors.split(';').map(|property| format!("property {property}\n")).collect();
         let channels = colors.lines().count();
         let full = if colors.contains("uchar") {
             "255"
@@ -26,8 +26,8 @@ fn vertices_have_attributes_under_all_names() {
              property float ny\nproperty float nz\nproperty float nx\n{colors}property float z\nproperty float {u}\n"
         );
         let row = |n: &str| format!("{n}.25 2 {n} 1 5 6 4 {}3 {n}.5\n", format!("{full} ").repeat(channels));
-        let found = scene(header("ascii", &lines) + &row("8") + &row("9")).value;
-        let mesh = &found.meshes[0];
+        let loaded = scene(header("ascii", &lines) + &row("8") + &row("9")).value;
+        let mesh = &loaded.meshes[0];
         assert_eq!(mesh.positions, [[1.0, 2.0, 3.0]; 2]);
         assert_eq!((&mesh.normals, mesh.normal_domain), (&Array::from([[4.0, 5.0, 6.0]; 2]), Domain::Vertex));
         assert_eq!((&mesh.uvs, mesh.uv_domain), (&Array::from([[8.5, 8.25], [9.5, 9.25]]), Domain::Vertex));
@@ -37,8 +37,8 @@ fn vertices_have_attributes_under_all_names() {
             (mesh.vertex_columns[0].name.as_str(), &mesh.vertex_columns[0].values),
             ("scan", &Values::I16([8, 9].into()))
         );
-        assert_eq!((found.objects.len(), found.objects[0].kind), (1, ObjectKind::Unnamed));
-        assert_eq!(found.objects[0].end, mesh.counts());
+        assert_eq!((loaded.objects.len(), loaded.objects[0].kind), (1, ObjectKind::Unnamed));
+        assert_eq!(loaded.objects[0].end, mesh.counts());
     }
 }
 
@@ -68,30 +68,31 @@ fn long_double(row: usize, from: usize) -> String {
 #[test]
 fn long_doubles_are_the_nearest_and_rounding_is_noted_for_any_pieces() {
     const ROWS: usize = 1500;
-    for (kept, from) in [("", 0), ("", 200), ("", 1499), ("", ROWS), ("property double time\n", 0)] {
-        let lines = format!("element vertex {ROWS}\nproperty double x\nproperty uchar red\nproperty double y\n{kept}");
+    for (time_property, from) in [("", 0), ("", 200), ("", 1499), ("", ROWS), ("property double time\n", 0)] {
+        let lines =
+            format!("element vertex {ROWS}\nproperty double x\nproperty uchar red\nproperty double y\n{time_property}");
         let lines = lines + "property uchar green\nproperty uchar blue\nproperty double z\n";
         let word = |row: usize, at: usize| long_double(row + 7 * at, from + 7 * at);
-        let time = |row: usize| if kept.is_empty() { String::new() } else { word(row, 3) };
+        let time = |row: usize| if time_property.is_empty() { String::new() } else { word(row, 3) };
         let row = |row: usize| {
             format!("{} {} {} {} 0 255 {}\n", word(row, 0), row % 256, word(row, 1), time(row), word(row, 2))
         };
         let text = header("ascii", &lines) + &(0..ROWS).map(row).collect::<String>();
         for chunk_bytes in [None, Some(50), Some(1000), Some(20_000)] {
             let input = crate::ply::support::memory(text.as_bytes());
-            let found = polyhaul::Reader::new(input).options(&crate::ply::support::options(2, chunk_bytes)).scene();
-            let found = found.unwrap();
-            let noted = found.report.warnings.counts().get("rounded").copied();
+            let loaded = polyhaul::Reader::new(input).options(&crate::ply::support::options(2, chunk_bytes)).scene();
+            let loaded = loaded.unwrap();
+            let noted = loaded.report.warnings.counts().get("rounded").copied();
             assert_eq!(noted.unwrap_or(0), u64::from(from < ROWS), "{from} {chunk_bytes:?}");
-            let mesh = &found.value.meshes[0];
+            let mesh = &loaded.value.meshes[0];
             for (number, position) in mesh.positions.iter().enumerate() {
-                let wanted = [0, 1, 2].map(|at| word(number, at).parse::<f64>().unwrap() as f32);
-                assert_eq!(position.map(f32::to_bits), wanted.map(f32::to_bits), "row {number}, {chunk_bytes:?}");
+                let expected = [0, 1, 2].map(|at| word(number, at).parse::<f64>().unwrap() as f32);
+                assert_eq!(position.map(f32::to_bits), expected.map(f32::to_bits), "row {number}, {chunk_bytes:?}");
             }
             assert_eq!(mesh.colors[1], [1.0 / 255.0, 0.0, 1.0, 1.0]);
             if let Some(column) = mesh.vertex_columns.first() {
-                let wanted: Vec<f64> = (0..ROWS).map(|number| time(number).parse().unwrap()).collect();
-                assert_eq!(column.values, Values::F64(wanted.into()));
+                let expected: Vec<f64> = (0..ROWS).map(|number| time(number).parse().unwrap()).collect();
+                assert_eq!(column.values, Values::F64(expected.into()));
             }
         }
     }
@@ -105,8 +106,8 @@ fn faces_of_any_index_type_before_their_vertices() {
     for item in ["char", "uchar", "short", "ushort", "int", "uint", "int64", "uint64"] {
         for name in ["vertex_indices", "vertex_index"] {
             let lines = format!("element face 2\nproperty list uchar {item} {name}\nproperty int id\n{VERTICES}");
-            let found = scene(header("ascii", &lines) + "3 0 1 2 7\n4 0 1 2 3 8\n" + FOUR).value;
-            let mesh = &found.meshes[0];
+            let loaded = scene(header("ascii", &lines) + "3 0 1 2 7\n4 0 1 2 3 8\n" + FOUR).value;
+            let mesh = &loaded.meshes[0];
             assert_eq!(
                 (&*mesh.faces.offsets, &*mesh.faces.corner_positions),
                 (&[0, 3, 7][..], &[0, 1, 2, 0, 1, 2, 3][..])
@@ -137,22 +138,22 @@ fn strips_edges_and_other_elements() {
         "{VERTICES}element tristrips 1\nproperty list int int vertex_indices\nelement edge 2\nproperty int vertex1\n\
          property int vertex2\nelement material 1\nproperty uchar shine\n"
     );
-    let found = scene(header("ascii", &lines) + FOUR + "7 0 1 2 3 -1 0 1\n0 2\n1 3\n9\n").value;
-    let mesh = &found.meshes[0];
+    let loaded = scene(header("ascii", &lines) + FOUR + "7 0 1 2 3 -1 0 1\n0 2\n1 3\n9\n").value;
+    let mesh = &loaded.meshes[0];
     assert_eq!(mesh.faces.corner_positions, [0, 1, 2, 2, 1, 3]);
     assert_eq!((&*mesh.lines.offsets, &*mesh.lines.corner_positions), (&[0, 2, 4][..], &[0, 2, 1, 3][..]));
-    assert_eq!((found.tables.len(), found.tables[0].name.as_str()), (1, "material"));
+    assert_eq!((loaded.tables.len(), loaded.tables[0].name.as_str()), (1, "material"));
     let lines =
         format!("{VERTICES}element edge 1\nproperty int vertex1\nproperty int vertex2\nproperty uchar crease\n");
-    let found = scene(header("ascii", &lines) + FOUR + "0 2 5\n").value;
-    assert!(found.meshes[0].lines.is_empty());
-    assert_eq!(found.tables[0].columns.len(), 3);
+    let loaded = scene(header("ascii", &lines) + FOUR + "0 2 5\n").value;
+    assert!(loaded.meshes[0].lines.is_empty());
+    assert_eq!(loaded.tables[0].columns.len(), 3);
 }
 
 #[test]
 fn what_has_no_positions_is_tables() {
-    let found = scene(header("ascii", "element vertex 1\nproperty float x\nproperty float y\n") + "1 2\n").value;
-    assert!(found.meshes.is_empty() && found.tables.len() == 1 && found.objects.is_empty());
+    let loaded = scene(header("ascii", "element vertex 1\nproperty float x\nproperty float y\n") + "1 2\n").value;
+    assert!(loaded.meshes.is_empty() && loaded.tables.len() == 1 && loaded.objects.is_empty());
 }
 
 #[test]

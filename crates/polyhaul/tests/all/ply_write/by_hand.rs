@@ -1,15 +1,18 @@
 //! Files whose bytes are spelled out.
 
 use crate::ply_write::support::*;
+use polyhaul::WriteOptions;
 use polyhaul::model::{Domain, Mesh, Scene, Table, Values};
-use polyhaul::options::{PlyEncoding, PlyWriteOptions};
+use polyhaul::options::SceneWriteOptions;
+use polyhaul_testkit::options::PlyEncoding;
 
 /// A triangle and a quad, colours, and remarks.
 fn small() -> Scene {
     let mut mesh = square();
     mesh.faces = elements(&[&[0, 1, 2], &[0, 1, 2, 3]]);
     mesh.colors = [[0.0, 0.5, 1.0, 1.0]; 4].into();
-    let (comments, infos) = (vec!["by hand".into(), "two\nlines".into()], vec!["from a test".into()]);
+    let comments = vec!["by hand".into(), "two\nlines".into()];
+    let infos = vec!["from a test".into()];
     Scene { comments, infos, ..scene(mesh) }
 }
 
@@ -21,8 +24,8 @@ const HEADER: &str = "ply\nformat FORMAT 1.0\ncomment by hand\ncomment two\ncomm
 #[test]
 fn text() {
     let rows = "0 0 0.5 0 128 255\n1 0 0.5 0 128 255\n1 1 0.5 0 128 255\n0 1 0.5 0 128 255\n3 0 1 2\n4 0 1 2 3\n";
-    let found = crate::ply_write::support::text(&small(), &encoded(PlyEncoding::Ascii));
-    assert_eq!(found, HEADER.replace("FORMAT", "ascii") + rows);
+    let written = crate::ply_write::support::text(&small(), &encoded(PlyEncoding::Ascii));
+    assert_eq!(written, HEADER.replace("FORMAT", "ascii") + rows);
     let fixed = crate::ply_write::support::text(&small(), &fixed(2));
     assert!(fixed.contains("\n1.00 1.00 0.50 0 128 255\n"), "{fixed}");
 }
@@ -50,11 +53,15 @@ fn bytes_of_both_orders() {
 #[test]
 fn attributes_stand_in_blenders_order() {
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]; 4].into(), Domain::Vertex);
-    (mesh.uvs, mesh.uv_domain) = ([[0.25, 0.75]; 4].into(), Domain::Vertex);
+    mesh.normals = [[0.0, 0.0, 1.0]; 4].into();
+    mesh.normal_domain = Domain::Vertex;
+    mesh.uvs = [[0.25, 0.75]; 4].into();
+    mesh.uv_domain = Domain::Vertex;
     mesh.colors = [[1.0, 0.0, 0.0, 0.5]; 4].into();
     mesh.vertex_columns = vec![column("quality", Values::F64([1e-300, 0.1, -2.0, 3.0].into()))];
-    let options = options(PlyWriteOptions::default().with_encoding(PlyEncoding::Ascii).with_float_colors(true));
+    let options = options(
+        WriteOptions::default().with_scene(SceneWriteOptions::default().with_ascii(true).with_float_colors(true)),
+    );
     let found = crate::ply_write::support::text(&scene(mesh.clone()), &options);
     let names: Vec<_> = found.lines().filter_map(|line| line.strip_prefix("property ")).collect();
     let expected = [
@@ -75,8 +82,8 @@ fn attributes_stand_in_blenders_order() {
     assert_eq!(names, expected);
     assert!(found.ends_with("0 1 0.5 0 0 1 0.25 0.75 1 0 0 0.5 3\n"), "{found}");
     assert!(found.contains(" 1e-300\n"), "{found}");
-    let without = options.ply.with_export_uv(false).with_export_normals(false).with_export_colors(false);
-    let found = crate::ply_write::support::text(&scene(mesh), &crate::ply_write::support::options(without));
+    let without = options.scene.with_uv(false).with_normals(false).with_colors(false);
+    let found = crate::ply_write::support::text(&scene(mesh), &options.with_scene(without));
     assert_eq!(found.matches("property").count(), 4);
 }
 
@@ -104,24 +111,24 @@ fn lists_have_the_smallest_count() {
 
 #[test]
 fn nothing_is_a_file_too() {
-    let found = crate::ply_write::support::text(&Scene::default(), &encoded(PlyEncoding::Ascii));
+    let written = crate::ply_write::support::text(&Scene::default(), &encoded(PlyEncoding::Ascii));
     let header = "ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\nproperty float z\n";
-    assert_eq!(found, format!("{header}end_header\n"));
+    assert_eq!(written, format!("{header}end_header\n"));
     let empty = Table { name: String::new(), row_count: 0, columns: vec![column("a b", Values::default())] };
     let rows = Table { name: "bare".into(), row_count: 2, columns: Vec::new() };
-    let found = write_tables(&[empty, rows], &encoded(PlyEncoding::Ascii)).unwrap();
+    let written = write_tables(&[empty, rows], &encoded(PlyEncoding::Ascii)).unwrap();
     let expected = "ply\nformat ascii 1.0\ncomment a table\nobj_info from a test\n\
         element unnamed 0\nproperty float a_b\nelement bare 2\nend_header\n\n\n";
-    assert_eq!(String::from_utf8(found).unwrap(), expected);
+    assert_eq!(String::from_utf8(written).unwrap(), expected);
 }
 
 #[test]
 fn lines_become_edges() {
     let mut mesh = square();
     mesh.lines = elements(&[&[0, 1], &[3, 2, 1, 0]]);
-    let found = crate::ply_write::support::text(&scene(mesh.clone()), &encoded(PlyEncoding::Ascii));
-    assert!(found.ends_with("0 1\n3 2\n2 1\n1 0\n"), "{found}");
-    assert!(found.contains("element edge 4\nproperty int vertex1\nproperty int vertex2\n"));
+    let written = crate::ply_write::support::text(&scene(mesh.clone()), &encoded(PlyEncoding::Ascii));
+    assert!(written.ends_with("0 1\n3 2\n2 1\n1 0\n"), "{written}");
+    assert!(written.contains("element edge 4\nproperty int vertex1\nproperty int vertex2\n"));
     let two = Scene { meshes: vec![Mesh::clone(&mesh), mesh], ..Scene::default() };
     assert!(crate::ply_write::support::text(&two, &encoded(PlyEncoding::Ascii)).ends_with("4 5\n7 6\n6 5\n5 4\n"));
 }

@@ -18,7 +18,7 @@ impl Rest<'_> {
             let size = self.bytes[start..].iter().position(|byte| byte.is_ascii_whitespace()).unwrap();
             let word = std::str::from_utf8(&self.bytes[start..start + size]).unwrap();
             self.bytes = &self.bytes[start + size..];
-            // A float's own digits, not those of the nearest double.
+            // The shortest digits of the float, not of the nearest double.
             return Number(if kind == "float" { word.parse::<f32>().unwrap().into() } else { word.parse().unwrap() });
         }
         let size = match kind {
@@ -105,7 +105,8 @@ fn fill(mut table: Table, properties: &[Vec<&str>], rest: &mut Rest<'_>) -> Tabl
         .zip(numbers)
         .map(|(property, (numbers, ends))| {
             let offsets = (property[0] == "list").then(|| ends.into());
-            let (kind, name) = (property[property.len() - 2], property[property.len() - 1].to_owned());
+            let kind = property[property.len() - 2];
+            let name = property[property.len() - 1].to_owned();
             Column { name, values: values(kind, numbers), offsets }
         })
         .collect();

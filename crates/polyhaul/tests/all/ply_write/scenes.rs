@@ -3,8 +3,8 @@
 use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Axes, Counts, Domain, Material, Mesh, Object, Scene, Table, Values};
-use polyhaul::options::{Placement, PlyEncoding, PlyWriteOptions};
 use polyhaul::{ErrorKind, Format};
+use polyhaul_testkit::options::{PlyEncoding, scene_options};
 
 fn ascii(scene: &Scene) -> String {
     text(scene, &encoded(PlyEncoding::Ascii))
@@ -22,7 +22,7 @@ fn positions_are_split_where_corners_differ_and_keep_their_places() {
     mesh.uvs = [[0.0, 0.0], [0.5, 0.0], [0.5, 1.0]].into();
     mesh.faces.corner_uvs = [0, 1, 2, 1, 2, u32::MAX].into();
     mesh.vertex_columns = vec![column("id", Values::U8([10, 11, 12, 13].into()))];
-    let found = ascii(&scene(mesh.clone()));
+    let written = ascii(&scene(mesh.clone()));
     let expected = [
         "0 0 0.5 0 0 10",
         "1 0 0.5 0.5 0 11",
@@ -32,10 +32,11 @@ fn positions_are_split_where_corners_differ_and_keep_their_places() {
         "3 0 1 2",
         "3 4 2 3",
     ];
-    assert_eq!(body(&found), expected);
+    assert_eq!(body(&written), expected);
     // The same, with a value per corner: equal ones are one.
     mesh.uvs = [[0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [0.5, 0.0], [0.5, 1.0], [-0.0, 0.0]].into();
-    (mesh.uv_domain, mesh.faces.corner_uvs) = (Domain::Corner, Vec::new().into());
+    mesh.uv_domain = Domain::Corner;
+    mesh.faces.corner_uvs = Vec::new().into();
     assert_eq!(body(&ascii(&scene(mesh.clone())))[..3], expected[..3]);
     assert_eq!(body(&ascii(&scene(mesh)))[4..], expected[4..]);
 }
@@ -44,24 +45,26 @@ fn positions_are_split_where_corners_differ_and_keep_their_places() {
 fn normals_of_faces_stay_with_faces() {
     let mut mesh = square();
     mesh.faces = elements(&[&[0, 1, 2], &[0, 2, 3]]);
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]].into(), Domain::Face);
+    mesh.normals = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]].into();
+    mesh.normal_domain = Domain::Face;
     mesh.face_columns = vec![column("attribute", Values::U16([7, 8].into()))];
-    let found = ascii(&scene(mesh));
-    assert_eq!(body(&found)[4..], ["3 0 1 2 0 0 1 7", "3 0 2 3 0 1 0 8"]);
-    assert!(found.contains("property list uchar int vertex_indices\nproperty float nx\n"), "{found}");
+    let written = ascii(&scene(mesh));
+    assert_eq!(body(&written)[4..], ["3 0 1 2 0 0 1 7", "3 0 2 3 0 1 0 8"]);
+    assert!(written.contains("property list uchar int vertex_indices\nproperty float nx\n"), "{written}");
 }
 
 #[test]
 fn objects_are_joined_in_order_and_stand_where_they_are() {
     let mut mesh = square();
     mesh.faces = elements(&[&[0, 1, 2, 3]]);
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]; 4].into(), Domain::Vertex);
+    mesh.normals = [[0.0, 0.0, 1.0]; 4].into();
+    mesh.normal_domain = Domain::Vertex;
     let moved = [[-1.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let object = |transform| Object { name: "o".into(), end: mesh.counts(), transform, ..Object::default() };
     let objects = vec![object(None), object(Some(moved))];
     let scene = Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() };
-    let found = ascii(&scene);
-    let rows = body(&found);
+    let written = ascii(&scene);
+    let rows = body(&written);
     assert_eq!(rows[1], "1 0 0.5 0 0 1");
     assert_eq!(rows[5], "4 0 0.5 -0 0 1");
     // The second one is mirrored: its corners go the other way round.
@@ -79,8 +82,8 @@ fn sections_of_a_mesh_share_its_positions() {
         Object { start: at(start), end: at(end), ..Object::default() }
     };
     let objects = vec![section([0, 0], [2, 1]), section([2, 1], [4, 2])];
-    let found = ascii(&Scene { objects, meshes: vec![mesh], ..Scene::default() });
-    assert_eq!(body(&found)[4..], ["3 0 1 2", "3 1 2 3"]);
+    let written = ascii(&Scene { objects, meshes: vec![mesh], ..Scene::default() });
+    assert_eq!(body(&written)[4..], ["3 0 1 2", "3 1 2 3"]);
 }
 
 #[test]
@@ -91,8 +94,8 @@ fn columns_of_all_meshes_are_joined_by_name() {
     let a = mesh(vec![column("time", Values::F64([0.5].into())), list]);
     let b = mesh(vec![column("kind", Values::U8([3].into())), column("time", Values::F64([1.5].into()))]);
     let both = |a: Mesh, b| Scene { meshes: vec![a, b], ..Scene::default() };
-    let found = ascii(&both(a.clone(), b));
-    assert_eq!(body(&found), ["1 1 1 0.5 2 1 2 0", "1 1 1 1.5 0 3"]);
+    let written = ascii(&both(a.clone(), b));
+    assert_eq!(body(&written), ["1 1 1 0.5 2 1 2 0", "1 1 1 1.5 0 3"]);
     let other = mesh(vec![column("time", Values::F32([1.5].into()))]);
     let error = write(&both(a.clone(), other), &encoded(PlyEncoding::Ascii)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
@@ -106,12 +109,17 @@ fn axes_scale_and_triangles_are_asked_for() {
     let mut mesh = square();
     mesh.faces = elements(&[&[0, 1, 2, 3]]);
     mesh.face_columns = vec![column("tag", Values::U8([9].into()))];
-    let placement =
-        Placement::default().with_axes(Some(Axes::BLENDER)).with_global_scale(2.0).with_export_triangulated_mesh(true);
-    let placed = options(PlyWriteOptions::default().with_placement(placement).with_encoding(PlyEncoding::Ascii));
+    let placed = options(scene_options(|scene| {
+        *scene = scene
+            .with_forward_axis(Some(Axes::BLENDER.forward))
+            .with_up_axis(Some(Axes::BLENDER.up))
+            .with_global_scale(2.0)
+            .with_triangulate(true)
+            .with_ascii(true);
+    }));
     let plain = scene(mesh);
-    let found = text(&plain, &placed);
-    assert_eq!(body(&found), ["0 -1 0", "2 -1 0", "2 -1 2", "0 -1 2", "3 0 1 2 9", "3 0 2 3 9"]);
+    let written = text(&plain, &placed);
+    assert_eq!(body(&written), ["0 -1 0", "2 -1 0", "2 -1 2", "0 -1 2", "3 0 1 2 9", "3 0 2 3 9"]);
     assert_eq!(body(&ascii(&plain))[1], "1 0 0.5");
     // What comes from Blender stays as Blender has it.
     let blender = Scene { axes: Axes::BLENDER, ..plain };

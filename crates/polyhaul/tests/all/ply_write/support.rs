@@ -1,23 +1,25 @@
 //! What these tests share.
 
 use polyhaul::model::{Column, Elements, Mesh, Scene, Table, Values};
-use polyhaul::options::{Digits, PlyEncoding, PlyWriteOptions};
+use polyhaul::options::Digits;
 use polyhaul::{Format, Output, Report, Result, WriteOptions};
+pub use polyhaul_testkit::options::PlyEncoding;
 use polyhaul_testkit::output::Shared;
 
-pub const ENCODINGS: [PlyEncoding; 3] = [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian];
+pub const ENCODINGS: [PlyEncoding; 3] = PlyEncoding::ALL;
 
-pub fn options(ply: PlyWriteOptions) -> WriteOptions {
-    WriteOptions::default().with_format(Some(Format::Ply)).with_ply(ply)
+pub fn options(options: WriteOptions) -> WriteOptions {
+    options.with_format(Some(Format::Ply))
 }
 
 pub fn encoded(encoding: PlyEncoding) -> WriteOptions {
-    options(PlyWriteOptions::default().with_encoding(encoding))
+    options(encoding.options())
 }
 
 pub fn fixed(digits: u8) -> WriteOptions {
-    let digits = Digits::Fixed(digits);
-    options(PlyWriteOptions::default().with_encoding(PlyEncoding::Ascii).with_digits(digits))
+    let mut options = encoded(PlyEncoding::Ascii);
+    options.scene.digits = Some(Digits::Fixed(digits));
+    options
 }
 
 pub fn write(scene: &Scene, options: &WriteOptions) -> Result<(Vec<u8>, Report)> {

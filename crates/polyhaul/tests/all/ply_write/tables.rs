@@ -3,7 +3,6 @@
 use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::PlyEncoding;
 use polyhaul::{ErrorKind, Format, WriteOptions};
 use polyhaul_testkit::random::Random;
 use polyhaul_text::format::Page;
@@ -26,10 +25,11 @@ fn all_types(rows: usize) -> Table {
 
 fn lists(rows: usize) -> Table {
     let mut random = Random::new(11);
-    let mut list = |name: &str, most: u64, make: fn(Vec<u64>) -> Values| {
-        let (mut offsets, mut values) = (vec![0u32], Vec::new());
+    let mut list = |name: &str, max: u64, make: fn(Vec<u64>) -> Values| {
+        let mut offsets = vec![0u32];
+        let mut values = Vec::new();
         for _ in 0..rows {
-            let count = random.bits() % (most + 1);
+            let count = random.bits() % (max + 1);
             values.extend((0..count).map(|_| random.bits()));
             offsets.push(values.len() as u32);
         }
@@ -55,12 +55,12 @@ fn every_type_comes_back() {
     let narrow = Table { name: "narrow".into(), row_count: 700, columns: wide.columns[..12].to_vec() };
     let tables = [all_types(1000), lists(500), triangles, wide, narrow];
     for encoding in ENCODINGS {
-        let found = read::tables(&write_tables(&tables, &encoded(encoding)).unwrap());
-        assert!(found == tables, "{encoding:?}");
+        let written = read::tables(&write_tables(&tables, &encoded(encoding)).unwrap());
+        assert!(written == tables, "{encoding:?}");
     }
     // Small whole numbers are exact in fixed digits too.
-    let found = read::tables(&write_tables(&tables[2..], &fixed(3)).unwrap());
-    assert!(found == tables[2..]);
+    let written = read::tables(&write_tables(&tables[2..], &fixed(3)).unwrap());
+    assert!(written == tables[2..]);
 }
 
 /// The text of a single number.
@@ -101,7 +101,7 @@ fn rows_of_different_numbers_are_the_text_of_each() {
         let text = String::from_utf8(text).unwrap();
         let (_, body) = text.split_once("end_header\n").unwrap();
         assert_eq!(body.lines().count(), 900);
-        body.lines().zip((0..900).map(line)).for_each(|(found, line)| assert_eq!(found, line, "{names}"));
+        body.lines().zip((0..900).map(line)).for_each(|(written, line)| assert_eq!(written, line, "{names}"));
     }
 }
 
@@ -150,9 +150,9 @@ fn columns_without_names_get_some() {
     let table = Table { name: "t".into(), row_count: 2, columns };
     for encoding in ENCODINGS {
         let read = read::tables(&write_tables(std::slice::from_ref(&table), &encoded(encoding)).unwrap());
-        let found: Vec<_> = read[0].columns.iter().map(|column| column.name.as_str()).collect();
-        assert_eq!(found, ["column_1_column_1", "column_3", "column_3_column_3", "column_1", "column_5"]);
-        assert!(read[0].columns.iter().all(|found| found.values == column("", Values::U8([1, 2].into())).values));
+        let names: Vec<_> = read[0].columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["column_1_column_1", "column_3", "column_3_column_3", "column_1", "column_5"]);
+        assert!(read[0].columns.iter().all(|names| names.values == column("", Values::U8([1, 2].into())).values));
     }
 }
 

@@ -7,8 +7,8 @@ use std::fs;
 fn differences(folder: &Folder, a: &str, b: &str, allow_outside: bool) -> Vec<&'static str> {
     let options = ReadOptions::default().with_allow_outside(allow_outside);
     let [a, b] = [a, b].map(|name| Input::Path(folder.join(name)));
-    let found = diff(a, b, &options, 0.0).unwrap();
-    found.differences.into_iter().map(|difference| difference.what).collect()
+    let comparison = diff(a, b, &options, 0.0).unwrap();
+    comparison.differences.into_iter().map(|difference| difference.what).collect()
 }
 
 /// A scene with a texture, converted to `t` as `options` say.

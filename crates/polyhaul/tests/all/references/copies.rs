@@ -85,8 +85,8 @@ fn files_outside_go_along_only_if_they_could_be_read() {
     folder.file("s/a.obj", format!("mtllib a.mtl\nusemtl m\n{FACE}")).unwrap();
     let report = copied(&folder, "t/b.obj");
     assert_eq!(report.copied_files, 0);
-    let found = messages(&report.warnings, "uncopied-reference");
-    assert!(found.len() == 3 && found[0].contains("use --allow-outside"), "{found:?}");
+    let messages = messages(&report.warnings, "uncopied-reference");
+    assert!(messages.len() == 3 && messages[0].contains("use --allow-outside"), "{messages:?}");
     assert_eq!(said(&folder.join("t/a.mtl"), "map_Kd "), ["../up.png"]);
     let report = try_convert(&folder.join("s/a.obj"), &folder.join("u/b.obj"), &ALLOWED(), &COPYING()).unwrap();
     assert_eq!((report.copied_files, counts(&report.warnings).len()), (1, 0));
@@ -127,9 +127,9 @@ fn hostile_names_and_links_do_no_harm() {
     // With leave, what the links lead to goes along if it is a regular file.
     let report = try_convert(&folder.join("s/a.obj"), &folder.join("u/b.obj"), &ALLOWED(), &COPYING()).unwrap();
     assert_eq!(report.copied_files, 3);
-    let found = unfound(&folder.join("s/a.obj"), &ReadOptions::default());
-    assert_eq!(found.get("irregular-texture"), Some(&2), "{found:?}");
-    assert_eq!(found.get("outside-texture"), Some(&4), "{found:?}");
+    let missing = unfound(&folder.join("s/a.obj"), &ReadOptions::default());
+    assert_eq!(missing.get("irregular-texture"), Some(&2), "{missing:?}");
+    assert_eq!(missing.get("outside-texture"), Some(&4), "{missing:?}");
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn a_failure_removes_the_copies() {
     write.run.cancel = cancel.clone();
     cancel.cancel();
     assert_eq!(failing(&write), ErrorKind::Cancelled);
-    // A scale that is no number fails when the main file is formatted.
+    // A scale of NaN fails when the main file is formatted.
     let mut write = COPYING();
-    write.obj.global_scale = f32::NAN;
+    write.scene.global_scale = f32::NAN;
     failing(&write);
 }
 

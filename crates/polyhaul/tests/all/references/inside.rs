@@ -79,9 +79,9 @@ fn holds(path: &Path, part: &[u8]) -> bool {
 fn images_are_found_by_name() {
     let folder = new_folder();
     let path = folder.file("s/a.glb", glb(&both(), &binary())).unwrap();
-    let found = Reader::new(&path).scene().unwrap();
-    assert_eq!(names(&found.value), ["a.glb#image0.png", "a.glb#image1.jpg"]);
-    assert!(found.report.warnings.is_empty(), "{:?}", found.report.warnings);
+    let loaded = Reader::new(&path).scene().unwrap();
+    assert_eq!(names(&loaded.value), ["a.glb#image0.png", "a.glb#image1.jpg"]);
+    assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
     let options = ReadOptions::default();
     let image = read_referenced_image(Some(&path), "a.glb#image0.png", &options).unwrap().value;
     assert_eq!((image.width, image.height), (1, 1));
@@ -176,9 +176,9 @@ fn sources_without_a_file_drop_them() {
     let bytes = glb(&both(), &binary());
     let memory = Reader::new(Input::Memory(bytes.clone(), "a.glb".into())).scene().unwrap();
     let archive = folder.file("a.zip", zip::simple(&[("a.glb", &bytes)], zip::Method::Stored)).unwrap();
-    for found in [memory, Reader::new(archive).scene().unwrap()] {
-        assert!(names(&found.value).is_empty());
-        assert_eq!(found.report.warnings.counts()["left-out-images"], 2);
+    for loaded in [memory, Reader::new(archive).scene().unwrap()] {
+        assert!(names(&loaded.value).is_empty());
+        assert_eq!(loaded.report.warnings.counts()["left-out-images"], 2);
     }
     // From a stream, nothing leads to what is inside a file.
     let path = folder.file("a.glb", bytes).unwrap();
@@ -193,8 +193,8 @@ fn kinds_that_are_not_read_are_named() {
     let folder = new_folder();
     let path =
         folder.file("a.glb", glb(&scene(&json!([{"bufferView": 2, "mimeType": "image/ktx2"}])), &binary())).unwrap();
-    let found = Reader::new(path).scene().unwrap();
-    let said = messages(&found.report.warnings, "left-out-images");
+    let loaded = Reader::new(path).scene().unwrap();
+    let said = messages(&loaded.report.warnings, "left-out-images");
     assert!(said.len() == 1 && said[0].contains("`image/ktx2`, neither PNG nor JPEG"), "{said:?}");
 }
 

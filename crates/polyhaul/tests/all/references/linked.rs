@@ -2,6 +2,7 @@
 
 use super::support::*;
 use polyhaul::model::{Color, SourceFolder};
+use polyhaul::options::SceneWriteOptions;
 use polyhaul::{Input, Output, ReadOptions, WriteOptions};
 use polyhaul_testkit::zip;
 use std::fs;
@@ -33,7 +34,8 @@ const PLACES: [(&str, &str); 4] = [("s/out", "../"), ("", "s/"), ("beside", "../
 fn all_statements_of_mtl_lead_to_their_files_from_anywhere() {
     let folder = scene();
     for (place, way) in PLACES {
-        let (out, library) = (folder.join(place).join("b.obj"), folder.join(place).join("b.mtl"));
+        let out = folder.join(place).join("b.obj");
+        let library = folder.join(place).join("b.mtl");
         let report = convert(&folder.join("s/a.obj"), &out);
         let text = fs::read_to_string(&library).unwrap();
         assert_eq!(text.matches(&format!("{way}lib/a.png\n")).count(), 16, "{text}");
@@ -63,9 +65,9 @@ fn all_statements_of_mtl_lead_to_their_files_from_anywhere() {
 fn a_warning_names_the_file_and_both_remedies() {
     let folder = scene();
     let report = convert(&folder.join("s/a.obj"), &folder.join("t/b.obj"));
-    let found = messages(&report.warnings, "outside-reference");
-    assert!(found[0].contains("`../s/lib/a.png` is outside the output's folder"), "{found:?}");
-    assert!(found[0].contains("--copy-assets") && found[0].contains("--allow-outside"), "{found:?}");
+    let messages = messages(&report.warnings, "outside-reference");
+    assert!(messages[0].contains("`../s/lib/a.png` is outside the output's folder"), "{messages:?}");
+    assert!(messages[0].contains("--copy-assets") && messages[0].contains("--allow-outside"), "{messages:?}");
 }
 
 #[test]
@@ -131,8 +133,8 @@ fn names_that_are_not_utf8_and_steps_up_from_links() {
     folder.file("s/a.obj", format!("mtllib a.mtl\nusemtl m\n{FACE}")).unwrap();
     let report = convert(&folder.join("s/a.obj"), &folder.join("t/b.obj"));
     assert_eq!(said(&folder.join("t/a.mtl"), "map_Ks "), ["../far/y.png"]);
-    let found = messages(&report.warnings, "unresolved-reference");
-    assert!(found.len() == 1 && found[0].contains("--copy-assets"), "{found:?}");
+    let messages = messages(&report.warnings, "unresolved-reference");
+    assert!(messages.len() == 1 && messages[0].contains("--copy-assets"), "{messages:?}");
     let report = try_convert(&folder.join("s/a.obj"), &folder.join("u/b.obj"), &ALLOWED(), &COPYING()).unwrap();
     assert_eq!((report.copied_files, counts(&report.warnings).len()), (2, 0));
     assert!(unfound(&folder.join("u/b.obj"), &ReadOptions::default()).is_empty());
@@ -146,8 +148,8 @@ fn libraries_that_were_not_read_are_linked() {
     folder.file("s/a.obj", format!("mtllib ../up.mtl\nusemtl m\n{FACE}")).unwrap();
     let report = convert(&folder.join("s/a.obj"), &folder.join("s/out/b.obj"));
     assert_eq!(said(&folder.join("s/out/b.obj"), "mtllib "), ["../../up.mtl"]);
-    let found = messages(&report.warnings, "missing-library");
-    assert!(found[0].contains("is outside the scene's folder (use --allow-outside to read it)"), "{found:?}");
+    let messages = messages(&report.warnings, "missing-library");
+    assert!(messages[0].contains("is outside the scene's folder (use --allow-outside to read it)"), "{messages:?}");
     let read = ReadOptions::default().with_load_materials(false);
     folder.file("s/a.obj", format!("mtllib in.mtl\nusemtl n\n{FACE}")).unwrap();
     try_convert(&folder.join("s/a.obj"), &folder.join("s/out/c.obj"), &read, &WriteOptions::default()).unwrap();
@@ -160,9 +162,13 @@ fn comments_of_ply_lead_to_their_textures() {
     folder.file("s/tex/a b.png", "").unwrap();
     folder.file("s/a.ply", MESH).unwrap();
     let texture = |name: &str| said(&folder.join(name), "TextureFile ");
-    for write in [WriteOptions::default(), WriteOptions::default().with_digits(polyhaul::options::Digits::Fixed(2))] {
+    for write in [
+        WriteOptions::default(),
+        WriteOptions::default()
+            .with_scene(SceneWriteOptions::default().with_digits(Some(polyhaul::options::Digits::Fixed(2)))),
+    ] {
         let mut meshes = write.clone();
-        meshes.ply.export_normals = false;
+        meshes.scene.normals = false;
         for write in [write, meshes] {
             let report = try_convert(&folder.join("s/a.ply"), &folder.join("t/b.ply"), &ReadOptions::default(), &write);
             assert_eq!(counts(&report.unwrap().warnings).into_iter().collect::<Vec<_>>(), [("outside-reference", 1)]);
@@ -264,10 +270,11 @@ fn what_is_in_an_archive_is_not_found_from_outside() {
 
 #[test]
 fn equal_scenes_may_lie_in_different_folders() {
-    let (one, other) = (scene(), scene());
+    let first = scene();
+    let other = scene();
     let read = |folder: &Folder| polyhaul::read(folder.join("s/a.obj")).unwrap();
-    assert_eq!(read(&one), read(&other));
+    assert_eq!(read(&first), read(&other));
     assert!(
-        matches!(&read(&one).materials[0].ambient, Some(Color::Spectral { file, .. }) if file == "../curves/k a.rfl")
+        matches!(&read(&first).materials[0].ambient, Some(Color::Spectral { file, .. }) if file == "../curves/k a.rfl")
     );
 }

@@ -39,39 +39,42 @@ pub fn counts(warnings: &Warnings) -> BTreeMap<&'static str, u64> {
 
 /// Messages and hints of a kind.
 pub fn messages(warnings: &Warnings, code: &str) -> Vec<String> {
-    let found = warnings.kept().iter().filter(|warning| warning.code == code);
-    found.map(|it| format!("{} ({})", it.diagnostic.message, it.diagnostic.hint.as_deref().unwrap_or(""))).collect()
+    let matching = warnings.kept().iter().filter(|warning| warning.code == code);
+    matching
+        .map(|warning| format!("{} ({})", warning.diagnostic.message, warning.diagnostic.hint.as_deref().unwrap_or("")))
+        .collect()
 }
 
 /// What stands behind words of a file: `map_Kd`, or `"string filename"`.
 pub fn said(path: &Path, word: &str) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
-    let found = text.lines().filter_map(|line| line.split_once(word).map(|(_, rest)| rest.trim()));
-    found.map(|rest| rest.split('"').nth(1).unwrap_or(rest).to_owned()).collect()
+    let words = text.lines().filter_map(|line| line.split_once(word).map(|(_, rest)| rest.trim()));
+    words.map(|rest| rest.split('"').nth(1).unwrap_or(rest).to_owned()).collect()
 }
 
 /// All files below a folder, by their path from there, with their text.
 pub fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let (mut found, mut left) = (BTreeMap::new(), vec![PathBuf::new()]);
+    let mut files = BTreeMap::new();
+    let mut left = vec![PathBuf::new()];
     while let Some(inner) = left.pop() {
         for entry in fs::read_dir(folder.join(&inner)).unwrap().flatten() {
             let path = inner.join(entry.file_name());
             match entry.metadata().unwrap() {
                 data if data.is_dir() => left.push(path),
                 data if data.is_file() => {
-                    _ = found.insert(path.display().to_string(), fs::read(folder.join(&path)).unwrap())
+                    _ = files.insert(path.display().to_string(), fs::read(folder.join(&path)).unwrap())
                 }
-                _ => _ = found.insert(path.display().to_string(), b"special".to_vec()),
+                _ => _ = files.insert(path.display().to_string(), b"special".to_vec()),
             }
         }
     }
-    found
+    files
 }
 
 /// Complaints of `validate` about files that are missing or outside.
 pub fn unfound(path: &Path, read: &ReadOptions) -> BTreeMap<&'static str, u64> {
-    let found = polyhaul::inspect::validate(Input::Path(path.into()), read).unwrap();
+    let validation = polyhaul::inspect::validate(Input::Path(path.into()), read).unwrap();
     let is_about = |code: &str| ["missing-", "outside-", "irregular-"].iter().any(|start| code.starts_with(start));
-    let counts = found.report.warnings.counts().iter();
+    let counts = validation.report.warnings.counts().iter();
     counts.filter(|(code, _)| is_about(code)).map(|(code, count)| (*code, *count)).collect()
 }

@@ -54,8 +54,8 @@ fn map(kind: MapKind, keyword: &str, file: &str) -> TextureMap {
 fn images_of_pbrt_become_maps_of_mtl() {
     let folder = scene();
     let report = convert(&folder.join("s/a.pbrt"), &folder.join("s/b.obj"));
-    let found = polyhaul::read(folder.join("s/b.obj")).unwrap();
-    let materials = by_name(&found);
+    let loaded = polyhaul::read(folder.join("s/b.obj")).unwrap();
+    let materials = by_name(&loaded);
     let turned = TextureMap {
         scale: Some([2.0, 1.0, 1.0]),
         offset: Some([0.0, 0.5, 0.0]),
@@ -83,7 +83,7 @@ fn images_of_pbrt_become_maps_of_mtl() {
         "1 `imagemap without uv mapping` as `reflectance`",
         "1 `checkerboard` as `alpha`",
     ] {
-        assert!(dropped.iter().any(|it| it.contains(what)), "{what} {dropped:?}");
+        assert!(dropped.iter().any(|message| message.contains(what)), "{what} {dropped:?}");
     }
     assert_eq!(report.warnings.counts()["left-out-textures"], 4, "{dropped:?}");
 }
@@ -97,12 +97,15 @@ fn they_come_back() {
     convert(&folder.join("t/c.pbrt"), &folder.join("s/d.obj"));
     let [one, other] = ["s/b.obj", "s/d.obj"].map(|name| polyhaul::read(folder.join(name)).unwrap());
     let maps = |scene: &Scene| -> Vec<_> {
-        let files = scene.materials.iter().flat_map(|it| it.maps.iter().map(|map| (it.name.clone(), map.file.clone())));
+        let files = scene
+            .materials
+            .iter()
+            .flat_map(|material| material.maps.iter().map(|map| (material.name.clone(), map.file.clone())));
         files.filter(|(name, _)| name.starts_with("named")).collect()
     };
     assert!(!maps(&one).is_empty());
     for (name, file) in maps(&one) {
-        assert!(maps(&other).iter().any(|(_, found)| *found == file), "{name} {file}: {:?}", maps(&other));
+        assert!(maps(&other).iter().any(|(_, other_file)| *other_file == file), "{name} {file}: {:?}", maps(&other));
     }
 }
 

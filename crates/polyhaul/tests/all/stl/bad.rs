@@ -83,8 +83,8 @@ fn broken_triangles_can_be_left_out() {
         assert_eq!(expected.value.meshes[0].faces.len(), faces, "{name}");
         assert_eq!(expected.report.warnings.total(), 1, "{name}: {:?}", expected.report.warnings);
         for chunk_bytes in [1, 60, 100, 250] {
-            let found = load_with(file(name), &options(Some(chunk_bytes))).unwrap();
-            assert!(found.value == expected.value && found.report.warnings == expected.report.warnings, "{name}");
+            let loaded = load_with(file(name), &options(Some(chunk_bytes))).unwrap();
+            assert!(loaded.value == expected.value && loaded.report.warnings == expected.report.warnings, "{name}");
         }
     }
 }
@@ -95,8 +95,11 @@ fn every_end_is_an_error_or_a_file() {
         let whole = file(name);
         for end in (0..whole.len()).step_by(7) {
             let options = welded().with_on_error(OnError::Warn).with_run(threads(2, Some(90)));
-            let (strict, lenient) = (load(whole[..end].to_vec()), load_with(whole[..end].to_vec(), &options));
-            if let (Ok(strict), Ok(lenient)) = (&strict, &lenient) {
+            let strict = load(whole[..end].to_vec());
+            let lenient = load_with(whole[..end].to_vec(), &options);
+            if let Ok(strict) = &strict
+                && let Ok(lenient) = &lenient
+            {
                 let faces =
                     |loaded: &Loaded<Scene>| loaded.value.meshes.iter().map(|mesh| mesh.faces.len()).sum::<usize>();
                 assert_eq!(faces(strict), faces(lenient));

@@ -34,8 +34,8 @@ fn solids_are_objects() {
     assert_eq!(objects, [("bottom part", 0, 2), ("lid", 1, 3)]);
     assert_eq!(scene.meshes[1].normals[0], [0.0, 0.0, 1.0]);
     assert_eq!(scene.meshes[1].faces.corner_positions[..4], [0, 1, 2, 3]);
-    let one = load(file("good/cube_binary.stl")).unwrap().value;
-    assert_eq!(one.objects[0].kind, ObjectKind::Unnamed);
+    let cube = load(file("good/cube_binary.stl")).unwrap().value;
+    assert_eq!(cube.objects[0].kind, ObjectKind::Unnamed);
     // Written as OBJ, it is a scene like any other.
     let obj = polyhaul_testkit::output::text(&scene, &Default::default());
     assert_eq!(obj.lines().filter(|line| line.starts_with("o ")).count(), 2);
@@ -55,7 +55,8 @@ fn attributes_are_kept() {
 fn welding_is_asked_for() {
     for name in ["good/cube_binary.stl", "good/cube_ascii.stl", "good/attributes.stl"] {
         let scene = load_with(file(name), &welded()).unwrap().value;
-        let (mesh, loose) = (&scene.meshes[0], &load(file(name)).unwrap().value.meshes[0]);
+        let mesh = &scene.meshes[0];
+        let loose = &load(file(name)).unwrap().value.meshes[0];
         assert_eq!((mesh.positions.len(), mesh.faces.len()), (8, 12));
         for (corner, &position) in mesh.faces.corner_positions.iter().enumerate() {
             assert_eq!(mesh.positions[position as usize], loose.positions[corner]);

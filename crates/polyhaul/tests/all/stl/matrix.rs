@@ -2,7 +2,7 @@
 
 use crate::stl::*;
 use polyhaul::model::{Counts, Object, Scene};
-use polyhaul::options::{Codec, StlWriteOptions};
+use polyhaul::options::{Codec, SceneWriteOptions};
 use polyhaul::{Format, WriteOptions};
 use polyhaul_testkit::output::bytes;
 use polyhaul_testkit::random::Random;
@@ -30,8 +30,8 @@ pub fn solids(sizes: &[usize]) -> Scene {
 }
 
 fn options(ascii: bool, count: usize, chunk_bytes: Option<usize>) -> WriteOptions {
-    let stl = StlWriteOptions::default().with_ascii(ascii);
-    WriteOptions::default().with_format(Some(Format::Stl)).with_stl(stl).with_run(threads(count, chunk_bytes))
+    let stl = WriteOptions::default().with_scene(SceneWriteOptions::default().with_ascii(ascii));
+    stl.with_format(Some(Format::Stl)).with_run(threads(count, chunk_bytes))
 }
 
 #[test]

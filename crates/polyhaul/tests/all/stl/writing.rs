@@ -1,8 +1,8 @@
-//! Bytes that are spelled out, and what STL has no place for.
+//! Expected bytes, and content that STL cannot store.
 
 use crate::stl::*;
 use polyhaul::model::{Column, Domain, Elements, Mesh, Object, Scene, Values};
-use polyhaul::options::{Digits, StlWriteOptions};
+use polyhaul::options::{Digits, SceneWriteOptions};
 use polyhaul::{Format, Output, Report, WriteOptions};
 use polyhaul_testkit::output::Shared;
 
@@ -12,9 +12,9 @@ fn square() -> Mesh {
     Mesh { positions: positions.into(), faces, ..Mesh::default() }
 }
 
-fn write(scene: &Scene, stl: StlWriteOptions) -> (Vec<u8>, Report) {
+fn write(scene: &Scene, stl: WriteOptions) -> (Vec<u8>, Report) {
     let shared = Shared::default();
-    let options = WriteOptions::default().with_format(Some(Format::Stl)).with_stl(stl);
+    let options = stl.with_format(Some(Format::Stl));
     let report = polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), "out".into()))
         .options(&options)
         .scene(scene)
@@ -23,7 +23,8 @@ fn write(scene: &Scene, stl: StlWriteOptions) -> (Vec<u8>, Report) {
 }
 
 fn text(scene: &Scene) -> String {
-    let ascii = StlWriteOptions::default().with_ascii(true).with_digits(Digits::Fixed(1));
+    let ascii = WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Fixed(1))));
     String::from_utf8(write(scene, ascii).0).unwrap()
 }
 
@@ -53,7 +54,7 @@ endsolid
 fn faces_are_cut_and_normals_worked_out() {
     assert_eq!(text(&scene(square())), TEXT);
     assert_eq!(text(&Scene::default()), "solid\nendsolid\n");
-    let (bytes, _) = write(&scene(square()), StlWriteOptions::default());
+    let (bytes, _) = write(&scene(square()), WriteOptions::default());
     assert!(bytes.starts_with(b"polyhaul ") && bytes.len() == 184);
     assert_eq!(bytes[80..84], 2u32.to_le_bytes());
     let mut first = Vec::new();
@@ -68,15 +69,15 @@ fn faces_are_cut_and_normals_worked_out() {
 fn what_was_read_is_written_as_it_was() {
     for name in ["good/cube_binary.stl", "good/attributes.stl", "good/empty_binary.stl"] {
         let loaded = load(file(name)).unwrap();
-        let (bytes, report) = write(&loaded.value, StlWriteOptions::default());
+        let (bytes, report) = write(&loaded.value, WriteOptions::default());
         if name != "good/attributes.stl" {
             assert!(bytes == file(name), "{name}");
         }
         assert!(bytes[84..] == file(name)[84..] && report.warnings.is_empty(), "{name}: {:?}", report.warnings);
     }
-    // That word at the begin is not written again.
+    // The word at the start is not written again.
     let loaded = load(file("good/solid_binary.stl")).unwrap();
-    assert!(write(&loaded.value, StlWriteOptions::default()).0.starts_with(b"polyhaul"));
+    assert!(write(&loaded.value, WriteOptions::default()).0.starts_with(b"polyhaul"));
 }
 
 #[test]
@@ -105,7 +106,8 @@ fn text_has_the_fewest_digits_of_each_number() {
         faces,
         ..Mesh::default()
     };
-    let ascii = StlWriteOptions::default().with_ascii(true).with_digits(Digits::Shortest);
+    let ascii = WriteOptions::default()
+        .with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Shortest)));
     let text = String::from_utf8(write(&scene(mesh), ascii).0).unwrap();
     assert!(text == expected, "{text}");
 }
@@ -113,15 +115,16 @@ fn text_has_the_fewest_digits_of_each_number() {
 #[test]
 fn objects_stand_where_they_are() {
     let mut mesh = square();
-    (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]].into(), Domain::Face);
+    mesh.normals = [[0.0, 0.0, 1.0]].into();
+    mesh.normal_domain = Domain::Face;
     mesh.faces = Elements { offsets: [0, 3].into(), corner_positions: [0, 1, 2].into(), ..Elements::default() };
     let moved = [[-1.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
     let object =
         |name: &str, transform| Object { name: name.into(), end: mesh.counts(), transform, ..Object::default() };
     let objects = vec![object("here", None), object("there", Some(moved))];
-    let found = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() });
-    assert!(found.contains("endsolid here\nsolid there\nfacet normal -0.0 0.0 1.0\n"), "{found}");
-    assert!(found.contains("    vertex 5.0 0.0 0.5\n    vertex 3.0 2.0 0.5\n    vertex 3.0 0.0 0.5\n"), "{found}");
+    let written = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() });
+    assert!(written.contains("endsolid here\nsolid there\nfacet normal -0.0 0.0 1.0\n"), "{written}");
+    assert!(written.contains("    vertex 5.0 0.0 0.5\n    vertex 3.0 2.0 0.5\n    vertex 3.0 0.0 0.5\n"), "{written}");
 }
 
 #[test]
@@ -130,21 +133,22 @@ fn degenerate_triangles_have_no_direction() {
     mesh.positions = [[1.0; 3], [f32::NAN; 3], [3e38, 0.0, 0.0]].into();
     mesh.faces =
         Elements { offsets: [0, 3, 6].into(), corner_positions: [0, 0, 0, 0, 1, 2].into(), ..Elements::default() };
-    let found = text(&scene(mesh));
-    assert_eq!(found.matches("facet normal 0.0 0.0 0.0").count(), 2, "{found}");
+    let written = text(&scene(mesh));
+    assert_eq!(written.matches("facet normal 0.0 0.0 0.0").count(), 2, "{written}");
 }
 
 #[test]
 fn what_stl_has_no_place_for_is_counted() {
     let mut mesh = square();
-    (mesh.uvs, mesh.uv_domain) = ([[0.0; 2]; 4].into(), Domain::Vertex);
+    mesh.uvs = [[0.0; 2]; 4].into();
+    mesh.uv_domain = Domain::Vertex;
     mesh.colors = [[1.0; 4]; 4].into();
     let column = |name: &str, values| Column { name: name.into(), values, offsets: None };
     mesh.vertex_columns = vec![column("heat", Values::U8([1; 4].into()))];
     mesh.face_columns = vec![column("attribute", Values::U16([7].into()))];
     let object = Object { name: "o".into(), end: mesh.counts(), ..Object::default() };
     let scene = Scene { objects: vec![object], comments: vec!["a".into(), "b".into()], ..scene(mesh) };
-    let (bytes, report) = write(&scene, StlWriteOptions::default());
+    let (bytes, report) = write(&scene, WriteOptions::default());
     let codes = ["left-out-uvs", "left-out-colors", "left-out-columns", "left-out-names", "left-out-remarks"];
     let counts = report.warnings.counts();
     assert_eq!(codes.map(|code| counts.get(code).copied().unwrap_or(0)), [4, 4, 1, 1, 1]);

@@ -97,11 +97,11 @@ fn numbers_are_rounded_correctly() {
         0x45F8_EE90_FF6C_373E,
     ]
     .map(Some::<u64>);
-    let found = table(text, "x.txt").columns.into_iter().map(|column| match column.values {
+    let loaded = table(text, "x.txt").columns.into_iter().map(|column| match column.values {
         Values::F64(values) => Some(values[0].to_bits()),
         _ => None,
     });
-    assert_eq!(found.collect::<Vec<_>>(), bits);
+    assert_eq!(loaded.collect::<Vec<_>>(), bits);
     // Just above the middle of two f32s: by way of an f64 it would be rounded down.
     let above = "1.00000017881393432617187499 1.00000017881393432617187501 16777217 16777219.0 1e-46 1.4012984643e-45";
     let singles = [0x3F80_0001_u32, 0x3F80_0002, 0x4B80_0000, 0x4B80_0002, 0, 1];
@@ -111,34 +111,34 @@ fn numbers_are_rounded_correctly() {
         types.extend((!others.is_empty()).then_some(None));
         let options = options().with_types(ColumnTypes::Each(types));
         let columns = with(&format!("{above}{others}"), options).columns;
-        let found = columns.iter().filter_map(|column| match &column.values {
+        let loaded = columns.iter().filter_map(|column| match &column.values {
             Values::F32(values) => Some(values[0].to_bits()),
             _ => None,
         });
-        assert_eq!(found.collect::<Vec<_>>(), singles);
+        assert_eq!(loaded.collect::<Vec<_>>(), singles);
     }
 }
 
 #[test]
 fn types_are_what_was_asked_for() {
-    let all = |scalar| options().with_types(ColumnTypes::All(scalar));
+    let typed = |scalar| options().with_types(ColumnTypes::All(scalar));
     let text = "1,200\n-3,4\n";
-    assert_eq!(with(text, all(Scalar::F32)).columns[1].values, Values::F32([200.0, 4.0].into()));
-    assert_eq!(with(text, all(Scalar::I16)).columns[0].values, Values::I16([1, -3].into()));
+    assert_eq!(with(text, typed(Scalar::F32)).columns[1].values, Values::F32([200.0, 4.0].into()));
+    assert_eq!(with(text, typed(Scalar::I16)).columns[0].values, Values::I16([1, -3].into()));
     assert_eq!(
-        complaint(text, all(Scalar::I8)),
+        complaint(text, typed(Scalar::I8)),
         "x.csv:1:3: `200` does not fit the column's type; expected an integer from -128 to 127"
     );
     assert_eq!(
-        complaint(text, all(Scalar::U64)),
+        complaint(text, typed(Scalar::U64)),
         "x.csv:2:1: `-3` does not fit the column's type; expected an integer from 0 to 18446744073709551615"
     );
     assert_eq!(
-        complaint("1.5", all(Scalar::I64)),
+        complaint("1.5", typed(Scalar::I64)),
         "x.csv:1:1: `1.5` does not fit the column's type; expected an integer from -9223372036854775808 to 9223372036854775807"
     );
     assert_eq!(
-        with("18446744073709551615\n1e3\n2.0\n9007199254740992\n", all(Scalar::U64)).columns[0].values,
+        with("18446744073709551615\n1e3\n2.0\n9007199254740992\n", typed(Scalar::U64)).columns[0].values,
         Values::U64([u64::MAX, 1000, 2, 9_007_199_254_740_992].into())
     );
     let each = options().with_types(ColumnTypes::Each(vec![Some(Scalar::U8), None]));
@@ -204,7 +204,7 @@ fn lines_rows_and_columns_are_picked() {
     assert_eq!(with(text, places), table_of(3, vec![column("", ints([2, 4, 6]))]));
     let none = picked.with_columns(names(&["z"]));
     assert_eq!(error(text, "x.csv", none).kind(), ErrorKind::Usage);
-    // What comes behind the rows that were asked for is not looked at.
+    // Text after the requested rows is not read.
     let rows = options().with_max_rows(Some(1));
     assert_eq!(with("1\nx\n", rows), table_of(1, vec![column("", ints([1]))]));
     assert_eq!(with("0.5\n1\n", options().with_max_rows(Some(0))).row_count, 0);
@@ -213,16 +213,16 @@ fn lines_rows_and_columns_are_picked() {
 #[test]
 fn options_that_make_no_sense_are_refused() {
     for bad in ["1", "n", "+", "\"", " ", "."] {
-        let options = options().with_comment(Some(bad.into()));
+        let options = options().with_comment(bad.into());
         assert_eq!(error("1", "x.csv", options).kind(), ErrorKind::Usage, "{bad}");
     }
     for bad in [b'1', b'e', b'-', b'\n', b'"'] {
         let options = options().with_delimiter(Some(Delimiter::Byte(bad)));
         assert_eq!(error("1", "x.csv", options).kind(), ErrorKind::Usage);
     }
-    let none = options().with_comment(None);
+    let none = options().with_comment(String::new());
     assert_eq!(complaint("1\n2 # x\n", none), "x.csv:2:1: this row has 3 values; expected 1, as in the first row");
-    let other = options().with_comment(Some("//".into()));
+    let other = options().with_comment("//".into());
     assert_eq!(
         with("// x\n1 / 2\n", other.with_delimiter(Some(Delimiter::Byte(b';'))).with_header(TableHeader::Auto))
             .row_count,
@@ -245,17 +245,17 @@ fn quotes_and_comments_count_in_columns_that_are_not_kept() {
 
 #[test]
 fn a_quote_that_nothing_closes_is_an_error_at_its_place() {
-    let kept = |place| TableReadOptions::default().with_columns(Some(vec![ColumnName::Index(place)]));
+    let picked = |place| TableReadOptions::default().with_columns(Some(vec![ColumnName::Index(place)]));
     for (text, options, place) in [
         ("x,y\n1,\"2\n3,4\n", TableReadOptions::default(), (2, 3, 6)),
-        ("x,y\n1,\"2\n3\",4\n", kept(0), (2, 3, 6)),
-        ("x,y\n1, \"2\"\",3\n", kept(0), (2, 4, 7)),
+        ("x,y\n1,\"2\n3\",4\n", picked(0), (2, 3, 6)),
+        ("x,y\n1, \"2\"\",3\n", picked(0), (2, 4, 7)),
         ("x, \"y\n1,2\n", TableReadOptions::default(), (1, 4, 3)),
     ] {
         let error = error(text, "x.csv", options);
-        let found = &error.diagnostic().place;
-        let found = (found.line, found.column, found.offset);
-        assert_eq!(found, (Some(place.0), Some(place.1), Some(place.2)), "{error}");
+        let error_place = &error.diagnostic().place;
+        let error_place = (error_place.line, error_place.column, error_place.offset);
+        assert_eq!(error_place, (Some(place.0), Some(place.1), Some(place.2)), "{error}");
         assert!(error.to_string().contains("unterminated quote"), "{error}");
         assert_eq!(error.kind(), ErrorKind::Malformed);
     }

@@ -59,7 +59,7 @@ fn field(random: &mut Random) -> String {
     }
 }
 
-/// Some of the columns, in any order, are those of the whole table.
+/// Some columns, picked in any order, equal the columns of the whole table.
 fn picked(random: &mut Random, expected: &Table, text: &str, options: TableReadOptions) {
     if expected.columns.is_empty() {
         return;
@@ -68,8 +68,8 @@ fn picked(random: &mut Random, expected: &Table, text: &str, options: TableReadO
     let columns = picks.iter().map(|&place| expected.columns[place].clone()).collect();
     let expected = Table { columns, ..expected.clone() };
     let picks = picks.into_iter().map(ColumnName::Index).collect();
-    let found = load(text, "x.csv", options.with_columns(Some(picks))).map(only).unwrap();
-    assert_eq!(shown(&found), shown(&expected), "{text}");
+    let loaded = load(text, "x.csv", options.with_columns(Some(picks))).map(only).unwrap();
+    assert_eq!(shown(&loaded), shown(&expected), "{text}");
 }
 
 #[test]
@@ -82,7 +82,8 @@ fn random_tables_are_what_the_definition_says() {
             (Some(','), Delimiter::Byte(b',')),
             (Some('\t'), Delimiter::Byte(b'\t')),
         ]);
-        let (rows, columns) = (random.below(60), 1 + random.below(6));
+        let rows = random.below(60);
+        let columns = 1 + random.below(6);
         let mut text = String::new();
         for _ in 0..rows {
             let fields: Vec<String> =
@@ -94,15 +95,15 @@ fn random_tables_are_what_the_definition_says() {
             .with_delimiter(Some(byte))
             .with_header(TableHeader::Absent)
             .with_missing(MissingValue::Nan);
-        let found = load(text.as_str(), "x.csv", options.clone()).map(only);
-        match (naive(&text, delimiter), &found) {
-            (Some(expected), Ok(found)) => {
-                assert_eq!(shown(found), shown(&expected), "{round}: {text}");
+        let loaded = load(text.as_str(), "x.csv", options.clone()).map(only);
+        match (naive(&text, delimiter), &loaded) {
+            (Some(expected), Ok(loaded)) => {
+                assert_eq!(shown(loaded), shown(&expected), "{round}: {text}");
                 picked(&mut random, &expected, &text, options);
             }
             (None, Err(_)) => continue,
-            (expected, found) => {
-                panic!("{round}: {} rows, but {found:?}: {text}", expected.map_or(0, |it| it.row_count))
+            (expected, loaded) => {
+                panic!("{round}: {} rows, but {loaded:?}: {text}", expected.map_or(0, |table| table.row_count))
             }
         }
         read += 1;

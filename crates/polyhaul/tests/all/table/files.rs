@@ -1,4 +1,4 @@
-//! The files of `testdata/table`: those of `good` are read, and come to what is said here; those of `bad` are errors.
+//! The files of `testdata/table`: files in `good` are read as listed here; files in `bad` are errors.
 
 use crate::table::support::{shown, table};
 use polyhaul::{Input, Reader};
@@ -30,20 +30,20 @@ fn good_files_come_to_what_they_say() {
         ("records.npy", "2 rows; x=F32([1.5, 2.5]); n=I64([-7, 1152921504606846976])"),
         ("rows.npy", "2 rows; =F64([1.0, 4.0]); =F64([2.5, 5.0]); =F64([-3.0, 1e300])"),
     ];
-    let mut found = Vec::new();
+    let mut contents = Vec::new();
     for extension in NAMES {
         for file in corpus::samples("table/good", extension) {
             let input = Input::Memory(file.bytes(), format!("x.{extension}"));
-            let told = match Reader::new(input).tables() {
+            let shown_table = match Reader::new(input).tables() {
                 Ok(loaded) => shown(&loaded.value.tables[0]),
                 Err(error) => error.to_string(),
             };
-            found.push((file.name.rsplit('/').next().unwrap().to_owned(), told));
+            contents.push((file.name.rsplit('/').next().unwrap().to_owned(), shown_table));
         }
     }
-    found.sort();
-    let expected: Vec<_> = expected.map(|(name, told)| (name.to_owned(), told.to_owned())).into();
-    assert_eq!(found, expected);
+    contents.sort();
+    let expected: Vec<_> = expected.map(|(name, shown_table)| (name.to_owned(), shown_table.to_owned())).into();
+    assert_eq!(contents, expected);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn arrays_of_one_and_two_dimensions() {
 fn every_type() {
     let bytes: Vec<u8> = (1..=16).map(|n| n * 15).collect();
     let eight = |at: usize| <[u8; 8]>::try_from(&bytes[at..at + 8]).unwrap();
-    let all: [(&str, Values); 11] = [
+    let arrays: [(&str, Values); 11] = [
         ("|b1", Values::U8(bytes.clone().into())),
         ("|u1", Values::U8(bytes.clone().into())),
         ("|i1", Values::I8(bytes.iter().map(|&byte| byte as i8).collect())),
@@ -70,7 +70,7 @@ fn every_type() {
         (">f8", Values::F64([0, 8].map(|at| f64::from_be_bytes(eight(at))).into())),
         ("<f4", Values::F32(bytes.chunks(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())),
     ];
-    for (descr, values) in all {
+    for (descr, values) in arrays {
         let file = plain(descr, false, &format!("({},)", values.len()), &bytes);
         assert_eq!(shown(&table(file, "x.npy")), shown(&unnamed(values.len(), vec![values])), "{descr}");
     }
@@ -92,8 +92,8 @@ fn records_are_columns() {
     assert_eq!(table(npy(3, &header, &data), "x.npy"), expected);
     let picked =
         TableReadOptions::default().with_columns(Some(vec![ColumnName::Name("n".into())])).with_max_rows(Some(1));
-    let found = only(load(npy(3, &header, &data), "x.npy", picked).unwrap());
-    assert_eq!(found, table_of(1, vec![column("n", Values::I16([258].into()))]));
+    let loaded = only(load(npy(3, &header, &data), "x.npy", picked).unwrap());
+    assert_eq!(loaded, table_of(1, vec![column("n", Values::I16([258].into()))]));
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn what_is_not_read_is_refused() {
     ];
     for (descr, shape) in refused {
         let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
-        let found = error(npy(1, &header, &[0; 64]), "x.npy", TableReadOptions::default());
-        assert_eq!(found.kind(), ErrorKind::Unsupported, "{descr}: {found}");
+        let error = error(npy(1, &header, &[0; 64]), "x.npy", TableReadOptions::default());
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{descr}: {error}");
     }
     for bad in
         ["", "{", "[]", "{'descr': 3}", "{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", "{'descr': '<f4'} 1"]
@@ -138,8 +138,8 @@ fn counts_that_no_bytes_back_are_errors() {
         let file = plain("<f8", fortran, shape, &[0; 16]);
         assert_eq!(error(file.clone(), "x.npy", TableReadOptions::default()).kind(), ErrorKind::Malformed, "{shape}");
         let stream = Input::Reader(Box::new(Hostile::new(file, Sizes::All)), "x.npy".into());
-        let found = Reader::new(stream).tables().unwrap_err();
-        assert_eq!(found.kind(), ErrorKind::Malformed, "{found}");
+        let error = Reader::new(stream).tables().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
     }
     for shape in ["(18446744073709551615,)", "(1, 18446744073709551615)", "(1, 200000)"] {
         assert_eq!(
@@ -214,8 +214,8 @@ fn what_is_written_comes_back() {
             column("c", Values::U64([u64::MAX, 0].into())),
         ],
     );
-    let one = unnamed(2, vec![Values::I16([-5, 6].into())]);
-    for original in [same, mixed, one, unnamed(0, vec![])] {
+    let single = unnamed(2, vec![Values::I16([-5, 6].into())]);
+    for original in [same, mixed, single, unnamed(0, vec![])] {
         let mut expected = None;
         for (threads, chunk_bytes) in [(1, None), (2, Some(1)), (7, Some(20))] {
             let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
@@ -228,6 +228,6 @@ fn what_is_written_comes_back() {
     assert_eq!(try_written(&twice, &[], Format::Npy, &WriteOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
     // As `numpy.save` writes `numpy.arange(3, dtype="<i2")`.
     let three = unnamed(3, vec![Values::I16([0, 1, 2].into())]);
-    let found = try_written(&three, &[], Format::Npy, &WriteOptions::default()).unwrap();
-    assert_eq!(found, plain("<i2", false, "(3,)", &[0, 0, 1, 0, 2, 0]));
+    let written = try_written(&three, &[], Format::Npy, &WriteOptions::default()).unwrap();
+    assert_eq!(written, plain("<i2", false, "(3,)", &[0, 0, 1, 0, 2, 0]));
 }

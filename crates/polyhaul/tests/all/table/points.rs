@@ -39,47 +39,47 @@ fn counts_of_points_are_held() {
         ("1\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 1 points, found 2"),
         ("1 2\n", "x.pts:1:1: this row has only 2 numbers; expected at least 3: x, y and z"),
     ] {
-        let found = Reader::new(Input::Memory(text.into(), "x.pts".into())).scene().unwrap_err();
-        assert_eq!((found.kind(), found.to_string().as_str()), (ErrorKind::Malformed, message));
+        let error = Reader::new(Input::Memory(text.into(), "x.pts".into())).scene().unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Malformed, message));
     }
 }
 
 #[test]
 fn tables_become_scenes() {
-    let found = scene("0.1 2 3 255 0 51\n4 5 6 0 0 0\n", "x.xyz");
-    let mesh = &found.meshes[0];
+    let loaded = scene("0.1 2 3 255 0 51\n4 5 6 0 0 0\n", "x.xyz");
+    let mesh = &loaded.meshes[0];
     assert_eq!(mesh.positions, [[0.1, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     assert_eq!(mesh.colors, [[1.0, 0.0, 0.2, 1.0], [0.0, 0.0, 0.0, 1.0]]);
     let text = "id,Z,y,X,nx,NY,nz,r,g,b,a\n7,3,2,1,0,0,1,0.5,0,1,0.25\n";
-    let found = scene(text, "x.csv");
-    let mesh = &found.meshes[0];
+    let loaded = scene(text, "x.csv");
+    let mesh = &loaded.meshes[0];
     assert_eq!((&mesh.positions[..], &mesh.normals[..]), (&[[1.0, 2.0, 3.0]][..], &[[0.0, 0.0, 1.0]][..]));
     assert_eq!((mesh.normal_domain, &mesh.colors[..]), (Domain::Vertex, &[[0.5, 0.0, 1.0, 0.25]][..]));
     assert_eq!(mesh.vertex_columns.len(), 1);
     assert_eq!(mesh.vertex_columns[0].values, Values::I64([7].into()));
     assert_eq!(scene("1,2,3\n", "x.csv").meshes[0].positions, [[1.0, 2.0, 3.0]]);
-    let found = Reader::new(Input::Memory("a,b\n1,2\n".into(), "x.csv".into())).scene().unwrap_err();
-    assert_eq!(found.to_string(), "x.csv: cannot read this table as points: it has no columns x, y and z");
+    let error = Reader::new(Input::Memory("a,b\n1,2\n".into(), "x.csv".into())).scene().unwrap_err();
+    assert_eq!(error.to_string(), "x.csv: cannot read this table as points: it has no columns x, y and z");
 }
 
 #[test]
 fn scenes_become_tables() {
     let text = "x,y,z,intensity,nx,ny,nz,red,green,blue,t\n1,2.5,3,9,0,0,1,255,1,0,5\n-4,5,6,8,1,0,0,0,128,7,6\n";
-    let found = scene(text, "x.csv");
+    let loaded = scene(text, "x.csv");
     assert_eq!(
-        written(&found, Format::Csv),
+        written(&loaded, Format::Csv),
         "x,y,z,intensity,red,green,blue,nx,ny,nz,t\n1,2.5,3,9,255,1,0,0,0,1,5\n-4,5,6,8,0,128,7,1,0,0,6\n"
     );
-    assert_eq!(written(&found, Format::Xyz), "1 2.5 3 9 255 1 0 0.0 0.0 1.0\n-4 5 6 8 0 128 7 1.0 0.0 0.0\n");
-    assert_eq!(written(&found, Format::Pts), "2\n1 2.5 3 9 255 1 0\n-4 5 6 8 0 128 7\n");
+    assert_eq!(written(&loaded, Format::Xyz), "1 2.5 3 9 255 1 0 0.0 0.0 1.0\n-4 5 6 8 0 128 7 1.0 0.0 0.0\n");
+    assert_eq!(written(&loaded, Format::Pts), "2\n1 2.5 3 9 255 1 0\n-4 5 6 8 0 128 7\n");
     for format in [Format::Csv, Format::Npy] {
         let options = WriteOptions::default().with_format(Some(format));
-        let bytes = try_bytes(&found, &options).unwrap();
+        let bytes = try_bytes(&loaded, &options).unwrap();
         let name = if format == Format::Npy { "x.npy" } else { "x.csv" };
         let back = Reader::new(Input::Memory(bytes, name.into())).scene().unwrap().value;
         assert_eq!(
             (&back.meshes[0].positions, &back.meshes[0].colors),
-            (&found.meshes[0].positions, &found.meshes[0].colors)
+            (&loaded.meshes[0].positions, &loaded.meshes[0].colors)
         );
     }
 }

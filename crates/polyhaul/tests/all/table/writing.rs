@@ -2,7 +2,9 @@
 
 use crate::table::support::*;
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{Codec, Digits, RunOptions, TableReadOptions, TableWriteOptions};
+use polyhaul::options::{
+    Codec, Delimiter, Digits, RunOptions, SceneWriteOptions, TableHeader, TableReadOptions, TableWriteOptions,
+};
 use polyhaul::{ErrorKind, Format, WriteOptions};
 use polyhaul_testkit::random::Random;
 
@@ -29,18 +31,21 @@ fn formats_have_their_separators() {
     assert_eq!(written(&small(), Format::Tsv, &plain), "a\t\"b c\"\td\te\n1\t0.1\t1e20\t0\n-20\tnan\t-0.5\t255\n");
     assert_eq!(written(&small(), Format::Txt, &plain), "1 0.1 1e20 0\n-20 nan -0.5 255\n");
     assert_eq!(written(&small(), Format::Pts, &plain), "2\n1 0.1 1e20 0\n-20 nan -0.5 255\n");
-    let style =
-        TableWriteOptions::default().with_delimiter(Some(b';')).with_header(Some(false)).with_nan(String::new());
+    let style = TableWriteOptions::default()
+        .with_out_delimiter(Some(Delimiter::Byte(b';')))
+        .with_out_header(TableHeader::Absent)
+        .with_nan(String::new());
     assert_eq!(written(&small(), Format::Csv, &styled(style)), "1;0.1;1e20;0\n-20;;-0.5;255\n");
-    let style = TableWriteOptions::default().with_header(Some(true));
+    let style = TableWriteOptions::default().with_out_header(TableHeader::Present);
     assert_eq!(written(&small(), Format::Txt, &styled(style)), "a \"b c\" d e\n1 0.1 1e20 0\n-20 nan -0.5 255\n");
 }
 
 #[test]
 fn digits_are_for_all_or_for_each() {
-    let style = TableWriteOptions::default().with_header(Some(false)).with_digits(Digits::Fixed(2));
+    let style = TableWriteOptions::default().with_out_header(TableHeader::Absent);
+    let two_places = SceneWriteOptions::default().with_digits(Some(Digits::Fixed(2)));
     assert_eq!(
-        written(&small(), Format::Csv, &styled(style.clone())),
+        written(&small(), Format::Csv, &styled(style.clone()).with_scene(two_places)),
         "1,0.10,100000002004087734272.00,0\n-20,nan,-0.50,255\n"
     );
     let each = vec![Digits::Shortest, Digits::Fixed(0), Digits::Fixed(3), Digits::Shortest];
@@ -89,7 +94,8 @@ fn whole_lines_are_as_value_by_value() {
         let single_values: Vec<Vec<f64>> =
             columns.iter().map(|column| column.iter().map(|&value| f64::from(value as f32)).collect()).collect();
         for digits in [0, 6, 12] {
-            let options = styled(TableWriteOptions::default().with_digits(Digits::Fixed(digits)));
+            let options = WriteOptions::default()
+                .with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Fixed(digits))));
             assert_eq!(written(&doubles, Format::Csv, &options), naive(&columns, digits.into()));
             assert_eq!(written(&singles, Format::Csv, &options), naive(&single_values, digits.into()));
         }
@@ -103,12 +109,13 @@ fn the_same_bytes_for_any_threads() {
     let columns = (0..3).map(|part| column("v", Values::F32(values[part * 10_000..][..10_000].to_vec().into())));
     let table = table_of(10_000, columns.collect());
     for digits in [Digits::Shortest, Digits::Fixed(6)] {
-        let style = TableWriteOptions::default().with_digits(digits);
+        let style = SceneWriteOptions::default().with_digits(Some(digits));
         let mut expected = [None, None];
         for (threads, chunk_bytes) in [(1, None), (2, None), (3, Some(1)), (7, Some(1000)), (64, Some(1 << 16))] {
             let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
             for (compression, expected) in [None, Some(Codec::Gzip)].into_iter().zip(&mut expected) {
-                let options = styled(style.clone())
+                let options = WriteOptions::default()
+                    .with_scene(style)
                     .with_run(run.clone())
                     .with_compression(compression.map_or_else(Default::default, Into::into));
                 let bytes = try_written(&table, &["made".into()], Format::Csv, &options).unwrap();
@@ -149,7 +156,7 @@ fn what_has_no_place_is_refused() {
         assert_eq!(refused(&table_of(2, vec![lists.clone()]), format), ErrorKind::Usage);
         assert_eq!(refused(&short, format), ErrorKind::Usage);
     }
-    let style = TableWriteOptions::default().with_delimiter(Some(b'e'));
+    let style = TableWriteOptions::default().with_out_delimiter(Some(Delimiter::Byte(b'e')));
     assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(written(&table_of(0, vec![]), Format::Csv, &WriteOptions::default()), "");
     assert_eq!(written(&table_of(2, vec![]), Format::Csv, &WriteOptions::default()), "\n\n");

@@ -22,7 +22,8 @@ fn compressed(image: &Image, encoding: Encoding, quality: BlockQuality) -> Textu
 /// up with.
 fn decoded(texture: &Texture) -> Vec<f32> {
     let Texture { width, height, encoding, .. } = *texture;
-    let (across, down) = (width.div_ceil(4), height.div_ceil(4));
+    let across = width.div_ceil(4);
+    let down = height.div_ceil(4);
     let samples = match encoding {
         BC4 => 1,
         BC5 => 2,
@@ -30,7 +31,8 @@ fn decoded(texture: &Texture) -> Vec<f32> {
         _ => 4,
     };
     let pitch = across * 4 * samples;
-    let (mut plain, mut light) = (vec![0_u8; pitch * down * 4], vec![0.0_f32; pitch * down * 4]);
+    let mut plain = vec![0_u8; pitch * down * 4];
+    let mut light = vec![0.0_f32; pitch * down * 4];
     for (number, block) in texture.levels[0].chunks_exact(encoding.bytes()).enumerate() {
         let start = number / across * 4 * pitch + number % across * 4 * samples;
         match encoding {
@@ -48,11 +50,11 @@ fn decoded(texture: &Texture) -> Vec<f32> {
 }
 
 /// The error of the first `count` samples of each pixel, in decibels.
-fn psnr(wanted: &[f32], wanted_size: usize, found: &[f32], found_size: usize, count: usize) -> f64 {
-    let pixels = wanted.chunks_exact(wanted_size).zip(found.chunks_exact(found_size));
+fn psnr(expected: &[f32], expected_size: usize, decoded: &[f32], decoded_size: usize, count: usize) -> f64 {
+    let pixels = expected.chunks_exact(expected_size).zip(decoded.chunks_exact(decoded_size));
     let square = |(a, b): (&f32, &f32)| f64::from(a - b).powi(2);
     let sum: f64 = pixels.map(|(a, b)| a[..count].iter().zip(&b[..count]).map(square).sum::<f64>()).sum();
-    10.0 * ((wanted.len() / wanted_size * count) as f64 / sum.max(1e-12)).log10()
+    10.0 * ((expected.len() / expected_size * count) as f64 / sum.max(1e-12)).log10()
 }
 
 fn values(image: &Image) -> Vec<f32> {
@@ -79,9 +81,9 @@ fn what_is_decoded_is_near_to_what_it_was() {
         let mut last = 0.0;
         for quality in [BlockQuality::Fast, BlockQuality::Normal, BlockQuality::Best] {
             let texture = compressed(image, encoding, quality);
-            let found = decoded(&texture);
-            let size = found.len() / (image.width * image.height);
-            let error = psnr(&values(image), image.channels.count(), &found, size, count);
+            let decoded_pixels = decoded(&texture);
+            let size = decoded_pixels.len() / (image.width * image.height);
+            let error = psnr(&values(image), image.channels.count(), &decoded_pixels, size, count);
             assert!(error > floor && error >= last - 0.3, "{encoding:?} {quality:?}: {error:.2} dB");
             last = error;
         }
@@ -94,31 +96,31 @@ fn the_library_alone_makes_the_same_blocks() {
     let image = image([64, 48], Channels::Rgba, waves, bytes);
     let Samples::U8(samples) = &image.samples else { unreachable!() };
     let mut surface = kernel::rgba_surface { ptr: samples.as_ptr().cast_mut(), width: 64, height: 48, stride: 256 };
-    let mut wanted = vec![0; 64 * 48 / 2];
+    let mut expected = vec![0; 64 * 48 / 2];
     // SAFETY: all pixels are there, and there is room for all blocks.
-    unsafe { kernel::CompressBlocksBC1_ispc(&mut surface, wanted.as_mut_ptr()) };
-    assert_eq!(compressed(&image, Encoding::Bc1, BlockQuality::Normal).levels[0], wanted);
-    let mut wanted = vec![0; 64 * 48];
+    unsafe { kernel::CompressBlocksBC1_ispc(&mut surface, expected.as_mut_ptr()) };
+    assert_eq!(compressed(&image, Encoding::Bc1, BlockQuality::Normal).levels[0], expected);
+    let mut expected = vec![0; 64 * 48];
     // SAFETY: as above.
-    unsafe { kernel::CompressBlocksBC3_ispc(&mut surface, wanted.as_mut_ptr()) };
-    assert_eq!(compressed(&image, Encoding::Bc3, BlockQuality::Normal).levels[0], wanted);
+    unsafe { kernel::CompressBlocksBC3_ispc(&mut surface, expected.as_mut_ptr()) };
+    assert_eq!(compressed(&image, Encoding::Bc3, BlockQuality::Normal).levels[0], expected);
 }
 
 #[test]
 fn the_same_for_any_number_of_threads() {
     let image = image([260, 120], Channels::Rgba, noise, bytes);
     let levels = image.mipmaps_with(&Default::default(), &threads(2)).unwrap();
-    let all: Vec<&Image> = [&image].into_iter().chain(&levels).collect();
+    let all_levels: Vec<&Image> = [&image].into_iter().chain(&levels).collect();
     for encoding in BLOCKS.into_iter().chain([Encoding::default()]) {
-        let made = |count| compress(&all, encoding, BlockQuality::Fast, &threads(count)).unwrap();
-        let one = made(1);
-        assert_eq!(one.levels.len(), 9);
-        for (number, level) in one.levels.iter().enumerate() {
-            let [width, height, _] = one.level_size(number);
+        let made = |count| compress(&all_levels, encoding, BlockQuality::Fast, &threads(count)).unwrap();
+        let single_threaded = made(1);
+        assert_eq!(single_threaded.levels.len(), 9);
+        for (number, level) in single_threaded.levels.iter().enumerate() {
+            let [width, height, _] = single_threaded.level_size(number);
             assert_eq!(Some(level.len()), encoding.image_bytes(width, height));
         }
-        assert_eq!(one, made(2));
-        assert_eq!(one, made(7));
+        assert_eq!(single_threaded, made(2));
+        assert_eq!(single_threaded, made(7));
     }
 }
 
@@ -154,9 +156,9 @@ fn every_kind_of_pixels_is_taken() {
 fn opaque_blocks_are_opaque() {
     let image = image([64, 64], Channels::Rgb, noise, bytes);
     for quality in [BlockQuality::Fast, BlockQuality::Normal] {
-        let found = decoded(&compressed(&image, Encoding::Bc7, quality));
+        let decoded_pixels = decoded(&compressed(&image, Encoding::Bc7, quality));
         // Where alpha shares its last bit with colours it may miss by one.
-        assert!(found.as_chunks::<4>().0.iter().all(|pixel| pixel[3] >= 254.0 / 255.0), "{quality:?}");
+        assert!(decoded_pixels.as_chunks::<4>().0.iter().all(|pixel| pixel[3] >= 254.0 / 255.0), "{quality:?}");
     }
 }
 
@@ -166,14 +168,17 @@ fn plain_pixels_are_as_they_were() {
     let rgb = image([3, 2], Channels::Rgb, waves, bytes);
     let Samples::U8(samples) = &rgb.samples else { unreachable!() };
     let plain = compressed(&rgb, of(4, Texel::U8), BlockQuality::Fast);
-    let wanted: Vec<u8> = samples.as_chunks().0.iter().flat_map(|&[r, g, b]| [r, g, b, 255]).collect();
-    assert_eq!((plain.levels[0].to_vec(), plain.color_space), (wanted, ColorSpace::Srgb));
-    let one = compressed(&rgb, of(1, Texel::U8), BlockQuality::Fast);
-    assert_eq!(one.levels[0].to_vec(), samples.as_chunks::<3>().0.iter().map(|pixel| pixel[0]).collect::<Vec<_>>());
+    let expected: Vec<u8> = samples.as_chunks().0.iter().flat_map(|&[r, g, b]| [r, g, b, 255]).collect();
+    assert_eq!((plain.levels[0].to_vec(), plain.color_space), (expected, ColorSpace::Srgb));
+    let compressed_rgb = compressed(&rgb, of(1, Texel::U8), BlockQuality::Fast);
+    assert_eq!(
+        compressed_rgb.levels[0].to_vec(),
+        samples.as_chunks::<3>().0.iter().map(|pixel| pixel[0]).collect::<Vec<_>>()
+    );
     let wide = image([3, 2], Channels::Rgba, waves, words);
     let Samples::U16(samples) = &wide.samples else { unreachable!() };
-    let wanted: Vec<u8> = samples.iter().flat_map(|word| word.to_le_bytes()).collect();
-    assert_eq!(compressed(&wide, of(4, Texel::U16), BlockQuality::Fast).levels[0], wanted);
+    let expected: Vec<u8> = samples.iter().flat_map(|word| word.to_le_bytes()).collect();
+    assert_eq!(compressed(&wide, of(4, Texel::U16), BlockQuality::Fast).levels[0], expected);
     let light =
         Image { color_space: ColorSpace::Linear, ..image([2, 1], Channels::Gray, |x, _, _| [0.5, -2.0][x], floats) };
     let half = compressed(&light, of(1, Texel::F16), BlockQuality::Fast);
@@ -183,8 +188,8 @@ fn plain_pixels_are_as_they_were() {
     // sRGB becomes light where samples are floats.
     let white = image([1, 1], Channels::Gray, |_, _, _| 188.0 / 255.0, bytes);
     let light = compressed(&white, of(1, Texel::F32), BlockQuality::Fast);
-    let found = f32::from_le_bytes(light.levels[0][..4].try_into().unwrap());
-    assert!((found - 0.5).abs() < 0.004, "{found}");
+    let written = f32::from_le_bytes(light.levels[0][..4].try_into().unwrap());
+    assert!((written - 0.5).abs() < 0.004, "{written}");
 }
 
 #[test]
@@ -194,8 +199,8 @@ fn wild_images_are_no_harm() {
     for channels in ALL_CHANNELS {
         for encoding in BLOCKS {
             let light = image([9, 6], channels, sample, floats);
-            let found = decoded(&compressed(&light, encoding, BlockQuality::Fast));
-            assert!(found.iter().all(|value| value.is_finite()));
+            let decoded_pixels = decoded(&compressed(&light, encoding, BlockQuality::Fast));
+            assert!(decoded_pixels.iter().all(|value| value.is_finite()));
         }
     }
 }

@@ -11,14 +11,15 @@ use std::sync::{Arc, Mutex};
 const MANIFEST: &str = ".polyhaul-textures";
 
 /// A TGA of two gray pixels.
-fn tga(one: u8, other: u8) -> Vec<u8> {
-    vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, one, other]
+fn tga(first: u8, second: u8) -> Vec<u8> {
+    vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, first, second]
 }
 
 /// Images in a folder, and a folder for textures.
 fn folder(test: &str, count: u8) -> (Folder, PathBuf, PathBuf) {
     let folder = Folder::new(test).unwrap();
-    let (from, to) = (folder.path().join("in"), folder.path().join("out"));
+    let from = folder.path().join("in");
+    let to = folder.path().join("out");
     std::fs::create_dir_all(from.join("deep/er")).unwrap();
     for number in 0..count {
         let place = ["", "deep", "deep/er"][usize::from(number) % 3];
@@ -46,13 +47,13 @@ fn folders_keep_their_places() {
     std::fs::write(from.join("old.dds"), "a texture").unwrap();
     let names: Vec<_> =
         find_images(std::slice::from_ref(&from)).unwrap().into_iter().map(|source| source.name).collect();
-    let wanted = ["000.tga", "003.tga", "deep/001.tga", "deep/004.tga", "deep/er/002.tga", "deep/er/005.tga"];
-    assert_eq!(names, wanted.map(PathBuf::from));
+    let expected = ["000.tga", "003.tga", "deep/001.tga", "deep/004.tga", "deep/er/002.tga", "deep/er/005.tga"];
+    assert_eq!(names, expected.map(PathBuf::from));
     assert_eq!(counts(&from, &to), [6, 0, 0]);
-    assert!(wanted.iter().all(|name| to.join(name).with_extension("dds").is_file()));
+    assert!(expected.iter().all(|name| to.join(name).with_extension("dds").is_file()));
     // A file that is named goes to the folder itself.
-    let one = find_images(&[from.join("deep/er/002.tga")]).unwrap();
-    assert_eq!(one, [Source { path: from.join("deep/er/002.tga"), name: "002.tga".into(), found: None }]);
+    let single = find_images(&[from.join("deep/er/002.tga")]).unwrap();
+    assert_eq!(single, [Source { path: from.join("deep/er/002.tga"), name: "002.tga".into(), found: None }]);
 }
 
 #[test]
@@ -118,9 +119,9 @@ fn what_is_interrupted_goes_on() {
     let (_folder, from, to) = folder("textures-interrupted", 9);
     let run = RunOptions::default().with_threads(Some(1));
     let cancel = run.cancel.clone();
-    let progress = Progress(Arc::new(move |done, total| {
+    let progress = Progress(Arc::new(move |finished, total| {
         assert_eq!(total, Some(9));
-        if done == 4 {
+        if finished == 4 {
             cancel.cancel();
         }
     }));
@@ -175,7 +176,7 @@ fn channels_and_attributes_of_an_image_are_noted() {
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     assert!(!folder.path().join("light.dds").exists());
     let report = import(&plain).unwrap().report;
-    let messages: Vec<&str> = report.warnings.kept().iter().map(|it| &*it.diagnostic.message).collect();
+    let messages: Vec<&str> = report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
     assert_eq!(
         messages,
         ["a texture cannot store these channels: `Z`", "a texture cannot store these attributes: `owner`"]

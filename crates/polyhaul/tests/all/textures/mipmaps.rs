@@ -19,9 +19,9 @@ fn levels(image: &Image, options: &MipmapOptions) -> Vec<Image> {
 fn levels_have_the_sizes_of_textures() {
     for [width, height] in SIZES {
         let texture = Texture { width, height, depth: 1, ..Texture::default() };
-        let found = levels(&image([width, height], Channels::Rgb, noise, bytes), &MipmapOptions::default());
-        assert_eq!(found.len(), width.max(height).ilog2() as usize);
-        for (number, level) in found.iter().enumerate() {
+        let mip_levels = levels(&image([width, height], Channels::Rgb, noise, bytes), &MipmapOptions::default());
+        assert_eq!(mip_levels.len(), width.max(height).ilog2() as usize);
+        for (number, level) in mip_levels.iter().enumerate() {
             assert_eq!([level.width, level.height, 1], texture.level_size(number + 1));
             assert_eq!(level.sample_count(), Some(level.samples.len()));
         }
@@ -38,8 +38,8 @@ fn what_is_the_same_everywhere_stays_so() {
                     let options = MipmapOptions::default().with_filter(filter).with_edges(edges);
                     for kind in [bytes, words] {
                         for level in levels(&image(size, channels, colour, kind), &options) {
-                            let wanted = image([level.width, level.height], channels, colour, kind);
-                            assert_eq!(level, wanted, "{size:?} {filter:?}");
+                            let expected = image([level.width, level.height], channels, colour, kind);
+                            assert_eq!(level, expected, "{size:?} {filter:?}");
                         }
                     }
                 }
@@ -57,20 +57,20 @@ fn four_pixels_by_hand() {
         samples: Samples::U8(samples.iter().copied().collect()),
         ..Image::default()
     };
-    let one = |image: &Image, options: &MipmapOptions| levels(image, options)[0].samples.clone();
+    let base_samples = |image: &Image, options: &MipmapOptions| levels(image, options)[0].samples.clone();
     let plain = MipmapOptions::default();
     let gray = four(&[0, 255, 255, 0], Channels::Gray);
-    assert_eq!(one(&gray, &plain), Samples::U8([188].into()));
-    assert_eq!(one(&Image { color_space: ColorSpace::Linear, ..gray }, &plain), Samples::U8([128].into()));
+    assert_eq!(base_samples(&gray, &plain), Samples::U8([188].into()));
+    assert_eq!(base_samples(&Image { color_space: ColorSpace::Linear, ..gray }, &plain), Samples::U8([128].into()));
     // One red pixel among green ones that nobody sees: half of them would be green.
     let red = [255, 0, 0, 255, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0];
     let red = four(&red, Channels::Rgba);
-    assert_eq!(one(&red, &plain), Samples::U8([255, 0, 0, 64].into()));
+    assert_eq!(base_samples(&red, &plain), Samples::U8([255, 0, 0, 64].into()));
     let unweighed = plain.with_weigh_by_alpha(Some(false));
-    assert_eq!(one(&red, &unweighed), Samples::U8([137, 225, 0, 64].into()));
+    assert_eq!(base_samples(&red, &unweighed), Samples::U8([137, 225, 0, 64].into()));
     // Nobody sees any of them: their colours count all the same.
     let hidden = four(&[10, 20, 30, 0].repeat(4), Channels::Rgba);
-    assert_eq!(one(&hidden, &plain), Samples::U8([10, 20, 30, 0].into()));
+    assert_eq!(base_samples(&hidden, &plain), Samples::U8([10, 20, 30, 0].into()));
 }
 
 #[test]
@@ -83,7 +83,8 @@ fn the_two_ways_to_halve_bytes_agree() {
             let wide = samples.iter().map(|&byte| u16::from(byte) * 257).collect();
             let wide = Image { samples: Samples::U16(wide), ..narrow.clone() };
             let [narrow, wide] = [narrow, wide].map(|image| levels(&image, &MipmapOptions::default()).swap_remove(0));
-            let (Samples::U8(narrow), Samples::U16(wide)) = (narrow.samples, wide.samples) else { unreachable!() };
+            let Samples::U8(narrow) = narrow.samples else { unreachable!() };
+            let Samples::U16(wide) = wide.samples else { unreachable!() };
             let misses = narrow.iter().zip(&wide).map(|(&a, &b)| (f32::from(a) - f32::from(b) / 257.0).abs());
             assert!(misses.fold(0.0, f32::max) < 0.503);
         }
@@ -137,7 +138,8 @@ fn a_sharper_filter_is_sharper_and_wraps() {
 #[test]
 fn normals_stay_as_long_as_they_were() {
     let arrow = |x: usize, y: usize, number: usize| {
-        let (a, b) = (noise(x, y, 1) * 2.0 - 1.0, noise(x, y, 2) * 2.0 - 1.0);
+        let a = noise(x, y, 1) * 2.0 - 1.0;
+        let b = noise(x, y, 2) * 2.0 - 1.0;
         let arrow = [a, b, 0.4];
         let length = arrow.iter().map(|v| v * v).sum::<f32>().sqrt();
         0.5 + 0.5 * arrow[number] / length
@@ -167,15 +169,17 @@ fn what_is_cut_out_does_not_shrink() {
         let pixels = samples.as_chunks::<4>().0;
         pixels.iter().filter(|pixel| pixel[3] >= 128).count() as f32 / pixels.len() as f32
     };
-    let kept = MipmapOptions::default().with_alpha_cutoff(Some(0.5));
-    let (plain, kept) = (levels(&leaves, &MipmapOptions::default()), levels(&leaves, &kept));
+    let with_cutoff = MipmapOptions::default().with_alpha_cutoff(Some(0.5));
+    let plain = levels(&leaves, &MipmapOptions::default());
+    let with_cutoff = levels(&leaves, &with_cutoff);
     assert!((share(&leaves) - share(&plain[3])).abs() > 0.15, "it would shrink: {}", share(&plain[3]));
-    for level in &kept[..4] {
+    for level in &with_cutoff[..4] {
         assert!((share(&leaves) - share(level)).abs() < 0.08, "{} and {}", share(&leaves), share(level));
     }
     // Colours are what they would be.
-    let (Samples::U8(plain), Samples::U8(kept)) = (&plain[2].samples, &kept[2].samples) else { unreachable!() };
-    assert!(plain.as_chunks::<4>().0.iter().zip(kept.as_chunks::<4>().0).all(|(a, b)| a[..3] == b[..3]));
+    let Samples::U8(plain) = &plain[2].samples else { unreachable!() };
+    let Samples::U8(with_cutoff) = &with_cutoff[2].samples else { unreachable!() };
+    assert!(plain.as_chunks::<4>().0.iter().zip(with_cutoff.as_chunks::<4>().0).all(|(a, b)| a[..3] == b[..3]));
 }
 
 #[test]

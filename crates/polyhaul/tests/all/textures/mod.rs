@@ -43,7 +43,8 @@ fn floats(samples: Vec<f32>) -> Samples {
 
 /// Waves with some edges: smooth enough for blocks, and nowhere constant.
 fn waves(x: usize, y: usize, number: usize) -> f32 {
-    let (x, y) = (x as f32, y as f32);
+    let x = x as f32;
+    let y = y as f32;
     let wave = (x * 0.07 + number as f32).sin() + (y * 0.05 + x * 0.011).cos();
     let edge = if ((x / 37.0) as usize).is_multiple_of(2) { 0.1 } else { 0.0 };
     (0.5 + 0.2 * wave + edge).clamp(0.0, 1.0)

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use polyhaul::WriteOptions;
-use polyhaul::options::{Axis, ObjWriteOptions};
+use polyhaul::options::{Axis, ObjWriteOptions, SceneWriteOptions};
 use std::fs;
 
 /// Files that are written with chunks of one byte too.
@@ -13,7 +13,7 @@ fn golden(name: &str) -> String {
 }
 
 /// What becomes of Blender's default scene with these options.
-fn base_with(options: ObjWriteOptions) -> String {
+fn base_with(options: WriteOptions) -> String {
     text(&polyhaul::read(data("blender/opt_default.obj")).unwrap(), &with(options))
 }
 
@@ -25,12 +25,12 @@ fn files_come_back_byte_for_byte() {
         let scene = polyhaul::read(&path).unwrap();
         let out = folder.join(name);
         polyhaul::write(&scene, &out).unwrap();
-        let found = without_comments(&folder.text(name));
-        assert!(found == golden(name), "{name}: {}", difference(&found, &golden(name)));
+        let written = without_comments(&folder.text(name));
+        assert!(written == golden(name), "{name}: {}", difference(&written, &golden(name)));
         let library = name.replace(".obj", ".mtl");
         if data("blender").join(&library).exists() {
-            let found = without_comments(&folder.text(&library));
-            assert!(found == golden(&library), "{library}: {}", difference(&found, &golden(&library)));
+            let written = without_comments(&folder.text(&library));
+            assert!(written == golden(&library), "{library}: {}", difference(&written, &golden(&library)));
         } else {
             assert!(!out.with_file_name(&library).exists(), "{library}");
         }
@@ -47,8 +47,8 @@ fn threads_and_chunks_make_no_difference() {
         for chunk_bytes in if small { &chunks[..] } else { &chunks[..2] } {
             for threads in THREADS {
                 let options = WriteOptions::default().with_run(run(threads, *chunk_bytes));
-                let found = bytes(&scene, &options);
-                assert!(found == expected, "{}: {threads} threads, {chunk_bytes:?}", path.display());
+                let written = bytes(&scene, &options);
+                assert!(written == expected, "{}: {threads} threads, {chunk_bytes:?}", path.display());
             }
         }
     }
@@ -69,21 +69,21 @@ fn a_library_is_the_same_for_any_threads() {
 
 #[test]
 fn leaving_out_gives_what_blender_leaves_out() {
-    let uv = ObjWriteOptions::default().with_export_uv(false);
-    let normals = ObjWriteOptions::default().with_export_normals(false);
-    let both = ObjWriteOptions::default().with_export_uv(false).with_export_normals(false);
+    let uv = WriteOptions::default().with_scene(SceneWriteOptions::default().with_uv(false));
+    let normals = WriteOptions::default().with_scene(SceneWriteOptions::default().with_normals(false));
+    let both = WriteOptions::default().with_scene(SceneWriteOptions::default().with_uv(false).with_normals(false));
     for (options, name) in [(uv, "opt_no_uv"), (normals, "opt_no_normals"), (both, "opt_no_uv_no_normals")] {
         let expected = golden(&format!("{name}.obj")).replace(name, "opt_default");
-        let found = base_with(options);
-        assert!(found == expected, "{name}: {}", difference(&found, &expected));
+        let written = base_with(options);
+        assert!(written == expected, "{name}: {}", difference(&written, &expected));
     }
 }
 
 #[test]
 fn without_materials_no_line_names_one() {
-    let options = ObjWriteOptions::default().with_export_materials(false);
-    let found = base_with(options);
-    assert!(lines(&found, "usemtl").is_empty() && lines(&found, "mtllib").is_empty());
+    let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false));
+    let written = base_with(options);
+    assert!(lines(&written, "usemtl").is_empty() && lines(&written, "mtllib").is_empty());
     // Blender sorts faces by material only where it writes materials: the same lines in another order.
     let sorted = |text: &str, keyword: &str| {
         let mut sorted: Vec<String> = lines(text, keyword).into_iter().map(String::from).collect();
@@ -91,80 +91,83 @@ fn without_materials_no_line_names_one() {
         sorted
     };
     for keyword in ["o", "v", "vt", "f"] {
-        assert_eq!(sorted(&found, keyword), sorted(&golden("opt_no_materials.obj"), keyword), "{keyword}");
+        assert_eq!(sorted(&written, keyword), sorted(&golden("opt_no_materials.obj"), keyword), "{keyword}");
     }
 }
 
 #[test]
 fn material_groups_are_blenders() {
-    let options = ObjWriteOptions::default().with_export_material_groups(true);
-    let (found, expected) =
+    let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_material_groups(true));
+    let (written, expected) =
         (base_with(options), golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default"));
-    assert!(found == expected, "{}", difference(&found, &expected));
+    assert!(written == expected, "{}", difference(&written, &expected));
 }
 
 #[test]
 fn object_groups_are_blenders_but_for_the_name_of_the_mesh() {
-    let options = ObjWriteOptions::default().with_export_object_groups(true);
-    let found = base_with(options);
+    let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_object_groups(true));
+    let written = base_with(options);
     let expected = golden("opt_object_groups.obj").replace("opt_object_groups", "opt_default");
     let rest = |text: &str| text.lines().filter(|line| !line.starts_with("g ")).collect::<Vec<_>>().join("\n");
-    assert!(rest(&found) == rest(&expected), "{}", difference(&rest(&found), &rest(&expected)));
-    for (found, expected) in lines(&found, "g").iter().zip(lines(&expected, "g")) {
-        assert!(expected.starts_with(&format!("{found}_")), "{found}, {expected}");
+    assert!(rest(&written) == rest(&expected), "{}", difference(&rest(&written), &rest(&expected)));
+    for (written, expected) in lines(&written, "g").iter().zip(lines(&expected, "g")) {
+        assert!(expected.starts_with(&format!("{written}_")), "{written}, {expected}");
     }
-    assert_eq!(lines(&found, "g").len(), lines(&expected, "g").len());
+    assert_eq!(lines(&written, "g").len(), lines(&expected, "g").len());
 }
 
 #[test]
 fn groups_and_colors_can_be_left_out_again() {
     let expected = golden("opt_default.obj");
     for (name, options) in [
-        ("opt_vertex_groups", ObjWriteOptions::default().with_export_groups(false)),
-        ("opt_colors", ObjWriteOptions::default().with_export_colors(false)),
+        ("opt_vertex_groups", WriteOptions::default().with_obj(ObjWriteOptions::default().with_groups(false))),
+        ("opt_colors", WriteOptions::default().with_scene(SceneWriteOptions::default().with_colors(false))),
     ] {
         let scene = polyhaul::read(data("blender").join(format!("{name}.obj"))).unwrap();
-        let found = text(&scene, &with(options)).replace(name, "opt_default");
-        assert!(found == expected, "{name}: {}", difference(&found, &expected));
+        let written = text(&scene, &with(options)).replace(name, "opt_default");
+        assert!(written == expected, "{name}: {}", difference(&written, &expected));
     }
 }
 
 /// Blender rounds after it turns and scales, we turn and scale what it rounded.
 #[test]
 fn axes_and_scale_are_blenders() {
-    let axes = |forward_axis, up_axis| ObjWriteOptions::default().with_forward_axis(forward_axis).with_up_axis(up_axis);
-    let scale = ObjWriteOptions::default().with_global_scale(0.01);
+    let axes = |forward_axis, up_axis| {
+        WriteOptions::default()
+            .with_scene(SceneWriteOptions::default().with_forward_axis(Some(forward_axis)).with_up_axis(Some(up_axis)))
+    };
+    let scale = WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(0.01));
     let cases = [
         ("opt_axis_y_up_z", axes(Axis::Y, Axis::Z)),
         ("opt_axis_negx_up_y", axes(Axis::NegativeX, Axis::Y)),
         ("opt_scale_0p01", scale),
     ];
     for (name, options) in cases {
-        let found = base_with(options);
+        let written = base_with(options);
         let expected = golden(&format!("{name}.obj")).replace(name, "opt_default");
-        assert_eq!(found.lines().count(), expected.lines().count());
-        for (found, expected) in found.lines().zip(expected.lines()) {
+        assert_eq!(written.lines().count(), expected.lines().count());
+        for (written, expected) in written.lines().zip(expected.lines()) {
             let number = |word: &str| word.parse::<f64>().ok();
             let near = |(a, b): (&str, &str)| match (number(a), number(b)) {
                 (Some(a), Some(b)) if !expected.starts_with('f') => (a - b).abs() < 1.5e-4,
                 _ => a == b,
             };
-            let words = || found.split(' ').zip(expected.split(' '));
-            assert!(words().all(near) && words().count() > 0, "{name}: {found}, {expected}");
+            let words = || written.split(' ').zip(expected.split(' '));
+            assert!(words().all(near) && words().count() > 0, "{name}: {written}, {expected}");
         }
     }
 }
 
 #[test]
 fn triangles_are_as_many_as_blenders() {
-    let options = ObjWriteOptions::default().with_export_triangulated_mesh(true);
-    let (found, expected) = (base_with(options), golden("opt_triangulated.obj"));
-    let faces = lines(&found, "f");
+    let options = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
+    let (written, expected) = (base_with(options), golden("opt_triangulated.obj"));
+    let faces = lines(&written, "f");
     assert!(faces.iter().all(|face| face.split(' ').count() == 4));
     assert_eq!(faces.len(), lines(&expected, "f").len());
     // Blender puts triangles in an order of its own, and with them all that hangs on it.
     for keyword in ["o", "v"] {
-        assert_eq!(lines(&found, keyword), lines(&expected, keyword));
+        assert_eq!(lines(&written, keyword), lines(&expected, keyword));
     }
 }
 
@@ -173,14 +176,17 @@ fn without_pbr_extensions_their_statements_are_gone() {
     let scene = polyhaul::read(data("blender/opt_pbr_extensions.obj")).unwrap();
     let written = |export_pbr_extensions| {
         let folder = new_folder();
-        let options = with(ObjWriteOptions::default().with_export_pbr_extensions(export_pbr_extensions));
+        let options = with(
+            WriteOptions::default().with_obj(ObjWriteOptions::default().with_pbr_extensions(export_pbr_extensions)),
+        );
         polyhaul::Writer::new(folder.join("a.obj")).options(&options).scene(&scene).unwrap();
         folder.text(&folder.names().into_iter().find(|name| name.ends_with(".mtl")).unwrap())
     };
     let is_pbr =
         |line: &&str| ["Pr", "Pm", "Ps", "Pc", "Pcr", "aniso", "anisor"].contains(&line.split(' ').next().unwrap());
-    let (all, without) = (written(true), written(false));
-    assert!(all.lines().any(|line| is_pbr(&line)));
-    let rest: Vec<_> = all.lines().filter(|line| !is_pbr(line)).collect();
+    let with_everything = written(true);
+    let without = written(false);
+    assert!(with_everything.lines().any(|line| is_pbr(&line)));
+    let rest: Vec<_> = with_everything.lines().filter(|line| !is_pbr(line)).collect();
     assert_eq!(rest, without.lines().collect::<Vec<_>>());
 }

@@ -43,8 +43,9 @@ fn whole(name: &str, mesh: usize) -> Object {
 fn check(scene: &Scene) -> String {
     let written = text(scene, &plain());
     let again = parse(written.as_str()).unwrap_or_else(|error| panic!("{error}\n{written}"));
-    let (found, expected) = (meaning(&again), meaning(scene));
-    assert!(found == expected, "{}\n{written}", difference(&found, &expected));
+    let reread = meaning(&again);
+    let expected = meaning(scene);
+    assert!(reread == expected, "{}\n{written}", difference(&reread, &expected));
     written
 }
 
@@ -98,7 +99,8 @@ fn halves() -> Scene {
     both.faces.corner_normals.to_mut().unwrap().extend([1; 6]);
     both.material_runs =
         vec![Run { at: Counts::default(), value: 0 }, Run { at: Counts { faces: 3, ..Counts::default() }, value: 1 }];
-    let (middle, end) = (mesh(0.0).counts(), both.counts());
+    let middle = mesh(0.0).counts();
+    let end = both.counts();
     let objects = vec![object("first", 0, Counts::default(), middle), object("second", 0, middle, end)];
     let materials = ["red", "blue"].map(|name| Material { name: name.into(), ..Material::default() }).to_vec();
     Scene { meshes: vec![both], objects, materials, ..Scene::default() }
@@ -162,9 +164,9 @@ fn elements_of_others_are_refused() {
         fault(&mut scene.meshes[0]);
         scene.objects[1].end = scene.meshes[0].counts();
         scene.objects.remove(0);
-        let found = try_bytes(&scene, &plain());
+        let written = try_bytes(&scene, &plain());
         let kind =
-            found.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).map_err(|error| error.kind());
+            written.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).map_err(|error| error.kind());
         assert_eq!(kind, Err(ErrorKind::Usage), "{what}");
     }
 }
@@ -175,7 +177,8 @@ fn a_mesh_without_state_has_none() {
     let mut first = mesh(0.0);
     first.groups = vec!["left".into()];
     let at_once = Run { at: Counts::default(), value: 0 };
-    (first.material_runs, first.group_runs) = (vec![at_once], vec![at_once]);
+    first.material_runs = vec![at_once];
+    first.group_runs = vec![at_once];
     first.smoothing_runs = vec![Run { value: 7, ..at_once }];
     let materials = vec![Material { name: "red".into(), ..Material::default() }];
     let meshes = vec![first, mesh(5.0)];
@@ -271,7 +274,7 @@ fn materials_inject_nothing() {
     for (what, place) in places {
         for text in NASTY.map(|text| text.replace("v 9 9 9", "newmtl extra").replace("f 1 2 3", "newmtl extra")) {
             if what == "name" && text.trim().is_empty() {
-                // There is no way to say a name of blanks.
+                // A name of blanks cannot be written.
                 continue;
             }
             let mut scene = halves();
@@ -286,14 +289,14 @@ fn materials_inject_nothing() {
             let again = polyhaul::read(folder.join("a.obj"));
             let again = again.unwrap_or_else(|error| panic!("{what} {text:?}: {error}\n{library}"));
             let materials: Vec<_> = again.materials.iter().map(|material| (&material.name, material.missing)).collect();
-            let found = materials.len() == 2 && materials.iter().all(|(_, missing)| !missing);
-            assert!(found, "{what} {text:?}: {materials:?}\n{library}");
+            let is_found = materials.len() == 2 && materials.iter().all(|(_, missing)| !missing);
+            assert!(is_found, "{what} {text:?}: {materials:?}\n{library}");
             assert_eq!(again.totals(), scene.totals(), "{what} {text:?}");
         }
     }
 }
 
-/// What has no sign of its own in a file: blanks around a name.
+/// Characters that a file cannot represent: blanks around a name.
 #[test]
 fn blanks_around_names_change_no_more_than_the_name() {
     let mut scene = halves();

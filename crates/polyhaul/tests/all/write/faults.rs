@@ -106,7 +106,7 @@ fn a_flush_that_fails_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Io);
 }
 
-/// A writer sees large blocks only, but for the last.
+/// All blocks passed to a writer are large, except the last.
 #[test]
 fn a_writer_sees_large_blocks() {
     #[derive(Clone, Default)]
@@ -136,8 +136,8 @@ fn a_writer_sees_large_blocks() {
 fn cancelling(threads: usize, chunk_bytes: Option<usize>, after: u64) -> (WriteOptions, Cancel) {
     let cancel = Cancel::default();
     let flag = cancel.clone();
-    let progress = Progress(Arc::new(move |done, _| {
-        if done >= after {
+    let progress = Progress(Arc::new(move |finished, _| {
+        if finished >= after {
             flag.cancel();
         }
     }));
@@ -164,11 +164,11 @@ fn a_cancelled_write_leaves_the_old_file_alone() {
 }
 
 #[test]
-fn what_is_cancelled_before_it_begins_does_nothing() {
+fn a_job_cancelled_before_it_starts_does_nothing() {
     for triangulate in [false, true] {
         let folder = new_folder();
         let (mut options, cancel) = cancelling(2, None, u64::MAX);
-        options.obj.export_triangulated_mesh = triangulate;
+        options.scene.triangulate = triangulate;
         cancel.cancel();
         let error = polyhaul::Writer::new(folder.join("a.obj")).options(&options).scene(scene()).unwrap_err();
         assert_eq!((error.kind(), folder.names()), (ErrorKind::Cancelled, vec![]));
@@ -190,10 +190,10 @@ fn a_cancel_at_any_moment_leaves_a_whole_file() {
             });
             let result = polyhaul::Writer::new(&path).options(&options).scene(scene());
             canceller.join().unwrap();
-            let found = std::fs::read(&path).unwrap();
+            let loaded = std::fs::read(&path).unwrap();
             match result {
-                Ok(_) => assert!(found == new),
-                Err(error) => assert_eq!((error.kind(), found.as_slice()), (ErrorKind::Cancelled, &b"old"[..])),
+                Ok(_) => assert!(loaded == new),
+                Err(error) => assert_eq!((error.kind(), loaded.as_slice()), (ErrorKind::Cancelled, &b"old"[..])),
             }
             assert!(folder.names().iter().all(|name| ["monkey2.mtl", "monkey2.obj"].contains(&name.as_str())));
         }
@@ -203,10 +203,12 @@ fn a_cancel_at_any_moment_leaves_a_whole_file() {
 #[test]
 fn progress_grows_to_the_end() {
     for threads in THREADS {
-        let (last, calls) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let (seen, count) = (last.clone(), calls.clone());
-        let progress = Progress(Arc::new(move |done, total| {
-            assert!(seen.swap(done, Relaxed) <= done && total.is_some_and(|total| done <= total));
+        let last = Arc::new(AtomicU64::new(0));
+        let calls = Arc::new(AtomicU64::new(0));
+        let seen = last.clone();
+        let count = calls.clone();
+        let progress = Progress(Arc::new(move |finished, total| {
+            assert!(seen.swap(finished, Relaxed) <= finished && total.is_some_and(|total| finished <= total));
             count.fetch_add(1, Relaxed);
         }));
         let run = run(threads, None).with_progress(Some(progress));

@@ -5,7 +5,7 @@ use polyhaul::model::{Array, Counts, Curve, Elements, Material, Mesh, NONE, Obje
 
 /// What a scene may have beyond faces.
 #[derive(Clone, Copy)]
-pub struct Wanted {
+pub struct SceneSpec {
     /// Objects of one mesh.
     pub objects: usize,
     /// Things per object, of all kinds together, at most.
@@ -14,14 +14,14 @@ pub struct Wanted {
     pub curves: bool,
     /// Corners of one element with different indices.
     pub mixed: bool,
-    /// Objects that a `g` begins.
+    /// Objects started by a `g`.
     pub group_objects: bool,
     /// State that no element says before the first change: a line without a material after a face
     /// with one.
     pub late_state: bool,
 }
 
-pub const ALL: Wanted = Wanted {
+pub const ALL: SceneSpec = SceneSpec {
     objects: 6,
     things: 60,
     lines_and_points: true,
@@ -34,19 +34,19 @@ pub const ALL: Wanted = Wanted {
 const NAMES: [&str; 7] = ["a", "b c", "x#y", "\u{fc}ber \u{1f600}", "1 2 3", "v", "tab\there"];
 
 /// A scene of one mesh whose objects follow one another.
-pub fn scene(random: &mut Random, wanted: Wanted) -> Scene {
-    let mut maker = Maker { random: random.clone(), wanted, mesh: Mesh::default(), sizes: Default::default() };
+pub fn scene(random: &mut Random, spec: SceneSpec) -> Scene {
+    let mut maker = Maker { random: random.clone(), spec, mesh: Mesh::default(), sizes: Default::default() };
     let mut objects = Vec::new();
     maker.mesh.groups = NAMES.iter().map(|name| format!("group {name}")).collect();
-    if !wanted.late_state {
+    if !spec.late_state {
         maker.state(0);
         maker.state(1);
         maker.state(2);
     }
-    for number in 0..maker.random.below(wanted.objects + 1) {
+    for number in 0..maker.random.below(spec.objects + 1) {
         // A group right after an `o` is a group of that object, and not an object.
         let after_empty = objects.last().is_some_and(|object: &Object| object.start == object.end);
-        let object = maker.object(number, wanted.group_objects && !after_empty);
+        let object = maker.object(number, spec.group_objects && !after_empty);
         objects.push(object);
     }
     maker.fill();
@@ -57,7 +57,7 @@ pub fn scene(random: &mut Random, wanted: Wanted) -> Scene {
 
 struct Maker {
     random: Random,
-    wanted: Wanted,
+    spec: SceneSpec,
     mesh: Mesh,
     /// How many corners each face and each line will have: they can only be chosen at the end.
     sizes: [Vec<usize>; 2],
@@ -65,7 +65,8 @@ struct Maker {
 
 impl Maker {
     fn counts(&self) -> Counts {
-        let (faces, lines) = (self.sizes[0].len() as u32, self.sizes[1].len() as u32);
+        let faces = self.sizes[0].len() as u32;
+        let lines = self.sizes[1].len() as u32;
         Counts { faces, lines, ..self.mesh.counts() }
     }
 
@@ -86,14 +87,16 @@ impl Maker {
         } else if kind == ObjectKind::Unnamed {
             self.position();
         }
-        for _ in 0..self.random.below(self.wanted.things + 1) {
+        for _ in 0..self.random.below(self.spec.things + 1) {
             self.thing();
         }
         Object { name, kind, start, end: self.counts(), ..Object::default() }
     }
 
     fn thing(&mut self) {
-        let (u, v, w) = (self.number(), self.number(), self.number());
+        let u = self.number();
+        let v = self.number();
+        let w = self.number();
         match self.random.below(20) {
             _ if self.mesh.positions.is_empty() => self.position(),
             0..5 => self.position(),
@@ -103,12 +106,12 @@ impl Maker {
                 let size = 3 + self.random.below(4);
                 self.sizes[0].push(size);
             }
-            13 if self.wanted.lines_and_points => {
+            13 if self.spec.lines_and_points => {
                 let size = 2 + self.random.below(4);
                 self.sizes[1].push(size);
             }
-            14 if self.wanted.lines_and_points => self.mesh.points.to_mut().unwrap().push(0),
-            15 if self.wanted.curves && self.random.once_in(3) => self.curve(),
+            14 if self.spec.lines_and_points => self.mesh.points.to_mut().unwrap().push(0),
+            15 if self.spec.curves && self.random.once_in(3) => self.curve(),
             kind => self.state(kind % 3),
         }
     }
@@ -143,13 +146,15 @@ impl Maker {
         let count = self.mesh.positions.len();
         let control_points = (0..1 + self.random.below(6)).map(|_| self.random.below(count) as u32).collect();
         let knots = (0..self.random.below(9)).map(|knot| knot as f32).collect();
-        let (degree, rational) = (1 + self.random.below(5) as u32, self.random.once_in(2));
+        let degree = 1 + self.random.below(5) as u32;
+        let rational = self.random.once_in(2);
         self.mesh.curves.push(Curve { degree, rational, range: [0.0, 4.5], control_points, knots, at });
     }
 
-    /// What needs to know how many positions, uvs and normals there are.
+    /// Adds the content that depends on the number of positions, uvs and normals.
     fn fill(&mut self) {
-        let (positions, uvs) = (self.mesh.positions.len(), self.mesh.uvs.len());
+        let positions = self.mesh.positions.len();
+        let uvs = self.mesh.uvs.len();
         let with_normals = !self.mesh.normals.is_empty() && !self.random.once_in(4);
         self.mesh.faces = self.elements(0, with_normals);
         self.mesh.lines = self.elements(1, false);
@@ -175,7 +180,9 @@ impl Maker {
     }
 
     fn elements(&mut self, kind: usize, with_normals: bool) -> Elements {
-        let (positions, uvs, normals) = (self.mesh.positions.len(), self.mesh.uvs.len(), self.mesh.normals.len());
+        let positions = self.mesh.positions.len();
+        let uvs = self.mesh.uvs.len();
+        let normals = self.mesh.normals.len();
         let with_uvs = uvs > 0 && !self.random.once_in(4);
         let mut elements = Elements::default();
         if !self.sizes[kind].is_empty() {
@@ -183,8 +190,9 @@ impl Maker {
         }
         for &size in &self.sizes[kind] {
             let random = &mut self.random;
-            let (has_uv, has_normal) = (!random.once_in(3), !random.once_in(3));
-            let mixed = self.wanted.mixed && random.once_in(3);
+            let has_uv = !random.once_in(3);
+            let has_normal = !random.once_in(3);
+            let mixed = self.spec.mixed && random.once_in(3);
             for _ in 0..size {
                 let mut pick = |count: usize, has: bool| {
                     if has != (mixed && random.once_in(2)) { random.below(count) as u32 } else { NONE }
@@ -210,11 +218,12 @@ pub fn scattered(random: &mut Random) -> Scene {
     for mesh in 0..1 + random.below(3) {
         result.meshes.push(Mesh::default());
         for _ in 0..1 + random.below(4) {
-            let wanted = Wanted { objects: 1, things: 20, curves: false, group_objects: false, ..ALL };
-            let part = scene(random, wanted);
+            let expected = SceneSpec { objects: 1, things: 20, curves: false, group_objects: false, ..ALL };
+            let part = scene(random, expected);
             let start = result.meshes[mesh].counts();
             append(&mut result.meshes[mesh], &part.meshes[0]);
-            let (name, end) = (format!("part {}", result.objects.len()), result.meshes[mesh].counts());
+            let name = format!("part {}", result.objects.len());
+            let end = result.meshes[mesh].counts();
             result.objects.push(Object { name, kind: ObjectKind::Object, mesh, start, end, ..Object::default() });
             result.materials = part.materials;
         }
@@ -232,7 +241,8 @@ pub fn scattered(random: &mut Random) -> Scene {
 /// Appends the arrays of another mesh, which has the same groups.
 fn append(mesh: &mut Mesh, other: &Mesh) {
     let base = mesh.counts();
-    let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
+    let positions = mesh.positions.len();
+    let uvs = mesh.uvs.len();
     mesh.positions.to_mut().unwrap().extend(&other.positions);
     mesh.uvs.to_mut().unwrap().extend(&other.uvs);
     mesh.normals.to_mut().unwrap().extend(&other.normals);

@@ -10,11 +10,13 @@ use std::collections::BTreeMap;
 pub fn shortest() -> WriteOptions {
     let digits = Digits::Shortest;
     with(
-        ObjWriteOptions::default()
-            .with_position_digits(digits)
-            .with_uv_digits(digits)
-            .with_normal_digits(digits)
-            .with_color_digits(digits),
+        WriteOptions::default().with_obj(
+            ObjWriteOptions::default()
+                .with_position_digits(Some(digits))
+                .with_uv_digits(Some(digits))
+                .with_normal_digits(Some(digits))
+                .with_color_digits(Some(digits)),
+        ),
     )
 }
 
@@ -42,8 +44,9 @@ fn a_pass_through_a_file_keeps_the_model() {
         let scene = polyhaul::read(&path).unwrap();
         let folder = new_folder();
         let again = pass(&scene, &folder, name, &shortest());
-        let (found, expected) = (meaning(&again), meaning(&scene));
-        assert!(found == expected, "{name}: {}\n{}", difference(&found, &expected), folder.text(name));
+        let reread = meaning(&again);
+        let expected = meaning(&scene);
+        assert!(reread == expected, "{name}: {}\n{}", difference(&reread, &expected), folder.text(name));
         assert_eq!(bits(&again), bits(&scene), "{name}");
         assert_eq!(materials(&again), materials(&scene), "{name}");
     }
@@ -59,7 +62,8 @@ fn a_second_pass_changes_nothing() {
             }
             let folder = new_folder();
             let once = pass(&polyhaul::read(&path).unwrap(), &folder, name, &options);
-            let (files, first) = (folder.names(), folder.names().map_text(&folder));
+            let files = folder.names();
+            let first = folder.names().map_text(&folder);
             let twice = pass(&once, &folder, name, &options);
             assert_eq!(folder.names(), files, "{name}");
             assert!(folder.names().map_text(&folder) == first, "{name}");
@@ -105,8 +109,9 @@ fn what_was_read_of_bad_files_can_be_written() {
         let folder = new_folder();
         let name = path.file_name().unwrap().to_str().unwrap();
         let again = pass(&loaded.value, &folder, name, &shortest());
-        let (found, expected) = (meaning(&again), meaning(&loaded.value));
-        assert!(found == expected, "{name}: {}", difference(&found, &expected));
+        let reread = meaning(&again);
+        let expected = meaning(&loaded.value);
+        assert!(reread == expected, "{name}: {}", difference(&reread, &expected));
     }
     assert!(count > 20, "{count}");
 }
@@ -154,7 +159,7 @@ fn a_point_before_the_faces_stays_in_its_group() {
     check_text("g a\nv 0 0 0\nv 1 0 0\nv 0 1 0\np 1\ng b\nf 1 2 3\n");
 }
 
-/// Lines are written after faces: they need a line that says that they have no material.
+/// Lines are written after faces: they need a line that resets the material.
 #[test]
 fn a_line_before_the_first_material_gets_none() {
     check_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1 2\nusemtl red\nf 1 2 3\n");
@@ -170,7 +175,8 @@ fn check_text(source: &str) {
     let scene = read(source);
     let written = text(&scene, &shortest());
     let again = parse(written.as_str()).unwrap_or_else(|error| panic!("{error}\n{source}\n{written}"));
-    let (found, expected) = (meaning(&again), meaning(&scene));
-    assert!(found == expected, "{}\nof {source}\nwritten {written}", difference(&found, &expected));
+    let reread = meaning(&again);
+    let expected = meaning(&scene);
+    assert!(reread == expected, "{}\nof {source}\nwritten {written}", difference(&reread, &expected));
     assert_eq!(text(&again, &shortest()), written);
 }

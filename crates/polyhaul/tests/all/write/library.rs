@@ -6,7 +6,7 @@ use polyhaul::model::{Color, Counts, Material, Mesh, Run, Scene};
 use polyhaul::options::ObjWriteOptions;
 use std::fs;
 
-/// A triangle with these materials; names that begin with `?` are used and nowhere defined.
+/// A triangle with these materials; names that start with `?` are used but undefined.
 fn scene(libraries: &[&str], materials: &[&str]) -> Scene {
     let material = |name: &&str| match name.strip_prefix('?') {
         Some(name) => Material { name: name.into(), missing: true, ..Material::default() },
@@ -37,15 +37,15 @@ fn written(folder: &Folder, scene: &Scene) -> (Vec<String>, String) {
 }
 
 #[track_caller]
-fn expect(found: (Vec<String>, String), names: &[&str], line: &str) {
-    assert_eq!((found.0.iter().map(String::as_str).collect::<Vec<_>>(), found.1.as_str()), (names.to_vec(), line));
+fn expect(output: (Vec<String>, String), names: &[&str], line: &str) {
+    assert_eq!((output.0.iter().map(String::as_str).collect::<Vec<_>>(), output.1.as_str()), (names.to_vec(), line));
 }
 
 #[test]
 fn without_materials_there_is_none() {
     expect(written(&new_folder(), &scene(&[], &[])), &["out.obj"], "");
     let folder = new_folder();
-    let options = with(ObjWriteOptions::default().with_export_materials(false));
+    let options = with(WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false)));
     polyhaul::Writer::new(folder.join("out.obj")).options(&options).scene(&scene(&["all.mtl"], &["red"])).unwrap();
     assert_eq!(folder.names(), ["out.obj"]);
 }
@@ -73,8 +73,8 @@ fn it_keeps_its_name() {
 fn another_file_of_its_name_is_left_alone() {
     let folder = new_folder();
     folder.file("all.mtl", "newmtl other\n").unwrap();
-    let found = written(&folder, &scene(&["all.mtl"], &["red"]));
-    expect(found, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
+    let written = written(&folder, &scene(&["all.mtl"], &["red"]));
+    expect(written, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
     assert_eq!((folder.text("all.mtl").as_str(), folder.text("out.mtl").as_str()), ("newmtl other\n", RED));
 }
 
@@ -82,15 +82,16 @@ fn another_file_of_its_name_is_left_alone() {
 fn a_folder_or_a_link_of_its_name_is_left_alone() {
     let folder = new_folder();
     fs::create_dir(folder.join("all.mtl")).unwrap();
-    let found = written(&folder, &scene(&["all.mtl"], &["red"]));
-    expect(found, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
+    let written = written(&folder, &scene(&["all.mtl"], &["red"]));
+    expect(written, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
 }
 
 /// A link that leads out of the folder, to nothing yet, must not be followed: the name came out of a file.
 #[cfg(unix)]
 #[test]
 fn a_link_that_leads_outside_is_not_followed() {
-    let (folder, outside) = (new_folder(), new_folder());
+    let folder = new_folder();
+    let outside = new_folder();
     std::os::unix::fs::symlink(outside.join("made"), folder.join("all.mtl")).unwrap();
     polyhaul::write(&scene(&["all.mtl"], &["red"]), folder.join("out.obj")).unwrap();
     assert_eq!(outside.names(), Vec::<String>::new());
@@ -99,8 +100,8 @@ fn a_link_that_leads_outside_is_not_followed() {
 #[test]
 fn several_libraries_become_one() {
     let folder = new_folder();
-    let found = written(&folder, &scene(&["one.mtl", "two.mtl"], &["red"]));
-    expect(found, &["out.mtl", "out.obj"], "mtllib out.mtl");
+    let written = written(&folder, &scene(&["one.mtl", "two.mtl"], &["red"]));
+    expect(written, &["out.mtl", "out.obj"], "mtllib out.mtl");
 }
 
 /// Whatever the name, the file lies in the scene's folder or is not written, and the name that the
@@ -154,8 +155,8 @@ fn wrong_place(name: &str) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     let line = fs::read_to_string(&out).unwrap().lines().nth(1).map(str::to_owned);
-    let found = again.materials.len() == 1 && !again.materials[0].missing;
-    (!found).then(|| format!("the materials are lost, {line:?}, {inside:?}"))
+    let is_found = again.materials.len() == 1 && !again.materials[0].missing;
+    (!is_found).then(|| format!("the materials are lost, {line:?}, {inside:?}"))
 }
 
 #[test]
@@ -195,8 +196,8 @@ fn a_scene_that_is_called_like_a_library_keeps_both() {
 #[test]
 fn a_library_that_was_not_found_is_named_and_not_made() {
     expect(written(&new_folder(), &scene(&["gone.mtl"], &["?red"])), &["out.obj"], "mtllib gone.mtl");
-    let found = written(&new_folder(), &scene(&["../gone.mtl"], &["?red"]));
-    expect(found, &["out.obj"], "mtllib ../gone.mtl");
+    let outside = written(&new_folder(), &scene(&["../gone.mtl"], &["?red"]));
+    expect(outside, &["out.obj"], "mtllib ../gone.mtl");
     let folder = new_folder();
     folder.file("gone.mtl", "newmtl red\nKd 1 0 0\n").unwrap();
     expect(written(&folder, &scene(&["gone.mtl"], &["?red"])), &["gone.mtl", "out.obj"], "mtllib gone.mtl");
@@ -261,6 +262,6 @@ fn a_name_with_spaces_leads_to_the_materials() {
 /// Found by fuzzing: a name of nothing left a space at the end of the line, which reading dropped.
 #[test]
 fn empty_names_of_libraries_leave_no_spaces() {
-    let found = text(&scene(&["", "a.mtl", "", "b.mtl", ""], &["?x"]), &plain());
-    assert!(found.starts_with("mtllib a.mtl b.mtl\n"), "{found}");
+    let written = text(&scene(&["", "a.mtl", "", "b.mtl", ""], &["?x"]), &plain());
+    assert!(written.starts_with("mtllib a.mtl b.mtl\n"), "{written}");
 }

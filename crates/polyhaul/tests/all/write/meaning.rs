@@ -10,18 +10,20 @@ type Key = fn(&Counts) -> u32;
 /// Every object with all of its elements.
 pub fn meaning(scene: &Scene) -> String {
     let objects = match scene.objects.as_slice() {
-        [] => scene.meshes.iter().enumerate().map(whole).collect(),
+        [] => scene.meshes.iter().enumerate().map(|(number, mesh)| whole(number, mesh)).collect(),
         objects => objects.to_vec(),
     };
     let mut out = Vec::new();
     let mut written = [0u64; 3];
     for object in objects {
         let mesh = &scene.meshes[object.mesh];
-        let (start, end) = (streams(object.start), streams(object.end));
+        let start = streams(object.start);
+        let end = streams(object.end);
         let bases: [i64; 3] = std::array::from_fn(|i| written[i] as i64 - i64::from(start[i]));
         out.push(format!("{:?} `{}`", object.kind, object.name));
         arrays(mesh, &object, &mut out);
-        let (from, to) = (object.start, object.end);
+        let from = object.start;
+        let to = object.end;
         let say = Say { scene, mesh, bases };
         say.elements("face", &mesh.faces, from.faces..to.faces, |at| at.faces, &mut out);
         say.elements("line", &mesh.lines, from.lines..to.lines, |at| at.lines, &mut out);
@@ -31,7 +33,10 @@ pub fn meaning(scene: &Scene) -> String {
         }
         for curve in &mesh.curves[from.curves as usize..to.curves as usize] {
             let points: Vec<i64> = curve.control_points.iter().map(|&i| i64::from(i) + bases[0]).collect();
-            let (degree, rational, range, knots) = (curve.degree, curve.rational, curve.range, &curve.knots);
+            let degree = curve.degree;
+            let rational = curve.rational;
+            let range = curve.range;
+            let knots = &curve.knots;
             out.push(format!("curve {degree} {rational} {range:?} {points:?} {knots:?}"));
         }
         for i in 0..3 {
@@ -41,7 +46,7 @@ pub fn meaning(scene: &Scene) -> String {
     out.join("\n")
 }
 
-fn whole((mesh, arrays): (usize, &Mesh)) -> Object {
+fn whole(mesh: usize, arrays: &Mesh) -> Object {
     Object { kind: ObjectKind::Unnamed, mesh, end: arrays.counts(), ..Object::default() }
 }
 
@@ -50,11 +55,12 @@ fn streams(counts: Counts) -> [u32; 3] {
 }
 
 fn arrays(mesh: &Mesh, object: &Object, out: &mut Vec<String>) {
-    let (start, end) = (object.start, object.end);
+    let start = object.start;
+    let end = object.end;
     for i in start.positions as usize..end.positions as usize {
         let weight = mesh.position_weights.get(i).copied().unwrap_or(1.0);
         let color = mesh.colors.get(i).filter(|color| !color.iter().all(|c| c.is_nan()));
-        // A position has a weight or a colour, and a colour of a file has no alpha.
+        // A position has a weight or a color, and colors of a file are opaque.
         let color = color.map(|color| &color[..3]);
         let weight = if color.is_some() { 1.0 } else { weight };
         out.push(format!("position {:?} {weight:?} {color:?}", mesh.positions[i]));
@@ -83,8 +89,8 @@ impl Say<'_> {
                     Some(&index) => (i64::from(index) + base).to_string(),
                 };
                 let position = i64::from(elements.corner_positions[corner]) + self.bases[0];
-                let (uv, normal) =
-                    (of(&elements.corner_uvs, self.bases[1]), of(&elements.corner_normals, self.bases[2]));
+                let uv = of(&elements.corner_uvs, self.bases[1]);
+                let normal = of(&elements.corner_normals, self.bases[2]);
                 format!("{position}/{uv}/{normal}")
             };
             let corners: Vec<_> = elements.corners(index as usize).map(corner).collect();

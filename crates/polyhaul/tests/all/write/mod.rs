@@ -1,4 +1,4 @@
-//! Tests of writing by somebody who does not trust it.
+//! Independent tests of writing.
 //!
 //! `support` has what all of them use, `generate` makes scenes, `meaning` says what a scene says.
 

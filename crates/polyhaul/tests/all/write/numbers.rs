@@ -1,4 +1,4 @@
-//! Numbers are those of C's `printf`, and the shortest read back as the same bits.
+//! Numbers equal C's `printf`, and the shortest ones read back as the same bits.
 
 use super::support::*;
 use polyhaul::WriteOptions;
@@ -67,18 +67,21 @@ fn scene(colored: bool) -> Scene {
 
 fn options(digits: Digits) -> WriteOptions {
     with(
-        ObjWriteOptions::default()
-            .with_position_digits(digits)
-            .with_uv_digits(digits)
-            .with_normal_digits(digits)
-            .with_color_digits(digits),
+        WriteOptions::default().with_obj(
+            ObjWriteOptions::default()
+                .with_position_digits(Some(digits))
+                .with_uv_digits(Some(digits))
+                .with_normal_digits(Some(digits))
+                .with_color_digits(Some(digits)),
+        ),
     )
 }
 
 #[cfg(target_os = "linux")]
 fn printf(value: f32, places: u8) -> String {
     let mut buffer = [0u8; 80];
-    let (start, size) = (buffer.as_mut_ptr().cast(), buffer.len());
+    let start = buffer.as_mut_ptr().cast();
+    let size = buffer.len();
     // SAFETY: the buffer is as long as is said, and the arguments are what the format asks for.
     let count = unsafe { libc::snprintf(start, size, c"%.*f".as_ptr(), libc::c_int::from(places), f64::from(value)) };
     String::from_utf8(buffer[..count as usize].to_vec()).unwrap()
@@ -114,35 +117,38 @@ fn fixed_digits_are_printfs() {
     for colored in [false, true] {
         let scene = scene(colored);
         for places in 0..=12 {
-            let (found, expected) = (text(&scene, &options(Digits::Fixed(places))), expected(&scene, places));
-            assert!(found == expected, "{places} places: {}", difference(&found, &expected));
+            let written = text(&scene, &options(Digits::Fixed(places)));
+            let expected = expected(&scene, places);
+            assert!(written == expected, "{places} places: {}", difference(&written, &expected));
         }
     }
 }
 
 #[test]
 fn shortest_digits_are_the_same_bits() {
-    let same = |found: f32, expected: f32| found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan();
+    let same =
+        |actual: f32, expected: f32| actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
     for colored in [false, true] {
         let scene = scene(colored);
         let again = read(bytes(&scene, &options(Digits::Shortest)));
-        let (found, mut expected) = (&again.meshes[0], scene.meshes[0].clone());
-        // The file has no alpha.
+        let mesh_read = &again.meshes[0];
+        let mut expected = scene.meshes[0].clone();
+        // The file stores no alpha.
         expected.colors = expected.colors.iter().map(|&[red, green, blue, _]| [red, green, blue, 1.0]).collect();
         let pairs = [
-            (found.positions.as_flattened(), expected.positions.as_flattened()),
-            (found.normals.as_flattened(), expected.normals.as_flattened()),
-            (found.uvs.as_flattened(), expected.uvs.as_flattened()),
-            (found.colors.as_flattened(), expected.colors.as_flattened()),
+            (mesh_read.positions.as_flattened(), expected.positions.as_flattened()),
+            (mesh_read.normals.as_flattened(), expected.normals.as_flattened()),
+            (mesh_read.uvs.as_flattened(), expected.uvs.as_flattened()),
+            (mesh_read.colors.as_flattened(), expected.colors.as_flattened()),
         ];
-        for (found, expected) in pairs {
-            assert_eq!(found.len(), expected.len());
-            let wrong = found.iter().zip(expected).find(|(found, expected)| !same(**found, **expected));
+        for (actual, expected) in pairs {
+            assert_eq!(actual.len(), expected.len());
+            let wrong = actual.iter().zip(expected).find(|(actual, expected)| !same(**actual, **expected));
             assert!(wrong.is_none(), "{wrong:?}");
         }
         // A depth of -0 is not written, and read as 0.
-        let depths = found.uv_depths.iter().zip(&expected.uv_depths);
-        assert!(depths.clone().all(|(found, expected)| same(*found, *expected) || *expected == 0.0));
+        let depths = mesh_read.uv_depths.iter().zip(&expected.uv_depths);
+        assert!(depths.clone().all(|(actual, expected)| same(*actual, *expected) || *expected == 0.0));
     }
 }
 
@@ -156,11 +162,11 @@ fn weights_keep_their_bits() {
     };
     let scene = Scene { meshes: vec![mesh], ..Scene::default() };
     let again = read(bytes(&scene, &options(Digits::Shortest)));
-    let found = again.meshes[0].position_weights.iter().zip(&scene.meshes[0].position_weights);
-    assert!(found.clone().count() > 1000);
+    let pairs = again.meshes[0].position_weights.iter().zip(&scene.meshes[0].position_weights);
+    assert!(pairs.clone().count() > 1000);
     assert!(
-        found
+        pairs
             .clone()
-            .all(|(found, expected)| found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan())
+            .all(|(pairs, expected)| pairs.to_bits() == expected.to_bits() || pairs.is_nan() && expected.is_nan())
     );
 }

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use polyhaul::model::Scene;
-use polyhaul::options::{Axis, Digits, ObjWriteOptions};
+use polyhaul::options::{Axis, Digits, ObjWriteOptions, SceneWriteOptions, Smoothing};
 use polyhaul::{ErrorKind, WriteOptions};
 
 const TEXT: &str = "mtllib all.mtl
@@ -44,16 +44,16 @@ fn scene() -> Scene {
 }
 
 /// The text with an option changed, and without.
-fn both(change: impl FnOnce(&mut ObjWriteOptions)) -> (String, String) {
-    let mut options = ObjWriteOptions::default();
+fn both(change: impl FnOnce(&mut WriteOptions)) -> (String, String) {
+    let mut options = WriteOptions::default();
     change(&mut options);
     (text(&scene(), &with(options)), text(&scene(), &plain()))
 }
 
 /// The text without the lines of these keywords.
 fn less(text: &str, keywords: &[&str]) -> String {
-    let kept = |line: &&str| !keywords.contains(&line.split(' ').next().unwrap());
-    text.lines().filter(kept).map(|line| format!("{line}\n")).collect()
+    let is_kept = |line: &&str| !keywords.contains(&line.split(' ').next().unwrap());
+    text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
 }
 
 #[test]
@@ -91,70 +91,70 @@ curv 0.000000 1.000000 -3 -2 -1
 parm u 0.000000 0.000000 0.000000 1.000000 1.000000 1.000000
 end
 ";
-    let found = text(&scene(), &plain());
-    assert!(found == expected, "{}", difference(&found, expected));
+    let written = text(&scene(), &plain());
+    assert!(written == expected, "{}", difference(&written, expected));
 }
 
 #[test]
 fn uvs_can_be_left_out() {
-    let (found, all) = both(|options| options.export_uv = false);
-    let corners = all.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1//1 2//1 3//1 4//1").replace("1/1 2/2 3/3", "1 2 3");
+    let (changed, usual) = both(|options| options.scene.uv = false);
+    let corners = usual.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1//1 2//1 3//1 4//1").replace("1/1 2/2 3/3", "1 2 3");
     let expected = less(&corners, &["vt"]).replace("1/1/1 2 3//1", "1//1 2 3//1").replace("1/1 2/2", "1 2");
-    assert_eq!(found, expected);
+    assert_eq!(changed, expected);
 }
 
 #[test]
 fn normals_can_be_left_out() {
-    let (found, all) = both(|options| options.export_normals = false);
-    let corners = all.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1/1 2/2 3/3 4/1").replace("1//1 2//1 3//1", "1 2 3");
-    assert_eq!(found, less(&corners, &["vn"]).replace("1/1/1 2 3//1", "1/1 2 3"));
+    let (changed, usual) = both(|options| options.scene.normals = false);
+    let corners = usual.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1/1 2/2 3/3 4/1").replace("1//1 2//1 3//1", "1 2 3");
+    assert_eq!(changed, less(&corners, &["vn"]).replace("1/1/1 2 3//1", "1/1 2 3"));
 }
 
 #[test]
 fn lines_of_one_keyword_can_be_left_out() {
-    let (found, all) = both(|options| options.export_materials = false);
-    assert_eq!(found, less(&all, &["usemtl", "mtllib"]));
-    let (found, all) = both(|options| options.export_groups = false);
-    assert_eq!(found, less(&all, &["g"]));
-    let (found, all) = both(|options| options.export_smooth_groups = false);
-    assert_eq!(found, less(&all, &["s"]));
+    let (changed, usual) = both(|options| options.obj.materials = false);
+    assert_eq!(changed, less(&usual, &["usemtl", "mtllib"]));
+    let (changed, usual) = both(|options| options.obj.groups = false);
+    assert_eq!(changed, less(&usual, &["g"]));
+    let (changed, usual) = both(|options| options.obj.smoothing = Smoothing::None);
+    assert_eq!(changed, less(&usual, &["s"]));
 }
 
 #[test]
 fn colors_can_be_left_out() {
-    let (found, all) = both(|options| options.export_colors = false);
-    assert_eq!(found, all.replace(" 1.0000 0.5000 0.2500 0.5000\n", "\n").replace(" 1.0000 0.5000 0.2500\n", "\n"));
+    let (changed, usual) = both(|options| options.scene.colors = false);
+    assert_eq!(changed, usual.replace(" 1.0000 0.5000 0.2500 0.5000\n", "\n").replace(" 1.0000 0.5000 0.2500\n", "\n"));
 }
 
 /// The positions of curves stay: other elements may use them.
 #[test]
 fn curves_can_be_left_out() {
-    let (found, all) = both(|options| options.export_curves = false);
-    assert_eq!(found, less(&all, &["cstype", "deg", "curv", "parm", "end"]));
+    let (changed, usual) = both(|options| options.obj.curves = false);
+    assert_eq!(changed, less(&usual, &["cstype", "deg", "curv", "parm", "end"]));
 }
 
 #[test]
 fn objects_can_be_groups() {
-    let (found, all) = both(|options| options.export_object_groups = true);
-    assert_eq!(found, less(&all, &["g"]).replace("o first", "g first").replace("o knot", "g knot"));
+    let (changed, usual) = both(|options| options.obj.object_groups = true);
+    assert_eq!(changed, less(&usual, &["g"]).replace("o first", "g first").replace("o knot", "g knot"));
 }
 
 #[test]
 fn materials_can_be_groups() {
-    let (found, all) = both(|options| options.export_material_groups = true);
+    let (changed, usual) = both(|options| options.obj.material_groups = true);
     let expected =
-        all.replace("usemtl red", "g first_red\nusemtl red").replace("usemtl blue", "g first_blue\nusemtl blue");
-    assert_eq!(found, expected);
+        usual.replace("usemtl red", "g first_red\nusemtl red").replace("usemtl blue", "g first_blue\nusemtl blue");
+    assert_eq!(changed, expected);
 }
 
 #[test]
 fn triangles_need_no_other_positions() {
-    let (found, all) = both(|options| options.export_triangulated_mesh = true);
-    assert_eq!(less(&found, &["f"]), less(&all, &["f"]));
-    let faces = lines(&found, "f");
+    let (changed, usual) = both(|options| options.scene.triangulate = true);
+    assert_eq!(less(&changed, &["f"]), less(&usual, &["f"]));
+    let faces = lines(&changed, "f");
     assert_eq!(faces.len(), 5);
     assert!(faces.iter().all(|face| face.split(' ').count() == 4), "{faces:?}");
-    assert_eq!(&faces[2..], &lines(&all, "f")[1..]);
+    assert_eq!(&faces[2..], &lines(&usual, "f")[1..]);
 }
 
 #[test]
@@ -165,12 +165,14 @@ fn digits_are_those_of_their_kind() {
         _ => format!("{value:.places$}"),
     };
     for places in 0..=13 {
-        let obj = ObjWriteOptions::default()
-            .with_position_digits(digits(places))
-            .with_uv_digits(digits((places + 1) % 14))
-            .with_normal_digits(digits((places + 2) % 14))
-            .with_color_digits(digits((places + 3) % 14));
-        let found = text(&scene(), &with(obj));
+        let obj = WriteOptions::default().with_obj(
+            ObjWriteOptions::default()
+                .with_position_digits(Some(digits(places)))
+                .with_uv_digits(Some(digits((places + 1) % 14)))
+                .with_normal_digits(Some(digits((places + 2) % 14)))
+                .with_color_digits(Some(digits((places + 3) % 14))),
+        );
+        let written = text(&scene(), &with(obj));
         let line = |keyword: &str, parts: &[(f32, usize)]| {
             let numbers: String =
                 parts.iter().map(|&(value, shift)| format!(" {}", number(value, (places + shift) % 14))).collect();
@@ -183,7 +185,7 @@ fn digits_are_those_of_their_kind() {
             line("vt", &[(1.0, 1), (0.1, 1), (0.5, 1)]),
             line("vn", &[(0.0, 2), (0.6, 2), (-0.8, 2)]),
         ] {
-            assert!(found.contains(&expected), "{places} places: {expected}{found}");
+            assert!(written.contains(&expected), "{places} places: {expected}{written}");
         }
     }
 }
@@ -191,7 +193,10 @@ fn digits_are_those_of_their_kind() {
 #[test]
 fn more_digits_than_there_are_do_no_harm() {
     for places in [13, 100, 255] {
-        let options = with(ObjWriteOptions::default().with_position_digits(Digits::Fixed(places)));
+        let options = with(
+            WriteOptions::default()
+                .with_obj(ObjWriteOptions::default().with_position_digits(Some(Digits::Fixed(places)))),
+        );
         match try_bytes(&scene(), &options) {
             Ok(bytes) => drop(read(bytes)),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Usage),
@@ -202,20 +207,29 @@ fn more_digits_than_there_are_do_no_harm() {
 #[test]
 fn axes_are_turned_and_positions_scaled() {
     let turned = |forward_axis, up_axis| {
-        text(&scene(), &with(ObjWriteOptions::default().with_forward_axis(forward_axis).with_up_axis(up_axis)))
+        text(
+            &scene(),
+            &with(WriteOptions::default().with_scene(
+                SceneWriteOptions::default().with_forward_axis(Some(forward_axis)).with_up_axis(Some(up_axis)),
+            )),
+        )
     };
-    let found = turned(Axis::Y, Axis::Z);
-    assert!(found.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{found}");
-    assert!(found.contains("\nvn 0.0000 0.8000 0.6000\n"), "{found}");
-    let (found, all) = both(|options| options.global_scale = 10.0);
+    let written = turned(Axis::Y, Axis::Z);
+    assert!(written.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{written}");
+    assert!(written.contains("\nvn 0.0000 0.8000 0.6000\n"), "{written}");
+    let (changed, usual) = both(|options| options.scene.global_scale = 10.0);
     assert!(
-        found.contains("\nv 1.000000 2.000000 3.000000\n") && found.contains("\nvn 0.0000 0.6000 -0.8000\n"),
-        "{found}"
+        changed.contains("\nv 1.000000 2.000000 3.000000\n") && changed.contains("\nvn 0.0000 0.6000 -0.8000\n"),
+        "{changed}"
     );
-    assert_eq!(less(&found, &["v"]), less(&all, &["v"]));
+    assert_eq!(less(&changed, &["v"]), less(&usual, &["v"]));
     let before = scene();
-    let options =
-        ObjWriteOptions::default().with_up_axis(Axis::Z).with_forward_axis(Axis::X).with_export_triangulated_mesh(true);
+    let options = WriteOptions::default().with_scene(
+        SceneWriteOptions::default()
+            .with_up_axis(Some(Axis::Z))
+            .with_forward_axis(Some(Axis::X))
+            .with_triangulate(true),
+    );
     bytes(&before, &with(options));
     assert_same(&before, &scene(), "the caller's scene is left alone");
 }
@@ -224,10 +238,10 @@ fn axes_are_turned_and_positions_scaled() {
 fn what_makes_no_sense_is_refused() {
     let folder = new_folder();
     let old = folder.file("a.obj", "old").unwrap();
-    let axes = ObjWriteOptions::default().with_forward_axis(Axis::Y);
+    let axes = WriteOptions::default().with_scene(SceneWriteOptions::default().with_forward_axis(Some(Axis::Y)));
     let mut refused = vec![axes];
     for global_scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
-        refused.push(ObjWriteOptions::default().with_global_scale(global_scale));
+        refused.push(WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(global_scale)));
     }
     for obj in refused {
         let error = polyhaul::Writer::new(&old).options(&with(obj)).scene(&scene()).unwrap_err();

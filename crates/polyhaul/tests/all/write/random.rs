@@ -1,24 +1,26 @@
 //! Random scenes are read back as what they were, whatever the threads and the chunks.
 
-use super::generate::{self, ALL, Wanted};
+use super::generate::{self, ALL, SceneSpec};
 use super::meaning::meaning;
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::Scene;
 use polyhaul::options::{Digits, ObjWriteOptions};
 
-fn scenes(seed: u64, count: usize, wanted: Wanted) -> Vec<Scene> {
+fn scenes(seed: u64, count: usize, spec: SceneSpec) -> Vec<Scene> {
     let mut random = Random::new(seed);
-    (0..count).map(|_| generate::scene(&mut random, wanted)).collect()
+    (0..count).map(|_| generate::scene(&mut random, spec)).collect()
 }
 
 fn shortest() -> WriteOptions {
     let digits = Digits::Shortest;
-    let obj = ObjWriteOptions::default()
-        .with_position_digits(digits)
-        .with_uv_digits(digits)
-        .with_normal_digits(digits)
-        .with_color_digits(digits);
+    let obj = WriteOptions::default().with_obj(
+        ObjWriteOptions::default()
+            .with_position_digits(Some(digits))
+            .with_uv_digits(Some(digits))
+            .with_normal_digits(Some(digits))
+            .with_color_digits(Some(digits)),
+    );
     with(obj)
 }
 
@@ -28,8 +30,9 @@ fn check(scenes: &[Scene]) {
         for options in [plain(), shortest()] {
             let first = text(scene, &options);
             let again = parse(first.as_str()).unwrap_or_else(|error| panic!("scene {number}: {error}\n{first}"));
-            let (found, expected) = (meaning(&again), meaning(scene));
-            assert!(found == expected, "scene {number}: {}\n{first}", difference(&found, &expected));
+            let reread = meaning(&again);
+            let expected = meaning(scene);
+            assert!(reread == expected, "scene {number}: {}\n{first}", difference(&reread, &expected));
             let second = text(&again, &options);
             assert!(second == first, "scene {number}: {}", difference(&second, &first));
             assert_same(&read(second), &again, &format!("scene {number}"));
@@ -39,46 +42,46 @@ fn check(scenes: &[Scene]) {
 
 #[test]
 fn faces_come_back() {
-    check(&scenes(1, 300, Wanted { lines_and_points: false, curves: false, mixed: false, ..ALL }));
+    check(&scenes(1, 300, SceneSpec { lines_and_points: false, curves: false, mixed: false, ..ALL }));
 }
 
 #[test]
 fn mixed_corners_come_back() {
-    check(&scenes(2, 300, Wanted { lines_and_points: false, curves: false, ..ALL }));
+    check(&scenes(2, 300, SceneSpec { lines_and_points: false, curves: false, ..ALL }));
 }
 
 #[test]
 fn lines_and_points_come_back() {
-    check(&scenes(3, 300, Wanted { curves: false, group_objects: false, ..ALL }));
+    check(&scenes(3, 300, SceneSpec { curves: false, group_objects: false, ..ALL }));
 }
 
 /// A point may be in the group of the object's header while the faces before it are in others.
 #[test]
 fn lines_and_points_of_group_objects_come_back() {
-    check(&scenes(9, 300, Wanted { curves: false, ..ALL }));
+    check(&scenes(9, 300, SceneSpec { curves: false, ..ALL }));
 }
 
 #[test]
 fn curves_come_back() {
-    check(&scenes(4, 300, Wanted { lines_and_points: false, ..ALL }));
+    check(&scenes(4, 300, SceneSpec { lines_and_points: false, ..ALL }));
 }
 
-/// Nothing says that there is no material, no group or no smoothing before the first that is said.
+/// Nothing resets material, group or smoothing before their first statement.
 #[test]
 fn what_is_in_no_group_stays_in_none() {
-    check(&scenes(5, 300, Wanted { late_state: true, curves: false, ..ALL }));
+    check(&scenes(5, 300, SceneSpec { late_state: true, curves: false, ..ALL }));
 }
 
 #[test]
 fn many_small_objects_come_back() {
-    check(&scenes(6, 60, Wanted { objects: 60, things: 6, lines_and_points: false, ..ALL }));
+    check(&scenes(6, 60, SceneSpec { objects: 60, things: 6, lines_and_points: false, ..ALL }));
 }
 
 #[test]
 fn threads_and_chunks_make_no_difference() {
-    let mut all = scenes(7, 30, ALL);
-    all.extend(scenes(8, 3, Wanted { things: 400, ..ALL }));
-    for (number, scene) in all.iter().enumerate() {
+    let mut generated = scenes(7, 30, ALL);
+    generated.extend(scenes(8, 3, SceneSpec { things: 400, ..ALL }));
+    for (number, scene) in generated.iter().enumerate() {
         let expected = bytes(scene, &plain());
         for threads in THREADS {
             for chunk_bytes in [Some(1), Some(7), Some(100), None] {

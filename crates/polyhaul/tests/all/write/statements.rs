@@ -1,7 +1,8 @@
 //! State lines that stand in a row, that repeat what holds, or that no element follows: all come back.
 
 use super::support::*;
-use polyhaul::options::ObjWriteOptions;
+use polyhaul::WriteOptions;
+use polyhaul::options::{ObjWriteOptions, Smoothing};
 
 const HEAD: &str = "v 0.000000 0.000000 0.000000\nv 1.000000 0.000000 0.000000\nv 0.000000 1.000000 0.000000\n";
 
@@ -61,7 +62,7 @@ fn groups_before_a_group_of_positions_come_back() {
     let text = format!("g a\ng b\n{HEAD}f 1 2 3\ng c\ng d\n{HEAD}g e\ng f\nf 4 5 6\n");
     assert_eq!(bytes_of(&text, &plain()), text);
     let text = format!("o x\n{HEAD}g a\ng b\nf 1 2 3\no y\ng c\n{HEAD}g d\nf 4 5 6\ng e\n");
-    // A group in a fresh object is no section: it is said again before the first element.
+    // A group in a fresh object does not start a section: it is repeated before the first element.
     let moved = text.replace("o y\ng c\n", "o y\n").replace("g d\nf 4", "g c\ng d\nf 4");
     assert_eq!(bytes_of(&text, &plain()), moved);
     assert_eq!(bytes_of(&moved, &plain()), moved);
@@ -70,12 +71,13 @@ fn groups_before_a_group_of_positions_come_back() {
 #[test]
 fn statements_are_left_to_the_options() {
     let text = format!("{HEAD}s 1\ns 2\ng a\ng b\nusemtl x\nusemtl y\nf 1 2 3\ng c\ns 3\nusemtl z\n");
-    let without = |options: ObjWriteOptions| super::support::text(&read(text.as_str()), &with(options));
-    let groups = without(ObjWriteOptions::default().with_export_groups(false));
+    let without = |options: WriteOptions| super::support::text(&read(text.as_str()), &with(options));
+    let groups = without(WriteOptions::default().with_obj(ObjWriteOptions::default().with_groups(false)));
     assert!(lines(&groups, "g").is_empty() && lines(&groups, "s").len() == 3);
-    let smoothing = without(ObjWriteOptions::default().with_export_smooth_groups(false));
+    let smoothing =
+        without(WriteOptions::default().with_obj(ObjWriteOptions::default().with_smoothing(Smoothing::None)));
     assert!(lines(&smoothing, "s").is_empty() && lines(&smoothing, "g").len() == 3);
-    let materials = without(ObjWriteOptions::default().with_export_materials(false));
+    let materials = without(WriteOptions::default().with_obj(ObjWriteOptions::default().with_materials(false)));
     assert!(lines(&materials, "usemtl").is_empty() && lines(&materials, "g").len() == 3);
 }
 

@@ -5,7 +5,7 @@ pub use polyhaul_testkit::output::*;
 pub use polyhaul_testkit::random::Random;
 
 use polyhaul::model::Scene;
-use polyhaul::options::{ObjWriteOptions, RunOptions};
+use polyhaul::options::RunOptions;
 use polyhaul::{Input, ReadOptions, Result, WriteOptions};
 use polyhaul_testkit::corpus;
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ pub fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
     RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
 }
 
-pub fn with(obj: ObjWriteOptions) -> WriteOptions {
-    WriteOptions::default().with_obj(obj).with_run(run(1, None))
+pub fn with(options: WriteOptions) -> WriteOptions {
+    options.with_run(run(1, None))
 }
 
 /// The options for one thread.
 pub fn plain() -> WriteOptions {
-    with(ObjWriteOptions::default())
+    with(WriteOptions::default())
 }
 
 pub fn parse(text: impl Into<Vec<u8>>) -> Result<Scene> {
@@ -37,9 +37,10 @@ pub fn read(text: impl Into<Vec<u8>>) -> Scene {
 
 /// Scenes as text, since not a number is not equal to itself.
 #[track_caller]
-pub fn assert_same(found: &Scene, expected: &Scene, what: &str) {
-    let (found, expected) = (format!("{found:#?}"), format!("{expected:#?}"));
-    assert!(found == expected, "{what}: {}", difference(&found, &expected));
+pub fn assert_same(actual: &Scene, expected: &Scene, what: &str) {
+    let actual = format!("{actual:#?}");
+    let expected = format!("{expected:#?}");
+    assert!(actual == expected, "{what}: {}", difference(&actual, &expected));
 }
 
 /// A folder of the test data below `testdata/obj`.
@@ -49,9 +50,9 @@ pub fn data(name: &str) -> PathBuf {
 
 /// All `.obj` files below a folder of the test data, by name.
 pub fn samples(folder: &str) -> Vec<PathBuf> {
-    let found = corpus::samples(&format!("obj/{folder}"), "obj");
-    assert!(found.len() > 9, "{folder}: {found:?}");
-    found.into_iter().map(|sample| sample.path).collect()
+    let samples = corpus::samples(&format!("obj/{folder}"), "obj");
+    assert!(samples.len() > 9, "{folder}: {samples:?}");
+    samples.into_iter().map(|sample| sample.path).collect()
 }
 
 /// An empty folder for one test, which goes away at the end.

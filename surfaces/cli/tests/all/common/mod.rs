@@ -125,5 +125,5 @@ impl Drop for Folder {
 
 /// A triangle and a quad.
 pub const SOUND: &str = "o thing\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2.5\nf 1 2 3\nf 1 2 3 4\n";
-/// The same with a face that has no such position, on line 6.
+/// The same with a face of a missing position, on line 6.
 pub const BROKEN: &str = "o thing\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2.5\nf 1 2 9\nf 1 2 3 4\n";

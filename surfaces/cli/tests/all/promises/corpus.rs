@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 
 /// All `.obj` files below a folder, by name.
 fn samples(folder: &str) -> Vec<PathBuf> {
-    let (mut found, mut folders) = (Vec::new(), vec![PathBuf::from(data(folder))]);
+    let mut samples = Vec::new();
+    let mut folders = vec![PathBuf::from(data(folder))];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "obj") {
-                found.push(path);
+                samples.push(path);
             }
         }
     }
-    found.sort();
-    assert!(found.len() > 9, "{folder}: {found:?}");
-    found
+    samples.sort();
+    assert!(samples.len() > 9, "{folder}: {samples:?}");
+    samples
 }
 
 /// Everything in a folder: names and bytes.
@@ -42,10 +43,10 @@ fn converted(path: &Path, threads: &str) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn good_files_give_the_same_bytes_on_any_threads() {
     for path in samples("good").into_iter().chain(samples("blender")) {
-        let one = converted(&path, "-j1");
-        assert!(one.iter().any(|(name, _)| name.ends_with(".obj")), "{}", path.display());
+        let single_threaded = converted(&path, "-j1");
+        assert!(single_threaded.iter().any(|(name, _)| name.ends_with(".obj")), "{}", path.display());
         for threads in ["-j2", "-j3", "-j7", "-j64"] {
-            assert!(converted(&path, threads) == one, "{} {threads}", path.display());
+            assert!(converted(&path, threads) == single_threaded, "{} {threads}", path.display());
         }
     }
 }
@@ -75,7 +76,8 @@ fn bad_files_end_in_an_answer() {
         for flags in ["-j1", "-j7", "-j2 --on-error warn", "--strict"] {
             let folder = Folder::new("corpus-bad");
             let output = confined(&path, flags, &folder.path("out.obj"));
-            let (said, case) = (stderr(&output), format!("{} {flags}", path.display()));
+            let said = stderr(&output);
+            let case = format!("{} {flags}", path.display());
             assert_no_panic(&said);
             assert!(matches!(output.status.code(), Some(0 | 1)), "{case}: {:?} {said}", output.status);
             let is_made = folder.names().contains(&"out.obj".to_owned());
@@ -114,9 +116,9 @@ fn bad_files_fail_alike_on_any_threads() {
             let output = command().args(["convert", "-q", threads]).arg(&path).arg(&target).output().unwrap();
             (output.status.code(), stderr(&output).replace(&target, "out"), content(&folder))
         };
-        let one = answer("-j1");
+        let single_threaded = answer("-j1");
         for threads in ["-j2", "-j7", "-j64"] {
-            assert!(answer(threads) == one, "{} {threads}: {}", path.display(), one.1);
+            assert!(answer(threads) == single_threaded, "{} {threads}: {}", path.display(), single_threaded.1);
         }
     }
 }

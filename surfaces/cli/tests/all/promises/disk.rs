@@ -3,6 +3,7 @@
 use super::{BIG, COMMAND, assert_no_panic, blender, shell, skip, stderr};
 use crate::common::{Folder, command};
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 fn stdout(output: &Output) -> String {
@@ -26,18 +27,20 @@ fn on_small_disk(size: &str, script: &str, args: &[&str]) -> Option<Output> {
 
 #[test]
 fn a_full_disk_leaves_the_old_file() {
-    let (small, scene) = (blender("opt_default"), blender(BIG));
+    let small = blender("opt_default");
+    let scene = blender(BIG);
     let script = "\"$0\" convert -q \"$2\" a.obj; cp a.obj before; \"$0\" convert -q $4 \"$3\" a.obj; echo \"exit code $?\"; ls -A; cmp a.obj before";
     for (size, flags) in [("2m", "-j1"), ("2m", "-j2"), ("2m", "--durable"), ("5m", "--digits=12"), ("100k", "-j7")] {
         let Some(output) = on_small_disk(size, script, &[&small, &scene, flags]) else { return };
-        let (found, said) = (stdout(&output), stderr(&output));
+        let listing = stdout(&output);
+        let said = stderr(&output);
         assert_no_panic(&said);
         if size == "5m" {
             // There it may just fit.
-            assert!(!found.contains(".tmp"), "{found} {said}");
+            assert!(!listing.contains(".tmp"), "{listing} {said}");
             continue;
         }
-        assert_eq!(found, "exit code 1\na.obj\nbefore\nopt_default.mtl\n", "{size} {flags}: {said}");
+        assert_eq!(listing, "exit code 1\na.obj\nbefore\nopt_default.mtl\n", "{size} {flags}: {said}");
         assert!(said.contains("No space left") && said.contains("a.obj"), "{said}");
     }
 }
@@ -69,27 +72,41 @@ fn a_file_size_limit_leaves_the_old_file() {
     }
 }
 
-/// A library belongs beside a file, and a device is none.
+/// A library belongs beside a file, and a device is not a file. Links to devices are in a folder of the test's own; the
+/// names that stand for standard output have a library nowhere, and the text of ours is found by a name of its own.
 #[test]
 #[cfg(target_os = "linux")]
 fn devices_get_no_library() {
-    let name = blender("opt_default");
+    let folder = Folder::new("disk-devices");
+    let material = format!("material-of-process-{}", std::process::id());
+    folder.file("a.mtl", &format!("newmtl {material}\n"));
+    let scene = format!("mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl {material}\nf 1 2 3\n");
+    let input = folder.file("a.obj", &scene);
+    let links = ["null", "full"].map(|device| {
+        let link = folder.path(device);
+        std::os::unix::fs::symlink(Path::new("/dev").join(device), &link).unwrap();
+        link
+    });
+    let names = folder.names();
+    let targets = [(&*links[0], 0), (&*links[1], 1), ("/dev/null", 0), ("/dev/full", 1)];
+    let outputs = [("/dev/stdout", 0), ("/dev/fd/1", 0), ("/proc/self/fd/1", 0)];
     let mut wrong = Vec::new();
-    for (target, code) in
-        [("/dev/null", 0), ("/dev/stdout", 0), ("/dev/fd/1", 0), ("/proc/self/fd/1", 0), ("/dev/full", 1)]
-    {
-        let output = command().args(["convert", "-q", "--to", "obj", &name, target]).output().unwrap();
+    for (target, code) in targets.into_iter().chain(outputs) {
+        let output = command().args(["convert", "-q", "--to", "obj", &input, target]).output().unwrap();
         assert_no_panic(&stderr(&output));
         if output.status.code() != Some(code) {
             wrong.push(format!("{target}: {:?} {}", output.status.code(), stderr(&output)));
         }
-        for library in ["/dev/opt_default.mtl", "/dev/null.mtl", "/dev/full.mtl", "/dev/stdout.mtl"] {
-            if std::fs::remove_file(library).is_ok() {
+        for device in ["a", "null", "full", "stdout"] {
+            let library = format!("/dev/{device}.mtl");
+            if std::fs::read_to_string(&library).is_ok_and(|text| text.contains(&material)) {
+                std::fs::remove_file(&library).unwrap();
                 wrong.push(format!("{target}: {library} was written"));
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(folder.names(), names);
 }
 
 #[test]
@@ -105,8 +122,8 @@ fn a_pipe_with_a_name_gets_everything() {
 fn read_some(args: &[&str], bytes: usize) -> (Option<i32>, String) {
     let mut child = command().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = child.stdout.take().unwrap();
-    let mut some = vec![0; bytes];
-    out.read_exact(&mut some).unwrap();
+    let mut read_bytes = vec![0; bytes];
+    out.read_exact(&mut read_bytes).unwrap();
     drop(out);
     let output = child.wait_with_output().unwrap();
     (output.status.code(), stderr(&output))
@@ -147,7 +164,8 @@ fn pipes_of_a_shell_end_quietly() {
 #[test]
 fn closed_streams_are_not_mistaken_for_files() {
     let folder = Folder::new("disk-closed");
-    let (name, target) = (blender("opt_default"), folder.path("a.obj"));
+    let name = blender("opt_default");
+    let target = folder.path("a.obj");
     for script in ["exec \"$0\" convert -q \"$1\" - >&-", "exec \"$0\" info - <&-", "exec \"$0\" info none 2>&-"] {
         let output = shell(script, &[&name]);
         assert_no_panic(&stderr(&output));
@@ -156,6 +174,6 @@ fn closed_streams_are_not_mistaken_for_files() {
     // The first descriptors that are opened must not be taken for the standard streams.
     let output = shell("exec \"$0\" convert \"$1\" \"$2\" <&- >&- 2>&-", &[&name, &target]);
     assert_eq!(output.status.code(), Some(0));
-    let found = std::fs::read_to_string(&target).unwrap();
-    assert!(found.starts_with("# polyhaul") && found.lines().count() > 300 && !found.contains("->"), "{found}");
+    let content = std::fs::read_to_string(&target).unwrap();
+    assert!(content.starts_with("# polyhaul") && content.lines().count() > 300 && !content.contains("->"), "{content}");
 }

@@ -26,7 +26,8 @@ fn a_new_file_obeys_the_umask() {
 fn an_old_file_keeps_its_mode() {
     for old in [0o600, 0o640, 0o664, 0o666, 0o755, 0o400] {
         let folder = Folder::new(&format!("files-mode-{old:o}"));
-        let (scene, library) = (folder.file("opt_default.obj", "old"), folder.file("opt_default.mtl", "old"));
+        let scene = folder.file("opt_default.obj", "old");
+        let library = folder.file("opt_default.mtl", "old");
         for path in [&scene, &library] {
             fs::set_permissions(path, fs::Permissions::from_mode(old)).unwrap();
         }
@@ -68,7 +69,9 @@ fn a_link_to_nothing_makes_its_target() {
 #[test]
 fn input_and_output_may_be_the_same_file() {
     let folder = Folder::new("files-same");
-    let (scene, link, hard) = (folder.path("opt_default.obj"), folder.path("link.obj"), folder.path("hard.obj"));
+    let scene = folder.path("opt_default.obj");
+    let link = folder.path("link.obj");
+    let hard = folder.path("hard.obj");
     fs::copy(blender("opt_default"), &scene).unwrap();
     fs::copy(blender("opt_default").replace(".obj", ".mtl"), folder.path("opt_default.mtl")).unwrap();
     symlink("opt_default.obj", &link).unwrap();

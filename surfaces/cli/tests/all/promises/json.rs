@@ -113,7 +113,8 @@ fn validate_tells_every_complaint() {
 #[test]
 fn errors_are_objects() {
     let folder = Folder::new("json-errors");
-    let (broken, sound) = (folder.file("broken.obj", BROKEN), folder.file("sound.obj", SOUND));
+    let broken = folder.file("broken.obj", BROKEN);
+    let sound = folder.file("sound.obj", SOUND);
     let out = folder.path("out.obj");
     error(&run(&["convert", "--json", &broken, &out]).expect(1), "malformed");
     error(&run(&["convert", "--json", &folder.path("gone.obj"), &out]).expect(1), "io");

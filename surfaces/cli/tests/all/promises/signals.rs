@@ -94,7 +94,9 @@ fn one_signal_ends_a_wait_for_the_other_side_of_a_fifo() {
     let folder = Folder::new("signal-fifo");
     let fifo = folder.path("fifo.obj");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let (small, big, out) = (blender("opt_default"), blender(BIG), folder.path("out.obj"));
+    let small = blender("opt_default");
+    let big = blender(BIG);
+    let out = folder.path("out.obj");
     for (args, has_reader, signal, code) in [
         ([small.as_str(), &fifo], false, "-INT", 130),
         ([&small, &fifo], false, "-TERM", 143),

@@ -40,7 +40,8 @@ impl Run {
     fn new(setting: Setting, inject: Option<&str>) -> Run {
         static SERIAL: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let serial = SERIAL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let (folder, logs) = (Folder::new(&format!("strace-{serial}")), Folder::new(&format!("strace-log-{serial}")));
+        let folder = Folder::new(&format!("strace-{serial}"));
+        let logs = Folder::new(&format!("strace-log-{serial}"));
         let target = folder.file(&format!("{BIG}.{}", setting.extension), OLD);
         if setting.has_library {
             folder.file(&format!("{BIG}.mtl"), OLD);
@@ -122,7 +123,7 @@ fn new(setting: Setting) -> &'static (String, String) {
 
 fn can_trace() -> bool {
     let trial = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
-    let works = trial.is_ok_and(|done| done.status.success());
+    let works = trial.is_ok_and(|output| output.status.success());
     if !works {
         skip("strace is not installed or may not trace");
     }
@@ -134,8 +135,8 @@ fn targets(setting: Setting) -> Vec<(String, usize)> {
     let run = Run::new(setting, None);
     assert!(run.output.status.success() && run.content(setting.extension) == new(setting).0, "{}", stderr(&run.output));
     let targets = run.targets();
-    for wanted in ["write", "rename", "open", "close"] {
-        assert!(targets.iter().any(|(name, _)| name.starts_with(wanted)), "{:#?}", run.log);
+    for call in ["write", "rename", "open", "close"] {
+        assert!(targets.iter().any(|(name, _)| name.starts_with(call)), "{:#?}", run.log);
     }
     let writes = targets.iter().filter(|(name, _)| name == "write").count();
     assert!(writes >= if setting.compress.is_some() { 3 } else { 9 }, "{:#?}", run.log);
@@ -145,7 +146,8 @@ fn targets(setting: Setting) -> Vec<(String, usize)> {
 /// What is wrong after a call has failed.
 fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str) -> Option<String> {
     let run = Run::new(setting, Some(&format!("{name}:error={error}:when={number}")));
-    let (hit, said) = (run.injected(), stderr(&run.output));
+    let hit = run.injected();
+    let said = stderr(&run.output);
     let case = format!("{setting:?} {name} {number} {error}: {hit}: {said}");
     if !hit.contains(name) {
         return Some(case);
@@ -250,7 +252,8 @@ fn a_kill_leaves_the_old_or_the_new_image() {
         return;
     }
     let setting = Setting { extension: "tga", ..ALONE };
-    let (mut old, mut whole) = (0, 0);
+    let mut old = 0;
+    let mut whole = 0;
     for (name, number) in targets(setting) {
         let run = Run::new(setting, Some(&format!("{name}:signal=SIGKILL:when={number}")));
         let content = run.content("tga");
@@ -273,7 +276,8 @@ fn on_two_threads_it_is_the_same() {
     for (name, error) in [("write", "ENOSPC"), ("write", "EIO"), ("fsync", "EIO")] {
         for number in 1..=3 {
             let run = Run::new(setting, Some(&format!("{name}:error={error}:when={number}")));
-            let (hit, said) = (run.injected(), stderr(&run.output));
+            let hit = run.injected();
+            let said = stderr(&run.output);
             if hit.contains(".tmp") {
                 assert_eq!((run.output.status.code(), run.content("obj").as_str()), (Some(1), OLD), "{hit}: {said}");
                 assert_eq!(run.folder.names(), [format!("{BIG}.obj")], "{hit}: {said}");
@@ -288,11 +292,13 @@ fn a_kill_leaves_the_old_or_the_new_file() {
         return;
     }
     let setting = Setting { has_library: true, ..ALONE };
-    let (mut old, mut whole) = (0, 0);
+    let mut old = 0;
+    let mut whole = 0;
     for (name, number) in targets(setting) {
         let run = Run::new(setting, Some(&format!("{name}:signal=SIGKILL:when={number}")));
         assert!(!run.output.status.success(), "{name} {number}");
-        let (content, library) = (run.content("obj"), run.content("mtl"));
+        let content = run.content("obj");
+        let library = run.content("mtl");
         old += usize::from(content == OLD);
         whole += usize::from(content == new(ALONE).0);
         assert!(content == OLD || content == new(ALONE).0, "{name} {number}: {} bytes", content.len());
@@ -313,12 +319,13 @@ fn a_signal_at_any_call_leaves_a_whole_file() {
     for (i, (name, number)) in targets(ALONE).into_iter().enumerate() {
         let (signal, code) = if i % 2 == 0 { ("SIGINT", 130) } else { ("SIGTERM", 143) };
         let run = Run::new(ALONE, Some(&format!("{name}:signal={signal}:when={number}")));
-        let (content, names) = (run.content("obj"), run.names());
+        let content = run.content("obj");
+        let names = run.names();
         let case = format!("{signal} at {name} {number}: {:?}, {names:?}, {}", run.output.status, stderr(&run.output));
         assert!(names.1.is_empty(), "{case}");
         match run.output.status.code() {
             Some(0) => assert!(content == new(ALONE).0, "{case}"),
-            Some(found) if found == code => assert!(content == OLD && names.0.len() == 1, "{case}"),
+            Some(exit_code) if exit_code == code => assert!(content == OLD && names.0.len() == 1, "{case}"),
             _ => panic!("{case}"),
         }
     }
@@ -331,8 +338,8 @@ fn durable_syncs_before_it_renames() {
     }
     let run = Run::new(ALONE, None);
     let of = |name: &str, what: &str| {
-        let wanted = |line: &&String| line.contains(&format!(" {name}")) && line.contains(what);
-        run.log.iter().position(|line| wanted(&line)).unwrap_or_else(|| panic!("no {name} of {what}: {:#?}", run.log))
+        let matches = |line: &&String| line.contains(&format!(" {name}")) && line.contains(what);
+        run.log.iter().position(|line| matches(&line)).unwrap_or_else(|| panic!("no {name} of {what}: {:#?}", run.log))
     };
     for extension in ["mtl", "obj"] {
         let temporary = format!(".{BIG}.{extension}.");

@@ -1,4 +1,4 @@
-//! Images are those of the reader in order, whatever their compressed data consists of and wherever its spans end.
+//! Images equal the ones of the reader in order, for all kinds of compressed data and all positions of span ends.
 
 use super::*;
 use flate2::{Compress, Compression, Crc, FlushCompress};
@@ -9,12 +9,12 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::Decoding;
 
-/// So small that some files have dozens of spans, and more of a span than its memory may hold.
+/// So small that some files have dozens of spans, and spans that exceed the memory for decoding ahead.
 const SMALL: PngSizes = PngSizes { span: 2000, ahead: 300 << 10, chunk: 7001 };
 
 fn encoded([width, height]: [usize; 2], color: ColorType, depth: BitDepth, with_key: bool) -> Vec<u8> {
     let row = color.samples() * depth as usize * width;
-    // Rows that are alike, so that they compress, and refer to rows before their chunk.
+    // Similar rows, which compress well and refer to rows before their chunk.
     let bytes: Vec<u8> = (0..height)
         .flat_map(|y| (0..row.div_ceil(8)).map(move |at| (at * at / 7 + y * (at / 500 % 3)) as u8))
         .collect();
@@ -32,10 +32,10 @@ fn encoded([width, height]: [usize; 2], color: ColorType, depth: BitDepth, with_
     file
 }
 
-/// Numbers of which each seems random.
-struct Noise(u64);
+/// Pseudorandom numbers.
+struct TestNoise(u64);
 
-impl Noise {
+impl TestNoise {
     fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
@@ -45,9 +45,10 @@ impl Noise {
 const WIDTH: usize = 211;
 const HEIGHT: usize = 400;
 
-/// Rows of RGB with all filters: differences as of photographs, flat parts, noise, and what is 30 kB before.
+/// Rows of RGB with all filters: differences as in photographs, flat parts, noise, and copies from 30 kB before.
 fn filtered() -> Vec<u8> {
-    let (mut noise, mut rows) = (Noise(5), Vec::<u8>::new());
+    let mut noise = TestNoise(5);
+    let mut rows = Vec::<u8>::new();
     for y in 0..HEIGHT {
         rows.push(noise.below(5) as u8);
         let end = rows.len() + 3 * WIDTH;
@@ -97,7 +98,8 @@ fn options(threads: usize) -> ParseOptions {
 }
 
 fn with_input<T>(file: &[u8], threads: usize, read: impl FnOnce(&PngInput<'_>, BlockReader<'_>) -> T) -> T {
-    let (source, options) = (Source::memory(file.to_vec()), options(threads));
+    let source = Source::memory(file.to_vec());
+    let options = options(threads);
     let bytes = Bytes::new(&source, None);
     let input = PngInput { bytes: &bytes, file: &"x".into(), options: &options };
     read(&input, Decoding::new(&bytes, &options.run).reader())
@@ -129,9 +131,9 @@ fn all_kinds_of_pixels_are_the_same() {
         for with_key in [false, true] {
             if !(with_key && matches!(color, Rgba | GrayscaleAlpha)) {
                 let file = encoded([401, 700], color, depth, with_key);
-                let wanted = by_library(&file).unwrap();
+                let expected = by_library(&file).unwrap();
                 for threads in [1, 2] {
-                    assert!(overlapped(&file, threads, SIZES).unwrap() == wanted, "{color:?} {depth:?} {threads}");
+                    assert!(overlapped(&file, threads, SIZES).unwrap() == expected, "{color:?} {depth:?} {threads}");
                 }
             }
         }
@@ -144,9 +146,9 @@ fn all_kinds_of_blocks_are_the_same() {
     for level in 0..10 {
         for (block, idat) in [(900, 1000), (5000, 7), (usize::MAX, 8192), (20_000, usize::MAX)] {
             let file = file(&packed(&plain, level, block), idat);
-            let wanted = by_library(&file).unwrap();
+            let expected = by_library(&file).unwrap();
             for threads in [1, 2, 5] {
-                assert!(overlapped(&file, threads, SMALL).unwrap() == wanted, "{level} {block} {threads}");
+                assert!(overlapped(&file, threads, SMALL).unwrap() == expected, "{level} {block} {threads}");
             }
         }
     }
@@ -161,14 +163,17 @@ fn spans_are_decoded_ahead_if_blocks_are_found() {
             let animation = Mutex::default();
             let idat = Idat::open(Still::new(reader, &animation)).unwrap();
             let line = SpanLine::new(idat, SMALL, 4).unwrap();
-            let (mut span, mut decoder) = (ZlibSpan::new().unwrap(), ZlibDecoder::new().unwrap());
-            let (mut found, mut worked, mut spans) = (ZlibPlain::default(), 0, 0);
-            while !decoder.decode(&mut span, plain.len(), &mut found).unwrap() {
+            let mut span = ZlibSpan::new().unwrap();
+            let mut decoder = ZlibDecoder::new().unwrap();
+            let mut inflated = ZlibPlain::default();
+            let mut worked = 0;
+            let mut spans = 0;
+            while !decoder.decode(&mut span, plain.len(), &mut inflated).unwrap() {
                 worked += (0..9).filter(|_| line.has_work() && line.work()).count();
                 assert!(line.next(&mut span, &decoder).unwrap());
                 spans += 1;
             }
-            assert!(found.bytes() == plain);
+            assert!(inflated.bytes() == plain);
             (worked, spans)
         })
     };
@@ -180,9 +185,9 @@ fn spans_are_decoded_ahead_if_blocks_are_found() {
 #[test]
 fn a_large_image_is_the_same_for_any_number_of_threads() {
     let file = encoded([900, 700], ColorType::Rgb, BitDepth::Eight, false);
-    let wanted = by_library(&file).unwrap();
+    let expected = by_library(&file).unwrap();
     for threads in [1, 2, 7] {
-        assert!(whole(&file, threads).unwrap() == wanted);
+        assert!(whole(&file, threads).unwrap() == expected);
     }
     let end = file.len() - 40;
     for broken in [&file[..end], &[&file[..end], b"12345678", &file[end + 8..]].concat()] {
@@ -191,9 +196,9 @@ fn a_large_image_is_the_same_for_any_number_of_threads() {
     }
 }
 
-/// An image that the library does not read, or reads otherwise.
+/// Whether an image is accepted that the library refuses or decodes differently.
 fn is_wrong(file: &[u8], threads: usize, sizes: PngSizes) -> bool {
-    overlapped(file, threads, sizes).is_ok_and(|image| by_library(file).is_none_or(|wanted| image != wanted))
+    overlapped(file, threads, sizes).is_ok_and(|image| by_library(file).is_none_or(|expected| image != expected))
 }
 
 #[test]
@@ -211,7 +216,7 @@ fn nothing_is_accepted_that_the_library_refuses() {
     }
 }
 
-/// Unlike above, the checksums of chunks are those of the broken data.
+/// Unlike above, the checksums of chunks match the broken data.
 #[test]
 fn broken_data_is_never_taken_for_an_image() {
     let packed = packed(&filtered(), 6, 3000);
@@ -244,14 +249,14 @@ fn a_block_without_symbols_is_refused_as_by_the_library() {
     put(0, 5);
     put(14, 4);
     (0..18).for_each(|place| put([0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2][place], 3));
-    // Twice 18, for 138 and 118 zeros; 1 for the end, then 0 for the distance. Codes begin with their highest bit.
+    // Twice 18, for 138 and 118 zeros; 1 for the end, then 0 for the distance. Codes start with their highest bit.
     put(0, 1);
     put(127, 7);
     put(0, 1);
     put(107, 7);
     put(0b11, 2);
     put(0b01, 2);
-    // The end of the block, and an empty stored block, which goes on with whole bytes.
+    // The end of the block, and an empty stored block, after which data continues with whole bytes.
     put(0, 1);
     put(0, 3);
     let mut extra: Vec<u8> =

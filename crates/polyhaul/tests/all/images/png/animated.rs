@@ -39,10 +39,10 @@ fn parts() -> [Vec<u8>; 8] {
 
 /// Holds that the still image is read, with these warnings.
 #[track_caller]
-fn is_still(bytes: &[u8], wanted: &[(&'static str, u64)], what: &str) {
+fn is_still(bytes: &[u8], expected: &[(&'static str, u64)], what: &str) {
     let (image, counts) = warned("x.png", bytes);
     assert_eq!(image.samples, Samples::U8([10, 20, 30, 40].into()), "{what}");
-    assert_eq!(counts, wanted, "{what}");
+    assert_eq!(counts, expected, "{what}");
 }
 
 #[test]
@@ -119,17 +119,17 @@ fn an_animation_may_end_early() {
     let whole = of_chunks(&parts());
     let still_end = 8 + parts()[..4].iter().map(Vec::len).sum::<usize>();
     for size in still_end..whole.len() {
-        let found = load_warned("x.png", whole[..size].to_vec(), &threads(1, None));
+        let loaded = load_warned("x.png", whole[..size].to_vec(), &threads(1, None));
         // Before the first frame behind the still image the file is cut, as any other is.
         let is_read = size >= still_end + 8;
-        assert_eq!(found.is_ok(), is_read, "{size}: {:?}", found.err());
+        assert_eq!(loaded.is_ok(), is_read, "{size}: {:?}", loaded.err());
         if is_read {
-            let (image, counts) = found.unwrap();
+            let (image, counts) = loaded.unwrap();
             assert_eq!(image.samples, Samples::U8([10, 20, 30, 40].into()));
             assert_eq!(counts[0], ("broken-animation", 1));
         }
     }
-    // Garbage in place of a chunk, which is an error where there is no animation.
+    // Garbage in place of a chunk, which is an error without an animation.
     let garbage = [&whole[..whole.len() - 12], &[0xEE; 30]].concat();
     is_still(&garbage, &[("broken-animation", 1), ("left-out-frames", 2)], "garbage");
     let [header, _, _, still, ..] = parts();

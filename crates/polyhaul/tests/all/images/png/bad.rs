@@ -41,8 +41,8 @@ fn empty_rows(width: u32, height: u32, kind: u8, row_bytes: usize) -> Vec<u8> {
 fn pixels_out_of_nearly_nothing_are_refused() {
     let bytes = empty_rows(13_000, 14_000, 2, 3 * 13_000);
     let image_bytes = 3 * 13_000 * 14_000_usize;
-    for found in [load, |bytes| load_stream("x.png", bytes, &ReadOptions::default())].map(|load| load(bytes.clone())) {
-        let error = found.unwrap_err();
+    for result in [load, |bytes| load_stream("x.png", bytes, &ReadOptions::default())].map(|load| load(bytes.clone())) {
+        let error = result.unwrap_err();
         let words = format!(
             "x.png: byte 16: {image_bytes} bytes of pixels in a file of {} bytes are more than the limit",
             bytes.len()

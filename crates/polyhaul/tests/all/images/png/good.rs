@@ -20,8 +20,8 @@ fn equal_to(image: &Image, array: &[u8], name: &str) {
     match &image.samples {
         Samples::U8(samples) => assert_eq!(samples[..], *shaped(image, array, "|u1", name), "{name}"),
         Samples::U16(samples) => {
-            let wanted = shaped(image, array, "<u2", name).chunks_exact(2);
-            assert!(samples.iter().copied().eq(wanted.map(|pair| u16::from_le_bytes([pair[0], pair[1]]))), "{name}");
+            let expected = shaped(image, array, "<u2", name).chunks_exact(2);
+            assert!(samples.iter().copied().eq(expected.map(|pair| u16::from_le_bytes([pair[0], pair[1]]))), "{name}");
         }
         Samples::F32(_) => panic!("PNG has no floats"),
     }
@@ -30,27 +30,27 @@ fn equal_to(image: &Image, array: &[u8], name: &str) {
 #[test]
 fn pixels_by_hand() {
     let colors = chunk(b"PLTE", &[1, 2, 3, 4, 5, 6]);
-    let found = load(of_chunks(&[header([3, 1], 1, 3), colors.clone(), pixels(&[0, 0b0100_0000])])).unwrap();
-    assert_eq!(found.samples, Samples::U8([1, 2, 3, 4, 5, 6, 1, 2, 3].into()));
+    let loaded = load(of_chunks(&[header([3, 1], 1, 3), colors.clone(), pixels(&[0, 0b0100_0000])])).unwrap();
+    assert_eq!(loaded.samples, Samples::U8([1, 2, 3, 4, 5, 6, 1, 2, 3].into()));
     let alpha = chunk(b"tRNS", &[9]);
-    let found = load(of_chunks(&[header([2, 1], 8, 3), colors, alpha, pixels(&[0, 1, 0])])).unwrap();
-    assert_eq!((found.channels, found.samples), (Channels::Rgba, Samples::U8([4, 5, 6, 255, 1, 2, 3, 9].into())));
+    let loaded = load(of_chunks(&[header([2, 1], 8, 3), colors, alpha, pixels(&[0, 1, 0])])).unwrap();
+    assert_eq!((loaded.channels, loaded.samples), (Channels::Rgba, Samples::U8([4, 5, 6, 255, 1, 2, 3, 9].into())));
     // The transparent gray of 2 bits is 1 and not 85.
     let key = chunk(b"tRNS", &[0, 1]);
-    let found = load(of_chunks(&[header([3, 1], 2, 0), key, pixels(&[0, 0b0001_1000])])).unwrap();
-    assert_eq!(found.channels, Channels::GrayAlpha);
-    assert_eq!(found.samples, Samples::U8([0, 255, 85, 0, 170, 255].into()));
+    let loaded = load(of_chunks(&[header([3, 1], 2, 0), key, pixels(&[0, 0b0001_1000])])).unwrap();
+    assert_eq!(loaded.channels, Channels::GrayAlpha);
+    assert_eq!(loaded.samples, Samples::U8([0, 255, 85, 0, 170, 255].into()));
 }
 
 #[test]
 fn the_file_says_whether_samples_are_linear() {
-    for (name, wanted) in [
+    for (name, expected) in [
         ("gamma_1", ColorSpace::Linear),
         ("gamma_45455", ColorSpace::Srgb),
         ("gamma_1_srgb", ColorSpace::Srgb),
         ("many_idat", ColorSpace::Srgb),
     ] {
-        assert_eq!(load(file(&format!("good/own/{name}.png"))).unwrap().color_space, wanted, "{name}");
+        assert_eq!(load(file(&format!("good/own/{name}.png"))).unwrap().color_space, expected, "{name}");
     }
 }
 

@@ -40,13 +40,13 @@ fn parts_make_one_file_for_any_threads() {
     let image = sample(Channels::Rgb, true, 611, 700);
     let sizes = LEVELS.map(|png_level| {
         let style = ImageWriteOptions::default().with_png_level(png_level);
-        let wanted = written("x.png", &image, style, &threads(1, None).run).unwrap();
+        let expected = written("x.png", &image, style, &threads(1, None).run).unwrap();
         for count in [2, 3, 64] {
-            assert!(written("x.png", &image, style, &threads(count, Some(700)).run).unwrap() == wanted);
+            assert!(written("x.png", &image, style, &threads(count, Some(700)).run).unwrap() == expected);
         }
-        assert!(wanted.windows(4).filter(|window| window == b"IDAT").count() > 4);
-        assert!(load(wanted.clone()).unwrap() == image);
-        wanted.len()
+        assert!(expected.windows(4).filter(|window| window == b"IDAT").count() > 4);
+        assert!(load(expected.clone()).unwrap() == image);
+        expected.len()
     });
     assert!(sizes[0] > sizes[2] && sizes[0] < image.samples.len() * 2, "{sizes:?}");
 }
@@ -56,9 +56,9 @@ fn colors_are_divided_by_alpha() {
     let samples = Samples::U8([10, 64, 128, 128, 9, 9, 9, 0].into());
     let image =
         Image { width: 2, height: 1, channels: Channels::Rgba, samples, premultiplied: true, ..Image::default() };
-    let found = load(written_by_all("x.png", &image, ImageWriteOptions::default())).unwrap();
-    assert_eq!(found.samples, Samples::U8([20, 128, 255, 128, 0, 0, 0, 0].into()));
-    assert!(!found.premultiplied);
+    let written = load(written_by_all("x.png", &image, ImageWriteOptions::default())).unwrap();
+    assert_eq!(written.samples, Samples::U8([20, 128, 255, 128, 0, 0, 0, 0].into()));
+    assert!(!written.premultiplied);
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn the_sixteenth_bit_of_a_colour_map_follows_the_rule_of_pixels() {
     assert_eq!((image.channels, counts), (Channels::Rgb, vec![("left-out-alpha", 1)]));
     assert_eq!(mapped(0, 16, [1, 1]).1, []);
     assert_eq!(mapped(0, 16, [0, 0]).1, []);
-    // Of 15 bits there is no other one; and an attribute bit is alpha.
+    // 15 bits have only this layout; an attribute bit is alpha.
     assert_eq!(mapped(0, 15, [0, 1]).1, []);
     assert_eq!((mapped(1, 16, [0, 1]).0.channels, mapped(1, 16, [0, 1]).1), (Channels::Rgba, vec![]));
 }

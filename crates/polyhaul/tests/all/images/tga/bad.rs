@@ -99,17 +99,17 @@ fn colors_that_the_map_does_not_have_are_found() {
 fn colors_that_the_map_does_not_have_are_found_in_packets() {
     let mut file = header(9, [1, 5, 0, 2, 0, 24], [300, 2], 8, 0x20);
     file.extend([1, 2, 3, 4, 5, 6]);
-    let begin = file.len();
+    let start = file.len();
     // A packet of others, runs to the end of the first row and on in the next one, and others.
     let packets = [&[3, 5, 6, 5, 6][..], &[0xFF, 5], &[0xFF, 6], &[0xFF, 5], &[0xFF, 6], &[83, 6], &[5; 83]].concat();
     file.extend(&packets);
     assert!(load(file.clone()).is_ok());
     for place in [1, 4, 6, 8, 10, 12, 14, packets.len() - 1] {
         let mut file = file.clone();
-        file[begin + place] = 7;
-        // What follows is no earlier error.
-        for size in [begin + place + 1, file.len()] {
-            let at = begin + place;
+        file[start + place] = 7;
+        // The rest does not cause an earlier error.
+        for size in [start + place + 1, file.len()] {
+            let at = start + place;
             let message = format!("x.tga: byte {at}: this pixel refers to a color outside the color map");
             assert_eq!(error(&file[..size]).to_string(), message);
         }

@@ -21,22 +21,22 @@ fn pixels_by_hand() {
         load(header).unwrap()
     };
     // Two rows, the bottom one first.
-    let found = with(header(2, NO_MAP, [1, 2], 24, 0), &[1, 2, 3, 4, 5, 6]);
-    assert_eq!(found, image(1, 2, Channels::Rgb, vec![6, 5, 4, 3, 2, 1]));
+    let pixels = with(header(2, NO_MAP, [1, 2], 24, 0), &[1, 2, 3, 4, 5, 6]);
+    assert_eq!(pixels, image(1, 2, Channels::Rgb, vec![6, 5, 4, 3, 2, 1]));
     // From the top right.
-    let found = with(header(2, NO_MAP, [2, 1], 32, 0x38), &[1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(found, image(2, 1, Channels::Rgba, vec![7, 6, 5, 8, 3, 2, 1, 4]));
-    let found = with(header(3, NO_MAP, [2, 1], 16, 0x28), &[9, 8, 7, 6]);
-    assert_eq!(found, image(2, 1, Channels::GrayAlpha, vec![9, 8, 7, 6]));
+    let pixels = with(header(2, NO_MAP, [2, 1], 32, 0x38), &[1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(pixels, image(2, 1, Channels::Rgba, vec![7, 6, 5, 8, 3, 2, 1, 4]));
+    let pixels = with(header(3, NO_MAP, [2, 1], 16, 0x28), &[9, 8, 7, 6]);
+    assert_eq!(pixels, image(2, 1, Channels::GrayAlpha, vec![9, 8, 7, 6]));
     // 15 bits, and 16 with and without a bit of alpha.
-    for (bits, descriptor, wanted) in [(15, 0, vec![255, 0, 0]), (16, 0, vec![255, 0, 0]), (16, 1, vec![255, 0, 0])] {
-        let found = with(header(2, NO_MAP, [1, 1], bits, descriptor), &[0, 0x7C]);
-        assert_eq!(bytes_of(&found), wanted, "{bits} {descriptor}");
+    for (bits, descriptor, expected) in [(15, 0, vec![255, 0, 0]), (16, 0, vec![255, 0, 0]), (16, 1, vec![255, 0, 0])] {
+        let pixels = with(header(2, NO_MAP, [1, 1], bits, descriptor), &[0, 0x7C]);
+        assert_eq!(bytes_of(&pixels), expected, "{bits} {descriptor}");
     }
 }
 
 #[test]
-fn maps_begin_where_they_say() {
+fn maps_start_where_they_say() {
     // Colours 5 and 6 of 24 bits; an identification of two bytes stands before them.
     let mut file = header(1, [1, 5, 0, 2, 0, 24], [3, 1], 8, 0x20);
     file[0] = 2;
@@ -70,7 +70,7 @@ fn packets_may_go_on_in_the_next_row() {
 
 #[test]
 fn the_extension_says_whether_colors_are_multiplied() {
-    for (alpha, wanted) in [(3, false), (4, true)] {
+    for (alpha, has_alpha) in [(3, false), (4, true)] {
         let mut file = header(2, NO_MAP, [1, 1], 32, 8);
         file.extend([1, 2, 3, 4]);
         let place = file.len() as u32;
@@ -79,15 +79,15 @@ fn the_extension_says_whether_colors_are_multiplied() {
         file.extend(place.to_le_bytes());
         file.extend([0; 4]);
         file.extend(b"TRUEVISION-XFILE.\0");
-        assert_eq!(load(file.clone()).unwrap().premultiplied, wanted);
+        assert_eq!(load(file.clone()).unwrap().premultiplied, has_alpha);
         let streamed = load_stream("x.tga", file.clone(), &ReadOptions::default()).unwrap();
-        assert_eq!(streamed.premultiplied, wanted);
+        assert_eq!(streamed.premultiplied, has_alpha);
         let image = load(file.clone()).unwrap();
         for tga_rle in [false, true] {
             let bytes =
-                written("x.tga", &image, ImageWriteOptions::default().with_tga_rle(tga_rle), &RunOptions::default())
+                written("x.tga", &image, ImageWriteOptions::default().with_rle(tga_rle), &RunOptions::default())
                     .unwrap();
-            assert_eq!(load_stream("x.tga", bytes, &ReadOptions::default()).unwrap().premultiplied, wanted);
+            assert_eq!(load_stream("x.tga", bytes, &ReadOptions::default()).unwrap().premultiplied, has_alpha);
         }
         // Places that are none.
         for place in [1, 519, 100_000, u32::MAX] {

@@ -5,7 +5,9 @@ use polyhaul::ErrorKind;
 
 /// An image with runs of every length and pixels that repeat in no run.
 fn sample(channels: Channels) -> Image {
-    let (width, height, size) = (311, 23, channels.count());
+    let width = 311;
+    let height = 23;
+    let size = channels.count();
     let mut samples = Vec::new();
     for place in 0..width * height {
         let run = place / (1 + place / width * 7);
@@ -20,7 +22,7 @@ fn what_is_written_is_read_again() {
         for tga_rle in [false, true] {
             for premultiplied in [false, channels.has_alpha()] {
                 let image = Image { premultiplied, ..sample(channels) };
-                let bytes = written_by_all("x.tga", &image, ImageWriteOptions::default().with_tga_rle(tga_rle));
+                let bytes = written_by_all("x.tga", &image, ImageWriteOptions::default().with_rle(tga_rle));
                 assert!(load(bytes.clone()).unwrap() == image, "{channels:?} {tga_rle}");
                 let plain = 18 + image.samples.len() + 26 + if premultiplied { 495 } else { 0 };
                 assert_eq!(bytes.len() < plain, tga_rle, "{channels:?}");

@@ -1,0 +1,57 @@
+//! Options for writing OBJ.
+
+use super::{Digits, SceneWriteOptions};
+
+crate::options! {
+    /// Options for writing OBJ. The defaults are Blender's dialect: files written by Blender are reproduced byte for
+    /// byte.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ObjWriteOptions in "obj" {
+        /// Decimal places of positions. By default those of `digits`, else 6.
+        pub position_digits: Option<Digits> = None, with_position_digits => [obj];
+        /// Decimal places of uvs. By default those of `digits`, else 6.
+        pub uv_digits: Option<Digits> = None, with_uv_digits => [obj];
+        /// Decimal places of normals. By default those of `digits`, else 4.
+        pub normal_digits: Option<Digits> = None, with_normal_digits => [obj];
+        /// Decimal places of vertex colors. By default those of `digits`, else 4.
+        pub color_digits: Option<Digits> = None, with_color_digits => [obj];
+        /// Write materials and the material library.
+        pub materials: bool = true, with_materials => [obj], alias "export_materials";
+        /// Write the PBR extensions of materials.
+        pub pbr_extensions: bool = true, with_pbr_extensions => [obj], alias "export_pbr_extensions";
+        /// Write `g NAME` instead of `o NAME`.
+        pub object_groups: bool = false, with_object_groups => [obj], alias "export_object_groups";
+        /// Write `g OBJECT_MATERIAL` before each `usemtl`.
+        pub material_groups: bool = false, with_material_groups => [obj], alias "export_material_groups";
+        /// Write face groups (`g`).
+        pub groups: bool = true, with_groups => [obj], alias "export_groups";
+        /// Write the vertex group that has the most weight on each face (`g`).
+        pub vertex_groups: bool = false, with_vertex_groups => [obj], alias "export_vertex_groups";
+        /// What `s` statements say about smooth faces.
+        pub smoothing: Smoothing = Smoothing::Flags, with_smoothing => [obj];
+        /// Write free-form curves.
+        pub curves: bool = true, with_curves => [obj], alias "export_curves";
+    }
+}
+
+impl ObjWriteOptions {
+    /// The digits of positions, uvs, normals and colors.
+    pub fn all_digits(&self, scene: &SceneWriteOptions) -> [Digits; 4] {
+        let digits = [(self.position_digits, 6), (self.uv_digits, 6), (self.normal_digits, 4), (self.color_digits, 4)];
+        digits.map(|(own, places)| own.or(scene.digits).unwrap_or(Digits::Fixed(places)))
+    }
+}
+
+crate::choices! {
+    /// What `s` statements say about smooth faces.
+    pub enum Smoothing = Flags {
+        /// No `s` statements.
+        "none" => None,
+        /// 1 for smooth, 0 for flat faces.
+        "flags" => Flags,
+        /// The number of the smoothing group: smooth faces connected over edges that are not sharp.
+        "groups" => Groups,
+        /// A bit of the smoothing group that no other group at the same positions has.
+        "bitflags" => BitFlags,
+    }
+}

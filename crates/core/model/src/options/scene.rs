@@ -1,0 +1,215 @@
+//! Options for writing scenes that several formats share.
+
+use super::value::{OptionItem, OptionKind, OptionValue};
+use crate::error::{Error, ErrorKind, Result};
+use crate::{Axes, Axis};
+
+crate::options! {
+    /// Options for writing scenes, whatever the format.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct SceneWriteOptions {
+        /// The axis of the file that faces forward. By default it is -Z in OBJ and Z in glTF; other formats keep
+        /// coordinates as they are. If only one of the two axes is given, the other one is OBJ's.
+        pub forward_axis: Option<Axis> = None, with_forward_axis
+            => [obj, ply, stl, off, glb, spz, splat, compressed_ply, tables];
+        /// The axis of the file that points up. By default it is Y in OBJ and glTF; other formats keep coordinates as
+        /// they are.
+        pub up_axis: Option<Axis> = None, with_up_axis
+            => [obj, ply, stl, off, glb, spz, splat, compressed_ply, tables];
+        /// Scale positions by this factor.
+        pub global_scale: f32 = 1.0, with_global_scale
+            => [obj, ply, stl, off, glb, spz, splat, compressed_ply, tables], alias "scale";
+        /// Cut faces into triangles. STL and glTF always have triangles.
+        pub triangulate: bool = false, with_triangulate
+            => [obj, ply, stl, off, glb], alias "export_triangulated_mesh";
+        /// Write uvs.
+        pub uv: bool = true, with_uv => [obj, ply, off], alias "export_uv";
+        /// Write normals.
+        pub normals: bool = true, with_normals => [obj, ply, off], alias "export_normals";
+        /// Write vertex colors, if any.
+        pub colors: bool = true, with_colors => [obj, ply, off], alias "export_colors";
+        /// Write colors as floats from 0 to 1 instead of bytes.
+        pub float_colors: bool = false, with_float_colors => [ply, off];
+        /// Write text instead of binary data.
+        pub ascii: bool = false, with_ascii => [ply, stl];
+        /// The conventions of PLY and STL files.
+        pub dialect: Dialect = Dialect::Common, with_dialect => [ply, stl];
+        /// Decimal places of numbers in text. By default, OBJ has 6 for positions and uvs and 4 for normals and colors;
+        /// other formats have the fewest digits that read back as the same number.
+        pub digits: Option<Digits> = None, with_digits => [obj, ply, stl, off, tables];
+        /// How instances of a scene, and objects that share a mesh, are written. By default, formats that have
+        /// instances keep them, and in other formats each one becomes an object.
+        pub instances: Instances = Instances::Auto, with_instances => [];
+    }
+}
+
+impl SceneWriteOptions {
+    /// The axes of the file; `None` if neither was given.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if the two axes are parallel.
+    pub fn axes(&self) -> Result<Option<Axes>> {
+        if self.forward_axis.is_none() && self.up_axis.is_none() {
+            return Ok(None);
+        }
+        let forward = self.forward_axis.unwrap_or(Axes::OBJ.forward);
+        let up = self.up_axis.unwrap_or(Axes::OBJ.up);
+        if forward.line() != up.line() {
+            return Ok(Some(Axes { forward, up }));
+        }
+        let message = format!("forward_axis {} and up_axis {} are parallel", forward.print(), up.print());
+        let example = if up.line() == Axes::OBJ.up.line() { Axis::NegativeZ } else { Axis::Y };
+        let hint = format!("with up_axis {}, use for example forward_axis {}", up.print(), example.print());
+        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
+    }
+
+    /// The transformation of scenes in the file, whose axes are the format's if none are given. Formats with a dialect
+    /// add it.
+    ///
+    /// # Errors
+    /// As for [`axes`](Self::axes).
+    pub fn placement(&self, format_axes: Option<Axes>) -> Result<Placement> {
+        Ok(Placement {
+            axes: self.axes()?.or(format_axes),
+            scale: self.global_scale,
+            triangulate: self.triangulate,
+            dialect: Dialect::Common,
+        })
+    }
+
+    /// Whether positions are turned or scaled.
+    pub fn moves_positions(&self) -> bool {
+        self.forward_axis.is_some() || self.up_axis.is_some() || self.global_scale != 1.0
+    }
+
+    /// Whether anything is asked for except how numbers are stored: axes, scale, triangles, attributes to leave out.
+    pub fn changes_meshes(&self) -> bool {
+        let SceneWriteOptions { ascii, digits, instances, .. } = *self;
+        *self != SceneWriteOptions { ascii, digits, instances, ..SceneWriteOptions::default() }
+    }
+
+    /// The digits, by default the fewest that read back as the same number.
+    pub fn digits_or_shortest(&self) -> Digits {
+        self.digits.unwrap_or(Digits::Shortest)
+    }
+}
+
+/// How a scene is transformed for a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// The axes of the file; `None` leaves coordinates unchanged.
+    pub axes: Option<Axes>,
+    /// Multiplies positions.
+    pub scale: f32,
+    /// Cut faces into triangles.
+    pub triangulate: bool,
+    /// The conventions of PLY and STL files.
+    pub dialect: Dialect,
+}
+
+/// Leaves the scene as it is.
+impl Default for Placement {
+    fn default() -> Self {
+        Placement { axes: None, scale: 1.0, triangulate: false, dialect: Dialect::Common }
+    }
+}
+
+/// The options of a writer: those that scenes of any format have, and the format's own.
+#[derive(Debug)]
+pub struct FormatOptions<'a, O> {
+    /// The options of any format.
+    pub scene: &'a SceneWriteOptions,
+    /// The options of the format.
+    pub own: &'a O,
+}
+
+impl<O> Clone for FormatOptions<'_, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<O> Copy for FormatOptions<'_, O> {}
+
+crate::choices! {
+    /// The conventions of PLY and STL files, where the formats leave a choice.
+    pub enum Dialect = Common {
+        /// The conventions most programs use. In PLY, each position keeps its number as a vertex; further vertices of a
+        /// position follow after all positions; indices are `int`; colors have an alpha if it is not 1 everywhere, and
+        /// follow the uvs. Faces of mirrored objects are turned around, so that their front stays outside.
+        "common" => Common,
+        /// Blender's conventions. Binary files have its bytes, except for comments, polygons with five or more corners,
+        /// and names with spaces. In PLY, where corners have uvs, vertices are in the order of the first corners that
+        /// use them, and positions without faces follow; indices of faces are `uint`; colors always have an alpha, are
+        /// rounded down, and precede the uvs; they are 0 for meshes without any, if others have some. In STL, normals
+        /// are computed, and text is one solid without a name. Faces of mirrored objects are turned around in STL
+        /// alone.
+        "blender" => Blender,
+    }
+}
+
+crate::choices! {
+    /// How instances, and objects that share a mesh, are written.
+    pub enum Instances = Auto {
+        /// As the format allows. In glTF, objects that share a mesh become instances of one node
+        /// (`EXT_mesh_gpu_instancing`) if no name is lost by that.
+        "auto" => Auto,
+        /// Make separate shapes or objects of each instance.
+        "flatten" => Flatten,
+        /// Write each definition once, under its name and where it was defined, and drop its instances.
+        "once" => Once,
+        /// Make instances of all objects that share a mesh, and drop their names.
+        "gpu" for glb => Gpu,
+        /// Make a node of each instance, for viewers without `EXT_mesh_gpu_instancing`.
+        "nodes" for glb => Nodes,
+    }
+}
+
+impl Instances {
+    /// Whether instances of a scene for a renderer become something else than instances.
+    pub fn expands(self) -> bool {
+        matches!(self, Instances::Flatten | Instances::Once)
+    }
+}
+
+/// The number of digits in text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Digits {
+    /// This many digits after the point, 0 to 12: the bytes of C's `%.Nf`.
+    Fixed(u8),
+    /// The fewest digits that read back as the same number.
+    Shortest,
+}
+
+impl OptionValue for Digits {
+    const KIND: OptionKind =
+        OptionKind::Special { name: "Digits", expected: "0 to 12, or shortest", words: &["shortest"] };
+
+    fn parse(text: &str) -> std::result::Result<Digits, String> {
+        if text == "shortest" {
+            return Ok(Digits::Shortest);
+        }
+        let places = text.parse().ok().filter(|places| *places <= 12);
+        places.map(Digits::Fixed).ok_or_else(|| format!("expected {}", Self::KIND.expected()))
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Digits::Fixed(places) => places.to_string(),
+            Digits::Shortest => "shortest".into(),
+        }
+    }
+}
+
+impl OptionItem for Digits {
+    const LIST: &'static str = "DigitsList";
+    const EXPECTED: &'static str = "0 to 12 or shortest, separated by commas";
+
+    fn parse_item(text: &str) -> std::result::Result<Digits, String> {
+        Digits::parse(text.trim())
+    }
+
+    fn print_item(&self) -> String {
+        self.print()
+    }
+}

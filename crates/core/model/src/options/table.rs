@@ -1,0 +1,177 @@
+//! Options for reading and writing tables of numbers.
+
+use super::Digits;
+use super::value::{OptionItem, OptionKind, OptionValue};
+use crate::Scalar;
+
+crate::options! {
+    /// Options for reading a table of numbers. The defaults detect as much as possible.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TableReadOptions in "table" {
+        /// The delimiter of values. By default it is detected from the first rows: a tab, `;`, `,`, or blanks.
+        pub delimiter: Option<Delimiter> = None, with_delimiter => [csv, tsv, txt, xyz, pts];
+        /// The start of a comment, on a line of its own or after values; empty for none. Its first byte must be one
+        /// that no number contains.
+        pub comment: String = "#".into(), with_comment => [csv, tsv, txt, xyz, pts];
+        /// Whether the first row has the names of the columns.
+        pub header: TableHeader = TableHeader::Auto, with_header => [csv, tsv, txt, xyz, pts];
+        /// Lines to skip at the start, including comments and empty lines.
+        pub skip_lines: u64 = 0, with_skip_lines => [csv, tsv, txt, xyz, pts];
+        /// The maximum number of rows to read; the rest of the file is ignored.
+        pub max_rows: Option<u64> = None, with_max_rows => [tables];
+        /// The element of a PLY file to read as a table. By default all of them, or `vertex` if one table is wanted.
+        pub element: Option<String> = None, with_element => [ply];
+        /// The columns to keep, in this order: names, or indices from 0. By default all. Only these need to be numbers.
+        pub columns: Option<Vec<ColumnName>> = None, with_columns => [tables, ply];
+        /// The types of the columns that are kept.
+        pub types: ColumnTypes = ColumnTypes::Auto, with_types;
+        /// The value of an empty field.
+        pub missing: MissingValue = MissingValue::Error, with_missing => [csv, tsv, txt, xyz, pts];
+    }
+}
+
+crate::options! {
+    /// Options for writing a table of numbers as text.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TableWriteOptions in "table" {
+        /// The delimiter of values. By default a comma in csv, a tab in tsv and a blank in other formats.
+        pub out_delimiter: Option<Delimiter> = None, with_out_delimiter => [csv, tsv, txt, xyz, pts];
+        /// Whether to write a row of column names. By default csv and tsv have one if all columns have a name.
+        pub out_header: TableHeader = TableHeader::Auto, with_out_header => [csv, tsv, txt, xyz, pts];
+        /// The start of a comment line; empty to drop comments.
+        pub out_comment: String = "# ".into(), with_out_comment => [csv, tsv, txt, xyz];
+        /// Decimal places of each column, instead of `digits`: for all columns, or none.
+        pub column_digits: Vec<Digits> = Vec::new(), with_column_digits => [csv, tsv, txt, xyz, pts];
+        /// The text for NaN.
+        pub nan: String = "nan".into(), with_nan => [csv, tsv, txt, xyz, pts];
+        /// Put a `'` before column names that a spreadsheet would run as a formula. These start with `=`, `+`, `-`,
+        /// `@`, a tab or a carriage return. Values are numbers and cannot be formulas.
+        pub csv_safe: bool = false, with_csv_safe => [csv, tsv, txt, xyz, pts];
+    }
+}
+
+/// The delimiter of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delimiter {
+    /// Any run of white space; one blank when writing.
+    Blanks,
+    /// This byte, each time; white space around a value is not part of it.
+    Byte(u8),
+}
+
+impl OptionValue for Delimiter {
+    const KIND: OptionKind = OptionKind::Special {
+        name: "Delimiter",
+        expected: "one character, or comma, semicolon, tab or blanks",
+        words: &["comma", "semicolon", "tab", "blanks"],
+    };
+
+    fn parse(text: &str) -> Result<Delimiter, String> {
+        match text {
+            "comma" => Ok(Delimiter::Byte(b',')),
+            "semicolon" => Ok(Delimiter::Byte(b';')),
+            "tab" | "\\t" => Ok(Delimiter::Byte(b'\t')),
+            "blank" | "blanks" | "space" | " " => Ok(Delimiter::Blanks),
+            _ => match text.as_bytes() {
+                [byte] if byte.is_ascii() => Ok(Delimiter::Byte(*byte)),
+                _ => Err(format!("expected {}", Self::KIND.expected())),
+            },
+        }
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Delimiter::Blanks => "blanks".into(),
+            Delimiter::Byte(b',') => "comma".into(),
+            Delimiter::Byte(b';') => "semicolon".into(),
+            Delimiter::Byte(b'\t') => "tab".into(),
+            Delimiter::Byte(byte) => char::from(*byte).into(),
+        }
+    }
+}
+
+crate::choices! {
+    /// Whether a table has a row of column names.
+    pub enum TableHeader = Auto {
+        /// When reading, if the first row is not all numbers; when writing, as usual for the format.
+        "auto" => Auto,
+        /// It has one.
+        "yes" => Present,
+        /// It has none.
+        "no" => Absent,
+    }
+}
+
+/// A column of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnName {
+    /// By its index, from 0.
+    Index(usize),
+    /// By the name in the header.
+    Name(String),
+}
+
+impl OptionItem for ColumnName {
+    const LIST: &'static str = "Columns";
+    const EXPECTED: &'static str = "column names, or indices from 0, separated by commas";
+
+    fn parse_item(text: &str) -> Result<ColumnName, String> {
+        match text.trim() {
+            "" => Err("expected a column name, or an index from 0".into()),
+            text => Ok(text.parse().map_or_else(|_| ColumnName::Name(text.into()), ColumnName::Index)),
+        }
+    }
+
+    fn print_item(&self) -> String {
+        match self {
+            ColumnName::Index(index) => index.to_string(),
+            ColumnName::Name(name) => name.clone(),
+        }
+    }
+}
+
+/// The types of columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ColumnTypes {
+    /// [`Scalar::I64`] if all values of a column are integers that fit, [`Scalar::F64`] otherwise. A zero with a minus
+    /// is not an integer.
+    #[default]
+    Auto,
+    /// One type for all. A value that an integer type cannot hold is an error.
+    All(Scalar),
+    /// A type for each kept column; `None` is as for [`ColumnTypes::Auto`].
+    Each(Vec<Option<Scalar>>),
+}
+
+/// The value of an empty field.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum MissingValue {
+    /// An error with its location.
+    #[default]
+    Error,
+    /// NaN, which makes a column of integers one of floats.
+    Nan,
+    /// This value.
+    Value(f64),
+}
+
+impl OptionValue for MissingValue {
+    const KIND: OptionKind =
+        OptionKind::Special { name: "Missing", expected: "error, nan or a number", words: &["error", "nan"] };
+
+    fn parse(text: &str) -> Result<MissingValue, String> {
+        match text {
+            "error" => Ok(MissingValue::Error),
+            "nan" => Ok(MissingValue::Nan),
+            _ => text.parse().map(MissingValue::Value).map_err(|_| format!("expected {}", Self::KIND.expected())),
+        }
+    }
+
+    fn print(&self) -> String {
+        match self {
+            MissingValue::Error => "error".into(),
+            MissingValue::Nan => "nan".into(),
+            MissingValue::Value(value) => value.to_string(),
+        }
+    }
+}

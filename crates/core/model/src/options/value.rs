@@ -1,0 +1,400 @@
+//! Values of options as text.
+
+use crate::{Axis, Bounds};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+/// The kind of an option's values, from which surfaces make flags, types and checks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OptionKind {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number, at least and at most.
+    Integer(i128, i128),
+    /// A positive number.
+    Positive,
+    /// Any text.
+    Text,
+    /// One of several names.
+    Choice(&'static [OptionChoice]),
+    /// Text of a form of its own.
+    Special {
+        /// Its name in help and stubs, such as `Digits`.
+        name: &'static str,
+        /// The form in words, such as `0 to 12, or shortest`.
+        expected: &'static str,
+        /// Words that are values, such as `shortest`.
+        words: &'static [&'static str],
+    },
+    /// A value, or `none`.
+    Optional(&'static OptionKind),
+}
+
+/// A name that an option accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionChoice {
+    /// The name.
+    pub name: &'static str,
+    /// What it means, in lines of Markdown.
+    pub docs: &'static str,
+    /// The only format that it applies to; empty for all formats of the option.
+    pub format: &'static str,
+}
+
+impl OptionKind {
+    /// The same kind with numbers limited to a range.
+    #[doc(hidden)]
+    pub const fn within(self, range: &RangeInclusive<i128>) -> OptionKind {
+        match self {
+            OptionKind::Integer(..) => OptionKind::Integer(*range.start(), *range.end()),
+            other => other,
+        }
+    }
+
+    /// Fails if a number is out of a range.
+    #[doc(hidden)]
+    pub fn check(range: &RangeInclusive<i128>, value: &impl OptionValue) -> Result<(), String> {
+        match value.number() {
+            Some(number) if !range.contains(&number) => {
+                Err(format!("expected {}", OptionKind::Integer(*range.start(), *range.end()).expected()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The accepted values in words, such as `weak or strong`.
+    pub fn expected(&self) -> String {
+        match self {
+            OptionKind::Flag => "true or false".into(),
+            OptionKind::Integer(min, max) if *max >= i128::from(u32::MAX) => {
+                format!("a whole number of at least {min}")
+            }
+            OptionKind::Integer(min, max) => format!("{min} to {max}"),
+            OptionKind::Positive => "a positive number".into(),
+            OptionKind::Text => "text".into(),
+            OptionKind::Choice(choices) => {
+                let names: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
+                match names.split_last() {
+                    Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+                    _ => names.concat(),
+                }
+            }
+            OptionKind::Special { expected, .. } => (*expected).into(),
+            OptionKind::Optional(kind) => format!("{}, or none", kind.expected()),
+        }
+    }
+
+    /// The kind of the values other than `none`.
+    pub const fn inner(&self) -> &OptionKind {
+        match self {
+            OptionKind::Optional(kind) => kind,
+            kind => kind,
+        }
+    }
+
+    /// The names that the option accepts; empty unless it is a choice.
+    pub fn choices(&self) -> &'static [OptionChoice] {
+        match self.inner() {
+            OptionKind::Choice(choices) => choices,
+            _ => &[],
+        }
+    }
+}
+
+/// A type whose values people write as text.
+pub trait OptionValue: Sized {
+    /// The kind of the values.
+    const KIND: OptionKind;
+
+    /// The value of a text.
+    ///
+    /// # Errors
+    /// What was expected, such as `expected 0 to 12, or shortest`.
+    fn parse(text: &str) -> Result<Self, String>;
+
+    /// The text that [`parse`](Self::parse) reads as this value.
+    fn print(&self) -> String;
+
+    /// The value as a whole number, if it is one.
+    fn number(&self) -> Option<i128> {
+        None
+    }
+}
+
+impl OptionValue for bool {
+    const KIND: OptionKind = OptionKind::Flag;
+
+    fn parse(text: &str) -> Result<bool, String> {
+        text.parse().map_err(|_| format!("expected {}", Self::KIND.expected()))
+    }
+
+    fn print(&self) -> String {
+        self.to_string()
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty)+) => {$(
+        impl OptionValue for $type {
+            const KIND: OptionKind = OptionKind::Integer(<$type>::MIN as i128, <$type>::MAX as i128);
+
+            fn parse(text: &str) -> Result<$type, String> {
+                text.parse().map_err(|_| "expected a whole number".into())
+            }
+
+            fn print(&self) -> String {
+                self.to_string()
+            }
+
+            fn number(&self) -> Option<i128> {
+                Some(*self as i128)
+            }
+        }
+    )+};
+}
+
+integers!(u8 u16 u32 usize i32);
+
+/// Sizes may have units: `64MB` is 64,000,000, `64MiB` is 2^26.
+impl OptionValue for u64 {
+    const KIND: OptionKind = OptionKind::Integer(0, u64::MAX as i128);
+
+    fn parse(text: &str) -> Result<u64, String> {
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let error = || "expected a whole number, or a size such as 64MB, 1.5GB or 512KiB".to_string();
+        let unit = unit_bytes(unit.trim_start()).ok_or_else(error)?;
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(unit).ok_or_else(error);
+        }
+        let size = number.parse::<f64>().map_err(|_| error())? * unit as f64;
+        if unit > 1 && size < u64::MAX as f64 { Ok(size as u64) } else { Err(error()) }
+    }
+
+    fn print(&self) -> String {
+        self.to_string()
+    }
+
+    fn number(&self) -> Option<i128> {
+        Some((*self).into())
+    }
+}
+
+/// The bytes of a unit of sizes, whatever its case.
+fn unit_bytes(unit: &str) -> Option<u64> {
+    let unit = unit.to_ascii_lowercase();
+    let prefix = unit.strip_suffix('b').unwrap_or(&unit);
+    let (prefix, base) = prefix.strip_suffix('i').map_or((prefix, 1000_u64), |prefix| (prefix, 1024));
+    let power = match prefix {
+        "" if base == 1000 => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return None,
+    };
+    Some(base.pow(power))
+}
+
+impl OptionValue for f32 {
+    const KIND: OptionKind = OptionKind::Positive;
+
+    fn parse(text: &str) -> Result<f32, String> {
+        let number = text.parse().ok().filter(|number: &f32| number.is_normal() && *number > 0.0);
+        number.ok_or_else(|| format!("expected {}", Self::KIND.expected()))
+    }
+
+    fn print(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl OptionValue for String {
+    const KIND: OptionKind = OptionKind::Text;
+
+    fn parse(text: &str) -> Result<String, String> {
+        Ok(text.into())
+    }
+
+    fn print(&self) -> String {
+        self.clone()
+    }
+}
+
+/// `none` is no value.
+impl<T: OptionValue> OptionValue for Option<T> {
+    const KIND: OptionKind = OptionKind::Optional(&T::KIND);
+
+    fn parse(text: &str) -> Result<Option<T>, String> {
+        if text == "none" { Ok(None) } else { T::parse(text).map(Some) }
+    }
+
+    fn print(&self) -> String {
+        self.as_ref().map_or_else(|| "none".into(), T::print)
+    }
+
+    fn number(&self) -> Option<i128> {
+        self.as_ref().and_then(T::number)
+    }
+}
+
+/// Axes have the letters of the file, and Blender's names.
+impl OptionValue for Axis {
+    const KIND: OptionKind = {
+        const fn axis(name: &'static str) -> OptionChoice {
+            OptionChoice { name, docs: "", format: "" }
+        }
+        OptionKind::Choice(&[axis("X"), axis("Y"), axis("Z"), axis("-X"), axis("-Y"), axis("-Z")])
+    };
+
+    fn parse(text: &str) -> Result<Axis, String> {
+        let letters = text.to_ascii_uppercase().replace("NEGATIVE_", "-").replace("POSITIVE_", "");
+        match letters.trim_start_matches('+') {
+            "X" => Ok(Axis::X),
+            "Y" => Ok(Axis::Y),
+            "Z" => Ok(Axis::Z),
+            "-X" => Ok(Axis::NegativeX),
+            "-Y" => Ok(Axis::NegativeY),
+            "-Z" => Ok(Axis::NegativeZ),
+            _ => Err(format!("expected {}", Self::KIND.expected())),
+        }
+    }
+
+    fn print(&self) -> String {
+        let letters = match self {
+            Axis::X => "X",
+            Axis::Y => "Y",
+            Axis::Z => "Z",
+            Axis::NegativeX => "-X",
+            Axis::NegativeY => "-Y",
+            Axis::NegativeZ => "-Z",
+        };
+        letters.into()
+    }
+}
+
+/// The minimum and the maximum of x, y and z.
+impl OptionValue for Bounds {
+    const KIND: OptionKind = OptionKind::Special {
+        name: "Box",
+        expected: "six numbers, separated by commas: the smallest x, y, z, then the largest",
+        words: &[],
+    };
+
+    fn parse(text: &str) -> Result<Bounds, String> {
+        let [a, b, c, d, e, f] = numbers::<6>(text)?.map(|number| number as f32);
+        let bounds = Bounds { min: [a, b, c], max: [d, e, f] };
+        if (0..3).any(|axis| bounds.min[axis] > bounds.max[axis]) {
+            return Err("the first three numbers must not be larger than the others".into());
+        }
+        Ok(bounds)
+    }
+
+    fn print(&self) -> String {
+        join(self.min.iter().chain(&self.max))
+    }
+}
+
+/// The first three rows of a matrix, row by row.
+impl OptionValue for [[f64; 4]; 4] {
+    const KIND: OptionKind = OptionKind::Special {
+        name: "Matrix",
+        expected: "12 numbers, separated by commas: three rows of a matrix",
+        words: &[],
+    };
+
+    fn parse(text: &str) -> Result<[[f64; 4]; 4], String> {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = numbers::<12>(text)?;
+        Ok([[a, b, c, d], [e, f, g, h], [i, j, k, l], [0.0, 0.0, 0.0, 1.0]])
+    }
+
+    fn print(&self) -> String {
+        join(self.as_flattened().iter().take(12))
+    }
+}
+
+/// So many finite numbers, separated by commas.
+fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    let numbers: Option<Vec<f64>> = text.split(',').map(number).collect();
+    numbers
+        .and_then(|numbers| numbers.try_into().ok())
+        .ok_or_else(|| format!("expected {N} numbers, separated by commas"))
+}
+
+/// A list separated by commas.
+impl<T: OptionItem> OptionValue for Vec<T> {
+    const KIND: OptionKind = OptionKind::Special { name: T::LIST, expected: T::EXPECTED, words: &[] };
+
+    fn parse(text: &str) -> Result<Vec<T>, String> {
+        if text.is_empty() { Ok(Vec::new()) } else { text.split(',').map(T::parse_item).collect() }
+    }
+
+    fn print(&self) -> String {
+        join(self.iter().map(T::print_item))
+    }
+}
+
+/// An item of a list in an option.
+pub trait OptionItem: Sized {
+    /// The name of the list in help and stubs, such as `Columns`.
+    const LIST: &'static str;
+    /// The form of the list in words.
+    const EXPECTED: &'static str;
+
+    /// The item of a text.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn parse_item(text: &str) -> Result<Self, String>;
+
+    /// The text of the item.
+    fn print_item(&self) -> String;
+}
+
+fn join(items: impl Iterator<Item = impl Display>) -> String {
+    let mut list = String::new();
+    for item in items {
+        if !list.is_empty() {
+            list.push(',');
+        }
+        list += &item.to_string();
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Digits;
+
+    /// Checks that values have these texts, and that none of the other texts is a value.
+    fn check<T: OptionValue + PartialEq + std::fmt::Debug>(values: &[(T, &str)], others: &[&str]) {
+        for (value, text) in values {
+            assert_eq!(T::parse(text).as_ref(), Ok(value), "{text}");
+            assert_eq!(T::parse(&value.print()).as_ref(), Ok(value), "{text}");
+        }
+        for text in others {
+            assert!(T::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_have_texts() {
+        check(&[(true, "true"), (false, "false")], &["", "yes", "1"]);
+        check(&[(0u8, "0"), (255, "255")], &["256", "-1", "", "x"]);
+        check(
+            &[(64_000_000u64, "64MB"), (1500, "1.5k"), (2 << 30, "2 GiB"), (u64::MAX, "18446744073709551615")],
+            &["MB", "1..5MB", "5XB", "1.5", "99999999999999TB", "-1"],
+        );
+        check(&[(0.01f32, "0.01"), (2.0, "2")], &["0", "-1", "nan", "inf", "x", "1e-45"]);
+        check(&[(None, "none"), (Some(7i32), "7")], &["", "7.5"]);
+        check(&[(Axis::NegativeX, "-X"), (Axis::NegativeX, "negative_x"), (Axis::Z, "positive_z")], &["W", ""]);
+        check(&[(Digits::Fixed(12), "12"), (Digits::Shortest, "shortest")], &["13", "-1", "", "six"]);
+        check(&[(vec![Digits::Fixed(1), Digits::Shortest], "1, shortest"), (Vec::new(), "")], &["1,", "x"]);
+        let bounds = Bounds { min: [-1.0, 0.0, 0.5], max: [1.0, 0.0, 2.0] };
+        check(&[(bounds, "-1,0,0.5,1,0,2")], &["1,2,3", "1,0,0,0,0,0", "0,0,0,0,0,inf"]);
+        let matrix = [[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, 3.0], [0.0, 0.0, 1.0, 4.0], [0.0, 0.0, 0.0, 1.0]];
+        check(&[(matrix, "1,0,0,2,0,1,0,3,0,0,1,4")], &["1", ""]);
+    }
+}

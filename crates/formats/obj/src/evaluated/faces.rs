@@ -1,0 +1,250 @@
+//! Faces of an evaluated mesh with their state lines, loose edges, points.
+
+use super::prepare::{ObjNumbers, Prepared};
+use super::values::ObjAttribute;
+use crate::elements::{CornerForms, state_name, state_number};
+use crate::text::ObjText;
+use polyhaul_model::error::Result;
+use polyhaul_model::names;
+use polyhaul_model::options::Smoothing;
+use polyhaul_model::{Domain, NONE, Run};
+use polyhaul_pipeline::out::Out;
+use polyhaul_text::format::Page;
+use std::ops::Range;
+
+/// The state according to the lines before a face; `None` if the object does not set it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ObjSaid {
+    smoothing: Option<u32>,
+    /// The group, [`NONE`] for none.
+    group: Option<u32>,
+    /// The material: a slot of the object, or the name from a run of the mesh.
+    material: Option<i32>,
+}
+
+/// The state at the start of an object: nothing is set yet.
+const NOTHING: ObjSaid = ObjSaid { smoothing: None, group: None, material: None };
+
+/// Writes the faces at the places `range`.
+pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
+    let writer = FaceWriter::new(text, prepared);
+    let mut corners = ObjFacesCorners::default();
+    let mut said = match range.start {
+        0 => NOTHING,
+        start => writer.state(prepared.face(start - 1)),
+    };
+    let mut at = range.start;
+    let mut next = writer.state(prepared.face(at));
+    while at < range.end {
+        writer.say(next, said, out)?;
+        said = next;
+        // As many faces as share the same state.
+        out.format(|page| {
+            while at < range.end && next == said {
+                if !writer.face(page, prepared.face(at), &mut corners) {
+                    return false;
+                }
+                at += 1;
+                if at < range.end {
+                    next = writer.state(prepared.face(at));
+                }
+            }
+            true
+        })?;
+    }
+    Ok(())
+}
+
+struct FaceWriter<'a> {
+    text: &'a ObjText<'a>,
+    prepared: &'a Prepared<'a>,
+    // Slices: a look into an `Array` is a call.
+    offsets: &'a [u32],
+    corner_positions: &'a [u32],
+    smooth: &'a [u8],
+    slots: &'a [i32],
+    uvs: ObjAttribute<'a, 2>,
+    normals: ObjAttribute<'a, 3>,
+    forms: CornerForms<'a>,
+    has_vertex_groups: bool,
+    /// Whether a corner can lack values that others have.
+    may_miss: bool,
+}
+
+/// The indices of a face's corners, in the order in which they are written.
+#[derive(Default)]
+struct ObjFacesCorners {
+    positions: Vec<u32>,
+    uvs: Vec<u32>,
+    normals: Vec<u32>,
+}
+
+impl<'a> FaceWriter<'a> {
+    fn new(text: &'a ObjText<'a>, prepared: &'a Prepared<'a>) -> Self {
+        let mesh = prepared.mesh;
+        FaceWriter {
+            text,
+            prepared,
+            offsets: &mesh.faces.offsets,
+            corner_positions: &mesh.faces.corner_positions,
+            smooth: &mesh.face_smooth,
+            slots: &mesh.face_materials,
+            uvs: prepared.uv_values(),
+            normals: prepared.normal_values(text).attribute,
+            forms: CornerForms::new(b"f", prepared.bases.map(|base| base.wrapping_add(1))),
+            may_miss: mesh.uv_domain == Domain::Indexed && !mesh.uvs.is_empty()
+                || mesh.normal_domain == Domain::Indexed && !mesh.normals.is_empty(),
+            has_vertex_groups: text.options.own.vertex_groups && mesh.group_runs.is_empty(),
+        }
+    }
+
+    /// Writes a face; returns `false` if it does not fit.
+    #[inline]
+    fn face(&self, page: &mut Page<'_>, face: usize, corners: &mut ObjFacesCorners) -> bool {
+        if self.may_miss {
+            return self.face_with_gaps(page, face, corners);
+        }
+        let ObjNumbers { uvs, normals, .. } = &self.prepared.numbers;
+        let Range { start, end } = self.corners(face);
+        // The first corner of a mirrored face stays the first.
+        let corner = |at: usize| if self.prepared.frame.is_mirrored && at > 0 { end - at } else { start + at };
+        let position = |at| self.corner_positions[corner(at)];
+        let uv = |at| self.uvs.number(&uvs.of_item, face, corner(at));
+        let normal = |at| self.normals.number(&normals.of_item, face, corner(at));
+        let (has_uvs, has_normals) = (!uvs.first.is_empty(), !normals.first.is_empty());
+        self.forms.complete(page, end - start, position, has_uvs.then_some(uv), has_normals.then_some(normal))
+    }
+
+    /// Same as [`FaceWriter::face`], for corners that need not all have a uv and a normal.
+    fn face_with_gaps(&self, page: &mut Page<'_>, face: usize, corners: &mut ObjFacesCorners) -> bool {
+        let Prepared { frame, numbers: ObjNumbers { uvs, normals, .. }, .. } = self.prepared;
+        let range = self.corners(face);
+        corners.positions.clear();
+        corners.uvs.clear();
+        corners.normals.clear();
+        corners.positions.extend_from_slice(&self.corner_positions[range.clone()]);
+        if !uvs.first.is_empty() {
+            corners.uvs.extend(range.clone().map(|corner| self.uvs.number(&uvs.of_item, face, corner)));
+        }
+        if !normals.first.is_empty() {
+            corners.normals.extend(range.map(|corner| self.normals.number(&normals.of_item, face, corner)));
+        }
+        if frame.is_mirrored {
+            // The first corner stays the first.
+            for stream in [&mut corners.positions, &mut corners.uvs, &mut corners.normals] {
+                stream.get_mut(1..).unwrap_or_default().reverse();
+            }
+        }
+        self.forms.line(page, &corners.positions, &corners.uvs, &corners.normals)
+    }
+
+    #[inline]
+    fn corners(&self, face: usize) -> Range<usize> {
+        self.offsets[face] as usize..self.offsets[face + 1] as usize
+    }
+
+    /// Returns the state for a face.
+    #[inline]
+    fn state(&self, face: usize) -> ObjSaid {
+        ObjSaid { smoothing: self.smoothing(face), group: self.group(face), material: self.material(face) }
+    }
+
+    fn smoothing(&self, face: usize) -> Option<u32> {
+        let Prepared { mesh, numbers: ObjNumbers { smoothing, .. }, .. } = self.prepared;
+        if self.text.options.own.smoothing == Smoothing::None {
+            return None;
+        }
+        // As `Mesh::smoothing_group`, with the slice at hand: this is asked for each face.
+        let flag = || self.smooth.get(face).map(|&smooth| u32::from(smooth != 0));
+        smoothing.get(face).copied().or_else(flag).or_else(|| Run::at_face(&mesh.smoothing_runs, face))
+    }
+
+    fn material(&self, face: usize) -> Option<i32> {
+        let Prepared { mesh, object, .. } = self.prepared;
+        match &object.materials {
+            Some(slots) if slots.is_empty() => None,
+            Some(_) => Some(self.slots.get(face).copied().unwrap_or(0)),
+            None => Run::at_face(&mesh.material_runs, face).map(|material| material as i32),
+        }
+    }
+
+    /// The vertex group with the largest sum of weights over the corners, the first of equals.
+    fn group(&self, face: usize) -> Option<u32> {
+        let Prepared { mesh, .. } = self.prepared;
+        if !self.has_vertex_groups {
+            let is_due = self.text.options.own.groups && !self.text.options.own.object_groups;
+            return Run::at_face(&mesh.group_runs, face).filter(|_| is_due);
+        }
+        let positions = &self.corner_positions[self.corners(face)];
+        let mut best = (NONE, 0.0f32);
+        for (number, group) in mesh.vertex_groups.iter().enumerate() {
+            let weights = positions.iter().map(|&position| group.weights[position as usize]);
+            let sum = weights.filter(|weight| !weight.is_nan()).fold(0.0, |sum: f32, weight| sum + weight);
+            if sum > best.1 {
+                best = (number as u32, sum);
+            }
+        }
+        Some(best.0)
+    }
+
+    /// Writes the state lines that are new.
+    fn say(&self, next: ObjSaid, said: ObjSaid, out: &mut Out) -> Result<()> {
+        if let (Some(value), true) = (next.smoothing, next.smoothing != said.smoothing) {
+            out.whole(|page| state_number(page, b"s ", value))?;
+        }
+        if let (Some(group), true) = (next.group, next.group != said.group) {
+            out.whole(|page| state_name(page, b"g", self.group_name(group), false))?;
+        }
+        if let (Some(material), true) = (next.material, next.material != said.material) {
+            self.say_material(material, out)?;
+        }
+        Ok(())
+    }
+
+    fn group_name(&self, group: u32) -> &str {
+        let mesh = self.prepared.mesh;
+        let name = if self.has_vertex_groups {
+            mesh.vertex_groups.get(group as usize).map(|group| &group.name)
+        } else {
+            mesh.groups.get(group as usize)
+        };
+        name.map_or("off", String::as_str)
+    }
+
+    fn say_material(&self, material: i32, out: &mut Out) -> Result<()> {
+        let (options, object) = (self.text.options, self.prepared.object);
+        let slot = usize::try_from(material).ok();
+        let place = match &object.materials {
+            Some(slots) => slot.and_then(|slot| *slots.get(slot)?),
+            None => slot,
+        };
+        let name = place.and_then(|place| self.text.materials.get(place)).map_or("", |it| it.name.as_str());
+        let name = names::joined(name);
+        if options.own.material_groups {
+            let group = format!("{}_{name}", names::joined(&object.name));
+            out.whole(|page| state_name(page, b"g", &group, false))?;
+        }
+        if options.own.materials {
+            out.whole(|page| state_name(page, b"usemtl", &name, false))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the lines `range`.
+pub(super) fn lines(prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
+    let forms = CornerForms::new(b"l", prepared.bases.map(|base| base.wrapping_add(1)));
+    let lines = &prepared.mesh.lines;
+    range.into_iter().try_for_each(|line| {
+        let positions = &lines.corner_positions[lines.corners(line)];
+        out.format(|page| forms.line(page, positions, &[], &[]))
+    })
+}
+
+/// Writes the points `range`.
+pub(super) fn points(prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
+    let base = prepared.bases[0].wrapping_add(1);
+    prepared.mesh.points[range]
+        .iter()
+        .try_for_each(|point| out.whole(|page| state_number(page, b"p ", point.wrapping_add(base))))
+}

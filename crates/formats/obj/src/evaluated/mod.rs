@@ -1,0 +1,98 @@
+//! Objects as a program has them while they are edited, written as Blender writes evaluated meshes:
+//! moved by their transform, uvs and normals merged and numbered, faces in the order of their
+//! material slots.
+//!
+//! Numbering continues through the file, so an object's faces can be written only when the values of all earlier
+//! objects are counted. Small objects are prepared in parallel, numbered in order, and written in parallel. A large one
+//! is prepared by all threads, then written in pages; it needs 4 bytes of memory per corner for uvs and normals each.
+//!
+//! `geometry::frame`: object transforms. `values`: uvs and normals. `prepare`: numbers and orders.
+//! `smoothing`: smoothing groups. `pages`: which text stands in which page. `faces`: faces and their
+//! state lines.
+
+mod faces;
+mod pages;
+mod prepare;
+mod smoothing;
+mod values;
+
+use super::text::ObjHeld;
+use super::text::{ObjText, ObjWritten, chunk_bytes, slot_bytes};
+use pages::{LargePages, SmallPages};
+use polyhaul_geometry::dedup::Dedup;
+use polyhaul_geometry::transform::check_scale;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Mesh, Object, Scene};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::write::Writing;
+use prepare::{ObjNumbers, Prepared, Preparing};
+
+/// Objects of this weight are prepared by all threads, one after another. Others are a part of
+/// a page, which is kept in memory as a whole.
+const LARGE: usize = 1 << 17;
+/// The weight of a page of small objects: about as much text as other pages.
+const PAGE: usize = 1 << 13;
+/// The memory for each unit of a page's weight: text, numbers, and the tables that find equal values.
+const UNIT_BYTES: usize = 128;
+
+/// Writes objects after what has been `written`.
+pub fn write(
+    scene: &Scene,
+    objects: &[Object],
+    text: &ObjText<'_>,
+    run: &RunOptions,
+    mut written: ObjWritten,
+    writing: &mut Writing<'_, '_>,
+) -> Result<ObjWritten> {
+    check_scale(text.options.scene.global_scale)?;
+    objects.iter().try_for_each(|object| check_whole(scene, object))?;
+    let preparing = Preparing { scene, text, cancel: &run.cancel };
+    let is_large = |object: &Object| weight(&scene.meshes[object.mesh]) >= LARGE;
+    for batch in objects.chunk_by(|a, b| !is_large(a) && !is_large(b)) {
+        match batch {
+            [object] if is_large(object) => write_large(object, &preparing, run, &mut written, writing)?,
+            _ => {
+                let largest = batch.iter().map(|object| weight(&scene.meshes[object.mesh])).max().unwrap_or(0);
+                let pages = SmallPages::new(preparing, batch, PAGE)?;
+                writing.pages(&pages, &mut written, pages.count(), UNIT_BYTES * (largest + PAGE))?;
+            }
+        }
+    }
+    // The state in the text belongs to other objects: the next object sets all of its own.
+    written.held = ObjHeld::unknown();
+    Ok(written)
+}
+
+/// Returns the amount of work for a mesh: its corners, or whichever array is longer.
+fn weight(mesh: &Mesh) -> usize {
+    let others = [mesh.positions.len(), mesh.lines.corner_positions.len(), mesh.points.len()];
+    others.into_iter().fold(mesh.faces.corner_positions.len(), usize::max)
+}
+
+fn write_large(
+    object: &Object,
+    preparing: &Preparing<'_>,
+    run: &RunOptions,
+    written: &mut ObjWritten,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
+    let mut dedup = Dedup::new();
+    let mut prepared = Prepared::new(object, preparing, run.worker_threads(), &mut dedup, ObjNumbers::default())?;
+    drop(dedup);
+    prepared.bases = written.counts.map(|count| count as u32);
+    written.add(prepared.counts())?;
+    let pages = LargePages::new(&prepared, preparing.text, chunk_bytes(run))?;
+    writing.pages(&pages, &mut (), pages.count(), slot_bytes(chunk_bytes(run)))
+}
+
+/// An evaluated object is the whole of its mesh: its values are merged, so sections would not fit.
+fn check_whole(scene: &Scene, object: &Object) -> Result<()> {
+    let Some(mesh) = scene.meshes.get(object.mesh) else {
+        return Err(object.no_such_mesh());
+    };
+    if object.start == Default::default() && object.end == mesh.counts() {
+        return Ok(());
+    }
+    let message = format!("object `{}` has a transform, material slots or attributes of a domain", object.name);
+    Err(Error::new(ErrorKind::Usage, format!("{message}, but it is only a section of its mesh")))
+}

@@ -1,0 +1,335 @@
+//! The text of objects, in pages: several small objects to a page, a large one in many.
+
+use super::prepare::{ObjNumbers, Prepared, Preparing};
+use super::{faces, weight};
+use crate::plan::curve_positions;
+use crate::text::{ObjText, ObjWritten, rows};
+use polyhaul_geometry::dedup::Dedup;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::options::Digits;
+use polyhaul_model::{Object, ObjectKind};
+use polyhaul_pipeline::out::Out;
+use polyhaul_pipeline::write::Pages;
+use std::ops::Range;
+
+/// Rows that are made before they are formatted: they stay in the L1 cache.
+const ROWS: usize = 256;
+
+/// The kinds of consecutive lines in the text of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ObjPagesKind {
+    Header,
+    Curves,
+    Positions,
+    Normals,
+    Uvs,
+    Faces,
+    Lines,
+    Points,
+}
+
+/// The text of an object.
+#[derive(Clone, Copy)]
+struct ObjectText<'a> {
+    text: &'a ObjText<'a>,
+    prepared: &'a Prepared<'a>,
+}
+
+impl ObjectText<'_> {
+    /// The text, in order: kind, number of elements, approximate bytes of each. For faces in their own order, the bytes
+    /// of a corner.
+    fn kinds(&self) -> [(ObjPagesKind, usize, u64); 8] {
+        let Prepared { mesh, object, numbers, .. } = self.prepared;
+        let options = self.text.options;
+        let [positions, uvs, normals] = self.prepared.counts();
+        let is_named = object.kind != ObjectKind::Unnamed;
+        let name_bytes = (object.name.len() + object.mesh_name.len()) as u64 + 8;
+        // The positions of a curve are written inside of it.
+        let curves = if options.own.curves { mesh.curves.len() } else { 0 };
+        let corner = 8 * (1 + u64::from(uvs > 0) + u64::from(normals > 0));
+        let faces = mesh.faces.len();
+        // Sorted faces are taken to be all alike.
+        let face = if numbers.order.is_empty() {
+            corner
+        } else {
+            2 + corner * mesh.faces.corner_positions.len().div_ceil(faces.max(1)) as u64
+        };
+        [
+            (ObjPagesKind::Header, usize::from(is_named), name_bytes),
+            (ObjPagesKind::Curves, curves, 4096),
+            (ObjPagesKind::Positions, if curves > 0 { 0 } else { positions }, 32),
+            (ObjPagesKind::Normals, normals, 24),
+            (ObjPagesKind::Uvs, uvs, 24),
+            (ObjPagesKind::Faces, faces, face),
+            (ObjPagesKind::Lines, mesh.lines.len(), 18),
+            (ObjPagesKind::Points, mesh.points.len(), 12),
+        ]
+    }
+
+    /// Writes elements of a kind.
+    fn write(&self, kind: ObjPagesKind, range: Range<usize>, out: &mut Out) -> Result<()> {
+        match kind {
+            ObjPagesKind::Header => self.header(out),
+            ObjPagesKind::Curves => range.into_iter().try_for_each(|curve| self.curve(curve, out)),
+            ObjPagesKind::Positions => self.positions(range, out),
+            ObjPagesKind::Normals => self.normals(range, out),
+            ObjPagesKind::Uvs => self.uvs(range, out),
+            ObjPagesKind::Faces => faces::faces(self.text, self.prepared, range, out),
+            ObjPagesKind::Lines => faces::lines(self.prepared, range, out),
+            ObjPagesKind::Points => faces::points(self.prepared, range, out),
+        }
+    }
+
+    fn header(&self, out: &mut Out) -> Result<()> {
+        let (object, groups) = (self.prepared.object, self.text.options.own.object_groups);
+        let is_curve = !self.prepared.mesh.curves.is_empty();
+        // Blender leaves the blanks in the names of curves.
+        let name = if is_curve { names::written(&object.name) } else { names::joined(&object.name) };
+        out.whole(|page| {
+            page.bytes(if groups || object.kind == ObjectKind::Group { b"g " } else { b"o " });
+            page.bytes(name.as_bytes());
+            if groups && !is_curve {
+                page.byte(b'_');
+                page.bytes(names::joined(&object.mesh_name).as_bytes());
+            }
+            page.byte(b'\n');
+        })
+    }
+
+    fn curve(&self, index: usize, out: &mut Out) -> Result<()> {
+        let positions = curve_positions(self.prepared.object, self.prepared.mesh, index);
+        let count = positions.end.wrapping_add(self.prepared.bases[0] + 1);
+        let curve = &self.prepared.mesh.curves[index];
+        self.text.curve_head(curve, out)?;
+        self.positions(positions.start as usize..positions.end as usize, out)?;
+        self.text.curve_body(curve, self.prepared.bases[0].wrapping_add(1), count, out)
+    }
+
+    fn positions(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
+        let (mesh, frame) = (self.prepared.mesh, &self.prepared.frame);
+        if mesh.position_weights.is_empty() && !self.text.has_colors(mesh) {
+            let digits = self.text.digits.positions;
+            let positions = mesh.positions.as_slice();
+            return in_batches(out, b"v ", digits, range, |index| frame.position(positions[index]), |_| {});
+        }
+        range
+            .into_iter()
+            .try_for_each(|index| self.text.position(mesh, index, frame.position(mesh.positions[index]), out))
+    }
+
+    fn normals(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
+        let normals = self.prepared.normal_values(self.text);
+        let first = self.prepared.numbers.normals.first.as_slice();
+        let value = |index: usize| normals.attribute.value(first[index] as usize).unwrap_or_default();
+        let digits = self.text.digits.normals;
+        in_batches(out, b"vn ", digits, range, value, |batch| normals.write(batch))
+    }
+
+    fn uvs(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
+        let uvs = self.prepared.uv_values();
+        let value = |index: usize| uvs.value(self.prepared.numbers.uvs.first[index] as usize).unwrap_or_default();
+        in_batches(out, b"vt ", self.text.digits.uvs, range, value, |_| {})
+    }
+}
+
+/// A line for each row that `row` makes and `finish` finishes, some at a time.
+fn in_batches<const N: usize>(
+    out: &mut Out,
+    prefix: &[u8],
+    digits: Digits,
+    range: Range<usize>,
+    row: impl Fn(usize) -> [f32; N],
+    finish: impl Fn(&mut [[f32; N]]),
+) -> Result<()> {
+    let mut batch = [[0.0; N]; ROWS];
+    for start in range.clone().step_by(ROWS) {
+        let indices = start..range.end.min(start + ROWS);
+        let count = indices.len();
+        batch.iter_mut().zip(indices).for_each(|(place, index)| *place = row(index));
+        finish(&mut batch[..count]);
+        rows(out, prefix, digits, &batch[..count])?;
+    }
+    Ok(())
+}
+
+/// Many small objects, some to a page: prepared, then numbered in order, then written.
+pub(super) struct SmallPages<'a> {
+    preparing: Preparing<'a>,
+    objects: &'a [Object],
+    /// The first object of each page.
+    starts: Vec<usize>,
+}
+
+/// A page of small objects.
+pub(super) struct SmallSlot<'a> {
+    objects: &'a [Object],
+    prepared: Vec<Prepared<'a>>,
+    spare: Vec<ObjNumbers>,
+    dedup: Dedup,
+    out: Out,
+}
+
+impl<'a> SmallPages<'a> {
+    /// Pages of objects that together weigh at least `page`.
+    pub(super) fn new(preparing: Preparing<'a>, objects: &'a [Object], page: usize) -> Result<Self> {
+        let (mut starts, mut sum) = (Vec::new(), usize::MAX);
+        for (number, object) in objects.iter().enumerate() {
+            if sum >= page {
+                try_push(&mut starts, number, "the plan")?;
+                sum = 0;
+            }
+            // An empty object has its line all the same.
+            sum += 1 + weight(&preparing.scene.meshes[object.mesh]);
+        }
+        Ok(SmallPages { preparing, objects, starts })
+    }
+
+    /// Returns the number of pages.
+    pub(super) fn count(&self) -> u64 {
+        self.starts.len() as u64
+    }
+}
+
+impl<'a> Pages for SmallPages<'a> {
+    type Slot = SmallSlot<'a>;
+    type State = ObjWritten;
+
+    fn prepares(&self) -> bool {
+        true
+    }
+
+    fn slot(&self) -> Result<Self::Slot> {
+        let (prepared, spare, out) = (Vec::new(), Vec::new(), Out::default());
+        Ok(SmallSlot { objects: &[], prepared, spare, dedup: Dedup::new(), out })
+    }
+
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
+        let Some(&start) = usize::try_from(number).ok().and_then(|number| self.starts.get(number)) else {
+            return Ok(false);
+        };
+        let end = self.starts.get(number as usize + 1).copied().unwrap_or(self.objects.len());
+        slot.objects = &self.objects[start..end];
+        slot.out.clear();
+        for used in slot.prepared.drain(..) {
+            try_push(&mut slot.spare, used.numbers, "the objects")?;
+        }
+        Ok(true)
+    }
+
+    fn prepare(&self, slot: &mut Self::Slot) -> Result<()> {
+        let SmallSlot { objects, prepared, spare, dedup, .. } = slot;
+        objects.iter().try_for_each(|object| {
+            let numbers = spare.pop().unwrap_or_default();
+            try_push(prepared, Prepared::new(object, &self.preparing, 1, dedup, numbers)?, "the objects")
+        })
+    }
+
+    fn format(&self, slot: &mut Self::Slot) -> Result<()> {
+        let SmallSlot { prepared, out, .. } = slot;
+        prepared.iter().try_for_each(|prepared| {
+            let object = ObjectText { text: self.preparing.text, prepared };
+            object
+                .kinds()
+                .into_iter()
+                .filter(|(_, count, _)| *count > 0)
+                .try_for_each(|(kind, count, _)| object.write(kind, 0..count, out))
+        })
+    }
+
+    fn order(&self, written: &mut ObjWritten, slot: &mut Self::Slot) -> Result<()> {
+        slot.prepared.iter_mut().try_for_each(|prepared| {
+            prepared.bases = written.counts.map(|count| count as u32);
+            written.add(prepared.counts())
+        })
+    }
+
+    fn bytes<'b>(&'b self, slot: &'b Self::Slot) -> &'b [u8] {
+        slot.out.text()
+    }
+}
+
+/// An object that was prepared by all threads, in pages of about equal size.
+pub(super) struct LargePages<'a> {
+    object: ObjectText<'a>,
+    pieces: Vec<ObjPagesPiece>,
+    cost: u64,
+    page_cost: u64,
+}
+
+/// All of a kind.
+#[derive(Clone, Debug)]
+struct ObjPagesPiece {
+    kind: ObjPagesKind,
+    count: usize,
+    /// The approximate bytes of an element; for faces in their own order, of a corner.
+    unit: u64,
+    /// The cost of all pieces before this one.
+    start: u64,
+}
+
+impl<'a> LargePages<'a> {
+    pub(super) fn new(prepared: &'a Prepared<'a>, text: &'a ObjText<'a>, page_bytes: usize) -> Result<Self> {
+        let (object, pieces) = (ObjectText { text, prepared }, Vec::new());
+        let mut pages = LargePages { object, pieces, cost: 0, page_cost: page_bytes as u64 };
+        for (kind, count, unit) in object.kinds().into_iter().filter(|(_, count, _)| *count > 0) {
+            let piece = ObjPagesPiece { kind, count, unit, start: pages.cost };
+            pages.cost += pages.cost_before(&piece, count);
+            try_push(&mut pages.pieces, piece, "the plan")?;
+        }
+        Ok(pages)
+    }
+
+    /// About how many bytes a piece takes before its element `index`.
+    fn cost_before(&self, piece: &ObjPagesPiece, index: usize) -> u64 {
+        let Prepared { mesh, numbers, .. } = self.object.prepared;
+        match piece.kind {
+            ObjPagesKind::Faces if numbers.order.is_empty() => {
+                2 * index as u64 + piece.unit * u64::from(mesh.faces.offsets[index])
+            }
+            _ => index as u64 * piece.unit,
+        }
+    }
+
+    /// Returns the number of pages.
+    pub(super) fn count(&self) -> u64 {
+        self.cost.div_ceil(self.page_cost)
+    }
+
+    /// The first element of a piece that begins at or after `cost`.
+    fn first_at(&self, piece: &ObjPagesPiece, cost: u64) -> usize {
+        let (mut low, mut high) = (0, piece.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if piece.start + self.cost_before(piece, middle) < cost { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
+
+impl Pages for LargePages<'_> {
+    type Slot = (u64, Out);
+    type State = ();
+
+    fn slot(&self) -> Result<Self::Slot> {
+        Ok((0, Out::default()))
+    }
+
+    fn take(&self, number: u64, (taken, out): &mut Self::Slot) -> Result<bool> {
+        *taken = number;
+        out.clear();
+        Ok(number.saturating_mul(self.page_cost) < self.cost)
+    }
+
+    fn format(&self, (number, out): &mut Self::Slot) -> Result<()> {
+        let share = *number * self.page_cost..(*number + 1).saturating_mul(self.page_cost);
+        self.pieces.iter().try_for_each(|piece| {
+            let range = self.first_at(piece, share.start)..self.first_at(piece, share.end);
+            if range.is_empty() { Ok(()) } else { self.object.write(piece.kind, range, out) }
+        })
+    }
+
+    fn bytes<'a>(&'a self, (_, out): &'a Self::Slot) -> &'a [u8] {
+        out.text()
+    }
+}

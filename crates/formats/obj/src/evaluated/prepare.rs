@@ -1,0 +1,155 @@
+//! What must be known about an object before its text can be formatted: the numbers of its uvs and normals, the order
+//! of its faces, their smoothing groups.
+
+use super::smoothing;
+use super::values::{Normals, Numbering, ObjAttribute, Rounding, normals, number_normals, number_uvs, uvs};
+use crate::text::ObjText;
+use polyhaul_geometry::dedup::{Dedup, Unique};
+use polyhaul_geometry::frame::Frame;
+use polyhaul_model::error::Result;
+use polyhaul_model::options::Smoothing;
+use polyhaul_model::{Axes, Mesh, Object, Scene};
+use polyhaul_pipeline::options::Cancel;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Corners that a thread marks at a time.
+const PIECE: usize = 1 << 16;
+
+/// With more slots than this, sorting is cheaper than looking for each.
+const MANY_SLOTS: u32 = 8;
+
+/// An object that is ready to be written.
+pub(super) struct Prepared<'a> {
+    pub(super) object: &'a Object,
+    pub(super) mesh: &'a Mesh,
+    pub(super) frame: Frame,
+    pub(super) numbers: ObjNumbers,
+    /// Offsets added to indices of positions, uvs and normals.
+    pub(super) bases: [u32; 3],
+}
+
+/// The results for one object. Reused for others.
+#[derive(Default)]
+pub(super) struct ObjNumbers {
+    pub(super) uvs: Unique,
+    pub(super) normals: Unique,
+    /// Which positions a face uses; empty if unneeded.
+    used: Vec<AtomicU8>,
+    /// The faces in the order of their material slots; empty if that is their own order.
+    pub(super) order: Vec<u32>,
+    /// The smoothing group of each face; empty if flags are written.
+    pub(super) smoothing: Vec<u32>,
+}
+
+/// The context for preparing an object.
+#[derive(Clone, Copy)]
+pub(super) struct Preparing<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) text: &'a ObjText<'a>,
+    pub(super) cancel: &'a Cancel,
+}
+
+impl<'a> Prepared<'a> {
+    /// Prepares an object with `threads` threads; `numbers` is reused memory.
+    pub(super) fn new(
+        object: &'a Object,
+        preparing: &Preparing<'a>,
+        threads: usize,
+        dedup: &mut Dedup,
+        numbers: ObjNumbers,
+    ) -> Result<Prepared<'a>> {
+        let (Preparing { scene, text, cancel }, options) = (preparing, preparing.text.options);
+        let mesh = &scene.meshes[object.mesh];
+        let frame = Frame::new(object, scene.axes, &options.scene.placement(Some(Axes::OBJ))?)?;
+        let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3] };
+        let (mut uvs, mut normals) = (emptied(&mut prepared.numbers.uvs), emptied(&mut prepared.numbers.normals));
+        if prepared.uv_values().wants_used() || prepared.normal_values(text).attribute.wants_used() {
+            find_used(mesh, threads, cancel, &mut prepared.numbers.used)?;
+        }
+        if options.scene.normals {
+            number_normals(&prepared.normal_values(text), Numbering { dedup, threads, cancel, out: &mut normals })?;
+        }
+        if options.scene.uv {
+            number_uvs(prepared.uv_values(), Numbering { dedup, threads, cancel, out: &mut uvs })?;
+        }
+        let numbers = &mut prepared.numbers;
+        (numbers.uvs, numbers.normals) = (uvs, normals);
+        numbers.order.clear();
+        if options.own.materials || options.own.material_groups {
+            order_by_slot(&mesh.face_materials, &mut numbers.order)?;
+        }
+        numbers.smoothing.clear();
+        if matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) {
+            numbers.smoothing = smoothing::groups(mesh, options.own.smoothing == Smoothing::BitFlags)?;
+        }
+        Ok(prepared)
+    }
+
+    /// The uvs of the object.
+    pub(super) fn uv_values(&self) -> ObjAttribute<'_, 2> {
+        uvs(self.mesh).with_used(&self.numbers.used)
+    }
+
+    /// The normals of the object.
+    pub(super) fn normal_values(&self, text: &ObjText<'_>) -> Normals<'_> {
+        let attribute = normals(self.mesh).with_used(&self.numbers.used);
+        Normals { attribute, frame: self.frame, rounding: Rounding::new(text.digits.normals) }
+    }
+
+    /// Returns how many positions, uvs and normals it adds.
+    pub(super) fn counts(&self) -> [usize; 3] {
+        [self.mesh.positions.len(), self.numbers.uvs.first.len(), self.numbers.normals.first.len()]
+    }
+
+    /// The face that is written at place `at`.
+    #[inline]
+    pub(super) fn face(&self, at: usize) -> usize {
+        self.numbers.order.get(at).map_or(at, |&face| face as usize)
+    }
+}
+
+/// Returns empty numbers that reuse the memory of earlier ones.
+fn emptied(numbers: &mut Unique) -> Unique {
+    let mut numbers = std::mem::take(numbers);
+    numbers.first.clear();
+    numbers.of_item.clear();
+    numbers
+}
+
+/// A one for each position that a face uses.
+fn find_used(mesh: &Mesh, threads: usize, cancel: &Cancel, used: &mut Vec<AtomicU8>) -> Result<()> {
+    used.clear();
+    used.try_reserve_exact(mesh.positions.len())?;
+    used.resize_with(mesh.positions.len(), || AtomicU8::new(0));
+    try_for_each_item(
+        threads,
+        cancel,
+        mesh.faces.corner_positions.chunks(PIECE),
+        || (),
+        |(), positions| {
+            positions.iter().for_each(|&position| used[position as usize].store(1, Ordering::Relaxed));
+            Ok(())
+        },
+    )
+}
+
+/// Returns the faces, stably sorted by slot; nothing if they are sorted already.
+fn order_by_slot(slots: &[i32], order: &mut Vec<u32>) -> Result<()> {
+    if slots.is_sorted() {
+        return Ok(());
+    }
+    order.try_reserve_exact(slots.len())?;
+    let (low, high) = slots.iter().fold((i32::MAX, i32::MIN), |(low, high), &slot| (low.min(slot), high.max(slot)));
+    if high.abs_diff(low) < MANY_SLOTS {
+        // One look at all faces for each slot.
+        for wanted in low..=high {
+            order.extend((0..).zip(slots).filter(|(_, slot)| **slot == wanted).map(|(face, _)| face));
+        }
+    } else {
+        order.extend(0..slots.len() as u32);
+        // A pair of slot and face is unlike every other: sorting in place is stable with it.
+        order.sort_unstable_by_key(|&face| (slots[face as usize], face));
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Warnings about everything in a scene that OBJ cannot store; changes nothing.
+//!
+//! One pass over the arrays finds values that are not finite, and scenes so small that the digits of positions are
+//! coarse for them. Warnings about materials are issued where the library is written: see `save`.
+
+use crate::text::ObjDigits;
+use polyhaul_geometry::parts;
+use polyhaul_model::error::{Diagnostic, Place, Result};
+use polyhaul_model::names;
+use polyhaul_model::options::Digits;
+use polyhaul_model::options::{FormatOptions, ObjWriteOptions, Smoothing};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Domain, Material, Mesh, Scene};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Values per parallel step.
+const PIECE: usize = 1 << 18;
+
+/// The bits of a float without its sign; from this value on it is not finite.
+const NOT_FINITE: u32 = 0x7f80_0000;
+
+/// Positions are coarse if they are rounded by more than this share of the largest coordinate: with six decimals, in
+/// scenes smaller than 0.005.
+const COARSE: f64 = 1e-4;
+
+/// Warns about everything that OBJ cannot store; `output` is the file's name.
+pub fn note_left_out(
+    (scene, materials): (&Scene, &[Material]),
+    (options, run): (FormatOptions<'_, ObjWriteOptions>, &RunOptions),
+    output: &str,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let sum = |count: &dyn Fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
+    let ObjExtent { not_finite, largest } = extent(scene, run)?;
+    let largest = f64::from(largest) * enlarged(scene, options);
+    let coarse =
+        if is_coarse(largest, ObjDigits::new(options).positions) { sum(&|mesh| mesh.positions.len()) } else { 0 };
+    // Smoothing group numbers express sharp edges, flags do not.
+    let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
+    let kinds = [
+        ("changed-names", "spaces in object and material names", renamed(scene, materials)),
+        ("changed-numbers", "NaN and infinity", not_finite),
+        ("left-out-normals", "point normals", sum(&point_normals)),
+        ("left-out-alpha", "the alpha of vertex colors", if options.scene.colors { sum(&translucent) } else { 0 }),
+        ("left-out-vertex-groups", "vertex group weights", sum(&|mesh| mesh.vertex_groups.len())),
+        ("left-out-sharp-edges", "sharp edges", if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) }),
+        ("left-out-columns", "vertex and face columns", {
+            sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
+        }),
+        ("left-out-tables", "tables", scene.tables.len() as u64),
+    ];
+    parts::note_left_out("OBJ", kinds, output, warnings);
+    let message = format!("the scene is so small that {coarse} positions lose precision");
+    let hint = Some("use `--digits shortest` for exact numbers".to_owned());
+    let place = Place { file: output.into(), ..Place::default() };
+    warnings.push_many("changed-numbers", coarse, Diagnostic { place, hint, ..Diagnostic::new(message) });
+    Ok(())
+}
+
+/// The result of one pass over the numbers of a scene.
+struct ObjExtent {
+    /// The number of values that are NaN or infinite.
+    not_finite: u64,
+    /// The largest coordinate of a position, without its sign.
+    largest: f32,
+}
+
+fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
+    let (not_finite, largest) = (AtomicU64::new(0), AtomicU32::new(0));
+    let pieces = scene.meshes.iter().flat_map(|mesh| {
+        let positions = mesh.positions.as_flattened().chunks(PIECE).map(|piece| (true, piece));
+        let others = [mesh.uvs.as_flattened(), mesh.normals.as_flattened()];
+        positions.chain(others.into_iter().flat_map(|values| values.chunks(PIECE)).map(|piece| (false, piece)))
+    });
+    let work = |(): &mut (), (is_position, piece): (bool, &[f32])| {
+        let (count, most) = extent_of(piece);
+        not_finite.fetch_add(u64::from(count), Relaxed);
+        if is_position {
+            largest.fetch_max(most, Relaxed);
+        }
+        Ok(())
+    };
+    let is_small = scene.meshes.iter().map(|mesh| mesh.positions.len() + mesh.normals.len()).sum::<usize>() < PIECE;
+    let threads = if is_small { 1 } else { run.worker_threads() };
+    try_for_each_item(threads, &run.cancel, pieces, || (), work)?;
+    Ok(ObjExtent { not_finite: not_finite.into_inner(), largest: f32::from_bits(largest.into_inner()) })
+}
+
+/// Returns the number of values that are not finite, and the bits of the largest of the others without its sign.
+///
+/// Bits of floats without a sign are ordered as the floats are, and integers are compared in vectors.
+fn extent_of(values: &[f32]) -> (u32, u32) {
+    let (mut count, mut most) = (0, 0);
+    for value in values {
+        let bits = value.to_bits() & 0x7fff_ffff;
+        let is_finite = bits < NOT_FINITE;
+        count += u32::from(!is_finite);
+        most = most.max(if is_finite { bits } else { 0 });
+    }
+    (count, most)
+}
+
+/// Whether rounding to these digits is coarse for coordinates of this size.
+fn is_coarse(largest: f64, digits: Digits) -> bool {
+    match digits {
+        Digits::Fixed(places) => largest > 0.0 && 0.5 * 0.1f64.powi(i32::from(places)) > COARSE * largest,
+        Digits::Shortest => false,
+    }
+}
+
+/// Returns by how much object transforms can enlarge meshes in the file.
+fn enlarged(scene: &Scene, options: FormatOptions<'_, ObjWriteOptions>) -> f64 {
+    let transforms = scene.objects.iter().filter_map(|object| object.transform.as_ref());
+    let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f32::max);
+    f64::from(size.unwrap_or(1.0)) * f64::from(options.scene.global_scale.abs())
+}
+
+fn largest_of(values: &[f32]) -> f32 {
+    values.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()))
+}
+
+/// Whether there are objects that are written as Blender writes evaluated ones.
+fn is_evaluated(scene: &Scene) -> bool {
+    scene.objects.iter().any(|object| scene.is_evaluated(object))
+}
+
+/// Returns how many names are written with other characters: names in Blender's dialect have no blanks.
+fn renamed(scene: &Scene, materials: &[Material]) -> u64 {
+    if !is_evaluated(scene) {
+        return 0;
+    }
+    let names = scene.objects.iter().map(|it| &it.name).chain(materials.iter().map(|it| &it.name));
+    names.filter(|name| names::joined(name) != name.as_str()).count() as u64
+}
+
+/// Normals of vertices that no face has.
+fn point_normals(mesh: &Mesh) -> usize {
+    let is_lost = mesh.normal_domain == Domain::Vertex && mesh.faces.is_empty();
+    if is_lost { mesh.normals.len() } else { 0 }
+}
+
+/// Returns how many colors are not opaque.
+fn translucent(mesh: &Mesh) -> usize {
+    let is_translucent = |color: &&[f32; 4]| color[3] != 1.0 && !color.iter().all(|channel| channel.is_nan());
+    mesh.colors.iter().filter(is_translucent).count()
+}

@@ -1,0 +1,395 @@
+//! OBJ text to a mesh: the job that the pipeline runs, chunk by chunk.
+//!
+//! Parsing is parallel ([`super::parse`]). The ordered part assigns positions in the final arrays and resolves state
+//! that crosses chunk boundaries ([`super::assemble`]). Copying to those positions is parallel again
+//! ([`super::publish`]).
+
+use super::assemble::{Assembler, Sections};
+use super::parse::{ObjChunkText, ObjParser};
+use super::parsed::{ObjComplaint, ObjParsed};
+use super::publish::{ObjColumns, ObjPieceFaces, ObjPlaces};
+use super::relative;
+use super::suspects;
+use super::suspects::Suspects;
+use polyhaul_bytes::DecodeAhead;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::warnings::{Warnings, Weight};
+use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
+use polyhaul_pipeline::attempt::Attempt;
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::Placer;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, run};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::scan::{Index, PADDING};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
+const CHUNK_BYTES: usize = 256 << 10;
+/// The size of a slot as a multiple of its chunk: text, values, and spare capacity.
+const SLOT_FACTOR: usize = 4;
+
+/// The result of reading an OBJ: a scene without materials, and references to the libraries that have them.
+pub struct Obj {
+    pub scene: Scene,
+    /// `mtllib` statements in order, each with its place.
+    pub libraries: Vec<Reference>,
+    /// The first use of each material, in the order of the scene's materials.
+    pub uses: Vec<Reference>,
+    pub warnings: Warnings,
+    /// Line ends in the text.
+    pub lines: u64,
+    pub threads: usize,
+}
+
+/// A name in the text, and its place.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The name as in the file.
+    pub name: String,
+    pub(crate) place: Place,
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+impl Reference {
+    /// A diagnostic that points at the name.
+    pub fn diagnostic(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { place: self.place.clone(), excerpt: self.excerpt.clone(), ..Diagnostic::new(message) }
+    }
+}
+
+/// A chunk in flight.
+pub(super) struct ObjSlot {
+    pub(super) text: Text,
+    index: Box<Index>,
+    pub(super) parsed: ObjParsed,
+    pub(super) places: ObjPlaces,
+    /// Reused memory for handing faces over.
+    pub(super) faces: ObjPieceFaces,
+}
+
+/// What a reading keeps.
+#[derive(Clone, Copy)]
+enum ObjKeeps<'a> {
+    Model,
+    /// A model of a part of a file.
+    Part,
+    /// Positions alone.
+    Positions,
+    /// Nothing: faces go to a consumer, with these positions.
+    Pieces(&'a dyn MeshConsumer, &'a [[f32; 3]]),
+}
+
+struct ObjJob<'s, 'o> {
+    keeps: ObjKeeps<'o>,
+    chunks: TextChunks<'s>,
+    parser: ObjParser<'o>,
+    options: &'o ParseOptions,
+    columns: ObjColumns,
+    suspects: Mutex<Suspects>,
+    slot_bytes: usize,
+}
+
+/// The result of the ordered parts.
+struct ObjState {
+    counts: Counts,
+    corners: [u32; 3],
+    lines: u64,
+    assembler: Assembler,
+    warnings: Warnings,
+    last_report: u64,
+}
+
+/// A limit that is passed at an offset of a chunk's text.
+struct Excess {
+    offset: u32,
+    message: String,
+    hint: String,
+}
+
+/// Reads OBJ text.
+pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
+    read_as(text, options, ObjKeeps::Model)
+}
+
+/// Reads a part of a file, from the start of a line, whose corners may refer to vertices in other parts. Their indices
+/// are those of the whole file, and the caller checks them.
+///
+/// # Errors
+/// As for [`read`], and [`ErrorKind::Unsupported`] for statements that need the parts before it: indices that count
+/// backwards, polypaint and curves.
+pub fn read_part(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
+    read_as(text, options, ObjKeeps::Part)
+}
+
+fn read_as(text: TextChunks<'_>, options: &ParseOptions, keeps: ObjKeeps) -> Result<Obj> {
+    let (job, state, threads) = run_job(text, options, keeps)?;
+    finish(job, state, threads)
+}
+
+/// The result of handing over a mesh.
+pub struct ObjPieces {
+    /// What was found on the way.
+    pub warnings: Warnings,
+    /// The threads that read.
+    pub threads: usize,
+}
+
+/// Hands the faces of a mesh over to a consumer. Declines if it has more that matters than positions and faces:
+/// materials, colors, lines, points or curves.
+///
+/// The text is read twice, as `text` gives it: once for the positions, which faces may precede.
+pub fn pieces<'s>(
+    text: impl Fn() -> TextChunks<'s>,
+    options: &ParseOptions,
+    consumer: &dyn MeshConsumer,
+) -> Result<Attempt<ObjPieces>> {
+    let (job, state, _) = match run_job(text(), options, ObjKeeps::Positions) {
+        Err(error) if error.kind() == ErrorKind::Internal && error.diagnostic().message == HAS_MORE => {
+            return Ok(Attempt::Declined);
+        }
+        result => result?,
+    };
+    // SAFETY: the run ended without an error, so every chunk that was placed was also published.
+    let positions = unsafe { job.columns.into_positions(state.counts) };
+    consumer.start(KnownPositions::All(&positions))?;
+    let keeps = ObjKeeps::Pieces(consumer, &positions);
+    let (job, mut state, threads) = run_job(text(), options, keeps)?;
+    let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
+    suspects.check(state.counts, job.chunks.name(), options, &mut state.warnings)?;
+    Ok(Attempt::Done(ObjPieces { warnings: state.warnings, threads }))
+}
+
+/// The error of a part that cannot be read alone.
+fn looks_back() -> Error {
+    let message = "this part of a file has indices that count backwards, polypaint or curves: it cannot be read alone";
+    Error::new(ErrorKind::Unsupported, message)
+}
+
+/// The message of an error that ends a reading, and that no caller sees.
+const HAS_MORE: &str = "this file must be read as a scene";
+
+fn run_job<'s, 'o>(
+    text: TextChunks<'s>,
+    options: &'o ParseOptions,
+    keeps: ObjKeeps<'o>,
+) -> Result<(ObjJob<'s, 'o>, ObjState, usize)> {
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
+    let chunk_count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let job = ObjJob {
+        keeps,
+        chunks: text.cut(chunk_bytes, options.limits.line_bytes, PADDING),
+        parser: ObjParser { options, level: Level::best() },
+        options,
+        columns: ObjColumns::new(),
+        suspects: Mutex::default(),
+        slot_bytes,
+    };
+    let mut state = ObjState {
+        counts: Counts::default(),
+        corners: [0; 3],
+        lines: 0,
+        assembler: Assembler::default(),
+        warnings: Warnings::default(),
+        last_report: 0,
+    };
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
+    Ok((job, state, crew.threads))
+}
+
+impl ChunkJob for ObjJob<'_, '_> {
+    type Slot = ObjSlot;
+    type State = ObjState;
+    const PUBLISHES: bool = true;
+
+    fn takes_in_order(&self) -> bool {
+        self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
+    }
+
+    fn slot(&self) -> Result<ObjSlot> {
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
+        let (text, parsed, places) = (Text::default(), ObjParsed::default(), ObjPlaces::default());
+        Ok(ObjSlot { text, index, parsed, places, faces: ObjPieceFaces::default() })
+    }
+
+    fn take(&self, number: u64, slot: &mut ObjSlot) -> Result<bool> {
+        self.chunks.take(number, &mut slot.text)
+    }
+
+    /// Fills the arrays, now that all earlier counts are known.
+    fn publish(&self, slot: &mut ObjSlot) -> Result<()> {
+        self.fill(slot)
+    }
+
+    fn parse(&self, slot: &mut ObjSlot) -> Result<()> {
+        let ObjSlot { text, index, parsed, .. } = slot;
+        let text = ObjChunkText { padded: text.padded(), start: text.start, end: text.end };
+        self.parser.parse(text, index, parsed)
+    }
+
+    /// Resolves state that crosses chunk boundaries and assigns the chunk's positions in the arrays.
+    fn place(&self, state: &mut ObjState, slot: &mut ObjSlot) -> Result<()> {
+        match self.keeps {
+            ObjKeeps::Part if slot.parsed.counts_backwards() => return Err(looks_back()),
+            _ => relative::resolve(&mut slot.parsed, state.counts, slot.text.bytes(), self.options)?,
+        }
+        let excess = self.excess(state, slot);
+        state.settle(slot, excess, self)?;
+        slot.places = match self.keeps {
+            ObjKeeps::Model | ObjKeeps::Part => self.columns.place(state.counts, state.corners, &slot.parsed)?,
+            ObjKeeps::Positions if slot.parsed.has_more() => return Err(Error::new(ErrorKind::Internal, HAS_MORE)),
+            ObjKeeps::Positions => self.columns.place_positions(state.counts, state.corners, &slot.parsed)?,
+            ObjKeeps::Pieces(..) => ObjPlaces::ends(state.counts, state.corners, &slot.parsed)?,
+        };
+        slot.places.first_line = state.lines;
+        state.counts = slot.places.end;
+        state.corners = slot.places.corners_end;
+        state.lines += slot.parsed.line_count;
+        self.report(state, slot.text.offset + slot.text.len() as u64);
+        Ok(())
+    }
+}
+
+impl ObjJob<'_, '_> {
+    fn fill(&self, slot: &mut ObjSlot) -> Result<()> {
+        let largest = match self.keeps {
+            ObjKeeps::Model => self.columns.publish(slot)?,
+            ObjKeeps::Part => self.columns.publish(slot).map(|_| [0; 3])?,
+            ObjKeeps::Positions => self.columns.publish_positions(slot).map(|()| [0; 3])?,
+            ObjKeeps::Pieces(consumer, positions) => slot.hand_over(consumer, positions)?,
+        };
+        if largest.iter().zip(slot.places.known()).any(|(&largest, known)| largest > known) {
+            let found = suspects::find(slot, self.options.raises())?;
+            let mut suspects = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
+            suspects.merge(found, largest)?;
+        }
+        slot.parsed.shrink(self.slot_bytes);
+        slot.text.shrink(self.slot_bytes);
+        Ok(())
+    }
+
+    /// Returns the reason, other than complaints, to stop in this chunk: a limit, and where it is exceeded.
+    fn excess(&self, state: &ObjState, slot: &ObjSlot) -> Option<Excess> {
+        let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
+        let text = slot.text.bytes();
+        let added = slot.parsed.counts().to_array();
+        let sums = state.counts.to_array().into_iter().zip(added).map(|(a, b)| u64::from(a) + u64::from(b));
+        let corners =
+            state.corners.iter().zip(&slot.parsed.elements).map(|(&a, b)| u64::from(a) + b.corner_count() as u64);
+        if sums.max() > Some(limit) || corners.max() >= Some(u64::from(NONE)) {
+            let complaints = slot.parsed.complaints.iter().filter(|complaint| complaint.weight == Weight::Broken);
+            let broken = complaints.map(|complaint| complaint.token.0);
+            return Some(Excess {
+                offset: suspects::find_excess(text, broken, state.counts, limit),
+                message: format!("more than the limit of {limit} elements of one kind (elements)"),
+                hint: limit_hint("elements") + " (at most 2^32 - 2)",
+            });
+        }
+        let line_bytes = self.chunks.line_bytes();
+        slot.text.too_long.then(|| Excess {
+            offset: text.len() as u32,
+            message: format!("line is longer than the limit of {line_bytes} bytes (line_bytes)"),
+            hint: limit_hint("line_bytes") + " (at most 1 GiB)",
+        })
+    }
+
+    /// Tells the caller how far the reading is, every few megabytes.
+    fn report(&self, state: &mut ObjState, done: u64) {
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &self.options.run.progress
+            && done >= state.last_report + EVERY_BYTES
+        {
+            state.last_report = done;
+            progress.report(done, self.chunks.size());
+        }
+    }
+}
+
+impl ObjState {
+    /// Files the complaints and takes the statements of a chunk, both in the order of the text, so
+    /// that the first error is the first by position.
+    fn settle(&mut self, slot: &ObjSlot, excess: Option<Excess>, job: &ObjJob<'_, '_>) -> Result<()> {
+        let file = job.chunks.name();
+        let mut placer = Placer::new(slot.text.bytes(), slot.text.offset, self.lines, file);
+        let stop = excess.as_ref().map_or(u32::MAX, |excess| excess.offset);
+        let mut complaints = slot.parsed.complaints.iter().peekable();
+        for event in slot.parsed.events.iter().take_while(|event| event.token.0 < stop) {
+            while let Some(complaint) = complaints.next_if(|complaint| complaint.token.0 <= event.token.0) {
+                self.complain(complaint, &mut placer, job.options)?;
+            }
+            let name = &slot.parsed.names[event.name.clone()];
+            let Some(at) = self.counts.checked_add(event.at) else { continue };
+            self.assembler.event(event, name, at, &mut placer, job.options, &mut self.warnings)?;
+        }
+        for complaint in complaints.take_while(|complaint| complaint.token.0 < stop) {
+            self.complain(complaint, &mut placer, job.options)?;
+        }
+        for ((_, code), count) in &slot.parsed.uncounted {
+            self.warnings.count(code, *count);
+        }
+        match excess {
+            Some(Excess { offset, message, hint }) => {
+                let place = placer.place(offset);
+                let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+                Err(error.with_hint(hint))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn complain(&mut self, complaint: &ObjComplaint, placer: &mut Placer<'_>, options: &ParseOptions) -> Result<()> {
+        let diagnostic = Diagnostic {
+            message: complaint.message.clone(),
+            expected: complaint.expected.map(str::to_owned),
+            hint: complaint.hint.map(str::to_owned),
+            place: placer.place(complaint.token.0),
+            excerpt: Some(complaint.excerpt.clone()),
+            ..Diagnostic::default()
+        };
+        match complaint.weight {
+            Weight::Note => self.warnings.note(options.faults, complaint.code, diagnostic),
+            Weight::Broken => self.warnings.broken(options.faults, complaint.code, diagnostic),
+            Weight::Limit => {
+                let error = diagnostic.into_error(ErrorKind::Limit);
+                Err(error.with_hint(limit_hint("name_bytes")))
+            }
+        }
+    }
+}
+
+/// Checks everything that depends on the end of the file, and assembles the scene.
+fn finish(job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
+    let ObjState { counts, corners, lines, assembler, mut warnings, .. } = state;
+    if matches!(job.keeps, ObjKeeps::Part) && assembler.looks_back() {
+        return Err(looks_back());
+    }
+    let file: &Arc<str> = job.chunks.name();
+    let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let broken = suspects.check(counts, file, job.options, &mut warnings)?;
+    // SAFETY: the run ended without an error, so every chunk that was placed was also published; `counts` and `corners`
+    // are the last chunk's ends.
+    let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
+    let mut sections = assembler.finish(&mut mesh, counts, job.options, &mut warnings)?;
+    if broken {
+        super::repair::drop_broken(&mut mesh, &mut sections.objects, &mut warnings)?;
+    }
+    let Sections { objects, materials, libraries, uses } = sections;
+    let mut material_libraries = Vec::new();
+    for library in &libraries {
+        try_push(&mut material_libraries, try_string(&library.name)?, "names")?;
+    }
+    let meshes = vec![mesh];
+    let scene = Scene { meshes, objects, materials, material_libraries, axes: Axes::OBJ, ..Scene::default() };
+    Ok(Obj { scene, libraries, uses, warnings, lines, threads })
+}

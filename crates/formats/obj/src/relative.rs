@@ -1,0 +1,113 @@
+//! Indices that count backwards: relative to their chunk while that is parsed, and given their values in order.
+//!
+//! Usually all indices of a file do, and [`rows`](super::rows) parses whole runs of such faces; single ones come from
+//! [`Statement`](super::statement::Statement).
+
+use super::parsed::{ElementKind, ObjComplaint, ObjParsed, ObjStream, RelativeRun};
+use super::suspects::{BEFORE_START, place_in_run};
+use polyhaul_model::error::Result;
+use polyhaul_model::warnings::Weight;
+use polyhaul_model::{Counts, NONE};
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::excerpt;
+
+/// Makes the values of a run, which are the bits of negative `i32`s, relative to the chunk: 1 is the first element in
+/// it, 0 the last one before it. `before` is how many of each stream precede the run in the chunk. Returns the lowest
+/// value of each stream.
+pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: [u32; 3]) -> [i32; 3] {
+    let mut lowest = [i32::MAX; 3];
+    for corner in values.chunks_exact_mut(stride) {
+        for (stream, value) in corner.iter_mut().enumerate().filter(|(stream, _)| has[*stream]) {
+            let local = (*value as i32).wrapping_add(before[stream] as i32).wrapping_add(1);
+            lowest[stream] = local.min(lowest[stream]);
+            *value = local as u32;
+        }
+    }
+    lowest
+}
+
+/// Computes all backward indices of a chunk, given the counts `before` it. An index before the start of the file is
+/// broken: it deliberately gets a value out of range, so that its element is removed at the end, unless the first such
+/// index ends the reading here.
+pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], options: &ParseOptions) -> Result<()> {
+    let before = [before.positions, before.uvs, before.normals];
+    let broken = [resolve_each(parsed, before), resolve_runs(parsed, before, text)];
+    if options.raises() {
+        for (stream, token) in broken.into_iter().flatten() {
+            parsed.complain(before_start(stream, token, text), options)?;
+            order_last(&mut parsed.complaints);
+        }
+    }
+    Ok(())
+}
+
+/// Moves the last complaint to its place by offset; the others are in order. (A stable sort would allocate.)
+fn order_last(complaints: &mut [ObjComplaint]) {
+    let Some((last, others)) = complaints.split_last() else { return };
+    let at = others.partition_point(|complaint| complaint.token.0 <= last.token.0);
+    complaints[at..].rotate_right(1);
+}
+
+/// A stream, and the location of one of its indices in the chunk's text.
+type ObjIndexPlace = (ObjStream, (u32, u32));
+
+/// Resolves single indices; returns the first broken one.
+fn resolve_each(parsed: &mut ObjParsed, before: [u32; 3]) -> Option<ObjIndexPlace> {
+    let mut broken = None;
+    for relative in &parsed.relatives {
+        let value = i64::from(before[relative.stream as usize]) + relative.local;
+        let values = parsed.elements[relative.kind as usize].values.as_mut_slice();
+        let Some(place) = values.get_mut(relative.value as usize) else { continue };
+        *place = if value >= 1 { value.min(i64::from(NONE - 1)) as u32 } else { BEFORE_START };
+        if value < 1 {
+            broken.get_or_insert((relative.stream, relative.token));
+        }
+    }
+    broken
+}
+
+/// Resolves runs of faces; returns the first broken index.
+fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option<ObjIndexPlace> {
+    let mut broken = None;
+    let values = parsed.elements[ElementKind::Face as usize].values.as_mut_slice();
+    for run in &parsed.relative_runs {
+        let Some(own) = values.get_mut(run.values.clone()) else { continue };
+        let is_whole = |stream: usize| i64::from(before[stream]) + i64::from(run.lowest[stream]) >= 1;
+        if (0..3).all(is_whole) {
+            let add: [u32; 3] = std::array::from_fn(|stream| if run.has[stream] { before[stream] } else { 0 });
+            let corners = own.chunks_exact_mut(run.stride);
+            corners.for_each(|corner| {
+                corner.iter_mut().zip(add).for_each(|(value, add)| *value = value.wrapping_add(add))
+            });
+        } else {
+            let first = resolve_broken_run(run, own, before);
+            broken = broken.or_else(|| first.map(|at| (ObjStream::ALL[at % run.stride], place_in_run(text, run, at))));
+        }
+    }
+    broken
+}
+
+/// Resolves a run in which some indices are broken; returns the first one.
+fn resolve_broken_run(run: &RelativeRun, values: &mut [u32], before: [u32; 3]) -> Option<usize> {
+    let mut broken = None;
+    for (at, local) in values.iter_mut().enumerate().filter(|(at, _)| run.has[at % run.stride]) {
+        let value = i64::from(before[at % run.stride]) + i64::from(*local as i32);
+        *local = if value >= 1 { value as u32 } else { BEFORE_START };
+        if value < 1 {
+            broken.get_or_insert(at);
+        }
+    }
+    broken
+}
+
+fn before_start(stream: ObjStream, token: (u32, u32), text: &[u8]) -> ObjComplaint {
+    ObjComplaint {
+        weight: Weight::Broken,
+        code: "index-out-of-range",
+        message: format!("index is before the first {}", stream.noun()),
+        expected: None,
+        hint: Some("a negative index counts back from the last element before it"),
+        token,
+        excerpt: excerpt(text, token),
+    }
+}

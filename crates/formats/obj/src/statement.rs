@@ -1,0 +1,445 @@
+//! Parses one statement of any kind and notation: the path that knows every rule and reports every fault.
+
+use super::parse::ObjChunkText;
+use super::parsed::{ElementKind, EventKind, ObjComplaint, ObjParsed, ObjSegment, ObjStream, Relative};
+use super::tokens::{ObjLine, ObjToken, ObjTokens, unescaped};
+use polyhaul_model::Counts;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::warnings::Weight;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::excerpt;
+use polyhaul_text::parse::number::{self, IntegerError};
+
+/// A statement being parsed.
+pub(super) struct Statement<'a, 'o> {
+    pub(super) text: ObjChunkText<'a>,
+    pub(super) line: ObjLine,
+    pub(super) options: &'a ParseOptions,
+    pub(super) out: &'o mut ObjParsed,
+}
+
+/// A fault in a statement, which is skipped as a whole.
+struct ObjBroken {
+    token: ObjToken,
+    message: String,
+    expected: &'static str,
+}
+
+type ObjStatementParse<T> = std::result::Result<T, ObjBroken>;
+
+/// Free-form geometry and display attributes: parts of the format that are not supported. Each is a warning.
+const NOT_READ: [&[u8]; 32] = [
+    b"vp",
+    b"curv2",
+    b"surf",
+    b"trim",
+    b"hole",
+    b"scrv",
+    b"sp",
+    b"con",
+    b"bmat",
+    b"step",
+    b"ctech",
+    b"stech",
+    b"res",
+    b"bsp",
+    b"bzp",
+    b"cdc",
+    b"cdp",
+    b"mg",
+    b"bevel",
+    b"c_interp",
+    b"d_interp",
+    b"lod",
+    b"shadow_obj",
+    b"trace_obj",
+    b"maplib",
+    b"usemap",
+    b"call",
+    b"csh",
+    b"csh-",
+    b"polymaterial",
+    b"cylinder",
+    b"sphere",
+];
+
+impl Statement<'_, '_> {
+    /// Parses the statement into `out`, which also receives complaints: the only errors are memory errors.
+    pub(super) fn parse(mut self) -> Result<()> {
+        let mut tokens = self.line.tokens(self.text.padded);
+        let Some(word) = tokens.next_word() else { return Ok(()) };
+        let outcome = match tokens.text(&word) {
+            b"v" => self.vertex(tokens)?,
+            b"vt" => self.uv(tokens)?,
+            b"vn" => self.normal(tokens)?,
+            b"f" | b"fo" => self.element(ElementKind::Face, tokens)?,
+            b"l" => self.element(ElementKind::Line, tokens)?,
+            b"p" => self.element(ElementKind::Point, tokens)?,
+            b"o" => self.named(EventKind::Object, word, tokens)?,
+            b"g" => self.named(EventKind::Group, word, tokens)?,
+            b"usemtl" => self.named(EventKind::Material, word, tokens)?,
+            b"mtllib" => self.named(EventKind::Library, word, tokens)?,
+            b"s" => self.smoothing(word, tokens)?,
+            b"cstype" => self.named(EventKind::CurveType, word, tokens)?,
+            b"deg" => self.named(EventKind::Degree, word, tokens)?,
+            b"curv" => self.named(EventKind::CurveBody, word, tokens)?,
+            b"parm" => self.named(EventKind::Knots, word, tokens)?,
+            b"end" => self.named(EventKind::CurveEnd, word, tokens)?,
+            b"#MRGB" => self.named(EventKind::Polypaint, word, tokens)?,
+            [b'#', ..] => self.comment(word)?,
+            other => self.unknown(word, other)?,
+        };
+        self.close(outcome)
+    }
+
+    /// As [`Statement::parse`], for a line whose keyword `word` is known to be that of `kind`.
+    pub(super) fn parse_name(mut self, kind: EventKind, word: ObjToken) -> Result<()> {
+        let tokens = ObjLine { start: word.end, ..self.line }.tokens(self.text.padded);
+        let outcome = self.named(kind, word, tokens)?;
+        self.close(outcome)
+    }
+
+    fn close(&mut self, outcome: ObjStatementParse<()>) -> Result<()> {
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(broken) => self.complain(Weight::Broken, "malformed", broken),
+        }
+    }
+
+    fn vertex(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+        const EXPECTED: &str = "x y z, then w, or r g b, or r g b a";
+        let (values, count) = match self.floats::<7>(tokens, 3, EXPECTED)? {
+            Ok(found) => found,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        if count == 5 {
+            return Ok(Err(broken(tokens.end(), "expected 3, 4, 6 or 7 numbers, found 5", EXPECTED)));
+        }
+        if self.out.group_pending {
+            let at = self.out.counts();
+            self.out.positions_follow(at, self.line.start - self.text.start)?;
+        }
+        let index = self.out.positions.len() as u32;
+        if count == 4 {
+            try_push(&mut self.out.weights, (index, values[3]), "statements")?;
+        } else if count >= 6 {
+            let alpha = if count == 7 { values[6] } else { 1.0 };
+            try_push(&mut self.out.colors, (index, [values[3], values[4], values[5], alpha]), "statements")?;
+        }
+        self.out.positions.push([values[0], values[1], values[2]])?;
+        Ok(Ok(()))
+    }
+
+    fn uv(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+        let (values, count) = match self.floats::<3>(tokens, 1, "u, or u v, or u v w")? {
+            Ok(found) => found,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        if count == 3 {
+            let index = self.out.uvs.len() as u32;
+            try_push(&mut self.out.uv_depths, (index, values[2]), "statements")?;
+        }
+        self.out.uvs.push([values[0], values[1]])?;
+        Ok(Ok(()))
+    }
+
+    fn normal(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+        match self.floats::<3>(tokens, 3, "x y z")? {
+            Ok((values, _)) => self.out.normals.push(values).map(Ok),
+            Err(broken) => Ok(Err(broken)),
+        }
+    }
+
+    /// Parses `least` to `N` numbers and nothing after them.
+    fn floats<const N: usize>(
+        &mut self,
+        mut tokens: ObjTokens<'_>,
+        least: usize,
+        expected: &'static str,
+    ) -> Result<ObjStatementParse<([f32; N], usize)>> {
+        let (mut values, mut count) = ([0.0; N], 0);
+        for token in tokens.by_ref() {
+            if count == N {
+                return Ok(Err(broken(token, "too many numbers", expected)));
+            }
+            let text = &self.text.padded[token.clone()];
+            let Some(value) = number::f32(text) else {
+                let message = format!("`{}` is not a number", shown(text));
+                return Ok(Err(ObjBroken { token, message, expected }));
+            };
+            if !value.is_finite() {
+                self.note("non-finite", token, "number is not finite or does not fit into a 32-bit float")?;
+            }
+            values[count] = value;
+            count += 1;
+        }
+        if count < least {
+            let message = format!("expected at least {least} numbers, found {count}");
+            return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
+        }
+        Ok(Ok((values, count)))
+    }
+
+    fn smoothing(&mut self, word: ObjToken, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+        const EXPECTED: &str = "a number, or off";
+        let Some(token) = tokens.next() else {
+            return Ok(Err(broken(tokens.end(), "missing smoothing group", EXPECTED)));
+        };
+        let value = match &self.text.padded[token.clone()] {
+            b"off" => 0,
+            b"on" => 1,
+            text => match number::u64(text).ok().and_then(|value| u32::try_from(value).ok()) {
+                Some(value) => value,
+                None => {
+                    let message = format!("invalid smoothing group `{}`", shown(text));
+                    return Ok(Err(ObjBroken { token, message, expected: EXPECTED }));
+                }
+            },
+        };
+        self.out.event(EventKind::Smoothing(value), b"", local(self.text, &word))?;
+        Ok(Ok(()))
+    }
+
+    /// A statement that is resolved in order: its text is kept unchanged.
+    fn named(&mut self, kind: EventKind, word: ObjToken, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+        self.out.group_pending |= kind == EventKind::Group;
+        let rest = tokens.rest();
+        let name = unescaped(&self.text.padded[rest.clone()])?;
+        let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
+        if is_name && name.len() as u64 > self.options.limits.name_bytes {
+            let message =
+                format!("name is longer than the limit of {} bytes (name_bytes)", self.options.limits.name_bytes);
+            let what = ObjBroken { token: rest.start..rest.start + 1, message, expected: "" };
+            return self.complain(Weight::Limit, "limit", what).map(Ok);
+        }
+        if let Some(nul) = memchr::memchr(0, &name) {
+            let at = (rest.start + nul).min(rest.end);
+            return Ok(Err(broken(at..at + 1, "NUL byte in name", "text")));
+        }
+        let token = if rest.is_empty() { word } else { rest };
+        self.out.event(kind, &name, local(self.text, &token))?;
+        Ok(Ok(()))
+    }
+
+    fn comment(&mut self, word: ObjToken) -> Result<ObjStatementParse<()>> {
+        if self.line.continued {
+            self.note("continued-comment", word, "backslash at the end of a comment: the next line is part of it")?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn unknown(&mut self, word: ObjToken, text: &[u8]) -> Result<ObjStatementParse<()>> {
+        if NOT_READ.contains(&text) {
+            let message = format!("`{}` is not supported: statement skipped", shown(text));
+            return self.note("unsupported-statement", word, message).map(Ok);
+        }
+        let plausible = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if text[0].is_ascii_alphabetic() && text.len() <= 40 && text.iter().copied().all(plausible) {
+            let message = format!("unknown statement `{}` skipped", shown(text));
+            return self.note("unknown-statement", word, message).map(Ok);
+        }
+        Ok(Err(broken(word, "not an OBJ statement", "a keyword such as v, vt, vn, f, o, g, s or usemtl")))
+    }
+
+    fn note(&mut self, code: &'static str, token: ObjToken, message: impl Into<String>) -> Result<()> {
+        let what = ObjBroken { token, message: message.into(), expected: "" };
+        self.complain(Weight::Note, code, what)
+    }
+
+    fn complain(&mut self, weight: Weight, code: &'static str, what: ObjBroken) -> Result<()> {
+        let token = local(self.text, &what.token);
+        let complaint = ObjComplaint {
+            weight,
+            code,
+            message: what.message,
+            expected: (!what.expected.is_empty()).then_some(what.expected),
+            hint: None,
+            token,
+            excerpt: excerpt(self.text.bytes(), token),
+        };
+        self.out.complain(complaint, self.options)
+    }
+}
+
+/// Faces, lines and points.
+impl Statement<'_, '_> {
+    /// An element with its corners, each `position`, `position/uv`, `position//normal` or all three.
+    fn element(&mut self, kind: ElementKind, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+        let before = self.element_marks(kind);
+        let outcome = self.corners(kind, tokens)?;
+        if outcome.is_err() {
+            self.forget(kind, before);
+        } else {
+            self.out.group_pending = false;
+        }
+        Ok(outcome)
+    }
+
+    fn element_marks(&self, kind: ElementKind) -> (usize, usize) {
+        (self.out.elements[kind as usize].values.len(), self.out.relatives.len())
+    }
+
+    /// Undoes the effects of a broken statement.
+    fn forget(&mut self, kind: ElementKind, (values, relatives): (usize, usize)) {
+        self.out.elements[kind as usize].values.truncate(values);
+        self.out.relatives.truncate(relatives);
+    }
+
+    fn corners(&mut self, kind: ElementKind, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
+        let (least, expected) = match kind {
+            ElementKind::Face => (3, "at least three corners, each v, v/vt, v//vn or v/vt/vn"),
+            ElementKind::Line => (2, "at least two corners, each v or v/vt"),
+            ElementKind::Point => (1, "at least one position"),
+        };
+        let at = self.out.counts();
+        // Without a slash there are positions alone: a third of the values, which long lines feel.
+        let has_slash = memchr::memchr(b'/', &self.text.padded[self.line.start..self.line.end]).is_some();
+        let stride = if has_slash { 3 } else { 1 };
+        let (mut count, mut has, mut mixed, mut empty) = (0u32, None::<[bool; 3]>, None, None);
+        for token in tokens.by_ref() {
+            let found = match self.corner(kind, token.clone(), at, stride, &mut empty)? {
+                Ok(found) => found,
+                Err(broken) => return Ok(Err(broken)),
+            };
+            let before = *has.get_or_insert(found);
+            if before != found {
+                mixed.get_or_insert(token);
+                has = Some([true, before[1] | found[1], before[2] | found[2]]);
+            }
+            count += 1;
+        }
+        if let (ElementKind::Line, Some([_, _, true])) | (ElementKind::Point, Some([_, true, _] | [_, _, true])) =
+            (kind, has)
+        {
+            let (message, expected) = match kind {
+                ElementKind::Line => ("the corner of a line has a normal", expected),
+                _ => ("point has more than a position index", expected),
+            };
+            return Ok(Err(broken(tokens.end(), message, expected)));
+        }
+        if count < least {
+            let message = match kind {
+                ElementKind::Point => "point without a position index".to_owned(),
+                _ => format!("expected at least {least} corners, found {count}"),
+            };
+            return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
+        }
+        if let Some(token) = empty {
+            self.note("empty-index", token, "no index after `/`; read as absent")?;
+        }
+        if let Some(token) = mixed {
+            self.note("mixed-corners", token, "the corners of this element have different kinds of indices")?;
+        }
+        self.close_element(kind, count, stride as u32, has.unwrap_or_default())?;
+        Ok(Ok(()))
+    }
+
+    /// One corner: pushes `stride` values and returns which of them are there.
+    fn corner(
+        &mut self,
+        kind: ElementKind,
+        token: ObjToken,
+        at: Counts,
+        stride: usize,
+        empty: &mut Option<ObjToken>,
+    ) -> Result<ObjStatementParse<[bool; 3]>> {
+        let text = &self.text.padded[token.clone()];
+        let (mut parts, mut start, mut count) = ([0..0, 0..0, 0..0], token.start, 0);
+        for part in text.split(|&byte| byte == b'/') {
+            if count == 3 {
+                return Ok(Err(broken(token, "corner has more than three indices", "v, v/vt, v//vn or v/vt/vn")));
+            }
+            parts[count] = start..start + part.len();
+            start += part.len() + 1;
+            count += 1;
+        }
+        if parts[0].is_empty() {
+            return Ok(Err(broken(token, "corner without a position index", "an index")));
+        }
+        if parts[count - 1].is_empty() {
+            empty.get_or_insert(token);
+        }
+        let has = parts.clone().map(|part| !part.is_empty());
+        for (stream, part) in ObjStream::ALL.into_iter().zip(parts).take(stride) {
+            let value = if part.is_empty() {
+                0
+            } else {
+                match self.index(kind, stream, part, at)? {
+                    Ok(value) => value,
+                    Err(broken) => return Ok(Err(broken)),
+                }
+            };
+            self.out.elements[kind as usize].values.push(value)?;
+        }
+        Ok(Ok(has))
+    }
+
+    /// One index: its 1-based value, or 0 and a [`Relative`] for one that counts backwards.
+    fn index(
+        &mut self,
+        kind: ElementKind,
+        stream: ObjStream,
+        part: ObjToken,
+        at: Counts,
+    ) -> Result<ObjStatementParse<u32>> {
+        const EXPECTED: &str = "an index: 1, 2, ..., or -1, -2, ... to count backwards";
+        let text = &self.text.padded[part.clone()];
+        let value = match number::i64(text) {
+            Ok(value) => value,
+            Err(IntegerError::Malformed) => {
+                let message = format!("invalid index `{}`", shown(text));
+                return Ok(Err(ObjBroken { token: part, message, expected: EXPECTED }));
+            }
+            Err(IntegerError::Overflow) => i64::MAX,
+        };
+        if value == 0 {
+            return Ok(Err(broken(part, "index 0: indices start at 1", EXPECTED)));
+        }
+        if value.unsigned_abs() >= u64::from(u32::MAX) - 1 {
+            let message = format!("index {} is out of range", shown(text));
+            return Ok(Err(ObjBroken { token: part, message, expected: "an index below 2^32 - 2" }));
+        }
+        if value > 0 {
+            return Ok(Ok(value as u32));
+        }
+        let count = [at.positions, at.uvs, at.normals][stream as usize];
+        let relative = Relative {
+            kind,
+            stream,
+            value: self.out.elements[kind as usize].values.len() as u32,
+            local: i64::from(count) + value + 1,
+            token: local(self.text, &part),
+        };
+        try_push(&mut self.out.relatives, relative, "statements")?;
+        // Any value that is not "none": it is replaced when the chunk's turn has come.
+        Ok(Ok(1))
+    }
+
+    /// Ends an element with the corners just pushed; each point of a statement is an element.
+    fn close_element(&mut self, kind: ElementKind, count: u32, stride: u32, has: [bool; 3]) -> Result<()> {
+        let elements = &mut self.out.elements[kind as usize];
+        let line_offset = (self.line.start - self.text.start) as u32;
+        let (rows, each) = if kind == ElementKind::Point { (count, stride) } else { (1, stride * count) };
+        for row in 1..=rows {
+            elements.row_ends.push(row * each)?;
+        }
+        let segment = ObjSegment { stride: stride as u8, has, rows, values: stride * count, line_offset };
+        try_push(&mut elements.segments, segment, "elements")
+    }
+}
+
+fn broken(token: ObjToken, message: &str, expected: &'static str) -> ObjBroken {
+    ObjBroken { token, message: message.to_owned(), expected }
+}
+
+/// A token's place in the chunk's text.
+fn local(text: ObjChunkText<'_>, token: &ObjToken) -> (u32, u32) {
+    ((token.start - text.start.min(token.start)) as u32, token.len() as u32)
+}
+
+/// Returns a token for a message: short and printable.
+fn shown(token: &[u8]) -> String {
+    let text: String =
+        String::from_utf8_lossy(&token[..token.len().min(40)]).chars().flat_map(char::escape_debug).collect();
+    if token.len() > 40 { format!("{text}...") } else { text }
+}

@@ -1,0 +1,315 @@
+//! Indices that point past the elements read so far: only the end of the file decides whether they are wrong.
+//!
+//! OBJ files can refer to later elements. If a chunk's largest index exceeds the counts at its end, the chunk is
+//! searched once, in order, while its text is still available; the findings are kept here.
+
+use super::parsed::{ElementKind, ObjParsedCorners, ObjSegment, ObjStream, RelativeRun};
+use super::reader::ObjSlot;
+use super::tokens::{ObjLine, ObjTokens};
+use polyhaul_model::Counts;
+use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::{Placer, excerpt};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The value of an index that counts backwards past the start of the file.
+pub(super) const BEFORE_START: u32 = u32::MAX - 1;
+
+/// A corner's index that exceeds the current count. There may be one for every corner of a file.
+struct Suspect {
+    stream: ObjStream,
+    /// 1-based.
+    index: u32,
+    /// The line's number, from 1.
+    line: u64,
+    /// The offset of the index in the file.
+    offset: u64,
+    /// Its line in [`ObjFound::text`].
+    text: (u32, u32),
+    /// The location in its line: start and size.
+    token: (u32, u32),
+}
+
+/// The findings in a chunk.
+#[derive(Default)]
+pub(super) struct ObjFound {
+    list: Vec<Suspect>,
+    /// The lines with suspects, each once. Which of them are shown is known at the end of the file only: a number
+    /// of excerpts per chunk would make warnings depend on the size of chunks.
+    text: Vec<u8>,
+    /// The offset in the chunk of the last line of `text`.
+    last_line: Option<usize>,
+}
+
+/// The findings in all chunks, and the largest index of each stream.
+#[derive(Default)]
+pub(super) struct Suspects {
+    chunks: Vec<ObjFound>,
+    largest: [u32; 3],
+}
+
+impl Suspects {
+    /// Adds the findings of a chunk.
+    pub(super) fn merge(&mut self, found: ObjFound, largest: [u32; 3]) -> Result<()> {
+        for (all, own) in self.largest.iter_mut().zip(largest) {
+            *all = own.max(*all);
+        }
+        if found.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, found, "forward references") }
+    }
+
+    /// Reports the first wrong index, by position, as the error. If the caller continues past errors, all are warnings,
+    /// and `true` means that there are any.
+    pub(super) fn check(
+        mut self,
+        counts: Counts,
+        file: &Arc<str>,
+        options: &ParseOptions,
+        warnings: &mut Warnings,
+    ) -> Result<bool> {
+        let totals = [counts.positions, counts.uvs, counts.normals];
+        // Chunks do not overlap.
+        self.chunks.sort_unstable_by_key(|chunk| chunk.list.first().map(|suspect| suspect.offset));
+        for chunk in &self.chunks {
+            for suspect in &chunk.list {
+                let total = totals[suspect.stream as usize];
+                if suspect.index > total {
+                    let diagnostic = suspect.diagnostic(total, file, &chunk.text);
+                    warnings.broken(options.faults, "index-out-of-range", diagnostic)?;
+                }
+            }
+        }
+        Ok(self.largest.iter().zip(totals).any(|(&largest, total)| largest > total))
+    }
+}
+
+impl Suspect {
+    /// Describes the fault; `text` is that of its chunk's suspects.
+    fn diagnostic(&self, total: u32, file: &Arc<str>, text: &[u8]) -> Diagnostic {
+        let noun = self.stream.noun();
+        let (start, size) = self.text;
+        let line = text.get(start as usize..(start + size) as usize).unwrap_or_default();
+        Diagnostic {
+            message: match self.index {
+                BEFORE_START => format!("index is before the first {noun}"),
+                index => format!("{noun} {index} does not exist"),
+            },
+            expected: Some(match total {
+                0 => format!("no {noun} index: the file has none"),
+                _ => format!("an index from 1 to {total}"),
+            }),
+            hint: None,
+            place: Place {
+                file: file.clone(),
+                line: Some(self.line),
+                column: Some(u64::from(self.token.0) + 1),
+                offset: Some(self.offset),
+            },
+            excerpt: Some(excerpt(line, self.token)),
+            ..Diagnostic::default()
+        }
+    }
+}
+
+/// Finds the corners of a chunk whose index exceeds the counts at its end. If the first wrong one ends the reading,
+/// only indices larger than all earlier ones of their stream are listed: it is one of them.
+pub(super) fn find(slot: &ObjSlot, first_only: bool) -> Result<ObjFound> {
+    let file: Arc<str> = "".into();
+    let mut found = ObjFound::default();
+    for kind in ElementKind::ALL {
+        found.last_line = None;
+        let placer = Placer::new(slot.text.bytes(), slot.text.offset, slot.places.first_line, &file);
+        let mut walk = ObjWalk { text: slot.text.bytes(), placer, found: &mut found };
+        walk.corners(kind, &slot.parsed.elements[kind as usize], slot.places.known(), first_only)?;
+    }
+    found.list.sort_unstable_by_key(|suspect| suspect.offset);
+    Ok(found)
+}
+
+/// A walk through the rows of a chunk and their text, side by side.
+struct ObjWalk<'a, 'f> {
+    text: &'a [u8],
+    placer: Placer<'a>,
+    found: &'f mut ObjFound,
+}
+
+/// The position of a walk in a segment.
+struct ObjCursor<'a> {
+    row: usize,
+    line: ObjLine,
+    /// The next corner of the row, and the tokens from there on.
+    corner: usize,
+    tokens: ObjTokens<'a>,
+}
+
+impl<'a> ObjWalk<'a, '_> {
+    fn corners(
+        &mut self,
+        kind: ElementKind,
+        corners: &ObjParsedCorners,
+        known: [u32; 3],
+        first_only: bool,
+    ) -> Result<()> {
+        let mut threshold = known;
+        let (mut values, mut rows) = (corners.values.as_slice(), corners.row_ends.as_slice());
+        for segment in &corners.segments {
+            let (own, more) = values.split_at(segment.values as usize);
+            let (ends, later) = rows.split_at(segment.rows as usize);
+            (values, rows) = (more, later);
+            let stride = usize::from(segment.stride);
+            let mut cursor = None;
+            let mut row = 0;
+            for (at, &value) in own.iter().enumerate() {
+                while ends[row] as usize <= at {
+                    row += 1;
+                }
+                let stream = ObjStream::ALL[at % stride];
+                if value <= threshold[stream as usize] {
+                    continue;
+                }
+                if first_only {
+                    threshold[stream as usize] = value;
+                }
+                let first = if row == 0 { 0 } else { ends[row - 1] as usize };
+                // The points of one statement are rows of one line.
+                let (line, corner) = if kind == ElementKind::Point { (0, row) } else { (row, (at - first) / stride) };
+                self.suspect(&mut cursor, segment, line, corner, stream, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists corner `corner` of line `row` of a segment. Rows and corners come in order.
+    fn suspect(
+        &mut self,
+        cursor: &mut Option<ObjCursor<'a>>,
+        segment: &ObjSegment,
+        row: usize,
+        corner: usize,
+        stream: ObjStream,
+        index: u32,
+    ) -> Result<()> {
+        let cursor = cursor.get_or_insert_with(|| ObjCursor::at(self.text, segment.line_offset as usize));
+        cursor.go_to(self.text, row, corner);
+        // Several indices of one corner may be requested: the tokens stay before it.
+        let token = cursor.tokens.clone().next().unwrap_or(cursor.line.start..cursor.line.start + 1);
+        let part = part_of(&self.text[token.clone()], stream as usize);
+        let span = ((token.start + part.start) as u32, part.len() as u32);
+        let place = self.placer.place(span.0);
+        let column = place.column.unwrap_or(1) as u32 - 1;
+        let suspect = Suspect {
+            stream,
+            index,
+            line: place.line.unwrap_or(0),
+            offset: place.offset.unwrap_or(0),
+            text: self.keep_line((span.0 - column) as usize)?,
+            token: (column, span.1),
+        };
+        try_push(&mut self.found.list, suspect, "forward references")
+    }
+
+    /// Keeps the line that begins at `start`; returns its range in [`ObjFound::text`].
+    fn keep_line(&mut self, start: usize) -> Result<(u32, u32)> {
+        let found = &mut *self.found;
+        if found.last_line == Some(start)
+            && let Some(last) = found.list.last()
+        {
+            return Ok(last.text);
+        }
+        let rest = &self.text[start..];
+        let line = &rest[..memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())];
+        found.text.try_reserve(line.len()).map_err(|_| Error::memory("forward references"))?;
+        let at = found.text.len() as u32;
+        found.text.extend_from_slice(line);
+        found.last_line = Some(start);
+        Ok((at, line.len() as u32))
+    }
+}
+
+impl<'a> ObjCursor<'a> {
+    fn at(text: &'a [u8], offset: usize) -> ObjCursor<'a> {
+        let line = ObjLine::find(text, offset, text.len());
+        ObjCursor { row: 0, line, corner: 0, tokens: after_keyword(line, text) }
+    }
+
+    fn go_to(&mut self, text: &'a [u8], row: usize, corner: usize) {
+        while self.row < row {
+            self.line = ObjLine::find(text, self.line.next, text.len());
+            self.row += 1;
+            (self.corner, self.tokens) = (0, after_keyword(self.line, text));
+        }
+        while self.corner < corner {
+            self.tokens.next();
+            self.corner += 1;
+        }
+    }
+}
+
+fn after_keyword(line: ObjLine, text: &[u8]) -> ObjTokens<'_> {
+    let mut tokens = line.tokens(text);
+    tokens.next();
+    tokens
+}
+
+/// Returns the location in the chunk's text of the index that is value `at` of a run.
+pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u32) {
+    let (mut corner, mut from) = (at / run.stride, run.line_offset as usize);
+    loop {
+        let line = ObjLine::find(text, from, text.len());
+        let tokens = after_keyword(line, text);
+        let count = tokens.count();
+        if let Some(token) = after_keyword(line, text).nth(corner) {
+            let part = part_of(&text[token.clone()], at % run.stride);
+            return ((token.start + part.start) as u32, part.len() as u32);
+        }
+        if line.next <= from {
+            return (run.line_offset, 1);
+        }
+        (corner, from) = (corner - count, line.next);
+    }
+}
+
+/// The byte range of one of the parts that slashes separate.
+fn part_of(token: &[u8], part: usize) -> Range<usize> {
+    let mut start = 0;
+    for (at, text) in token.split(|&byte| byte == b'/').enumerate() {
+        if at == part {
+            return start..start + text.len();
+        }
+        start += text.len() + 1;
+    }
+    0..token.len()
+}
+
+/// Finds where in a chunk the count of a kind exceeds `limit`: the offset of the statement. Skipped statements, whose
+/// offsets `broken` gives in order, do not count.
+pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before: Counts, limit: u64) -> u32 {
+    let mut broken = broken.peekable();
+    let mut counts = before.to_array().map(u64::from);
+    let mut at = 0;
+    while at < text.len() {
+        let line = ObjLine::find(text, at, text.len());
+        let mut tokens = line.tokens(text);
+        let kind = tokens.next().map(|word| &text[word]);
+        let (kind, count) = match kind {
+            Some(b"v") => (0, 1),
+            Some(b"vt") => (1, 1),
+            Some(b"vn") => (2, 1),
+            Some(b"f" | b"fo") => (3, 1),
+            Some(b"l") => (4, 1),
+            Some(b"p") => (5, tokens.count() as u64),
+            _ => (6, 0),
+        };
+        let mut is_broken = false;
+        while broken.next_if(|&offset| (offset as usize) < line.next).is_some() {
+            is_broken = true;
+        }
+        counts[kind] += if is_broken { 0 } else { count };
+        if counts[kind] > limit {
+            return line.start as u32;
+        }
+        at = line.next.max(at + 1);
+    }
+    0
+}

@@ -1,0 +1,125 @@
+//! Shared by all parts of the OBJ writer: options, counts of written elements, rows of numbers, chunk sizes.
+
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::{Digits, FormatOptions, ObjWriteOptions};
+use polyhaul_model::{Material, NONE};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::out::Out;
+use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page};
+
+/// About how many bytes of text a chunk has: one `write` call each.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Text can be longer than planned; the budget of a slot allows for that.
+const SLOT_FACTOR: usize = 4;
+
+/// The context for formatting.
+#[derive(Clone, Copy)]
+pub(super) struct ObjText<'a> {
+    pub(super) materials: &'a [Material],
+    pub(super) options: FormatOptions<'a, ObjWriteOptions>,
+    pub(super) digits: ObjDigits,
+}
+
+/// The digits of each attribute.
+#[derive(Clone, Copy)]
+pub(super) struct ObjDigits {
+    pub(super) positions: Digits,
+    pub(super) uvs: Digits,
+    pub(super) normals: Digits,
+    pub(super) colors: Digits,
+}
+
+impl ObjDigits {
+    pub(super) fn new(options: FormatOptions<'_, ObjWriteOptions>) -> ObjDigits {
+        let [positions, uvs, normals, colors] = options.own.all_digits(options.scene);
+        ObjDigits { positions, uvs, normals, colors }
+    }
+}
+
+/// How much of each array is in the file so far, and the current state lines.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ObjWritten {
+    /// Positions, uvs, normals.
+    pub(super) counts: [u64; 3],
+    pub(super) held: ObjHeld,
+}
+
+impl ObjWritten {
+    /// Adds an object's counts; indices are 32-bit numbers.
+    pub(super) fn add(&mut self, counts: [usize; 3]) -> Result<()> {
+        for (sum, count) in self.counts.iter_mut().zip(counts) {
+            *sum += count as u64;
+        }
+        if self.counts.iter().any(|&count| count >= u64::from(NONE)) {
+            let message = "cannot write OBJ files with more than 2^32 - 2 positions, uvs or normals";
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(())
+    }
+}
+
+/// About how many bytes of text a chunk has.
+pub(super) fn chunk_bytes(options: &RunOptions) -> usize {
+    options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30)
+}
+
+/// The budget of a slot.
+pub(super) fn slot_bytes(chunk_bytes: usize) -> usize {
+    SLOT_FACTOR * chunk_bytes.max(CHUNK_BYTES / 4)
+}
+
+/// A line for each row: the prefix, then the numbers.
+pub(super) fn rows<const N: usize>(out: &mut Out, prefix: &[u8], digits: Digits, rows: &[[f32; N]]) -> Result<()> {
+    const { assert!(N * MAX_FIXED_F32 < CHUNK_BYTES) };
+    let mut rest = rows;
+    match digits {
+        Digits::Fixed(digits) => {
+            let line = FixedLine::new(prefix, usize::from(digits));
+            out.format(|page| {
+                let done = page.fixed_lines(&line, rest);
+                rest = &rest[done..];
+                rest.is_empty()
+            })
+        }
+        Digits::Shortest => rows.iter().try_for_each(|row| {
+            out.whole(|page| {
+                page.bytes(&prefix[..prefix.len() - 1]);
+                numbers(page, row, digits);
+                page.byte(b'\n');
+            })
+        }),
+    }
+}
+
+/// A blank before each number.
+pub(super) fn numbers(page: &mut Page<'_>, values: &[f32], digits: Digits) {
+    for &value in values {
+        page.byte(b' ');
+        match digits {
+            Digits::Fixed(digits) => page.fixed_f32(value, usize::from(digits)),
+            Digits::Shortest => page.shortest_f32(value),
+        }
+    }
+}
+
+/// The state lines of a place in the text: smoothing, group, material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ObjHeld {
+    /// Which run of the mesh holds.
+    pub(super) runs: [Option<u32>; 3],
+    /// The values in the text so far.
+    pub(super) values: [u32; 3],
+}
+
+/// Indices of entries in [`ObjHeld`].
+pub(super) const SMOOTHING: usize = 0;
+pub(super) const GROUP: usize = 1;
+pub(super) const MATERIAL: usize = 2;
+
+impl Default for ObjHeld {
+    /// The state at the start of a file: smoothing is off, and there is neither group nor material.
+    fn default() -> Self {
+        ObjHeld { runs: [None; 3], values: [0, NONE, NONE] }
+    }
+}

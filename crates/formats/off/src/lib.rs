@@ -1,0 +1,59 @@
+//! OFF, the object file format of Geomview: vertices, then faces by the indices of their vertices, as text.
+//!
+//! How polyhaul interprets an OFF file if the manual of Geomview is silent or files in the wild differ:
+//!
+//! - The file begins with a keyword: `OFF`, with the optional prefixes `ST`, `C`, `N`, `4` and `n`, in this order.
+//!   Without a keyword, the file is a plain `OFF`. The numbers of vertices, faces and edges are on the same or on the
+//!   next line; the first can follow `OFF` without a blank, as in ModelNet's files. The number of edges is not used,
+//!   and can be missing.
+//! - Each vertex is a line, and so is each face. Blank lines, and text after a `#` on a line, are ignored; comments
+//!   before the first vertex become comments of the scene.
+//! - A vertex has `x y z`, with `N` a normal, with `C` red, green, blue and optionally alpha, with `ST` texture
+//!   coordinates, in this order; the keywords `NCOFF` and `NCSTOFF`, which MeshLab writes, have the color before the
+//!   normal. Additional values on the line are dropped, with a warning.
+//! - Colors are from 0 to 255 if any of their values is 2 or more, and from 0 to 1 otherwise. This is decided for the
+//!   file as a whole, since a 1 could be either.
+//! - A face with two vertices is a line, and one with a single vertex a point. A face without vertices is dropped, with
+//!   a warning. So are the colors of faces.
+//! - Messages count vertices and faces from 0, like indices. Data after the last face is dropped with a warning.
+//! - Files of four (`4`) or any number of dimensions (`n`), and binary ones, are not supported.
+//! - OFF does not define an up axis, so the scene keeps the default axes: positions are converted to other formats
+//!   unchanged.
+//!
+//! Reading: `reader` (the job that the pipeline runs), `header`, `lines` (which lines count), `rows` (lines to values),
+//! `flaw` (their faults), `arrays` (their destination). Writing: `plan` (what is written), `split` (one normal and one
+//! uv per vertex), `losses` (what is dropped), `writer` (pages of text). Nothing here knows another format.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
+mod arrays;
+mod flaw;
+mod header;
+mod lines;
+mod losses;
+mod plan;
+mod reader;
+mod rows;
+mod split;
+mod writer;
+
+pub use reader::{OffFound, read};
+pub use writer::write;
+
+/// Returns whether text begins like an OFF file with a keyword, after blank lines and comments.
+///
+/// ```
+/// use polyhaul_off::looks_like_off;
+///
+/// assert!(looks_like_off(b"# a cube\nCOFF 8 6 12\n") && looks_like_off(b"OFF8 6 12\n"));
+/// assert!(!looks_like_off(b"8 6 12\n") && !looks_like_off(b"OFFER\n"));
+/// ```
+pub fn looks_like_off(head: &[u8]) -> bool {
+    let mut contents = lines::ranges(head).map(|line| lines::words(head, line));
+    let word = contents.find_map(|mut words| words.next());
+    word.is_some_and(|word| {
+        // A word at the end of the bytes may be incomplete.
+        let is_whole = word.end < head.len();
+        header::Keyword::of(&head[word]).is_some_and(|keyword| is_whole || keyword.has_count())
+    })
+}

@@ -1,0 +1,89 @@
+//! Warnings about everything in a scene that OFF cannot store; changes nothing.
+
+use super::writer::OffScene;
+use polyhaul_geometry::parts::{homeless, homes, is_between_bytes, named, note_left_out};
+use polyhaul_model::error::{Diagnostic, Place};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Domain, Mesh};
+
+/// Properties of the colors of meshes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OffChannels {
+    pub(super) any: bool,
+    /// Colors that the source left open.
+    missing: u64,
+    /// Colors that do not fit into 0 to 1.
+    outside: u64,
+    /// Colors that are not bytes.
+    rounded: u64,
+    /// Whether a color is more than one step above 0, as bytes.
+    has_large_bytes: bool,
+    has_small_bytes: bool,
+}
+
+impl OffChannels {
+    pub(super) fn of<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> OffChannels {
+        let mut channels = OffChannels::default();
+        for mesh in meshes {
+            channels.any |= !mesh.colors.is_empty();
+            for color in &mesh.colors {
+                let is_outside = |channel: &f32| !channel.is_nan() && !(0.0..=1.0).contains(channel);
+                channels.missing += u64::from(color.iter().any(|channel| channel.is_nan()));
+                channels.outside += u64::from(color.iter().any(is_outside));
+                channels.rounded += u64::from(color.iter().any(|&channel| is_between_bytes(channel)));
+                // One that is missing is white.
+                let byte = |channel: &f32| if channel.is_nan() { 255 } else { color_byte(*channel) };
+                let largest = color.iter().map(byte).fold(0, u8::max);
+                channels.has_large_bytes |= largest > 1;
+                channels.has_small_bytes |= largest == 1;
+            }
+        }
+        channels
+    }
+
+    /// Whether bytes would be taken for values from 0 to 1.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.has_small_bytes && !self.has_large_bytes
+    }
+}
+
+/// A channel as the nearest of 256 steps.
+pub(super) fn color_byte(channel: f32) -> u8 {
+    (channel * 255.0 + 0.5) as u8
+}
+
+/// Warns of everything that OFF cannot store.
+pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Warnings) {
+    let job = off.job;
+    let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
+    let face_normals = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { mesh.normals.len() } else { 0 };
+    let has_normals = job.options.scene.normals;
+    // Points are faces of one corner.
+    let kinds = homeless(job.parts, job.materials).into_iter().filter(|(code, ..)| *code != "left-out-points");
+    let others = [
+        ("left-out-names", "object names", named(job.parts)),
+        ("left-out-normals", "face normals", if has_normals { sum(&face_normals) } else { 0 }),
+        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-columns", "vertex and face columns", {
+            sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
+        }),
+        ("left-out-tables", "tables", job.scene.tables.len() as u64),
+        ("left-out-remarks", "remarks", job.scene.infos.len() as u64),
+    ];
+    note_left_out("OFF", kinds.chain(others), job.output, warnings);
+    let lines = job.comments.iter().flat_map(|comment| comment.split(['\n', '\r']));
+    let changed = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
+    let rounded = if off.as_bytes { channels.rounded } else { 0 };
+    let others = [
+        ("changed-remarks", "comments had control characters, which were replaced by `_`", changed, None),
+        ("missing-color", "vertices without a color were written as white", channels.missing, None),
+        ("clamped-color", "color values outside 0 to 1 were clamped", channels.outside, None),
+        ("changed-colors", "color values were rounded to bytes", rounded, Some("use --float-colors to keep them")),
+    ];
+    for (code, what, count, hint) in others {
+        let place = Place { file: job.output.into(), ..Place::default() };
+        let hint = hint.map(String::from);
+        warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(format!("{count} {what}")) });
+    }
+}

@@ -1,0 +1,196 @@
+//! The rows of an OFF file, piece by piece: the values of each line, and their sources.
+//!
+//! A piece is a part's vertices, faces, lines or points. `writer` formats the text.
+
+use super::header::OffForm;
+use super::losses::color_byte;
+use super::split::OffSplit;
+use polyhaul_geometry::dedup::BATCH;
+use polyhaul_geometry::parts::Part;
+use polyhaul_model::{Domain, Elements, NONE};
+use std::ops::Range;
+
+/// Rows of one kind from the same arrays.
+pub(super) struct OffPiece<'a> {
+    pub(super) source: OffSource<'a>,
+    pub(super) rows: usize,
+    /// Approximate bytes of text before it.
+    pub(super) start: u64,
+}
+
+/// The source of rows. `base` is the number of the part's first vertex.
+#[derive(Clone, Copy)]
+pub(super) enum OffSource<'a> {
+    Vertices(OffVertices<'a>),
+    /// Faces whose corners `offsets` gives.
+    Faces {
+        offsets: &'a [u32],
+        corners: &'a [u32],
+        base: u32,
+        is_mirrored: bool,
+    },
+    /// Edges of the polylines whose corners `offsets` gives.
+    Edges {
+        offsets: &'a [u32],
+        corners: &'a [u32],
+        base: u32,
+    },
+    Points {
+        points: &'a [u32],
+        base: u32,
+    },
+}
+
+/// The vertices of a part.
+#[derive(Clone, Copy)]
+pub(super) struct OffVertices<'a> {
+    pub(super) part: &'a Part<'a>,
+    pub(super) split: Option<&'a OffSplit>,
+    /// The values of a row.
+    pub(super) form: OffForm,
+    /// Whether colors are numbers from 0 to 255.
+    pub(super) as_bytes: bool,
+}
+
+/// Approximate bytes of a number with its separator.
+const NUMBER_BYTES: u64 = 10;
+/// Bytes of an index likewise.
+const INDEX_BYTES: u64 = 8;
+
+impl OffPiece<'_> {
+    /// Returns the approximate bytes of text before a row.
+    pub(super) fn cost_before(&self, row: usize) -> u64 {
+        let row = row as u64;
+        match &self.source {
+            OffSource::Vertices(vertices) => row * NUMBER_BYTES * vertices.form.width() as u64,
+            OffSource::Faces { offsets, .. } => {
+                let place = |row: usize| offsets.get(row).map_or(0, |&offset| u64::from(offset));
+                2 * row + INDEX_BYTES * (place(row as usize) - place(0))
+            }
+            OffSource::Edges { .. } => row * (2 + 2 * INDEX_BYTES),
+            OffSource::Points { .. } => row * (2 + INDEX_BYTES),
+        }
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.cost_before(self.rows)
+    }
+
+    /// Returns the first row that begins at or after `cost`.
+    pub(super) fn first_at(&self, cost: u64) -> usize {
+        let (mut low, mut high) = (0, self.rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.start + self.cost_before(middle) < cost { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
+
+/// The elements of a range, and how many there are.
+pub(super) fn offsets_of(elements: &Elements, range: Range<usize>) -> &[u32] {
+    elements.offsets.get(range.start..=range.end).unwrap_or_default()
+}
+
+/// Returns the number of edges of polylines: one less than corners each.
+pub(super) fn edge_count(offsets: &[u32]) -> usize {
+    offsets.len().checked_sub(1).map_or(0, |lines| edges_before(offsets, lines))
+}
+
+/// Returns the number of edges before a line: as many as corners, less one for each line.
+fn edges_before(offsets: &[u32], line: usize) -> usize {
+    let first = offsets.first().copied().unwrap_or(0);
+    offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line)
+}
+
+/// The edges in `rows`, as places of their first corners.
+pub(super) fn edges(offsets: &[u32], rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+    let first = offsets.first().map_or(0, |&first| first as usize);
+    let (mut line, mut high) = (0, offsets.len());
+    while high - line > 1 {
+        let middle = line + (high - line) / 2;
+        if edges_before(offsets, middle) <= rows.start { line = middle } else { high = middle }
+    }
+    rows.map(move |row| {
+        while edges_before(offsets, line + 1) <= row {
+            line += 1;
+        }
+        first + row + line
+    })
+}
+
+impl OffVertices<'_> {
+    /// Returns how many there are.
+    pub(super) fn count(&self) -> usize {
+        self.part.mesh.positions.len() + self.split.map_or(0, |split| split.more.len())
+    }
+
+    /// Fills the numbers of vertices, row by row.
+    pub(super) fn fill(&self, rows: Range<usize>, out: &mut [f32]) {
+        let (mesh, width) = (self.part.mesh, self.form.width());
+        for (row, place) in rows.clone().zip(out.chunks_exact_mut(width)) {
+            let position = mesh.positions.get(self.position(row)).copied().unwrap_or_default();
+            let position = self.part.frame.map_or(position, |frame| frame.position(position));
+            place[..3].copy_from_slice(&position);
+        }
+        if self.form.has_normals {
+            self.fill_normals(rows.clone(), out);
+        }
+        if self.form.has_colors {
+            self.fill_colors(rows.clone(), out);
+        }
+        if self.form.has_uvs {
+            let at = self.form.uv();
+            for (row, place) in rows.zip(out.chunks_exact_mut(width)) {
+                let listed = self.split.map_or(&[][..], |split| &split.uvs);
+                let uv = self.value(row, mesh.uv_domain, listed).and_then(|place| mesh.uvs.get(place));
+                place[at..at + 2].copy_from_slice(uv.unwrap_or(&[0.0; 2]));
+            }
+        }
+    }
+
+    /// The position of a vertex.
+    fn position(&self, row: usize) -> usize {
+        let more = row.checked_sub(self.part.mesh.positions.len());
+        more.and_then(|more| self.split?.more.get(more)).map_or(row, |&position| position as usize)
+    }
+
+    /// The place of a vertex's value: its own or its position's.
+    fn value(&self, row: usize, domain: Domain, listed: &[u32]) -> Option<usize> {
+        match domain {
+            Domain::Vertex => Some(self.position(row)),
+            _ => listed.get(row).filter(|place| **place != NONE).map(|&place| place as usize),
+        }
+    }
+
+    fn fill_normals(&self, rows: Range<usize>, out: &mut [f32]) {
+        let (mesh, width, at) = (self.part.mesh, self.form.width(), self.form.normal());
+        let listed = self.split.map_or(&[][..], |split| &split.normals);
+        let normal = |row| self.value(row, mesh.normal_domain, listed).and_then(|place| mesh.normals.get(place));
+        let Some(frame) = &self.part.frame else {
+            for (row, place) in rows.zip(out.chunks_exact_mut(width)) {
+                place[at..at + 3].copy_from_slice(normal(row).unwrap_or(&[0.0; 3]));
+            }
+            return;
+        };
+        let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+        for (out, start) in out.chunks_mut(width * BATCH).zip(rows.clone().step_by(BATCH)) {
+            let own = batch.iter_mut().zip(start..rows.end);
+            own.for_each(|(place, row)| *place = normal(row).copied().unwrap_or_default());
+            frame.normals(&batch, &mut lanes);
+            for (item, place) in out.chunks_exact_mut(width).enumerate() {
+                place[at..at + 3].copy_from_slice(&[lanes[0][item], lanes[1][item], lanes[2][item]]);
+            }
+        }
+    }
+
+    fn fill_colors(&self, rows: Range<usize>, out: &mut [f32]) {
+        let (mesh, at) = (self.part.mesh, self.form.color());
+        for (row, place) in rows.zip(out.chunks_exact_mut(self.form.width())) {
+            let color = mesh.colors.get(self.position(row)).copied().unwrap_or([1.0; 4]);
+            let own = color.map(|channel| if channel.is_nan() { 1.0 } else { channel.clamp(0.0, 1.0) });
+            let written = if self.as_bytes { own.map(|channel| f32::from(color_byte(channel))) } else { own };
+            place[at..at + 4].copy_from_slice(&written);
+        }
+    }
+}

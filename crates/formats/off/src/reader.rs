@@ -1,0 +1,324 @@
+//! OFF text to a scene: the job that the pipeline runs, chunk by chunk.
+//!
+//! The row of a line depends on all lines before it. So a chunk's lines are counted first; an ordered part determines
+//! which rows they are, and the first chunks yield the header. Lines are then parsed in parallel ([`super::rows`]),
+//! receive positions in order, and are copied there in parallel ([`super::arrays`]). This module does not interpret
+//! lines.
+
+use super::arrays::{OffArrays, OffColors, OffCounts};
+use super::flaw::{OffFault, OffFlaw};
+use super::header::{OffHead, OffHeader, OffRow};
+use super::lines;
+use super::lines::LineCounts;
+use super::rows::{OffChunk, OffRows};
+use polyhaul_bytes::DecodeAhead;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{NONE, Scene};
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::Placer;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, run};
+use polyhaul_text::scan::{Index, PADDING};
+use std::sync::OnceLock;
+
+/// Bytes of text per chunk: text and values of a chunk stay in a core's own cache.
+const CHUNK_BYTES: usize = 256 << 10;
+/// The size of a slot as a multiple of its chunk: a vertex with single digits takes twice its text.
+const SLOT_FACTOR: usize = 5;
+/// The number of bytes between progress reports.
+const REPORT_BYTES: u64 = 4 << 20;
+
+/// The result of reading.
+pub struct OffFound {
+    /// One mesh, the comments of the header.
+    pub scene: Scene,
+    /// Dropped and unusual parts of the file.
+    pub warnings: Warnings,
+    /// The most threads that worked.
+    pub threads: usize,
+}
+
+/// A chunk in flight.
+struct OffSlot {
+    text: Text,
+    counts: LineCounts,
+    /// The start of the rows in the padded text.
+    body: usize,
+    /// Ends of lines and rows before the chunk.
+    first_line: u64,
+    first_row: u64,
+    index: Box<Index>,
+    rows: OffRows,
+    /// The counts before the chunk's own.
+    before: OffCounts,
+}
+
+/// The state of the ordered parts.
+#[derive(Default)]
+struct OffState {
+    head: OffHead,
+    /// Ends of lines and rows so far.
+    lines: u64,
+    rows: u64,
+    counts: OffCounts,
+    colors: OffColors,
+    /// The number of faces with colors, and the message about the first.
+    colored: u64,
+    color: Option<Diagnostic>,
+    /// Whether data after the last row was reported.
+    is_noted: bool,
+    /// The line of the first row that has more values than it should.
+    wide_line: Option<u64>,
+    /// The end of the text so far.
+    end: u64,
+    reported: u64,
+    warnings: Warnings,
+}
+
+struct OffJob<'s, 'o> {
+    chunks: TextChunks<'s>,
+    options: &'o ParseOptions,
+    header: OnceLock<OffHeader>,
+    arrays: OffArrays,
+    slot_bytes: usize,
+}
+
+/// Reads OFF text.
+///
+/// # Errors
+/// [`ErrorKind::Malformed`] with line and column for invalid OFF, [`ErrorKind::Unsupported`] for binary files and other
+/// than three dimensions, [`ErrorKind::Limit`] if the options' limits are exceeded.
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_bytes::Source;
+/// use polyhaul_off;
+/// use polyhaul_pipeline::chunk::TextChunks;
+/// use polyhaul_pipeline::options::ParseOptions;
+///
+/// let text = b"OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+/// let found = off::read(TextChunks::new(Source::memory(text.to_vec())), &ParseOptions::default())?;
+/// assert_eq!(found.scene.meshes[0].faces.corner_positions, [0, 1, 2]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
+    let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
+    let job = OffJob { chunks, options, header: OnceLock::new(), arrays: OffArrays::new(), slot_bytes };
+    let mut state = OffState::default();
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    let header = job.check_end(&state)?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
+    let OffState { head, counts, colors, colored, color, mut warnings, .. } = state;
+    if let Some(said) = color {
+        let message = format!("the colors of {colored} faces were dropped");
+        warnings.push_many("left-out-face-colors", colored, Diagnostic { message, ..said });
+    }
+    let mut scene = head.scene();
+    // SAFETY: every chunk was placed and published.
+    unsafe { job.arrays.finish((header.form, colors), counts, &options.run, &mut scene)? };
+    Ok(OffFound { scene, warnings, threads: crew.threads })
+}
+
+impl ChunkJob for OffJob<'_, '_> {
+    type Slot = OffSlot;
+    type State = OffState;
+    const SCANS: bool = true;
+    const PUBLISHES: bool = true;
+
+    fn takes_in_order(&self) -> bool {
+        self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
+    }
+
+    fn slot(&self) -> Result<OffSlot> {
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
+        Ok(OffSlot {
+            text: Text::default(),
+            counts: LineCounts::default(),
+            body: 0,
+            first_line: 0,
+            first_row: 0,
+            index,
+            rows: OffRows::default(),
+            before: OffCounts::default(),
+        })
+    }
+
+    fn take(&self, number: u64, slot: &mut OffSlot) -> Result<bool> {
+        self.chunks.take(number, &mut slot.text)
+    }
+
+    fn scan(&self, slot: &mut OffSlot) -> Result<()> {
+        slot.counts = lines::count(slot.text.bytes());
+        Ok(())
+    }
+
+    fn number(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
+        (slot.body, slot.first_line) = (slot.text.start, state.lines);
+        if self.header.get().is_none() {
+            self.find_header(state, slot)?;
+        }
+        slot.first_row = state.rows;
+        state.lines += slot.counts.ends;
+        state.rows += slot.counts.rows;
+        Ok(())
+    }
+
+    fn parse(&self, slot: &mut OffSlot) -> Result<()> {
+        self.parse_rows(u64::MAX, slot)
+    }
+
+    fn place(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
+        self.settle(state, slot)
+    }
+
+    fn publish(&self, slot: &mut OffSlot) -> Result<()> {
+        let Some(header) = self.header.get() else { return Ok(()) };
+        // SAFETY: `place` gave these places to this chunk alone, and made room for them.
+        unsafe { self.arrays.publish(header.form, slot.before, &slot.rows)? };
+        slot.rows.shrink(self.slot_bytes);
+        slot.text.shrink(self.slot_bytes);
+        Ok(())
+    }
+}
+
+impl OffJob<'_, '_> {
+    /// Searches for the header; the chunk keeps the rows after it.
+    fn find_header(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
+        (slot.body, slot.counts.rows) = (slot.text.end, 0);
+        let (text, from) = (slot.text.bytes(), (self.chunks.name(), self.options));
+        let Some((header, body)) = state.head.feed(text, slot.text.offset, from, &mut state.warnings)? else {
+            return Ok(());
+        };
+        slot.counts.rows = lines::count(&text[body..]).rows;
+        slot.body = slot.text.start + body;
+        if let Some(size) = self.chunks.size() {
+            self.arrays.expect(&header, size.saturating_sub(slot.text.offset + body as u64))?;
+        }
+        let _ = self.header.set(header);
+        Ok(())
+    }
+
+    /// Parses the rows of a chunk, whose faces can have `corners` corners in all.
+    fn parse_rows(&self, corners: u64, slot: &mut OffSlot) -> Result<()> {
+        let Some(header) = self.header.get() else { return Ok(()) };
+        let chunk = OffChunk {
+            header,
+            faults: self.options.faults,
+            padded: slot.text.padded(),
+            origin: slot.text.start,
+            start: slot.body,
+            end: slot.text.end,
+            first_row: slot.first_row,
+            corners: (corners, self.most_corners()),
+        };
+        slot.rows.parse(chunk, &mut slot.index)
+    }
+
+    fn most_corners(&self) -> u64 {
+        self.options.limits.elements.min(u64::from(NONE) - 1)
+    }
+
+    /// Reports the findings of a chunk, and assigns positions to its rows.
+    fn settle(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
+        if let Some(header) = self.header.get() {
+            let room = self.most_corners().saturating_sub(state.counts.corners as u64);
+            if slot.rows.corners.len() as u64 > room {
+                // Now it is known at which face the limit is exceeded: faults before it are reported first.
+                self.parse_rows(room, slot)?;
+            }
+            self.file(state, slot, header)?;
+            state.colored += slot.rows.colored;
+            state.colors.are_bytes |= slot.rows.are_bytes;
+            state.colors.lack_alpha |= slot.rows.lack_alpha;
+            slot.before = state.counts;
+            state.counts = state.counts.with(&slot.rows);
+            self.arrays.reserve(header.form, state.counts)?;
+        }
+        if !slot.text.is_empty() || slot.text.too_long {
+            // A share in which no line ends has no text.
+            state.end = state.end.max(slot.text.offset + slot.text.len() as u64);
+        }
+        if slot.text.too_long {
+            return Err(self.too_long(slot));
+        }
+        if let Some(progress) = &self.options.run.progress
+            && state.end >= state.reported + REPORT_BYTES
+        {
+            state.reported = state.end;
+            progress.report(state.end, self.chunks.size());
+        }
+        Ok(())
+    }
+
+    /// Files the flaws of a chunk, in the order of the text.
+    fn file(&self, state: &mut OffState, slot: &OffSlot, header: &OffHeader) -> Result<()> {
+        let text = slot.text.bytes();
+        let mut placer = Placer::new(text, slot.text.offset, slot.first_line, self.chunks.name());
+        for flaw in &slot.rows.flaws.kept {
+            let OffFlaw { what, token, .. } = flaw;
+            let place = placer.place(token.0);
+            let said = Diagnostic { excerpt: Some(placer.excerpt(*token)), ..flaw.describe(header) };
+            let said = Diagnostic { place, ..said };
+            match what {
+                // All of them are one warning, at the end.
+                OffFault::Color if !self.options.faults.strict => _ = state.color.get_or_insert(said),
+                OffFault::Data if state.is_noted => {}
+                _ => {
+                    state.is_noted |= matches!(what, OffFault::Data);
+                    if matches!(what, OffFault::Extra { .. }) {
+                        state.wide_line = state.wide_line.or(said.place.line);
+                    }
+                    let filed = flaw.file(said, self.options.faults, &mut state.warnings);
+                    filed.map_err(|error| explained(error, state.wide_line))?;
+                }
+            }
+        }
+        slot.rows.flaws.count_others(&mut state.warnings);
+        Ok(())
+    }
+
+    fn too_long(&self, slot: &OffSlot) -> Error {
+        let text = slot.text.bytes();
+        let mut placer = Placer::new(text, slot.text.offset, slot.first_line, self.chunks.name());
+        let message = format!("line is longer than the limit of {} bytes (line_bytes)", self.chunks.line_bytes());
+        let diagnostic = Diagnostic { place: placer.place(text.len() as u32), ..Diagnostic::new(message) };
+        diagnostic.into_error(ErrorKind::Limit).with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
+    }
+
+    /// Checks that the header and all rows are present.
+    fn check_end(&self, state: &OffState) -> Result<OffHeader> {
+        let file = self.chunks.name();
+        let Some(&header) = self.header.get() else { return Err(state.head.unfinished(state.lines, state.end, file)) };
+        let message = match header.row(state.rows) {
+            None => return Ok(header),
+            Some((OffRow::Vertex, _)) => format!("found {} of {} vertices", state.rows, header.vertices),
+            Some((OffRow::Face, _)) => format!("found {} of {} faces", state.rows - header.vertices, header.faces),
+        };
+        let place = Place { file: file.clone(), line: Some(state.lines + 1), column: None, offset: Some(state.end) };
+        let diagnostic = Diagnostic { place, ..Diagnostic::new(format!("unexpected end of file: {message}")) };
+        Err(explained(diagnostic.into_error(ErrorKind::Malformed), state.wide_line))
+    }
+}
+
+/// Adds to an error that an earlier line had too many values, which may have been several rows.
+fn explained(error: Error, wide_line: Option<u64>) -> Error {
+    match wide_line {
+        Some(line) if error.kind() == ErrorKind::Malformed => {
+            error.with_hint(format!("line {line} has extra values: each vertex and each face needs a line of its own"))
+        }
+        _ => error,
+    }
+}

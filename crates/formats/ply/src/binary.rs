@@ -1,0 +1,744 @@
+//! Binary rows, element by element, to the sinks.
+//!
+//! Rows of one size are found without looking at earlier ones: every worker reads and parses its own share of a
+//! positioned source. Members of compressed data are read whole, and a row shared by two is passed on. Bytes read after
+//! the last row of that size are kept, so that no byte is read twice. Rows with lists are assumed to be like the first
+//! one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and in streams, rows are walked in
+//! order ([`WalkRowsJob`]), and only parsing them is parallel.
+
+use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
+use super::pieces::PlyPieces;
+use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
+use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
+use polyhaul_bytes::{DecodeAhead, Source};
+use polyhaul_model::NONE;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::feed::{Feed, FeedPart};
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::buffer;
+use polyhaul_pipeline::relay::Relay;
+use polyhaul_pipeline::run::{Crew, Phase, run};
+use polyhaul_pipeline::table_parts::RowsSlot;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of rows per chunk: they stay in a core's private cache until they are parsed.
+const CHUNK_BYTES: usize = 512 << 10;
+/// How far to search for the end of the first row, as a model for all rows.
+const FIRST_ROW_BYTES: u64 = 64 << 10;
+
+/// The context for reading the rows of all elements.
+pub(super) struct PlyReader<'a, 'o> {
+    pub(super) feed: Feed<'a>,
+    pub(super) options: &'o ParseOptions,
+    pub(super) warnings: &'o mut Warnings,
+    pub(super) threads: usize,
+    pub(super) progress: PlyRowsProgress,
+}
+
+/// A chunk in flight.
+struct PlyBinarySlot {
+    bytes: Vec<u8>,
+    /// How many of them are rows.
+    size: usize,
+    /// Their offset in the file.
+    offset: u64,
+    first_row: u64,
+    rows: usize,
+    bases: Vec<u64>,
+    totals: Vec<u64>,
+    scratch: PlyScratch,
+    found: SinkFound,
+    /// The faces of the chunk, if a consumer takes them, and how many of them are what they seem.
+    faces: Option<PlySink>,
+    faces_known: usize,
+}
+
+/// The state of the ordered part.
+struct PlyBinaryState {
+    outcome: PlyOutcome,
+    mismatch: Option<u64>,
+    /// Bytes that were read from the first row of another shape on.
+    unused: Vec<FeedPart>,
+    warnings: Warnings,
+    progress: PlyRowsProgress,
+}
+
+/// Shared by both jobs.
+struct Common<'a> {
+    target: PlyRowsTarget<'a>,
+    options: &'a ParseOptions,
+    name: Arc<str>,
+    size: Option<u64>,
+    chunk_bytes: usize,
+}
+
+impl PlyReader<'_, '_> {
+    /// Reads all rows of an element.
+    pub(super) fn element(&mut self, target: PlyRowsTarget<'_>) -> Result<PlyOutcome> {
+        let mut outcome = PlyOutcome::new(target.sink)?;
+        let count = target.element.count;
+        if count == 0 {
+            return Ok(outcome);
+        }
+        let mut row = 0;
+        if self.feed.is_positioned()
+            && let Some(shape) = self.shape(target)?
+        {
+            (row, outcome) = self.even(target, shape, outcome)?;
+        }
+        if row < count {
+            outcome = self.walk(target, row, outcome)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Returns the shape that all rows may have; `None` if they cannot have one.
+    fn shape(&mut self, target: PlyRowsTarget<'_>) -> Result<Option<PlyShape>> {
+        let layout = &target.sink.layout;
+        let (at, size) = (self.feed.at(), self.feed.size().unwrap_or(0));
+        let remaining = size.saturating_sub(at);
+        let Some(counts) = first_counts(&self.feed, at, layout)? else { return Ok(None) };
+        let Some(shape) = layout.shape(&counts)? else { return Ok(None) };
+        let rows = target.element.count;
+        let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
+        let few = counts.iter().all(|&count| u64::from(count) * rows <= limit);
+        let all = rows.checked_mul(shape.row_bytes as u64).filter(|&bytes| bytes <= remaining);
+        if all.is_none() && layout.lists.is_empty() && target.sink.check.is_none() {
+            let whole = remaining / shape.row_bytes.max(1) as u64;
+            return Err(target.truncated(whole, self.place(size)));
+        }
+        Ok(all.filter(|_| few && shape.row_bytes as u64 <= self.options.limits.line_bytes).map(|_| shape))
+    }
+
+    fn place(&self, offset: u64) -> Place {
+        Place { file: self.feed.name().clone(), offset: Some(offset), ..Place::default() }
+    }
+
+    fn common<'c>(&self, target: PlyRowsTarget<'c>, options: &'c ParseOptions) -> Common<'c> {
+        let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+        Common::new(target, &self.feed, options, chunk_bytes)
+    }
+
+    fn crew(&mut self, bytes: u64, slot_bytes: usize) -> Crew {
+        let run = &self.options.run;
+        let chunks = usize::try_from(bytes.div_ceil(slot_bytes.max(1) as u64)).unwrap_or(usize::MAX);
+        // Findings about rows, and the starts of lists, come on top of their bytes.
+        let crew = Crew::new(run.worker_threads().min(chunks).max(1), run.memory_limit, slot_bytes + (64 << 10));
+        self.threads = self.threads.max(crew.threads);
+        crew
+    }
+
+    /// Reads rows of one size; returns how many there are: all of them if the shape is right.
+    fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
+        let (rows, row_bytes) = (target.element.count, shape.row_bytes);
+        if target.pieces.is_none() {
+            target.sink.reserve_rows(rows)?;
+            let totals: Vec<u64> = shape.totals(rows).collect();
+            target.sink.reserve_values(&totals)?;
+        }
+        let options = self.options;
+        let common = self.common(target, options);
+        let chunk_rows = (common.chunk_bytes / row_bytes.max(1)).max(1);
+        let slot_bytes = self.feed.piece_bytes().map_or(chunk_rows * row_bytes, |bytes| bytes + row_bytes);
+        let crew = self.crew(rows * row_bytes as u64, slot_bytes);
+        let start = self.feed.at();
+        let mut state = self.state(outcome);
+        let (first_piece, taken, relay) = (first_piece(&self.feed, start), Mutex::default(), Relay::default());
+        let job = EvenRowsJob { common, feed: &self.feed, start, shape, chunk_rows, first_piece, taken, relay };
+        let result = run(&job, &mut state, crew, &options.run.cancel);
+        let EvenRowsJob { shape: PlyShape { counts, .. }, relay, .. } = job;
+        let mut unused = std::mem::take(&mut state.unused);
+        unused.extend(relay.into_rests());
+        let (mut outcome, mismatch) = self.settled(state);
+        // An error after a row of another shape does not count.
+        if mismatch.is_none() {
+            result?;
+        }
+        let done = mismatch.unwrap_or(rows);
+        for (total, &(_, count)) in outcome.totals.iter_mut().zip(&counts) {
+            *total = u64::from(count) * done;
+        }
+        self.feed.seek(start + done * row_bytes as u64);
+        if mismatch.is_some() {
+            self.feed.keep(unused);
+        }
+        Ok((done, outcome))
+    }
+
+    /// Reads rows from `row` on in order.
+    fn walk(&mut self, target: PlyRowsTarget<'_>, row: u64, outcome: PlyOutcome) -> Result<PlyOutcome> {
+        let options = self.options;
+        let common = self.common(target, options);
+        let left = self.feed.size().map_or(u64::MAX, |size| size.saturating_sub(self.feed.at()));
+        // A few rows are not worth a thread: there may be thousands of elements.
+        let least = (target.element.count - row).saturating_mul(8 * target.sink.layout.least_row_bytes() as u64);
+        let crew = self.crew(left.min(least), common.chunk_bytes);
+        let (mut bases, mut totals) = (Vec::new(), Vec::new());
+        bases.try_reserve_exact(outcome.totals.len())?;
+        bases.extend_from_slice(&outcome.totals);
+        totals.try_reserve_exact(outcome.totals.len())?;
+        totals.resize(outcome.totals.len(), 0);
+        let mut state = self.state(outcome);
+        let source = self.feed.source().clone();
+        let line = PlyBinaryLine { feed: &mut self.feed, row, bases, totals };
+        let job = WalkRowsJob { source, common, line: Mutex::new(line) };
+        let result = run(&job, &mut state, crew, &options.run.cancel);
+        let totals = job.line.into_inner().unwrap_or_else(PoisonError::into_inner).bases;
+        let (outcome, _) = self.settled(state);
+        result?;
+        Ok(PlyOutcome { totals, ..outcome })
+    }
+
+    fn state(&mut self, outcome: PlyOutcome) -> PlyBinaryState {
+        let (warnings, progress) = (std::mem::take(self.warnings), std::mem::take(&mut self.progress));
+        PlyBinaryState { outcome, mismatch: None, unused: Vec::new(), warnings, progress }
+    }
+
+    fn settled(&mut self, state: PlyBinaryState) -> (PlyOutcome, Option<u64>) {
+        (*self.warnings, self.progress) = (state.warnings, state.progress);
+        (state.outcome, state.mismatch)
+    }
+
+    /// Reports data after the last row.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        let at = self.feed.at();
+        let extra = self.feed.drain()?;
+        if extra > 0 {
+            self.warnings.note(self.options.faults, "extra-data", extra_data(extra, self.place(at)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The warning about so many bytes after the last row.
+pub(super) fn extra_data(extra: u64, place: Place) -> Diagnostic {
+    Diagnostic { place, ..Diagnostic::new(format!("{extra} extra bytes after the last row")) }
+}
+
+/// Returns the counts of the lists of the row at `at`, if it ends within reach.
+pub(super) fn first_counts(feed: &Feed<'_>, at: u64, layout: &PlyLayout) -> Result<Option<Vec<u32>>> {
+    if layout.lists.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    layout.counts(&first_bytes(feed, at)?)
+}
+
+/// Whether the lists of the first of so many rows at `at` all have the lengths of those of the first.
+pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &PlyLayout) -> Result<bool> {
+    if layout.lists.is_empty() {
+        return Ok(true);
+    }
+    let bytes = first_bytes(feed, at)?;
+    let first = layout.counts(&bytes)?.unwrap_or_default();
+    let (mut at, mut agree) = (0, true);
+    for _ in 0..rows {
+        let row = layout.walk(&bytes, at, |walked| agree &= first.get(walked.list) == Some(&walked.count));
+        match row {
+            RowEnd::Whole(end) if agree => at = end,
+            _ => break,
+        }
+    }
+    Ok(agree)
+}
+
+/// The first bytes of rows at `at`.
+fn first_bytes(feed: &Feed<'_>, at: u64) -> Result<Vec<u8>> {
+    let remaining = feed.size().unwrap_or(0).saturating_sub(at);
+    let mut first = buffer(remaining.min(FIRST_ROW_BYTES) as usize)?;
+    let have = feed.peek_at(at, &mut first)?;
+    first.truncate(have);
+    Ok(first)
+}
+
+impl<'a> Common<'a> {
+    fn new(target: PlyRowsTarget<'a>, feed: &Feed<'_>, options: &'a ParseOptions, chunk_bytes: usize) -> Common<'a> {
+        Common { target, options, name: feed.name().clone(), size: feed.size(), chunk_bytes }
+    }
+
+    fn slot(&self) -> PlyBinarySlot {
+        PlyBinarySlot {
+            bytes: Vec::new(),
+            size: 0,
+            offset: 0,
+            first_row: 0,
+            rows: 0,
+            bases: Vec::new(),
+            totals: Vec::new(),
+            scratch: PlyScratch::default(),
+            found: SinkFound::default(),
+            faces: None,
+            faces_known: 0,
+        }
+    }
+
+    /// Distributes the rows of a slot to the arrays.
+    fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&PlyShape>) -> Result<()> {
+        let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, faces, .. } = slot;
+        let (first_row, rows) = (*first_row, *rows);
+        let block = PlySinkBlock { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
+        if self.target.pieces.is_some() {
+            *found = PlyPieces::store(&block, self.target.sink, faces, scratch)?;
+            return Ok(());
+        }
+        // SAFETY: chunks have different rows. The values of their lists follow those of earlier rows: from `bases` if
+        // rows are walked, and from the shape's counts times the row if all are of one size.
+        *found = unsafe { self.target.sink.publish(&block, scratch)? };
+        Ok(())
+    }
+
+    /// Hands the faces of a slot to a consumer, if there is one.
+    fn hand_over(&self, slot: &mut PlyBinarySlot) -> Result<()> {
+        match (self.target.pieces, &mut slot.faces) {
+            // SAFETY: `parse` stored the slot's rows, and `place` found how many of them are faces.
+            (Some(pieces), Some(faces)) => unsafe { pieces.hand_over(faces, slot.first_row, slot.faces_known) },
+            _ => Ok(()),
+        }
+    }
+
+    fn place(&self, offset: u64) -> Place {
+        Place { file: self.name.clone(), offset: Some(offset), ..Place::default() }
+    }
+
+    /// Reports the findings in a slot.
+    fn settle(&self, state: &mut PlyBinaryState, slot: &PlyBinarySlot) -> Result<()> {
+        let at = |flaw: &Flaw| (self.place(slot.offset + flaw.at as u64), None);
+        state.outcome.file(self.target, &slot.found, self.options, &mut state.warnings, at)?;
+        state.progress.report(slot.offset + slot.size as u64, self.size, self.options);
+        Ok(())
+    }
+}
+
+/// Makes `bytes` at least `size` long.
+pub(super) fn grow(bytes: &mut Vec<u8>, size: usize) -> Result<()> {
+    if bytes.len() < size {
+        let more = size - bytes.len();
+        bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of rows"))?;
+        bytes.resize(size, 0);
+    }
+    Ok(())
+}
+
+/// Rows of one size, each chunk independently.
+struct EvenRowsJob<'a, 'f> {
+    common: Common<'a>,
+    feed: &'a Feed<'f>,
+    /// The offset of the first row.
+    start: u64,
+    shape: PlyShape,
+    chunk_rows: usize,
+    /// The piece with the first row, if the source has pieces: these are then the chunks.
+    first_piece: Option<u64>,
+    taken: Mutex<Taken>,
+    /// Rows that are cut off at the end of a piece.
+    relay: Relay<FeedPart>,
+}
+
+/// Which chunks were taken.
+#[derive(Default)]
+struct Taken {
+    /// One past the highest number.
+    end: u64,
+    /// Whether a row has another shape: nothing after the rows taken matters.
+    stop: bool,
+}
+
+/// Returns the piece with the byte at `start`, if the source has pieces.
+fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
+    feed.piece_bytes()?;
+    let ends_behind = |number: u64| feed.piece(number).is_none_or(|piece| piece.end > start);
+    let (mut low, mut high) = (0, 1);
+    while !ends_behind(high - 1) {
+        (low, high) = (high, 2 * high);
+    }
+    while low + 1 < high {
+        let middle = low.midpoint(high) - 1;
+        (low, high) = if ends_behind(middle) { (low, middle + 1) } else { (middle + 1, high) };
+    }
+    feed.piece(low).map(|_| low)
+}
+
+impl EvenRowsJob<'_, '_> {
+    /// Returns whether a chunk must still be taken. It must be if a later one was, so that reading leaves no gaps.
+    fn is_wanted(&self, number: u64) -> bool {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.stop && number >= taken.end {
+            return false;
+        }
+        taken.end = taken.end.max(number + 1);
+        true
+    }
+
+    /// Takes the rows of a chunk.
+    fn take_rows(&self, first: u64, slot: &mut PlyBinarySlot) -> Result<()> {
+        let left = self.common.target.element.count - first;
+        slot.rows = left.min(self.chunk_rows as u64) as usize;
+        slot.size = slot.rows * self.shape.row_bytes;
+        self.place_slot(first, slot)?;
+        grow(&mut slot.bytes, slot.size)?;
+        let PlyBinarySlot { offset, bytes, size, .. } = slot;
+        self.read(*offset, &mut bytes[..*size])
+    }
+
+    /// Takes a piece: the rows that end in it; passes on the start of the next row.
+    fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut PlyBinarySlot) -> Result<()> {
+        let row_bytes = self.shape.row_bytes as u64;
+        let end = self.start + self.common.target.element.count * row_bytes;
+        let (from, to) = (piece.start.clamp(self.start, end), piece.end.min(end));
+        let [first, last] = [from, to].map(|at| (at - self.start) / row_bytes.max(1));
+        let mut handover = self.relay.start(number);
+        (slot.rows, slot.size) = ((last - first) as usize, (last - first) as usize * self.shape.row_bytes);
+        self.place_slot(first, slot)?;
+        let known = (from - slot.offset) as usize;
+        let have = known + (to - from) as usize;
+        grow(&mut slot.bytes, have)?;
+        self.read(from, &mut slot.bytes[known..have])?;
+        let rest_at = slot.offset + slot.size as u64;
+        if slot.rows > 0 {
+            handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
+        }
+        if number > 0 {
+            let before = handover.receive().ok_or_else(Error::cancelled)?;
+            slot.bytes[..known].copy_from_slice(before.bytes.get(..known).ok_or_else(shorter)?);
+        }
+        if slot.rows == 0 {
+            handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[..have], "a row")? });
+        }
+        Ok(())
+    }
+
+    /// Sets the numbers of the rows and values before a row.
+    fn place_slot(&self, first: u64, slot: &mut PlyBinarySlot) -> Result<()> {
+        slot.first_row = first;
+        slot.offset = self.start + first * self.shape.row_bytes as u64;
+        slot.bases.clear();
+        slot.bases.try_reserve(self.shape.counts.len())?;
+        slot.bases.extend(self.shape.totals(first));
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        read_rows(self.feed, offset, out)
+    }
+}
+
+/// Reads rows that the source must have.
+pub(super) fn read_rows(feed: &Feed<'_>, offset: u64, out: &mut [u8]) -> Result<()> {
+    let have = feed.read_at(offset, out)?;
+    if have == out.len() { Ok(()) } else { Err(shorter()) }
+}
+
+#[cold]
+fn shorter() -> Error {
+    Error::new(ErrorKind::Malformed, "the source became shorter while it was read")
+}
+
+impl ChunkJob for EvenRowsJob<'_, '_> {
+    type Slot = PlyBinarySlot;
+    type State = PlyBinaryState;
+    const PHASE: Phase = Phase::Build;
+    const PUBLISHES: bool = true;
+
+    fn takes_in_order(&self) -> bool {
+        false
+    }
+
+    fn slot(&self) -> Result<PlyBinarySlot> {
+        Ok(self.common.slot())
+    }
+
+    fn take(&self, number: u64, slot: &mut PlyBinarySlot) -> Result<bool> {
+        let row_bytes = self.shape.row_bytes as u64;
+        let count = self.common.target.element.count;
+        let Some(first_piece) = self.first_piece else {
+            let first = number.saturating_mul(self.chunk_rows as u64);
+            let is_wanted = first < count && self.is_wanted(number);
+            return if is_wanted { self.take_rows(first, slot).map(|()| true) } else { Ok(false) };
+        };
+        let end = self.start + count * row_bytes;
+        let piece = self.feed.piece(first_piece + number).filter(|piece| piece.start < end);
+        match piece.filter(|_| self.is_wanted(number)) {
+            Some(piece) => self.take_piece(number, piece, slot).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn parse(&self, slot: &mut PlyBinarySlot) -> Result<()> {
+        if slot.rows == 0 {
+            slot.found = SinkFound::default();
+            return Ok(());
+        }
+        self.common.publish(slot, Some(&self.shape))
+    }
+
+    fn place(&self, state: &mut PlyBinaryState, slot: &mut PlyBinarySlot) -> Result<()> {
+        slot.faces_known = 0;
+        if state.mismatch.is_none() {
+            self.common.settle(state, slot)?;
+            state.mismatch = slot.found.mismatch;
+            slot.faces_known = state.mismatch.map_or(slot.rows, |row| (row - slot.first_row) as usize);
+            if state.mismatch.is_none() {
+                return Ok(());
+            }
+            self.taken.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
+        }
+        let mut bytes = std::mem::take(&mut slot.bytes);
+        bytes.truncate(slot.size);
+        try_push(&mut state.unused, FeedPart { offset: slot.offset, bytes }, "rows")
+    }
+
+    fn publish(&self, slot: &mut PlyBinarySlot) -> Result<()> {
+        self.common.hand_over(slot)
+    }
+}
+
+/// The progress of walking rows.
+struct PlyBinaryLine<'a, 'f> {
+    feed: &'a mut Feed<'f>,
+    /// The row that begins at the feed's position.
+    row: u64,
+    /// The number of values of each list before that row.
+    bases: Vec<u64>,
+    /// The number of values of each list in the rows taken.
+    totals: Vec<u64>,
+}
+
+/// Rows in order.
+struct WalkRowsJob<'a, 'f> {
+    source: Source<'f>,
+    common: Common<'a>,
+    line: Mutex<PlyBinaryLine<'a, 'f>>,
+}
+
+/// Finds rows in order, for somebody who parses them.
+pub(super) struct PlyWalk<'a, 'f>(WalkRowsJob<'a, 'f>);
+
+impl<'a, 'f> PlyWalk<'a, 'f> {
+    /// Begins with the first row, where the feed is.
+    pub(super) fn new(
+        target: PlyRowsTarget<'a>,
+        feed: &'a mut Feed<'f>,
+        options: &'a ParseOptions,
+        chunk_bytes: usize,
+    ) -> Result<PlyWalk<'a, 'f>> {
+        let PlyOutcome { totals, .. } = PlyOutcome::new(target.sink)?;
+        let common = Common::new(target, feed, options, chunk_bytes);
+        let source = feed.source().clone();
+        let line = PlyBinaryLine { feed, row: 0, bases: totals.clone(), totals };
+        Ok(PlyWalk(WalkRowsJob { source, common, line: Mutex::new(line) }))
+    }
+
+    /// Takes the next rows; `false` after the last.
+    pub(super) fn take(&self, slot: &mut RowsSlot) -> Result<bool> {
+        let mut own = PlyBinarySlot { bytes: std::mem::take(&mut slot.bytes), ..self.0.common.slot() };
+        let is_taken = self.0.next(&mut self.0.line(), &mut own)?;
+        *slot = RowsSlot {
+            first_row: own.first_row,
+            rows: own.rows,
+            bytes: own.bytes,
+            size: own.size,
+            end: own.offset + own.size as u64,
+            totals: own.totals,
+        };
+        Ok(is_taken)
+    }
+
+    /// Where the last row ends, if it was taken.
+    pub(super) fn end(&self) -> Option<u64> {
+        let line = self.0.line();
+        (line.row == self.0.common.target.element.count).then(|| line.feed.at())
+    }
+}
+
+/// Why no more rows are taken.
+enum PlyStop {
+    /// There are enough.
+    Done,
+    Row(RowEnd),
+    /// The lists have too many values.
+    Values,
+    /// The row is too long.
+    Length,
+}
+
+impl<'a, 'f> WalkRowsJob<'a, 'f> {
+    fn line(&self) -> MutexGuard<'_, PlyBinaryLine<'a, 'f>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the next rows; `false` after the last.
+    fn next(&self, line: &mut PlyBinaryLine<'_, '_>, slot: &mut PlyBinarySlot) -> Result<bool> {
+        if line.row >= self.common.target.element.count {
+            return Ok(false);
+        }
+        slot.offset = line.feed.at();
+        let (mut have, mut wanted) = (0, self.first_bytes(line));
+        let (size, rows) = loop {
+            grow(&mut slot.bytes, wanted)?;
+            have += line.feed.take(&mut slot.bytes[have..wanted]);
+            let (size, rows, stop) = self.cut(line, &slot.bytes[..have]);
+            if rows > 0 {
+                break (size, rows);
+            }
+            if let Err(error) = self.go_on(line, slot.offset, stop) {
+                line.row = u64::MAX;
+                return Err(error);
+            }
+            wanted *= 2;
+        };
+        line.feed.put_back(&slot.bytes[size..have])?;
+        (slot.size, slot.first_row, slot.rows) = (size, line.row, rows as usize);
+        for (to, from) in [(&mut slot.bases, &line.bases), (&mut slot.totals, &line.totals)] {
+            to.clear();
+            to.try_reserve(from.len())?;
+            to.extend_from_slice(from);
+        }
+        line.row += rows;
+        line.bases.iter_mut().zip(&line.totals).for_each(|(base, total)| *base += total);
+        Ok(true)
+    }
+
+    /// The most bytes of a row.
+    fn longest(&self) -> u64 {
+        self.common.options.limits.line_bytes.min(1 << 30)
+    }
+
+    /// Returns how many bytes to read first: few for few rows, since the excess is put back.
+    fn first_bytes(&self, line: &PlyBinaryLine<'_, '_>) -> usize {
+        let Common { target, chunk_bytes, .. } = &self.common;
+        let least = target.sink.layout.least_row_bytes() as u64;
+        let rows = (target.element.count - line.row).saturating_mul(least.saturating_mul(4)).saturating_add(4096);
+        usize::try_from(rows).unwrap_or(usize::MAX).min(*chunk_bytes)
+    }
+
+    /// Returns how many of `bytes` are whole rows, and how many rows these are.
+    fn cut(&self, line: &mut PlyBinaryLine<'_, '_>, bytes: &[u8]) -> (usize, u64, PlyStop) {
+        let layout = &self.common.target.sink.layout;
+        let most = self.common.target.element.count - line.row;
+        let longest = self.longest();
+        line.totals.fill(0);
+        if layout.lists.is_empty() {
+            let size = layout.least_row_bytes();
+            if size as u64 > longest {
+                return (0, 0, PlyStop::Length);
+            }
+            let rows = (bytes.len() / size.max(1)) as u64;
+            let stop = if rows < most { PlyStop::Row(RowEnd::Cut(size as u64)) } else { PlyStop::Done };
+            return (rows.min(most) as usize * size, rows.min(most), stop);
+        }
+        let limit = self.common.options.limits.elements.min(u64::from(NONE) - 1);
+        let (mut at, mut rows) = (0, 0);
+        let (bases, totals) = (&line.bases, &mut line.totals);
+        while rows < most {
+            // A count is checked before its numbers are available, so that the result does not depend on how much has
+            // been read.
+            let mut verdict = None;
+            let end = layout.walk(bytes, at, |Walked { list, start, count }| {
+                totals[list] += u64::from(count);
+                let size = (start - at) as u64 + u64::from(count) * layout.lists[list].item.bytes() as u64;
+                let is_over = bases[list] + totals[list] > limit;
+                let found = if size > longest { Some(PlyStop::Length) } else { is_over.then_some(PlyStop::Values) };
+                verdict = verdict.take().or(found);
+            });
+            let is_long = |end: usize| (end - at) as u64 > longest;
+            let stop = match (verdict, end) {
+                (Some(verdict), _) => verdict,
+                (None, RowEnd::Whole(end)) if !is_long(end) => {
+                    (at, rows) = (end, rows + 1);
+                    continue;
+                }
+                (None, RowEnd::Negative(list, field)) if !is_long(field + layout.lists[list].count.bytes()) => {
+                    PlyStop::Row(end)
+                }
+                (None, RowEnd::Cut(_)) => PlyStop::Row(end),
+                (None, _) => PlyStop::Length,
+            };
+            // The part of the row before its end was counted.
+            self.uncount(bytes, at, totals);
+            return (at, rows, stop);
+        }
+        (at, rows, PlyStop::Done)
+    }
+
+    /// Undoes the counts for the row at `at`.
+    fn uncount(&self, bytes: &[u8], at: usize, totals: &mut [u64]) {
+        self.common.target.sink.layout.walk(bytes, at, |walked| totals[walked.list] -= u64::from(walked.count));
+    }
+
+    /// Continues reading for an incomplete row, or returns the error that prevents it.
+    fn go_on(&self, line: &mut PlyBinaryLine<'_, '_>, offset: u64, stop: PlyStop) -> Result<()> {
+        let Common { target, options, size, .. } = &self.common;
+        let place = |offset: u64| self.common.place(offset);
+        let needed = match stop {
+            PlyStop::Row(RowEnd::Cut(needed)) if needed <= self.longest() => needed,
+            PlyStop::Row(RowEnd::Negative(list, at)) => {
+                let (name, row) = (names::shown(target.list_name(list)), line.row);
+                let element = names::shown(&target.element.name);
+                let message = format!("row {row} of `{element}`: the list `{name}` has a negative count");
+                let diagnostic = Diagnostic { place: place(offset + at as u64), ..Diagnostic::new(message) };
+                return Err(diagnostic.into_error(ErrorKind::Malformed));
+            }
+            PlyStop::Values => {
+                let limit = options.limits.elements.min(u64::from(NONE) - 1);
+                return Err(target.too_many_values(line.row, limit, place(offset)));
+            }
+            _ => return Err(target.too_long(line.row, self.longest(), place(offset))),
+        };
+        if let Some(size) = size.filter(|&size| offset + needed > size) {
+            return Err(target.truncated(line.row, place(size)));
+        }
+        if !line.feed.is_over() {
+            return Ok(());
+        }
+        let (row, offset) = (line.row, line.feed.at());
+        Err(line.feed.failed().unwrap_or_else(|| target.truncated(row, place(offset))))
+    }
+}
+
+impl ChunkJob for WalkRowsJob<'_, '_> {
+    type Slot = PlyBinarySlot;
+    type State = PlyBinaryState;
+    const PHASE: Phase = Phase::Build;
+    const PUBLISHES: bool = true;
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.source.ahead()
+    }
+
+    fn slot(&self) -> Result<PlyBinarySlot> {
+        Ok(self.common.slot())
+    }
+
+    fn take(&self, _: u64, slot: &mut PlyBinarySlot) -> Result<bool> {
+        let mut line = self.line();
+        let is_taken = self.next(&mut line, slot)?;
+        if is_taken && self.common.target.pieces.is_none() {
+            self.common.target.sink.reserve_rows(line.row)?;
+            self.common.target.sink.reserve_values(&line.bases)?;
+        }
+        Ok(is_taken)
+    }
+
+    fn parse(&self, slot: &mut PlyBinarySlot) -> Result<()> {
+        let layout = &self.common.target.sink.layout;
+        let even = layout.lists.is_empty().then(|| layout.shape(&[])).transpose()?.flatten();
+        self.common.publish(slot, even.as_ref())
+    }
+
+    fn place(&self, state: &mut PlyBinaryState, slot: &mut PlyBinarySlot) -> Result<()> {
+        self.common.settle(state, slot)?;
+        if slot.bytes.len() > 4 * self.common.chunk_bytes.max(64 << 10) {
+            // An uncommonly long row took it.
+            slot.bytes = Vec::new();
+        }
+        slot.faces_known = slot.rows;
+        Ok(())
+    }
+
+    fn publish(&self, slot: &mut PlyBinarySlot) -> Result<()> {
+        self.common.hand_over(slot)
+    }
+}

@@ -1,0 +1,550 @@
+//! Stores the numbers of an element from blocks of rows.
+//!
+//! Blocks are published in parallel: each has its own places in the arrays, assigned beforehand. The builder of a sink
+//! gives the rows a meaning: [`super::tables`] keeps everything as it is, [`super::scene`] makes meshes.
+//!
+//! Three invariants hold for every sink, and the unsafe code here relies on them. A [`Move`] reads inside its gap and
+//! writes inside an item of its store, since `tables::Builder` adds up their sizes. The items of a list's values have
+//! the size that its operation writes. The values of a list are at most 2^32 - 2 in all, which the jobs check before
+//! they assign places.
+
+use super::layout::{PlyLayout, PlyShape, RowEnd};
+use super::scatter::{Even, From, PlyListed, PlyOp, PlyScatterTarget, PlyTo, Starts, items, run};
+use super::store::{Pinned, PlyStore};
+use polyhaul_model::Scalar;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::warnings::is_kept;
+use polyhaul_pipeline::column::Column;
+use std::ops::Range;
+
+/// The destination of an element's rows.
+pub(super) struct PlySink {
+    pub(super) layout: PlyLayout,
+    /// Arrays of one item per row.
+    pub(super) stores: Vec<PlyStore>,
+    /// The numbers of a row outside of lists.
+    pub(super) moves: Vec<Move>,
+    /// The lists of a row.
+    pub(super) lists: Vec<ListSink>,
+    pub(super) check: Option<Check>,
+}
+
+/// A step: some numbers of a row to an item of a store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    /// Which of the row's gaps, and where in it.
+    pub(super) gap: usize,
+    pub(super) at: usize,
+    /// Which store, and where in its items.
+    pub(super) store: usize,
+    pub(super) to: usize,
+    pub(super) op: PlyOp,
+}
+
+/// The destination of a property's lists.
+pub(super) struct ListSink {
+    /// The end of each list, after a leading 0.
+    pub(super) offsets: Column<u32>,
+    pub(super) values: PlyStore,
+    /// The operation on a number.
+    pub(super) op: PlyOp,
+}
+
+/// A check that indices are below a limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Check {
+    pub(super) of: PlyChecked,
+    /// The type that they have in the file.
+    pub(super) scalar: Scalar,
+    /// The number of elements that indices refer to.
+    pub(super) limit: u32,
+    /// Whether -1 is special.
+    pub(super) restarts: bool,
+    /// The fewest numbers of a list that are no flaw.
+    pub(super) least: u32,
+}
+
+/// Which numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PlyChecked {
+    /// The indices of a list.
+    List(usize),
+    /// The pairs of a store.
+    Pairs(usize),
+}
+
+/// Rows of an element, one after the other.
+pub(super) struct PlySinkBlock<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) rows: usize,
+    /// The number of the first one in its element.
+    pub(super) first_row: u64,
+    /// The number of values of each list before the block.
+    pub(super) bases: &'a [u64],
+    /// The number of values in the block. For rows of a known shape.
+    pub(super) totals: &'a [u64],
+    pub(super) shape: Option<&'a PlyShape>,
+}
+
+/// The findings of publishing.
+#[derive(Debug, Default)]
+pub(super) struct SinkFound {
+    /// The first row whose lists do not have the shape's counts: it and all later rows are still to be published.
+    pub(super) mismatch: Option<u64>,
+    /// Whether a number was rounded.
+    pub(super) rounded: bool,
+    /// The first flaws of rows.
+    pub(super) flaws: Vec<Flaw>,
+    /// The number of further rows that have an index out of range, or are too short.
+    pub(super) more: [u64; 2],
+}
+
+/// Something wrong with a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flaw {
+    pub(super) row: u64,
+    /// The start of the number, or the row, in the block.
+    pub(super) at: usize,
+    /// Which number of the list or the pair it is.
+    pub(super) item: u32,
+    pub(super) kind: FlawKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FlawKind {
+    /// An index out of range: as it was converted.
+    Index(u32),
+    /// A list of so few numbers.
+    Short(u32),
+}
+
+/// The starts of lists and gaps in rows of varying size; reused memory.
+#[derive(Default)]
+pub(super) struct PlyScratch {
+    /// Rows that there is room for.
+    capacity: usize,
+    gaps: Vec<u32>,
+    starts: Vec<u32>,
+    counts: Vec<u32>,
+}
+
+/// Bytes of rows per pass. Each number of a row is moved in a pass of its own, so the rows must stay in the L1 cache;
+/// 24 KiB leave space in it for the output.
+const TURN_BYTES: usize = 24 << 10;
+/// The most rows of a turn that are walked.
+const TURN_ROWS: usize = 512;
+
+impl PlySink {
+    /// A sink for the same lists without any rows, and without arrays of one item per row.
+    pub(super) fn of_lists(&self) -> Result<PlySink> {
+        let (layout, check, mut lists) = (self.layout.clone(), self.check, Vec::new());
+        lists.try_reserve_exact(self.lists.len())?;
+        lists.extend(self.lists.iter().map(|list| ListSink {
+            offsets: Column::new("list offsets"),
+            values: list.values.emptied(),
+            op: list.op,
+        }));
+        Ok(PlySink { layout, stores: Vec::new(), moves: Vec::new(), lists, check })
+    }
+
+    /// Makes room for this total number of rows.
+    pub(super) fn reserve_rows(&self, rows: u64) -> Result<()> {
+        let rows = usize::try_from(rows).map_err(|_| Error::memory("rows"))?;
+        self.stores.iter().try_for_each(|store| store.reserve(rows))?;
+        self.lists.iter().try_for_each(|list| list.offsets.reserve(rows + 1))
+    }
+
+    /// Makes room for these total numbers of list values.
+    pub(super) fn reserve_values(&self, totals: &[u64]) -> Result<()> {
+        for (list, &total) in self.lists.iter().zip(totals) {
+            list.values.reserve(usize::try_from(total).map_err(|_| Error::memory("lists"))?)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a number at `at` of a row without lists is stored as nothing but an f32.
+    pub(super) fn narrows(&self, at: usize) -> bool {
+        let takes = |step: &&Move| (step.at..step.at + step.op.source_bytes()).contains(&at);
+        let is_float = |step: &Move| {
+            matches!(step.op, PlyOp::Convert { to: PlyScatterTarget::Float | PlyScatterTarget::Unit, .. })
+        };
+        self.moves.iter().filter(takes).all(is_float)
+    }
+
+    /// Stores a block's numbers in the arrays, which must have room for them.
+    ///
+    /// # Safety
+    /// No other thread may use the places of the block's rows, or those of its lists' values (from `bases` on), while
+    /// this runs.
+    pub(super) unsafe fn publish(&self, block: &PlySinkBlock<'_>, scratch: &mut PlyScratch) -> Result<SinkFound> {
+        // SAFETY: all three have this function's condition.
+        let turns = unsafe {
+            let mut turns = Turns::new(self, block, scratch)?;
+            match block.shape {
+                Some(shape) => turns.even(shape)?,
+                None => turns.walked()?,
+            }
+            turns
+        };
+        Ok(turns.found)
+    }
+}
+
+/// A block on its way.
+struct Turns<'a, 's> {
+    sink: &'a PlySink,
+    block: &'a PlySinkBlock<'a>,
+    scratch: &'s mut PlyScratch,
+    stores: Vec<Pinned<'a>>,
+    lists: Vec<HeldList<'a>>,
+    found: SinkFound,
+}
+
+/// The places of a block in a list's arrays.
+struct HeldList<'a> {
+    /// From the end of the block's first list on.
+    offsets: polyhaul_pipeline::column::pin::PinnedColumn<'a, u32>,
+    values: Pinned<'a>,
+    /// The number of values so far, in earlier blocks and this one.
+    base: u64,
+    done: u64,
+    total: u64,
+    item_bytes: usize,
+}
+
+fn range(start: u64, count: u64) -> Result<Range<usize>> {
+    let end = start.checked_add(count).and_then(|end| usize::try_from(end).ok());
+    let end = end.ok_or_else(|| Error::memory("rows"))?;
+    Ok(start as usize..end)
+}
+
+/// An internal error: the announced and the actual counts differ.
+fn internal() -> Error {
+    Error::new(ErrorKind::Internal, "a block of rows differs from its announcement")
+}
+
+impl<'a, 's> Turns<'a, 's> {
+    /// # Safety
+    /// As for [`PlySink::publish`].
+    unsafe fn new(sink: &'a PlySink, block: &'a PlySinkBlock<'a>, scratch: &'s mut PlyScratch) -> Result<Self> {
+        let rows = range(block.first_row, block.rows as u64)?;
+        let (mut stores, mut lists) = (Vec::new(), Vec::new());
+        stores.try_reserve_exact(sink.stores.len())?;
+        for store in &sink.stores {
+            // SAFETY: these are places of the block's rows.
+            stores.push(unsafe { store.pin(rows.clone()) }?);
+        }
+        lists.try_reserve_exact(sink.lists.len())?;
+        for (number, list) in sink.lists.iter().enumerate() {
+            let base = block.bases.get(number).copied().unwrap_or(0);
+            let total = match block.shape {
+                Some(shape) => u64::from(shape.counts[number].1) * block.rows as u64,
+                None => block.totals.get(number).copied().unwrap_or(0),
+            };
+            // SAFETY: these are places of the block's rows and of their values.
+            let (offsets, values) =
+                unsafe { (list.offsets.pin(rows.start + 1..rows.end + 1)?, list.values.pin(range(base, total)?)?) };
+            if rows.start == 0 {
+                // SAFETY: `offsets` begins at place 1 here, so place 0 is before it, in the same allocation. It belongs
+                // to the first row, which is this block's.
+                unsafe { offsets.start().sub(1).write(0) };
+            }
+            let item_bytes = list.values.item_bytes();
+            lists.push(HeldList { offsets, values, base, done: 0, total, item_bytes });
+        }
+        Ok(Turns { sink, block, scratch, stores, lists, found: SinkFound::default() })
+    }
+
+    /// Rows of one size.
+    ///
+    /// # Safety
+    /// As for [`PlySink::publish`].
+    unsafe fn even(&mut self, shape: &PlyShape) -> Result<()> {
+        let step = shape.row_bytes;
+        if self.block.rows.checked_mul(step) != Some(self.block.bytes.len()) {
+            return Err(internal());
+        }
+        let turn_rows = (TURN_BYTES / step.max(1)).max(1);
+        let mut row = 0;
+        while row < self.block.rows {
+            let announced = turn_rows.min(self.block.rows - row);
+            let first = row * step;
+            let rows = shape.agreeing(&self.sink.layout, &self.block.bytes[first..], announced);
+            // SAFETY: `rows * step == bytes.len()` was checked for all rows, so these are inside `bytes`; `agreeing`
+            // found the shape's counts in each. The places belong to this block alone.
+            unsafe {
+                for step in &self.sink.moves {
+                    let starts = Even { first: first + shape.gap_starts[step.gap], step: shape.row_bytes };
+                    self.go(step, starts, row, rows);
+                }
+                for list in 0..self.lists.len() {
+                    self.even_lists(shape, list, first, row, rows);
+                }
+            }
+            self.check(row, rows, |number, row| first + row * step + shape.counts[number].0)?;
+            row += rows;
+            if rows < announced {
+                self.found.mismatch = Some(self.block.first_row + row as u64);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// `starts` names `rows` rows whose gap `step.gap` is inside the block, and `row + rows` is at most the block's
+    /// rows.
+    unsafe fn go<S: Starts>(&mut self, step: &Move, starts: S, row: usize, rows: usize) {
+        let item = self.sink.stores[step.store].item_bytes();
+        let from = From { bytes: self.block.bytes.as_ptr(), starts, at: step.at, rows };
+        // SAFETY: the store is pinned for the block's rows, so that items `row` to `row + rows` are held. A `Move`
+        // stays inside its gap and its item (see the head of the file), and the places are this block's alone.
+        unsafe {
+            let to = PlyTo { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
+            self.found.rounded |= run(step.op, from, to);
+        }
+    }
+
+    /// # Safety
+    /// Rows `row` to `row + rows` are inside the block, the first at byte `first`, and their lists have the shape's
+    /// counts.
+    unsafe fn even_lists(&mut self, shape: &PlyShape, number: usize, first: usize, row: usize, rows: usize) {
+        let (at, count) = shape.counts[number];
+        let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
+        let start = first + at + self.sink.layout.lists[number].count.bytes();
+        let wide = count as usize * held.item_bytes;
+        let (bytes, starts) = (self.block.bytes.as_ptr(), Even { first: start, step: shape.row_bytes });
+        // SAFETY: the numbers of each list are inside its row, this function's condition. The pinned values are `count`
+        // for each row of the block, and the pinned offsets one, so that `row + rows` of both are held.
+        unsafe {
+            let target = held.values.start().add(row * wide);
+            match list.op.times(count as usize) {
+                _ if count == 0 => {}
+                Some(op) => {
+                    let to = PlyTo { bytes: target, step: wide };
+                    self.found.rounded |= run(op, From { bytes, starts, at: 0, rows }, to);
+                }
+                None => {
+                    for row in 0..rows {
+                        let source = bytes.add(starts.row(row));
+                        self.found.rounded |= items(list.op, source, count as usize, target.add(row * wide));
+                    }
+                }
+            }
+            let mut end = (held.base + held.done) as u32;
+            for offset in row..row + rows {
+                end = end.wrapping_add(count);
+                held.offsets.start().add(offset).write(end);
+            }
+        }
+        held.done += u64::from(count) * rows as u64;
+    }
+
+    /// Rows of any size.
+    ///
+    /// # Safety
+    /// As for [`PlySink::publish`].
+    unsafe fn walked(&mut self) -> Result<()> {
+        self.scratch.make_room(&self.sink.layout)?;
+        let (mut row, mut at) = (0, 0);
+        while row < self.block.rows {
+            let rows = self.scratch.capacity.min(self.block.rows - row);
+            at = self.scratch.walk(&self.sink.layout, self.block.bytes, at, rows)?;
+            let scratch = std::mem::take(self.scratch);
+            // SAFETY: `walk` found each row whole, so gaps and lists are inside `bytes`; the scratch has `capacity`
+            // places for each gap, and `rows` is at most that. The places belong to this block alone.
+            unsafe {
+                for step in &self.sink.moves {
+                    self.go(step, PlyListed(scratch.gaps_of(step.gap)), row, rows);
+                }
+                for list in 0..self.lists.len() {
+                    self.walked_lists(list, &scratch, row, rows)?;
+                }
+            }
+            *self.scratch = scratch;
+            let (capacity, count_bytes) = (self.scratch.capacity, self.sink.layout.lists.as_slice());
+            let starts = std::mem::take(&mut self.scratch.starts);
+            let counted = |number: usize, row: usize| {
+                (starts[number * capacity + row] as usize).saturating_sub(count_bytes[number].count.bytes())
+            };
+            let checked = self.check(row, rows, counted);
+            self.scratch.starts = starts;
+            checked?;
+            row += rows;
+        }
+        if at == self.block.bytes.len() { Ok(()) } else { Err(internal()) }
+    }
+
+    /// # Safety
+    /// `scratch` holds the starts and counts of the block's rows `row` to `row + rows`, which are whole.
+    unsafe fn walked_lists(&mut self, number: usize, scratch: &PlyScratch, row: usize, rows: usize) -> Result<()> {
+        let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
+        let from = number * scratch.capacity;
+        let (starts, counts) = (&scratch.starts[from..from + rows], &scratch.counts[from..from + rows]);
+        let added: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        if held.done + added > held.total {
+            return Err(internal());
+        }
+        let bytes = self.block.bytes.as_ptr();
+        // SAFETY: `done + added <= total` was checked, and `total` values are pinned. The numbers of each list are
+        // inside `bytes`, as they were walked, and `row + rows` offsets are pinned.
+        unsafe {
+            let mut target = held.values.start().add(held.done as usize * held.item_bytes);
+            let mut end = (held.base + held.done) as u32;
+            for (at, (&start, &count)) in starts.iter().zip(counts).enumerate() {
+                self.found.rounded |= items(list.op, bytes.add(start as usize), count as usize, target);
+                target = target.add(count as usize * held.item_bytes);
+                end = end.wrapping_add(count);
+                held.offsets.start().add(row + at).write(end);
+            }
+        }
+        held.done += added;
+        Ok(())
+    }
+
+    /// Checks rows that were just written for flaws. `at` returns the start of a list's count, or of a row.
+    fn check(&mut self, row: usize, rows: usize, at: impl Fn(usize, usize) -> usize) -> Result<()> {
+        let Some(check) = self.sink.check else { return Ok(()) };
+        let bytes = |number: usize| self.sink.layout.lists[number].item.bytes();
+        match check.of {
+            PlyChecked::List(number) => {
+                let held = &self.lists[number];
+                // SAFETY: the offsets of rows 0 to `row + rows` of this block were written before this check, and are
+                // pinned.
+                let ends = unsafe { std::slice::from_raw_parts(held.offsets.start(), row + rows) };
+                let first = if row == 0 { held.base as u32 } else { ends[row - 1] };
+                let (ends, from) = (&ends[row..], u64::from(first) - held.base);
+                let written = ends.last().map_or(0, |end| (end - first) as usize);
+                // SAFETY: `written` values from `from` on were written with these rows, and are pinned. A check of
+                // lists belongs to a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2
+                // values), so `from` did not wrap.
+                let values = unsafe {
+                    std::slice::from_raw_parts(held.values.start().cast::<u32>().add(from as usize), written)
+                };
+                let mut begin = first;
+                let too_short = ends.iter().fold(false, |any, &end| {
+                    let short = end - begin < check.least;
+                    begin = end;
+                    any | short
+                });
+                if !too_short && check.all_fit(values) {
+                    return Ok(());
+                }
+                let count_bytes = self.sink.layout.lists[number].count.bytes();
+                let place = |row: usize, item: u32| at(number, row) + count_bytes + item as usize * bytes(number);
+                let mut begin = first;
+                for (at_row, &end) in ends.iter().enumerate() {
+                    let own = &values[(begin - first) as usize..(end - first) as usize];
+                    begin = end;
+                    let Some((item, kind)) = check.flaw(own) else { continue };
+                    let row = self.block.first_row + (row + at_row) as u64;
+                    let at = if item == u32::MAX { at(number, at_row) } else { place(at_row, item) };
+                    self.found.add(Flaw { row, at, item, kind })?;
+                }
+            }
+            PlyChecked::Pairs(store) => {
+                let size = self.block.bytes.len() / self.block.rows.max(1);
+                // SAFETY: the pairs of rows `row` to `row + rows` were just written, and are pinned. The store has type
+                // `[u32; 2]`, so they are aligned.
+                let pairs = unsafe {
+                    let start = self.stores[store].start().cast::<u32>().add(2 * row);
+                    std::slice::from_raw_parts(start, 2 * rows)
+                };
+                if check.all_fit(pairs) {
+                    return Ok(());
+                }
+                for (at_row, own) in pairs.chunks_exact(2).enumerate() {
+                    if let Some((item, kind)) = check.flaw(own) {
+                        let at_row = row + at_row;
+                        let at = at_row * size + item as usize * check.scalar.bytes();
+                        self.found.add(Flaw { row: self.block.first_row + at_row as u64, at, item, kind })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Check {
+    /// Returns whether an index is valid.
+    fn fits(&self, value: u32) -> bool {
+        value < self.limit || self.restarts && value == u32::MAX
+    }
+
+    fn all_fit(&self, values: &[u32]) -> bool {
+        // One comparison and no branch for each. Adding 1 turns -1 (all bits set) into 0, which always fits.
+        let turned = u32::from(self.restarts);
+        let largest = values.iter().fold(0, |largest, value| value.wrapping_add(turned).max(largest));
+        values.is_empty() || largest < self.limit.saturating_add(turned)
+    }
+
+    /// Returns the flaw of a row of numbers and its index; for the row as a whole, the largest number.
+    fn flaw(&self, values: &[u32]) -> Option<(u32, FlawKind)> {
+        if (values.len() as u64) < u64::from(self.least) {
+            return Some((u32::MAX, FlawKind::Short(values.len() as u32)));
+        }
+        let at = values.iter().position(|&value| !self.fits(value))?;
+        Some((at as u32, FlawKind::Index(values[at])))
+    }
+}
+
+impl FlawKind {
+    /// The kind of warning.
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            FlawKind::Index(_) => "index-out-of-range",
+            FlawKind::Short(_) => "short-face",
+        }
+    }
+}
+
+impl SinkFound {
+    fn add(&mut self, flaw: Flaw) -> Result<()> {
+        if is_kept(self.flaws.iter().map(|kept| kept.kind.code()), flaw.kind.code()) {
+            return polyhaul_model::error::try_push(&mut self.flaws, flaw, "complaints");
+        }
+        self.more[usize::from(matches!(flaw.kind, FlawKind::Short(_)))] += 1;
+        Ok(())
+    }
+}
+
+impl PlyScratch {
+    fn make_room(&mut self, layout: &PlyLayout) -> Result<()> {
+        let lists = layout.lists.len();
+        self.capacity = ((64 << 10) / lists.max(1)).clamp(1, TURN_ROWS);
+        let sizes = [(&mut self.gaps, lists + 1), (&mut self.starts, lists), (&mut self.counts, lists)];
+        for (column, count) in sizes {
+            let size = count * self.capacity;
+            column.try_reserve_exact(size.saturating_sub(column.len()))?;
+            column.resize(size, 0);
+        }
+        Ok(())
+    }
+
+    /// Walks rows from `at` on; returns the end of the last one.
+    fn walk(&mut self, layout: &PlyLayout, bytes: &[u8], at: usize, rows: usize) -> Result<usize> {
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(Error::new(ErrorKind::Limit, "a row is longer than 4 GiB"));
+        }
+        let mut at = at;
+        for row in 0..rows {
+            self.gaps[row] = at as u32;
+            let (gaps, starts, counts, capacity) = (&mut self.gaps, &mut self.starts, &mut self.counts, self.capacity);
+            let end = layout.walk(bytes, at, |walked| {
+                let place = walked.list * capacity + row;
+                starts[place] = walked.start as u32;
+                counts[place] = walked.count;
+                let size = walked.count as usize * layout.lists[walked.list].item.bytes();
+                gaps[place + capacity] = (walked.start + size) as u32;
+            });
+            let RowEnd::Whole(end) = end else { return Err(internal()) };
+            at = end;
+        }
+        Ok(at)
+    }
+
+    fn gaps_of(&self, gap: usize) -> &[u32] {
+        &self.gaps[gap * self.capacity..(gap + 1) * self.capacity]
+    }
+}

@@ -1,0 +1,583 @@
+//! Rows of text to the sinks: the job that the pipeline runs, chunk by chunk.
+//!
+//! The row of a line depends on all lines before it. So a chunk's lines are counted first; an ordered part determines
+//! which rows they are; they are then parsed ([`super::lines`]); another ordered part assigns positions to the values
+//! of lists; and the rows are distributed like binary ones.
+//!
+//! Rows are words, and line ends have no meaning in the format. From the first line on that is not a row, words are
+//! processed one by one and in order ([`super::words`]), which is slow, and rare. It stays sequential because the end
+//! of a row depends on every earlier word, including the counts of lists: counting words in parallel would not reveal
+//! it.
+
+use super::layout::{PlyShape, RowEnd};
+use super::lines::{PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
+use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
+use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
+use super::words;
+use super::words::{Fed, words};
+use polyhaul_bytes::DecodeAhead;
+use polyhaul_model::NONE;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, planted, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::Placer;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, run};
+use polyhaul_text::parse::number;
+use polyhaul_text::scan::{Index, PADDING};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of text per chunk: text and rows of a chunk stay in a core's own cache.
+const CHUNK_BYTES: usize = 256 << 10;
+/// The size of a slot as a multiple of its chunk: a row of small numbers takes twice its text.
+const SLOT_FACTOR: usize = 5;
+/// Marks the start of a row that is in an earlier chunk.
+const CARRIED: u32 = u32::MAX;
+
+/// A chunk in flight.
+struct PlyTextSlot {
+    text: Text,
+    /// The start of the rows in it, and in the padded text.
+    body: usize,
+    index: Box<Index>,
+    numbers: PlyNumbers,
+    /// Line ends in the text, and lines of rows.
+    lines: u64,
+    rows: u64,
+    /// The counts before it.
+    first_line: u64,
+    first_row: u64,
+    parsed: PlyLinesParsed,
+    /// The location of the first row, if it began in an earlier chunk.
+    carried: Option<(Place, Excerpt)>,
+    scratch: PlyScratch,
+    found: Vec<SinkFound>,
+    /// What follows everything that was parsed: an error, or words after the last row.
+    error: Option<Error>,
+    extra: Option<usize>,
+}
+
+/// Words in order, from the first line on that is no row.
+struct Serial {
+    progress: words::PlyWordsProgress,
+    /// The next or incomplete row, counted over all elements.
+    row: u64,
+    /// The incomplete row's bytes, and its location.
+    partial: Vec<u8>,
+    place: Option<(Place, Excerpt)>,
+}
+
+/// The state of the ordered parts.
+struct PlyTextState {
+    lines: u64,
+    rows: u64,
+    /// Rows that were parsed.
+    done: u64,
+    serial: Option<Serial>,
+    /// Whether an error was found, so that nothing after it matters.
+    over: bool,
+    /// Whether words after the last row were reported.
+    noted: bool,
+    /// An explanation for errors after a line with more values than the header declares.
+    wide_line: Option<String>,
+    /// The end of the text so far.
+    end: u64,
+    outcomes: Vec<PlyOutcome>,
+    warnings: Warnings,
+    progress: PlyRowsProgress,
+}
+
+struct PlyTextJob<'s, 'a> {
+    chunks: TextChunks<'s>,
+    /// The offset of the rows in the file.
+    body: u64,
+    targets: &'a [PlyRowsTarget<'a>],
+    /// Shapes of elements without lists.
+    shapes: Vec<Option<PlyShape>>,
+    order: PlyLinesOrder,
+    options: &'a ParseOptions,
+    /// Whether words are taken in order: no need to parse lines.
+    serial: AtomicBool,
+    slot_bytes: usize,
+}
+
+/// Reads the rows of all elements.
+pub(super) fn read(
+    feed: Feed<'_>,
+    body: u64,
+    targets: &[PlyRowsTarget<'_>],
+    options: &ParseOptions,
+    warnings: &mut Warnings,
+) -> Result<(Vec<PlyOutcome>, usize)> {
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let slot_bytes = SLOT_FACTOR * chunk_bytes + (128 << 10);
+    let chunk_count = feed.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    reserve(feed.size(), body, targets)?;
+    let (mut shapes, mut outcomes) = (Vec::new(), Vec::new());
+    for target in targets {
+        let layout = &target.sink.layout;
+        let shape = if layout.lists.is_empty() { layout.shape(&[])? } else { None };
+        try_push(&mut shapes, shape, "elements")?;
+        try_push(&mut outcomes, PlyOutcome::new(target.sink)?, "elements")?;
+    }
+    let job = PlyTextJob {
+        chunks: feed.into_text().cut(chunk_bytes, options.limits.line_bytes, PADDING),
+        body,
+        targets,
+        shapes,
+        order: PlyLinesOrder::from_targets(targets)?,
+        options,
+        serial: AtomicBool::new(false),
+        slot_bytes,
+    };
+    let mut state = PlyTextState {
+        lines: 0,
+        rows: 0,
+        done: 0,
+        serial: None,
+        over: false,
+        noted: false,
+        wide_line: None,
+        end: body,
+        outcomes,
+        warnings: std::mem::take(warnings),
+        progress: PlyRowsProgress::default(),
+    };
+    let result = run(&job, &mut state, crew, &options.run.cancel);
+    *warnings = std::mem::take(&mut state.warnings);
+    result?;
+    job.check_end(&state)?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
+    Ok((state.outcomes, crew.threads))
+}
+
+/// Makes room for as many rows as the text can have: each number takes at least two bytes.
+fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Result<()> {
+    let Some(mut left) = size.map(|size| size.saturating_sub(body) + 1) else { return Ok(()) };
+    for target in targets {
+        let words = target.element.properties.len() as u64;
+        let least = words.saturating_mul(2).saturating_mul(target.element.count);
+        let Some(rest) = left.checked_sub(least) else { return Ok(()) };
+        left = rest;
+        target.sink.reserve_rows(target.element.count)?;
+    }
+    Ok(())
+}
+
+impl ChunkJob for PlyTextJob<'_, '_> {
+    type Slot = PlyTextSlot;
+    type State = PlyTextState;
+    const PUBLISHES: bool = true;
+    const SCANS: bool = true;
+    const FINISHES: bool = true;
+
+    fn takes_in_order(&self) -> bool {
+        self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
+    }
+
+    fn slot(&self) -> Result<PlyTextSlot> {
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
+        Ok(PlyTextSlot {
+            text: Text::default(),
+            body: 0,
+            index,
+            numbers: PlyNumbers::default(),
+            lines: 0,
+            rows: 0,
+            first_line: 0,
+            first_row: 0,
+            parsed: PlyLinesParsed::default(),
+            carried: None,
+            scratch: PlyScratch::default(),
+            found: Vec::new(),
+            error: None,
+            extra: None,
+        })
+    }
+
+    fn take(&self, number: u64, slot: &mut PlyTextSlot) -> Result<bool> {
+        self.chunks.take(number, &mut slot.text)
+    }
+
+    fn scan(&self, slot: &mut PlyTextSlot) -> Result<()> {
+        self.count(slot);
+        Ok(())
+    }
+
+    fn number(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
+        (slot.first_line, slot.first_row) = (state.lines, state.rows);
+        state.lines += slot.lines;
+        state.rows += slot.rows;
+        Ok(())
+    }
+
+    fn parse(&self, slot: &mut PlyTextSlot) -> Result<()> {
+        self.parse_rows(slot)
+    }
+
+    fn place(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
+        self.settle(state, slot)
+    }
+
+    fn publish(&self, slot: &mut PlyTextSlot) -> Result<()> {
+        self.publish_rows(slot)
+    }
+
+    fn finish(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
+        self.file(state, slot)
+    }
+}
+
+impl PlyTextJob<'_, '_> {
+    /// Counts lines, and those that should be rows.
+    fn count(&self, slot: &mut PlyTextSlot) {
+        let text = slot.text.bytes();
+        let skipped = self.body.saturating_sub(slot.text.offset).min(text.len() as u64) as usize;
+        slot.body = slot.text.start + skipped;
+        let (header, rows) = text.split_at(skipped);
+        slot.rows = polyhaul_text::lines::count(rows) as u64;
+        slot.lines = slot.rows + polyhaul_text::lines::count(header) as u64;
+        slot.lines -= u64::from(planted("ply-lines") && slot.rows > 1);
+        // A carriage return at the end of one and a line feed at the start of the other form one line ending.
+        let is_open = rows.last().is_some_and(|last| !matches!(last, b'\n' | b'\r'));
+        slot.rows += u64::from(is_open);
+    }
+
+    fn parse_rows(&self, slot: &mut PlyTextSlot) -> Result<()> {
+        slot.parsed.clear();
+        if self.serial.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let lines = PlyLines {
+            order: &self.order,
+            targets: self.targets,
+            padded: slot.text.padded(),
+            start: slot.body,
+            end: slot.text.end,
+            first_row: slot.first_row,
+        };
+        lines.parse(&mut slot.index, &mut slot.numbers, &mut slot.parsed)
+    }
+
+    /// Assigns positions; processes words if lines are not rows.
+    fn settle(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
+        (slot.carried, slot.error, slot.extra) = (None, None, None);
+        if state.over {
+            slot.parsed.clear();
+            return Ok(());
+        }
+        // A share in which no line begins has no text.
+        state.end = state.end.max(slot.text.offset + slot.text.len() as u64);
+        if state.serial.is_none() {
+            state.done += slot.parsed.segments.iter().map(|segment| segment.rows as u64).sum::<u64>();
+            slot.extra = slot.parsed.rest;
+            if let Some(stop) = slot.parsed.stop {
+                self.serial.store(true, Ordering::Relaxed);
+                let row = state.done;
+                state.wide_line = self.wide_line(slot, stop, row);
+                let mut serial =
+                    Serial { progress: words::PlyWordsProgress::default(), row, partial: Vec::new(), place: None };
+                self.take_words(&mut serial, stop, slot)?;
+                state.done = serial.row;
+                state.serial = Some(serial);
+            }
+        } else if let Some(serial) = &mut state.serial {
+            slot.parsed.clear();
+            slot.carried = serial.place.clone();
+            let body = slot.body;
+            self.take_words(serial, body, slot)?;
+            state.done = serial.row;
+        }
+        if let Some(why) = &state.wide_line {
+            slot.error = slot.error.take().map(|error| error.with_hint(why));
+        }
+        self.hand_out(state, slot)?;
+        if slot.text.too_long && slot.error.is_none() && state.done < self.order.total() {
+            let limit = self.chunks.line_bytes();
+            let message = format!("line is longer than the limit of {limit} bytes (line_bytes)");
+            let (place, _) = self.placed(slot, slot.text.end..slot.text.end);
+            let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+            slot.error = Some(error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)"));
+        }
+        state.over = slot.error.is_some();
+        Ok(())
+    }
+
+    /// The place of an offset in a chunk's padded text, and the line there.
+    fn placed(&self, slot: &PlyTextSlot, word: Range<usize>) -> (Place, Excerpt) {
+        let text = slot.text.bytes();
+        let mut placer = Placer::new(text, slot.text.offset, slot.first_line, self.chunks.name());
+        let token = ((word.start - slot.text.start) as u32, word.len() as u32);
+        (placer.place(token.0), placer.excerpt(token))
+    }
+
+    /// Processes the words from `from` on, one by one.
+    fn take_words(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
+        let mut parsed = std::mem::take(&mut slot.parsed);
+        let mut row_start = parsed.rows.len();
+        parsed.rows.try_reserve(serial.partial.len()).map_err(|_| Error::memory("a row"))?;
+        parsed.rows.append(&mut serial.partial);
+        let mut segment: Option<PlySegment> = None;
+        // The first word of the incomplete row, if it is in this chunk.
+        let mut begun: Option<Range<usize>> = None;
+        for word in words(slot.text.padded(), from, slot.text.end) {
+            let Some((number, row, _)) = self.order.find(serial.row) else {
+                slot.extra = Some(word.start);
+                break;
+            };
+            let target = self.targets[number];
+            if segment.as_ref().is_none_or(|segment| segment.element != number) {
+                close(&mut segment, row_start, &mut parsed.segments)?;
+                segment = Some(PlySegment::new(number, row, self.targets, (row_start, word.start))?);
+            }
+            if serial.progress.is_fresh() {
+                begun = Some(word.clone());
+            }
+            match serial.progress.feed(target.element, &slot.text.padded()[word.clone()], &mut parsed.rows)? {
+                Ok(Fed::Part) => {}
+                Ok(Fed::Last) => {
+                    let start = begun.take().map_or(CARRIED, |word| word.start as u32);
+                    if let Some(segment) = &mut segment {
+                        try_push(&mut segment.starts, start, "rows")?;
+                        segment.count(&target.sink.layout, &parsed.rows[row_start..]);
+                    }
+                    serial.row += 1;
+                    row_start = parsed.rows.len();
+                }
+                Err(fault) => slot.error = Some(self.fault(slot, word, fault, row)),
+            }
+            let limit = self.chunks.line_bytes();
+            if slot.error.is_none() && (parsed.rows.len() - row_start) as u64 > limit {
+                let carried = slot.carried.clone().map(|(place, _)| place);
+                let here = begun.clone().map(|word| self.placed(slot, word).0);
+                slot.error = Some(target.too_long(row, limit, here.or(carried).unwrap_or_default()));
+            }
+            if slot.error.is_some() {
+                break;
+            }
+        }
+        close(&mut segment, row_start, &mut parsed.segments)?;
+        serial.partial.try_reserve(parsed.rows.len() - row_start).map_err(|_| Error::memory("a row"))?;
+        serial.partial.extend_from_slice(&parsed.rows[row_start..]);
+        parsed.rows.truncate(row_start);
+        if let Some(word) = begun {
+            serial.place = Some(self.placed(slot, word));
+        }
+        slot.parsed = parsed;
+        Ok(())
+    }
+
+    /// Returns an explanation for later errors if the line at `start`, the first that is not a row, has more values
+    /// than a row of its element: the excess words are read as further rows.
+    fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<String> {
+        let element = self.targets[self.order.find(row)?.0].element;
+        let padded = slot.text.padded();
+        let end = line_start(padded, start, slot.text.end, 1);
+        let mut line = words(padded, start, end);
+        let (mut found, mut wanted) = (0, 0u64);
+        for property in &element.properties {
+            let Some(word) = line.next() else { break };
+            (found, wanted) = (found + 1, wanted.saturating_add(1));
+            if property.count.is_some() {
+                let count = number::u64(&padded[word]).unwrap_or(0);
+                wanted = wanted.saturating_add(count);
+                found += line.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64;
+            }
+        }
+        found += line.count() as u64;
+        let line = self.placed(slot, start..start).0.line?;
+        let declared = element.place.line?;
+        let name = names::shown(&element.name);
+        (found > wanted).then(|| {
+            format!("line {line} has {found} values, but the header declares {wanted} for each row of `{name}` (line {declared})")
+        })
+    }
+
+    /// Returns the error for a word that is not the expected one.
+    fn fault(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::PlyFault, row: u64) -> Error {
+        let (place, excerpt) = self.placed(slot, word);
+        let words::PlyFault { message, expected } = fault;
+        let (message, expected) = (format!("{message} (row {row})"), Some(expected));
+        let diagnostic = Diagnostic { place, expected, excerpt: Some(excerpt), ..Diagnostic::new(message) };
+        diagnostic.into_error(ErrorKind::Malformed)
+    }
+
+    /// Assigns positions to the rows of a chunk.
+    fn hand_out(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
+        let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
+        let mut cut = None;
+        for (number, segment) in slot.parsed.segments.iter_mut().enumerate() {
+            let (target, outcome) = (&self.targets[segment.element], &mut state.outcomes[segment.element]);
+            segment.bases.try_reserve_exact(outcome.totals.len())?;
+            segment.bases.extend_from_slice(&outcome.totals);
+            let over = segment.bases.iter().zip(&segment.totals).any(|(base, total)| base + total > limit);
+            if over {
+                cut = Some(number);
+                break;
+            }
+            outcome.totals.iter_mut().zip(&segment.totals).for_each(|(all, own)| *all += own);
+            target.sink.reserve_rows(segment.first_row + segment.rows as u64)?;
+            target.sink.reserve_values(&outcome.totals)?;
+        }
+        match cut {
+            Some(cut) => self.cut_short(slot, cut, limit),
+            None => Ok(()),
+        }
+    }
+
+    /// Drops the row of segment `cut` whose lists exceed the limit, and everything after it, so that flaws of earlier
+    /// rows are reported first.
+    fn cut_short(&self, slot: &mut PlyTextSlot, cut: usize, limit: u64) -> Result<()> {
+        let mut segment = slot.parsed.segments[cut].clone();
+        let target = self.targets[segment.element];
+        let layout = &target.sink.layout;
+        let rows = std::mem::take(&mut segment.rows);
+        let (mut at, mut totals) = (segment.bytes.start, segment.totals.clone());
+        segment.totals.fill(0);
+        for _ in 0..rows {
+            totals.copy_from_slice(&segment.totals);
+            let RowEnd::Whole(end) =
+                layout.walk(&slot.parsed.rows, at, |walked| totals[walked.list] += u64::from(walked.count))
+            else {
+                break;
+            };
+            if segment.bases.iter().zip(&totals).any(|(base, total)| base + total > limit) {
+                break;
+            }
+            segment.totals.copy_from_slice(&totals);
+            (at, segment.rows) = (end, segment.rows + 1);
+        }
+        segment.bytes.end = at;
+        let row = segment.first_row + segment.rows as u64;
+        let (place, _) = self.place_of_row(slot, &segment, segment.rows);
+        slot.error = Some(target.too_many_values(row, limit, place));
+        target.sink.reserve_rows(row)?;
+        totals.iter_mut().zip(&segment.bases).zip(&segment.totals).for_each(|((sum, base), own)| *sum = base + own);
+        target.sink.reserve_values(&totals)?;
+        slot.parsed.segments.truncate(cut);
+        try_push(&mut slot.parsed.segments, segment, "rows")
+    }
+
+    fn publish_rows(&self, slot: &mut PlyTextSlot) -> Result<()> {
+        slot.found.clear();
+        for segment in &slot.parsed.segments {
+            let block = PlySinkBlock {
+                bytes: &slot.parsed.rows[segment.bytes.clone()],
+                rows: segment.rows,
+                first_row: segment.first_row,
+                bases: &segment.bases,
+                totals: &segment.totals,
+                shape: self.shapes[segment.element].as_ref(),
+            };
+            // SAFETY: `hand_out` (or `cut_short`) gave the segment its rows in order and its `bases` as the values of
+            // all segments before, so that no two segments share places.
+            let found = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
+            try_push(&mut slot.found, found, "complaints")?;
+        }
+        Ok(())
+    }
+
+    /// Reports the findings, in the order of the text.
+    fn file(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
+        for (segment, found) in slot.parsed.segments.iter().zip(&slot.found) {
+            let place = |flaw: &Flaw| self.place_of_flaw(slot, segment, flaw);
+            let outcome = &mut state.outcomes[segment.element];
+            let filed = outcome.file(self.targets[segment.element], found, self.options, &mut state.warnings, place);
+            filed.map_err(|error| match &state.wide_line {
+                Some(why) => error.with_hint(why),
+                None => error,
+            })?;
+        }
+        if let Some(error) = slot.error.take() {
+            return Err(error);
+        }
+        self.note_extra(state, slot)?;
+        state.progress.report(slot.text.offset + slot.text.len() as u64, self.chunks.size(), self.options);
+        slot.text.shrink(self.slot_bytes);
+        if slot.parsed.rows.capacity() > 4 * self.slot_bytes {
+            slot.parsed = PlyLinesParsed::default();
+        }
+        Ok(())
+    }
+
+    /// Reports the first word after the last row.
+    fn note_extra(&self, state: &mut PlyTextState, slot: &PlyTextSlot) -> Result<()> {
+        let Some(from) = slot.extra.filter(|_| !state.noted) else { return Ok(()) };
+        let Some(word) = words(slot.text.padded(), from, slot.text.end).next() else { return Ok(()) };
+        state.noted = true;
+        let (place, excerpt) = self.placed(slot, word.clone());
+        let (excerpt, hint) = (Some(excerpt), state.wide_line.clone());
+        let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
+        state.warnings.note(self.options.faults, "extra-data", diagnostic)
+    }
+
+    /// Returns the location of a flaw: the word, if the row has a line of its own, otherwise the start of the row.
+    fn place_of_flaw(&self, slot: &PlyTextSlot, segment: &PlySegment, flaw: &Flaw) -> (Place, Option<Excerpt>) {
+        let row = (flaw.row - segment.first_row) as usize;
+        if !segment.starts.is_empty() {
+            return self.place_of_row(slot, segment, row);
+        }
+        let padded = slot.text.padded();
+        let start = line_start(padded, segment.text_start, slot.text.end, row);
+        let mut words = words(padded, start, slot.text.end);
+        let word = self.targets[segment.element].word_of(flaw, &mut words, |word| &padded[word]);
+        let (place, excerpt) = self.placed(slot, word.unwrap_or(start..start + 1));
+        (place, Some(excerpt))
+    }
+
+    /// Returns the location of a row of a segment.
+    fn place_of_row(&self, slot: &PlyTextSlot, segment: &PlySegment, row: usize) -> (Place, Option<Excerpt>) {
+        let padded = slot.text.padded();
+        let start = match segment.starts.get(row) {
+            Some(&CARRIED) => {
+                let (place, excerpt) = slot.carried.clone().unwrap_or_default();
+                return (place, Some(excerpt));
+            }
+            Some(&start) => start as usize,
+            None => line_start(padded, segment.text_start, slot.text.end, row),
+        };
+        let word = words(padded, start, slot.text.end).next();
+        let (place, excerpt) = self.placed(slot, word.unwrap_or(start..start + 1));
+        (place, Some(excerpt))
+    }
+
+    /// Checks that no row is missing.
+    fn check_end(&self, state: &PlyTextState) -> Result<()> {
+        let Some((element, row, _)) = self.order.find(state.done) else { return Ok(()) };
+        let (line, offset) = (Some(state.lines + 1), Some(state.end));
+        let place = Place { file: self.chunks.name().clone(), line, offset, column: None };
+        Err(self.targets[element].truncated(row, place))
+    }
+}
+
+/// Ends a segment at `end` of the rows.
+fn close(segment: &mut Option<PlySegment>, end: usize, segments: &mut Vec<PlySegment>) -> Result<()> {
+    match segment.take() {
+        Some(mut segment) if segment.rows > 0 => {
+            segment.bytes.end = end;
+            try_push(segments, segment, "rows")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the start of the line that is `lines` lines after the one at `from`.
+fn line_start(text: &[u8], from: usize, end: usize, lines: usize) -> usize {
+    let mut at = from;
+    for _ in 0..lines {
+        let Some(size) = text.get(at..end).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest)) else { break };
+        at += size + if text[at + size..].starts_with(b"\r\n") { 2 } else { 1 };
+    }
+    at
+}

@@ -1,0 +1,578 @@
+//! Columns to binary rows, a block of rows at a time.
+//!
+//! Each field writes its part of all rows of a block, which stays in the L1 cache, and advances the rows' cursors. So a
+//! type is matched once per block, and the loop per row is a load and a store. Text is formatted from the same rows:
+//! see `text`.
+
+use polyhaul_geometry::dedup::{BATCH, prefetch};
+use polyhaul_geometry::frame::Frame;
+use polyhaul_model::{NONE, Scalar, Values, with_values};
+use std::ops::Range;
+
+/// The most rows that are made at a time.
+pub(super) const BLOCK: usize = 256;
+/// About how many bytes of them: they stay in the L1 cache, beside the columns.
+const BLOCK_BYTES: usize = 16 << 10;
+
+/// A part of each row, and its source.
+pub(super) enum PlyField<'a> {
+    /// A number. 64-bit integers are written as the 32 bits that hold them.
+    Numbers(&'a Values, Pick<'a>),
+    /// Positions, normals.
+    Vectors(&'a [[f32; 3]], Pick<'a>, PlyTurn),
+    /// Uvs.
+    Pairs(&'a [[f32; 2]], Pick<'a>),
+    /// Colors, as four or three channels.
+    Colors { colors: &'a [[f32; 4]], pick: Pick<'a>, has_alpha: bool, form: PlyColorForm },
+    /// Lists of numbers: `offsets` has the lists of these rows.
+    Lists { offsets: &'a [u32], values: &'a Values, picked: Picked<'a>, count: Scalar },
+    /// Lists of the corners of faces, each with `add` added.
+    Corners { offsets: &'a [u32], corners: &'a [u32], add: u32, is_mirrored: bool, count: Scalar },
+    /// Edges of polylines, each end with `add` added. `offsets` has the lines of these rows.
+    Edges { offsets: &'a [u32], corners: &'a [u32], add: u32 },
+    /// This many zero bytes.
+    Zeros(usize),
+}
+
+/// How channels of colors are written.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum PlyColorForm {
+    /// As floats.
+    Floats,
+    /// As the nearest of 256 steps.
+    Nearest,
+    /// As the next lower of 256 steps.
+    Below,
+}
+
+/// Which value a row has.
+#[derive(Clone, Copy)]
+pub(super) enum Pick<'a> {
+    /// Its own: row `i` has value `first + i`.
+    Own(usize),
+    /// The row itself up to `own`, and listed rows after that.
+    Then { own: usize, more: &'a [u32] },
+    /// Listed rows; [`NONE`] is written as zeros.
+    Listed(&'a [u32]),
+}
+
+/// The starts of the lists of picked rows in their values.
+#[derive(Clone, Copy)]
+pub(super) struct Picked<'a> {
+    pub(super) pick: Pick<'a>,
+    /// The offsets of the column itself.
+    pub(super) offsets: &'a [u32],
+}
+
+/// The transformation of vectors.
+#[derive(Clone, Copy)]
+pub(super) enum PlyTurn {
+    Nothing,
+    Position(Frame),
+    Normal(Frame),
+}
+
+impl Pick<'_> {
+    #[inline]
+    fn get(self, row: usize) -> Option<usize> {
+        let listed = |place: &u32| if *place == NONE { None } else { Some(*place as usize) };
+        match self {
+            Pick::Own(first) => Some(first + row),
+            Pick::Then { own, .. } if row < own => Some(row),
+            Pick::Then { own, more } => more.get(row - own).and_then(listed),
+            Pick::Listed(places) => places.get(row).and_then(listed),
+        }
+    }
+}
+
+impl Pick<'_> {
+    fn prefetch<T>(self, values: &[T], rows: Range<usize>) {
+        if let Pick::Own(first) = self {
+            prefetch_all(values, first + rows.start..first + rows.end);
+        }
+    }
+}
+
+/// Asks for values of a range, line by line.
+fn prefetch_all<T>(values: &[T], range: Range<usize>) {
+    range.step_by((64 / size_of::<T>()).max(1)).for_each(|at| prefetch(values, at));
+}
+
+/// The order of a number's bytes.
+pub(super) trait PlyFieldsOrder {
+    const IS_BIG: bool;
+}
+
+/// The lowest byte first.
+pub(super) struct Little;
+/// The highest byte first.
+pub(super) struct PlyBig;
+
+impl PlyFieldsOrder for Little {
+    const IS_BIG: bool = false;
+}
+impl PlyFieldsOrder for PlyBig {
+    const IS_BIG: bool = true;
+}
+
+/// A value to store in a row.
+pub(super) trait PlyBytes {
+    fn bytes(&self) -> &[u8];
+}
+
+impl<const N: usize> PlyBytes for [u8; N] {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+impl<const N: usize, const M: usize> PlyBytes for [[u8; M]; N] {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self.as_flattened()
+    }
+}
+
+/// A number as bytes.
+trait PlyNumber: Copy + Default {
+    type Bytes: PlyBytes;
+    fn to_bytes<O: PlyFieldsOrder>(self) -> Self::Bytes;
+}
+
+macro_rules! numbers {
+    ($($type:ident as $written:ident: $size:literal,)+) => {
+        $(impl PlyNumber for $type {
+            type Bytes = [u8; $size];
+            #[inline(always)]
+            fn to_bytes<O: PlyFieldsOrder>(self) -> [u8; $size] {
+                let value = self as $written;
+                if O::IS_BIG { value.to_be_bytes() } else { value.to_le_bytes() }
+            }
+        })+
+    };
+}
+
+numbers! {
+    i8 as i8: 1, u8 as u8: 1, i16 as i16: 2, u16 as u16: 2, i32 as i32: 4, u32 as u32: 4,
+    i64 as i32: 4, u64 as u32: 4, f32 as f32: 4, f64 as f64: 8,
+}
+
+/// The bytes that a number takes in the file.
+pub(super) fn written_bytes(scalar: Scalar) -> usize {
+    if scalar == Scalar::F64 { 8 } else { scalar.bytes().min(4) }
+}
+
+/// Rows of a block, partially written.
+struct PlyFieldsBlock<'p> {
+    page: &'p mut [u8],
+    rows: Cursors<'p>,
+}
+
+/// The write positions of rows.
+enum Cursors<'p> {
+    /// One position per row.
+    Each(&'p mut [usize]),
+    /// Rows of `stride` bytes, of which `written` are written.
+    Alike { stride: usize, written: usize },
+}
+
+impl PlyFieldsBlock<'_> {
+    /// Appends the next value to each row.
+    #[inline(always)]
+    fn put<B: PlyBytes>(&mut self, rows: impl Iterator<Item = B>) {
+        match &mut self.rows {
+            Cursors::Each(cursors) => {
+                cursors.iter_mut().zip(rows).for_each(|(at, row)| put(self.page, at, row.bytes()));
+            }
+            Cursors::Alike { stride, written } => {
+                for (place, row) in self.page.chunks_exact_mut(*stride).zip(rows) {
+                    if let Some(place) = place.get_mut(*written..*written + size_of::<B>()) {
+                        place.copy_from_slice(row.bytes());
+                    }
+                }
+                *written += size_of::<B>();
+            }
+        }
+    }
+}
+
+impl PlyFieldsBlock<'_> {
+    /// Lets `write` go on with each row.
+    #[inline(always)]
+    fn each(&mut self, mut write: impl FnMut(&mut [u8], &mut usize)) {
+        match &mut self.rows {
+            Cursors::Each(cursors) => cursors.iter_mut().for_each(|at| write(self.page, at)),
+            Cursors::Alike { stride, written } => {
+                let mut end = *written;
+                for row in self.page.chunks_exact_mut(*stride) {
+                    end = *written;
+                    write(row, &mut end);
+                }
+                *written = end;
+            }
+        }
+    }
+}
+
+/// Stores bytes at a row's position. There is room: sizes were computed beforehand.
+#[inline(always)]
+fn put(page: &mut [u8], at: &mut usize, bytes: &[u8]) {
+    if let Some(place) = page.get_mut(*at..*at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+    *at += bytes.len();
+}
+
+impl PlyField<'_> {
+    /// Returns how many bytes it takes in every row.
+    pub(super) fn fixed_bytes(&self) -> usize {
+        match self {
+            PlyField::Numbers(values, _) => written_bytes(values.scalar()),
+            PlyField::Vectors(..) => 12,
+            PlyField::Pairs(..) | PlyField::Edges { .. } => 8,
+            PlyField::Colors { has_alpha, form, .. } => {
+                (3 + usize::from(*has_alpha)) * if *form == PlyColorForm::Floats { 4 } else { 1 }
+            }
+            PlyField::Lists { count, .. } | PlyField::Corners { count, .. } => count.bytes(),
+            PlyField::Zeros(count) => *count,
+        }
+    }
+
+    /// The offsets of its lists, and the bytes of a number in them.
+    pub(super) fn lists(&self) -> Option<(&[u32], usize)> {
+        match self {
+            PlyField::Lists { offsets, values, .. } => Some((offsets, written_bytes(values.scalar()))),
+            PlyField::Corners { offsets, .. } => Some((offsets, 4)),
+            _ => None,
+        }
+    }
+
+    /// Prefetches the sources of rows.
+    fn prefetch(&self, rows: Range<usize>) {
+        match self {
+            PlyField::Numbers(values, pick) => with_values!(values, array => pick.prefetch(array, rows)),
+            PlyField::Vectors(vectors, pick, _) => pick.prefetch(vectors, rows),
+            PlyField::Pairs(pairs, pick) => pick.prefetch(pairs, rows),
+            PlyField::Colors { colors, pick, .. } => pick.prefetch(colors, rows),
+            PlyField::Corners { offsets, corners, .. } => {
+                prefetch_all(offsets, rows.clone());
+                let at = |row: usize| offsets.get(row).map_or(0, |&offset| offset as usize);
+                prefetch_all(corners, at(rows.start)..at(rows.end));
+            }
+            PlyField::Lists { .. } | PlyField::Edges { .. } | PlyField::Zeros(_) => {}
+        }
+    }
+
+    fn put<O: PlyFieldsOrder>(&self, rows: Range<usize>, block: &mut PlyFieldsBlock<'_>) {
+        match self {
+            PlyField::Numbers(values, pick) => {
+                with_values!(values, array => put_numbers::<O, _>(array, *pick, rows, block))
+            }
+            PlyField::Vectors(vectors, pick, turn) => put_vectors::<O>(vectors, *pick, *turn, rows, block),
+            PlyField::Pairs(pairs, pick) => put_rows::<O, 2>(pairs, *pick, rows, block),
+            PlyField::Colors { colors, pick, has_alpha, form } => {
+                let color = |row| pick.get(row).and_then(|place| colors.get(place)).map_or([1.0; 4], whole);
+                let more = if *form == PlyColorForm::Below { 0.0 } else { 0.5 };
+                let byte = |channel: f32| (channel * 255.0 + more) as u8;
+                match (form, has_alpha) {
+                    (PlyColorForm::Floats, true) => block.put(rows.map(|row| color(row).map(f32::to_bytes::<O>))),
+                    (PlyColorForm::Floats, _) => block.put(rows.map(|row| rgb(color(row)).map(f32::to_bytes::<O>))),
+                    (_, true) => block.put(rows.map(|row| color(row).map(byte))),
+                    (_, false) => block.put(rows.map(|row| rgb(color(row)).map(byte))),
+                }
+            }
+            PlyField::Lists { offsets, values, picked, count } => {
+                with_values!(values, array => put_lists::<O, _>(offsets, array, *picked, *count, rows, block));
+            }
+            PlyField::Corners { offsets, corners, add, is_mirrored, count } => {
+                put_corners::<O>(offsets, corners, *add, *is_mirrored, *count, rows, block);
+            }
+            PlyField::Edges { offsets, corners, add } => put_edges::<O>(offsets, corners, *add, rows, block),
+            PlyField::Zeros(count) => (0..*count).for_each(|_| block.put(rows.clone().map(|_| [0]))),
+        }
+    }
+}
+
+/// Returns a color whose missing channels are replaced by white.
+fn whole(color: &[f32; 4]) -> [f32; 4] {
+    color.map(|channel| if channel.is_nan() { 1.0 } else { channel })
+}
+
+fn rgb([red, green, blue, _]: [f32; 4]) -> [f32; 3] {
+    [red, green, blue]
+}
+
+fn put_numbers<O: PlyFieldsOrder, T: PlyNumber>(
+    values: &[T],
+    pick: Pick<'_>,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
+    match pick {
+        Pick::Own(first) => {
+            let own = values.get(first + rows.start..first + rows.end).unwrap_or_default();
+            block.put(own.iter().map(|value| value.to_bytes::<O>()));
+        }
+        _ => block.put(rows.map(|row| {
+            let value = pick.get(row).and_then(|place| values.get(place));
+            value.copied().unwrap_or_default().to_bytes::<O>()
+        })),
+    }
+}
+
+fn put_rows<O: PlyFieldsOrder, const N: usize>(
+    values: &[[f32; N]],
+    pick: Pick<'_>,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
+    match pick {
+        Pick::Own(first) => {
+            let own = values.get(first + rows.start..first + rows.end).unwrap_or_default();
+            block.put(own.iter().map(|row| row.map(f32::to_bytes::<O>)));
+        }
+        _ => block.put(rows.map(|row| {
+            let value = pick.get(row).and_then(|place| values.get(place));
+            value.copied().unwrap_or([0.0; N]).map(f32::to_bytes::<O>)
+        })),
+    }
+}
+
+fn put_vectors<O: PlyFieldsOrder>(
+    vectors: &[[f32; 3]],
+    pick: Pick<'_>,
+    turn: PlyTurn,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
+    let vector = |row| pick.get(row).and_then(|place| vectors.get(place)).copied().unwrap_or([0.0; 3]);
+    match turn {
+        PlyTurn::Nothing => put_rows::<O, 3>(vectors, pick, rows, block),
+        PlyTurn::Position(frame) => block.put(rows.map(|row| frame.position(vector(row)).map(f32::to_bytes::<O>))),
+        PlyTurn::Normal(frame) => {
+            let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+            let mut turned = [[0.0; 3]; BLOCK];
+            for (turned, start) in turned.chunks_mut(BATCH).zip(rows.clone().step_by(BATCH)) {
+                batch.iter_mut().zip(start..rows.end).for_each(|(place, row)| *place = vector(row));
+                frame.normals(&batch, &mut lanes);
+                let [xs, ys, zs] = &lanes;
+                let vectors = xs.iter().zip(ys).zip(zs).map(|((x, y), z)| [*x, *y, *z]);
+                turned.iter_mut().zip(vectors).for_each(|(place, vector)| *place = vector);
+            }
+            block.put(turned.iter().take(rows.len()).map(|vector| vector.map(f32::to_bytes::<O>)));
+        }
+    }
+}
+
+/// A face with `N` corners, which takes `B` bytes.
+#[inline(always)]
+fn face_bytes<const N: usize, const B: usize>(corners: [[u8; 4]; N]) -> [u8; B] {
+    const { assert!(B == 1 + 4 * N) };
+    let mut face = [N as u8; B];
+    face[1..].copy_from_slice(corners.as_flattened());
+    face
+}
+
+/// Stores how many numbers follow.
+#[inline(always)]
+fn put_count<O: PlyFieldsOrder>(page: &mut [u8], at: &mut usize, size: usize, count: Scalar) {
+    match count {
+        Scalar::U8 => put(page, at, &(size as u8).to_bytes::<O>()),
+        Scalar::U16 => put(page, at, &(size as u16).to_bytes::<O>()),
+        _ => put(page, at, &(size as u32).to_bytes::<O>()),
+    }
+}
+
+fn put_lists<O: PlyFieldsOrder, T: PlyNumber>(
+    offsets: &[u32],
+    values: &[T],
+    picked: Picked<'_>,
+    count: Scalar,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
+    let mut sizes = offsets.get(rows.start..=rows.end).unwrap_or_default().windows(2).zip(rows);
+    block.each(|page, at| {
+        let Some((size, row)) = sizes.next() else { return };
+        let size = (size[1] - size[0]) as usize;
+        put_count::<O>(page, at, size, count);
+        let start = picked.pick.get(row).and_then(|place| picked.offsets.get(place)).map_or(0, |&start| start as usize);
+        for value in values.get(start..start + size).unwrap_or_default() {
+            put(page, at, value.to_bytes::<O>().bytes());
+        }
+    });
+}
+
+fn put_corners<O: PlyFieldsOrder>(
+    offsets: &[u32],
+    corners: &[u32],
+    add: u32,
+    is_mirrored: bool,
+    count: Scalar,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
+    let corner = |corner: u32| corner.wrapping_add(add).to_bytes::<O>();
+    let offsets = offsets.get(rows.start..=rows.end).unwrap_or_default();
+    if let (Cursors::Alike { .. }, [first, .., last], Scalar::U8, false) = (&block.rows, offsets, count, is_mirrored) {
+        let all = corners.get(*first as usize..*last as usize).unwrap_or_default();
+        match all.len() / rows.len() {
+            3 => return block.put(all.as_chunks::<3>().0.iter().map(|face| face_bytes::<3, 13>(face.map(corner)))),
+            4 => return block.put(all.as_chunks::<4>().0.iter().map(|face| face_bytes::<4, 17>(face.map(corner)))),
+            _ => {}
+        }
+    }
+    let mut faces = offsets.windows(2);
+    block.each(|page, at| {
+        let Some(face) = faces.next() else { return };
+        let face = corners.get(face[0] as usize..face[1] as usize).unwrap_or_default();
+        put_count::<O>(page, at, face.len(), count);
+        match *face {
+            [a, b, c] if !is_mirrored => put(page, at, [a, b, c].map(corner).bytes()),
+            [a, b, c, d] if !is_mirrored => put(page, at, [a, b, c, d].map(corner).bytes()),
+            [first, ref others @ ..] => {
+                put(page, at, &corner(first));
+                // The first corner of a mirrored face stays the first.
+                if is_mirrored {
+                    others.iter().rev().for_each(|&other| put(page, at, &corner(other)))
+                } else {
+                    others.iter().for_each(|&other| put(page, at, &corner(other)))
+                }
+            }
+            [] => {}
+        }
+    });
+}
+
+fn put_edges<O: PlyFieldsOrder>(
+    offsets: &[u32],
+    corners: &[u32],
+    add: u32,
+    rows: Range<usize>,
+    block: &mut PlyFieldsBlock<'_>,
+) {
+    let Some(&first) = offsets.first() else { return };
+    // A line with n corners has n - 1 edges, so before line `i` there are as many edges as corners, less `i`.
+    let edges_before = |line: usize| offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line);
+    let (mut low, mut high) = (0, offsets.len());
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if edges_before(middle) <= rows.start { low = middle } else { high = middle }
+    }
+    let mut line = low;
+    block.put(rows.map(|row| {
+        while edges_before(line + 1) <= row {
+            line += 1;
+        }
+        let start = first as usize + row + line;
+        let end = |place: usize| corners.get(place).map_or(0, |corner| corner.wrapping_add(add));
+        [end(start), end(start + 1)].map(u32::to_bytes::<O>)
+    }));
+}
+
+/// The values of the first four fields, if these are columns of floats: stored together they take one store per row.
+fn four_floats<'f>(fields: &'f [PlyField<'_>], rows: &Range<usize>) -> Option<[&'f [f32]; 4]> {
+    let mut columns: [&[f32]; 4] = [&[]; 4];
+    for (column, field) in columns.iter_mut().zip(fields.first_chunk::<4>()?) {
+        let PlyField::Numbers(Values::F32(values), Pick::Own(first)) = field else { return None };
+        *column = values.get(first + rows.start..first + rows.end)?;
+    }
+    Some(columns)
+}
+
+/// Rows of an element that come from the same arrays.
+pub(super) struct PlyFieldsRows<'a> {
+    pub(super) count: usize,
+    fields: Vec<PlyField<'a>>,
+    /// Bytes of a row without the numbers of its lists.
+    fixed_bytes: usize,
+}
+
+impl<'a> PlyFieldsRows<'a> {
+    pub(super) fn new(count: usize, fields: Vec<PlyField<'a>>) -> Self {
+        let fixed_bytes = fields.iter().map(PlyField::fixed_bytes).sum();
+        PlyFieldsRows { count, fields, fixed_bytes }
+    }
+
+    /// The bytes of all rows before `row`.
+    pub(super) fn bytes_before(&self, row: usize) -> u64 {
+        let lists = self.fields.iter().filter_map(PlyField::lists);
+        let in_lists = lists.map(|(offsets, width)| match (offsets.first(), offsets.get(row)) {
+            (Some(&first), Some(&end)) => width as u64 * u64::from(end - first),
+            _ => 0,
+        });
+        (row * self.fixed_bytes) as u64 + in_lists.sum::<u64>()
+    }
+
+    /// Makes the rows `range` at the begin of `page`, which has room for them.
+    pub(super) fn put<O: PlyFieldsOrder>(&self, range: Range<usize>, mut page: &mut [u8]) {
+        let mut starts = [0; BLOCK];
+        let most = (BLOCK_BYTES / self.fixed_bytes.max(1)).clamp(16, BLOCK);
+        for start in range.clone().step_by(most) {
+            let rows = start..range.end.min(start + most);
+            let next = rows.end..range.end.min(rows.end + most);
+            self.fields.iter().for_each(|field| field.prefetch(next.clone()));
+            let (end, cursors) = match self.stride(rows.clone()) {
+                Some(stride) => (stride * rows.len(), Cursors::Alike { stride, written: 0 }),
+                None => {
+                    let starts = &mut starts[..rows.len()];
+                    (self.find_starts(rows.clone(), starts), Cursors::Each(starts))
+                }
+            };
+            let (own, rest) = page.split_at_mut_checked(end).unwrap_or_default();
+            let mut block = PlyFieldsBlock { page: own, rows: cursors };
+            self.put_block::<O>(rows, &mut block);
+            page = rest;
+        }
+    }
+
+    fn put_block<O: PlyFieldsOrder>(&self, rows: Range<usize>, block: &mut PlyFieldsBlock<'_>) {
+        let mut fields = &self.fields[..];
+        while let [field, others @ ..] = fields {
+            let Some([a, b, c, d]) = four_floats(fields, &rows) else {
+                field.put::<O>(rows.clone(), block);
+                fields = others;
+                continue;
+            };
+            let values = a.iter().zip(b).zip(c).zip(d);
+            block.put(values.map(|(((a, b), c), d)| [*a, *b, *c, *d].map(f32::to_bytes::<O>)));
+            fields = &fields[4..];
+        }
+    }
+
+    /// The bytes of each row, if it is known that all have as many, and some.
+    fn stride(&self, rows: Range<usize>) -> Option<usize> {
+        let mut lists = self.fields.iter().filter_map(PlyField::lists);
+        let stride = match (lists.next(), lists.next()) {
+            (None, _) => self.fixed_bytes,
+            (Some((offsets, width)), None) => {
+                let (starts, ends) = (offsets.get(rows.clone())?, offsets.get(rows.start + 1..=rows.end)?);
+                let size = ends.first()?.wrapping_sub(*starts.first()?);
+                let sizes = starts.iter().zip(ends).map(|(start, end)| end.wrapping_sub(*start));
+                // Without a branch, so that many are looked at together.
+                if !sizes.fold(true, |alike, other| alike & (other == size)) {
+                    return None;
+                }
+                self.fixed_bytes + width * size as usize
+            }
+            // Two lists could have the same size together only.
+            _ => return None,
+        };
+        (stride > 0).then_some(stride)
+    }
+
+    /// Computes the starts of rows, and the end of the last one.
+    fn find_starts(&self, rows: Range<usize>, starts: &mut [usize]) -> usize {
+        let mut sizes = [self.fixed_bytes; BLOCK];
+        for (offsets, width) in self.fields.iter().filter_map(PlyField::lists) {
+            let lists = offsets.get(rows.start..=rows.end).unwrap_or_default().windows(2);
+            sizes.iter_mut().zip(lists).for_each(|(size, list)| *size += width * (list[1] - list[0]) as usize);
+        }
+        let mut end = 0;
+        for (start, size) in starts.iter_mut().zip(sizes) {
+            *start = end;
+            end += size;
+        }
+        end
+    }
+}

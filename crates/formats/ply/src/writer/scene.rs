@@ -1,0 +1,481 @@
+//! A scene as elements: `vertex`, `face` and `edge` of all meshes joined, then the scene's tables.
+//!
+//! Vertices: `x y z`, then, if requested and present in a mesh, `nx ny nz`, `s t` (Blender's names), `red green blue`
+//! and, unless it is 1 everywhere, `alpha`; then the vertex columns. If corners of one position have several uvs or
+//! normals, it is split (`split`). Normals per face become `nx ny nz` of the face. Values that only other meshes have
+//! are 0, or white for colors. In Blender's dialect, colors precede uvs, and missing ones are 0.
+
+use super::fields::{Pick, Picked, PlyColorForm, PlyField, PlyFieldsRows, PlyTurn};
+use super::split::{PlySplit, list_offsets};
+use super::tables;
+use super::tables::{PlyNeed, count_type, longest};
+use super::text::PlyKind;
+use super::{PlyElement, PlyProperty, Remarks};
+use polyhaul_geometry::parts;
+use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::options::{Dialect, PlyWriteOptions};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Column, Domain, Mesh, Scalar};
+use polyhaul_pipeline::write::Writing;
+use std::ops::Range;
+
+/// A scene to write as PLY.
+pub(crate) type PlyJob<'a> = parts::PartsJob<'a, PlyWriteOptions>;
+
+/// Writes a scene.
+pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
+    let PlyJob { scene, parts, options, run, .. } = *job;
+    let kinds = homeless(parts, job.materials);
+    let depths = homes(parts).map(|part| part.mesh.uv_depths.len() as u64).sum();
+    let others =
+        [("left-out-names", "object names", named(parts)), ("left-out-uv-depths", "third uv coordinates", depths)];
+    note_left_out("PLY", kinds.into_iter().chain(others), job.output, warnings);
+    super::note_remarks([&scene.comments, &scene.infos], job.output, warnings);
+    let splits = splits(job)?;
+    let vertices = PlyVertices::new(job, &splits, warnings)?;
+    let mut elements = Vec::new();
+    let tables = tables::elements(&scene.tables)?;
+    let has_vertices = vertices.homes.iter().any(|home| home.count > 0);
+    if has_vertices || tables.is_empty() {
+        try_push(&mut elements, vertices.element()?, "the plan")?;
+    }
+    if has_vertices {
+        let spans = [|part: &Part<'_>| part.faces.clone(), |part: &Part<'_>| part.lines.clone()];
+        let [faces, lines] = spans.map(|range| PlySpan::from_parts(parts, range));
+        let (faces, lines) = (faces?, lines?);
+        if !faces.is_empty() {
+            try_push(&mut elements, vertices.faces(&faces, warnings)?, "the plan")?;
+        }
+        if !lines.is_empty() {
+            try_push(&mut elements, vertices.edges(&lines)?, "the plan")?;
+        }
+    }
+    for table in tables {
+        if let Some(taken) = elements.iter().find(|element| element.name == table.name) {
+            let message = format!("the table name `{}` is already used by an element of the meshes", taken.name);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        try_push(&mut elements, table, "the plan")?;
+    }
+    warnings.refuse_losses(job.strict)?;
+    let remarks = Remarks { comments: job.comments, infos: &scene.infos };
+    super::write(&elements, &remarks, options, run, writing)
+}
+
+/// Returns how the corners of each mesh split its positions, once per mesh even if several objects use it.
+fn splits(job: &PlyJob<'_>) -> Result<Vec<Option<PlySplit>>> {
+    let mut splits = Vec::new();
+    splits.try_reserve_exact(job.scene.meshes.len())?;
+    splits.resize_with(job.scene.meshes.len(), || None);
+    for part in homes(job.parts) {
+        if splits[part.number].is_none() {
+            splits[part.number] = PlySplit::from_mesh(part.mesh, job.options, job.run)?;
+        }
+    }
+    Ok(splits)
+}
+
+/// The vertices of a part, and their position in the file.
+struct PlySceneHome<'a> {
+    part: &'a Part<'a>,
+    split: Option<&'a PlySplit>,
+    count: usize,
+    /// The number of its first vertex.
+    base: u32,
+}
+
+/// All vertices of the file.
+struct PlyVertices<'a> {
+    job: &'a PlyJob<'a>,
+    homes: Vec<PlySceneHome<'a>>,
+    /// For each part, the index of its home.
+    home_of_part: Vec<usize>,
+    has_normals: bool,
+    has_uvs: bool,
+    has_colors: bool,
+    has_alpha: bool,
+    columns: PlyColumns<'a>,
+    /// The types of indices of faces and of edges.
+    index: [Scalar; 2],
+}
+
+impl<'a> PlySceneHome<'a> {
+    /// Picks own values, for attributes with one value per position.
+    fn own(&self) -> Pick<'a> {
+        match self.split {
+            Some(split) => Pick::Then { own: split.own, more: &split.more },
+            None => Pick::Own(0),
+        }
+    }
+
+    /// Returns where the values of an attribute are; `None` if vertices have none.
+    fn pick(&self, domain: Domain, count: usize, listed: fn(&PlySplit) -> &[u32]) -> Option<Pick<'a>> {
+        match (domain, self.split) {
+            (Domain::Vertex, _) if count > 0 => Some(self.own()),
+            (_, Some(split)) if !listed(split).is_empty() => Some(Pick::Listed(listed(split))),
+            _ => None,
+        }
+    }
+
+    fn normals(&self) -> Option<Pick<'a>> {
+        let mesh = self.part.mesh;
+        self.pick(mesh.normal_domain, mesh.normals.len(), |split| split.places(&split.normals))
+    }
+
+    fn uvs(&self) -> Option<Pick<'a>> {
+        let mesh = self.part.mesh;
+        self.pick(mesh.uv_domain, mesh.uvs.len(), |split| split.places(&split.uvs))
+    }
+
+    /// Adds a vertex column; `place` is its index among the mesh's columns.
+    fn column(&self, place: usize, column: &'a Column, count: Option<Scalar>) -> PlyField<'a> {
+        match (&column.offsets, count) {
+            (Some(own), Some(count)) => {
+                let picked = Picked { pick: self.own(), offsets: own };
+                let offsets = list_offsets(self.split, place, column);
+                PlyField::Lists { offsets, values: &column.values, picked, count }
+            }
+            _ => PlyField::Numbers(&column.values, self.own()),
+        }
+    }
+}
+
+impl<'a> PlyVertices<'a> {
+    fn new(job: &'a PlyJob<'a>, splits: &'a [Option<PlySplit>], warnings: &mut Warnings) -> Result<Self> {
+        let (mut all, mut home_of_part, mut base) = (Vec::new(), Vec::new(), 0u64);
+        for (place, part) in job.parts.iter().enumerate() {
+            if part.home == place {
+                let split = splits.get(part.number).and_then(Option::as_ref);
+                let count = split.map_or(part.mesh.positions.len(), PlySplit::count);
+                try_push(&mut all, PlySceneHome { part, split, count, base: base as u32 }, "the plan")?;
+                base += count as u64;
+            }
+            let own = if part.home == place { all.len() - 1 } else { home_of_part[part.home] };
+            try_push(&mut home_of_part, own, "the plan")?;
+        }
+        if base > u64::from(u32::MAX) {
+            return Err(Error::new(ErrorKind::Limit, "cannot write PLY files with more than 2^32 - 1 vertices"));
+        }
+        let options = job.options;
+        let is_blenders = options.scene.dialect == Dialect::Blender;
+        let colors = PlyChannels::from_meshes(homes(job.parts).map(|part| part.mesh).filter(|_| options.scene.colors));
+        colors.note(job, warnings);
+        let mut vertices = PlyVertices {
+            job,
+            has_normals: options.scene.normals && all.iter().any(|home| home.normals().is_some()),
+            has_uvs: options.scene.uv && all.iter().any(|home| home.uvs().is_some()),
+            has_colors: colors.any,
+            has_alpha: colors.has_alpha || (is_blenders && colors.any),
+            homes: all,
+            home_of_part,
+            columns: PlyColumns::default(),
+            index: [is_blenders, false]
+                .map(|is_unsigned| if is_unsigned || base > 1 << 31 { Scalar::U32 } else { Scalar::I32 }),
+        };
+        let taken = vertices.properties()?;
+        let meshes = homes(job.parts).map(|part| part.mesh.vertex_columns.as_slice());
+        vertices.columns = PlyColumns::from_meshes(meshes, &taken, job.output, warnings)?;
+        Ok(vertices)
+    }
+
+    /// The properties that are not columns.
+    fn properties(&self) -> Result<Vec<PlyProperty<'a>>> {
+        let color = if self.job.options.scene.float_colors { Scalar::F32 } else { Scalar::U8 };
+        let mut groups: [(bool, &[&'static str], Scalar); 5] = [
+            (true, &["x", "y", "z"], Scalar::F32),
+            (self.has_normals, &NORMAL, Scalar::F32),
+            (self.has_uvs, &["s", "t"], Scalar::F32),
+            (self.has_colors, &["red", "green", "blue"], color),
+            (self.has_alpha, &["alpha"], color),
+        ];
+        if self.is_blenders() {
+            // Uvs behind the colors.
+            groups[2..].rotate_left(1);
+        }
+        let mut properties = Vec::new();
+        for (_, names, scalar) in groups.into_iter().filter(|(is_there, ..)| *is_there) {
+            for name in names {
+                try_push(&mut properties, PlyProperty::number(name, scalar), "the plan")?;
+            }
+        }
+        Ok(properties)
+    }
+
+    fn element(&self) -> Result<PlyElement<'a>> {
+        let mut properties = self.properties()?;
+        self.columns.add_properties(&mut properties)?;
+        let mut pieces = Vec::new();
+        for home in &self.homes {
+            try_push(&mut pieces, PlyFieldsRows::new(home.count, self.fields(home)?), "the plan")?;
+        }
+        PlyElement::new("vertex", properties, pieces)
+    }
+
+    fn fields(&self, home: &PlySceneHome<'a>) -> Result<Vec<PlyField<'a>>> {
+        let (part, mesh) = (home.part, home.part.mesh);
+        let mut fields = Vec::new();
+        fields.try_reserve_exact(4 + self.columns.all.len())?;
+        fields.push(PlyField::Vectors(
+            &mesh.positions,
+            home.own(),
+            part.frame.map_or(PlyTurn::Nothing, PlyTurn::Position),
+        ));
+        if self.has_normals {
+            let turn = part.frame.map_or(PlyTurn::Nothing, PlyTurn::Normal);
+            fields
+                .push(home.normals().map_or(PlyField::Zeros(12), |pick| PlyField::Vectors(&mesh.normals, pick, turn)));
+        }
+        let uvs = home.uvs().map_or(PlyField::Zeros(8), |pick| PlyField::Pairs(&mesh.uvs, pick));
+        let mut others = [(self.has_uvs, uvs), (self.has_colors, self.colors(home))];
+        if self.is_blenders() {
+            others.reverse();
+        }
+        fields.extend(others.into_iter().filter(|(is_there, _)| *is_there).map(|(_, field)| field));
+        self.columns
+            .add_fields(&mesh.vertex_columns, &mut fields, |place, column, count| home.column(place, column, count))?;
+        Ok(fields)
+    }
+
+    fn is_blenders(&self) -> bool {
+        self.job.options.scene.dialect == Dialect::Blender
+    }
+
+    fn colors(&self, home: &PlySceneHome<'a>) -> PlyField<'a> {
+        let (mesh, has_alpha) = (home.part.mesh, self.has_alpha);
+        let form = match (self.job.options.scene.float_colors, self.job.options.scene.dialect) {
+            (true, _) => PlyColorForm::Floats,
+            (false, Dialect::Common) => PlyColorForm::Nearest,
+            (false, Dialect::Blender) if mesh.colors.is_empty() => return PlyField::Zeros(4),
+            (false, Dialect::Blender) => PlyColorForm::Below,
+        };
+        PlyField::Colors { colors: &mesh.colors, pick: home.own(), has_alpha, form }
+    }
+
+    fn home(&self, part: usize) -> &PlySceneHome<'a> {
+        &self.homes[self.home_of_part[part]]
+    }
+
+    fn faces(&self, spans: &[PlySpan], warnings: &mut Warnings) -> Result<PlyElement<'a>> {
+        let has_normals = self.job.options.scene.normals && self.homes.iter().any(|home| by_face(home.part.mesh));
+        let sizes = |span: &PlySpan| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
+        let count = count_type(spans.iter().map(sizes).max().unwrap_or(0));
+        let mut properties = Vec::new();
+        let kind = PlyKind { scalar: self.index[0], count: Some(count) };
+        try_push(&mut properties, PlyProperty { name: "vertex_indices".into(), kind }, "the plan")?;
+        for name in NORMAL.iter().filter(|_| has_normals) {
+            try_push(&mut properties, PlyProperty::number(name, Scalar::F32), "the plan")?;
+        }
+        let meshes = self.homes.iter().map(|home| home.part.mesh.face_columns.as_slice());
+        let columns = PlyColumns::from_meshes(meshes, &properties, self.job.output, warnings)?;
+        columns.add_properties(&mut properties)?;
+        let mut pieces = Vec::new();
+        for span in spans {
+            let fields = self.face_fields(span, count, has_normals, &columns)?;
+            try_push(&mut pieces, PlyFieldsRows::new(span.end - span.start, fields), "the plan")?;
+        }
+        PlyElement::new("face", properties, pieces)
+    }
+
+    fn face_fields(
+        &self,
+        span: &PlySpan,
+        count: Scalar,
+        has_normals: bool,
+        columns: &PlyColumns<'a>,
+    ) -> Result<Vec<PlyField<'a>>> {
+        let home = self.home(span.part);
+        let (frame, mesh) = (home.part.frame, home.part.mesh);
+        let mut fields = Vec::new();
+        fields.try_reserve_exact(2 + columns.all.len())?;
+        fields.push(PlyField::Corners {
+            offsets: &mesh.faces.offsets[span.start..=span.end],
+            corners: home.split.map_or(mesh.faces.corner_positions.as_slice(), |split| &split.corners),
+            add: home.base,
+            is_mirrored: frame.is_some_and(|frame| frame.is_mirrored && !self.is_blenders()),
+            count,
+        });
+        if has_normals {
+            let turn = frame.map_or(PlyTurn::Nothing, PlyTurn::Normal);
+            let own = PlyField::Vectors(&mesh.normals, Pick::Own(span.start), turn);
+            fields.push(if by_face(mesh) { own } else { PlyField::Zeros(12) });
+        }
+        columns.add_fields(&mesh.face_columns, &mut fields, |_, column, count| {
+            tables::field(column, span.start..span.end, count)
+        })?;
+        Ok(fields)
+    }
+
+    fn edges(&self, spans: &[PlySpan]) -> Result<PlyElement<'a>> {
+        let mut pieces = Vec::new();
+        for span in spans {
+            let home = self.home(span.part);
+            let lines = &home.part.mesh.lines;
+            let offsets = &lines.offsets[span.start..=span.end];
+            let corners = offsets.last().zip(offsets.first()).map_or(0, |(end, start)| end - start);
+            let count = corners as usize - (span.end - span.start);
+            let mut fields = Vec::new();
+            let renumbered = home.split.map(|split| &split.lines[..]).filter(|lines| !lines.is_empty());
+            let corners = renumbered.unwrap_or(&lines.corner_positions);
+            let edges = PlyField::Edges { offsets, corners, add: home.base };
+            try_push(&mut fields, edges, "the plan")?;
+            try_push(&mut pieces, PlyFieldsRows::new(count, fields), "the plan")?;
+        }
+        let mut properties = Vec::new();
+        for name in ["vertex1", "vertex2"] {
+            try_push(&mut properties, PlyProperty::number(name, self.index[1]), "the plan")?;
+        }
+        PlyElement::new("edge", properties, pieces)
+    }
+}
+
+const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
+
+/// Whether a mesh has a normal for each face.
+fn by_face(mesh: &Mesh) -> bool {
+    mesh.normal_domain == Domain::Face && !mesh.normals.is_empty()
+}
+
+/// Elements of a part's mesh that follow one another.
+struct PlySpan {
+    /// One of the parts that share this home.
+    part: usize,
+    start: usize,
+    end: usize,
+}
+
+impl PlySpan {
+    /// Collects the elements of all parts; adjacent ones form one span.
+    fn from_parts(parts: &[Part<'_>], range: fn(&Part<'_>) -> Range<usize>) -> Result<Vec<PlySpan>> {
+        let mut spans: Vec<PlySpan> = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            let Range { start, end } = range(part);
+            match spans.last_mut() {
+                _ if start == end => {}
+                Some(last) if parts[last.part].home == part.home && last.end == start => last.end = end,
+                _ => try_push(&mut spans, PlySpan { part: number, start, end }, "the plan")?,
+            }
+        }
+        Ok(spans)
+    }
+}
+
+/// The channels used by the colors of meshes.
+#[derive(Default)]
+struct PlyChannels {
+    any: bool,
+    has_alpha: bool,
+    /// Colors that the source left undefined.
+    missing: u64,
+    /// Colors outside 0 to 1.
+    outside: u64,
+    /// Colors that are not exact as bytes.
+    rounded: u64,
+}
+
+/// The hint for keeping colors exactly.
+const FLOATS: Option<&str> = Some("use --float-colors to keep them");
+
+impl PlyChannels {
+    fn from_meshes<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> PlyChannels {
+        let mut channels = PlyChannels::default();
+        for mesh in meshes {
+            channels.any |= !mesh.colors.is_empty();
+            for color in &mesh.colors {
+                let is_missing = color.iter().any(|channel| channel.is_nan());
+                channels.missing += u64::from(is_missing);
+                channels.has_alpha |= !is_missing && color[3] != 1.0;
+                let is_outside = |channel: &f32| !channel.is_nan() && !(0.0..=1.0).contains(channel);
+                channels.outside += u64::from(color.iter().any(is_outside));
+                channels.rounded += u64::from(color.iter().any(|&channel| is_between_bytes(channel)));
+            }
+        }
+        channels
+    }
+
+    fn note(&self, job: &PlyJob<'_>, warnings: &mut Warnings) {
+        let [outside, rounded] = if job.options.scene.float_colors { [0; 2] } else { [self.outside, self.rounded] };
+        let kinds = [
+            ("missing-color", "vertices without a color were written as white", self.missing, None),
+            ("clamped-color", "color values outside 0 to 1 were clamped", outside, FLOATS),
+            ("changed-colors", "color values were rounded to bytes", rounded, FLOATS),
+        ];
+        for (code, what, count, hint) in kinds {
+            let place = Place { file: job.output.into(), ..Place::default() };
+            let hint = hint.map(String::from);
+            warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(format!("{count} {what}")) });
+        }
+    }
+}
+
+/// The columns of several meshes as properties of one element.
+#[derive(Default)]
+struct PlyColumns<'a> {
+    all: Vec<(&'a str, PlyNeed)>,
+}
+
+impl<'a> PlyColumns<'a> {
+    /// Merges columns of the same name. Columns named like another property are dropped.
+    fn from_meshes(
+        meshes: impl Iterator<Item = &'a [Column]>,
+        taken: &[PlyProperty<'_>],
+        output: &str,
+        warnings: &mut Warnings,
+    ) -> Result<Self> {
+        let mut columns = PlyColumns::default();
+        for (number, mesh) in meshes.enumerate() {
+            let mut left_out = 0;
+            for (place, column) in mesh.iter().enumerate() {
+                if taken.iter().any(|property| property.name == column.name.as_str()) {
+                    left_out += 1;
+                    continue;
+                }
+                let need = PlyNeed::from_column(column)?;
+                let known = if number == 0 { None } else { columns.find(place, &column.name) };
+                match known.and_then(|known| columns.all.get_mut(known)) {
+                    Some((_, all)) => *all = all.join(need).ok_or_else(|| of_two_types(&column.name))?,
+                    None => try_push(&mut columns.all, (column.name.as_str(), need), "the plan")?,
+                }
+            }
+            let message = format!("{left_out} columns with the names of other properties were dropped");
+            let place = Place { file: output.into(), ..Place::default() };
+            warnings.push_many("left-out-columns", left_out, Diagnostic { place, ..Diagnostic::new(message) });
+        }
+        Ok(columns)
+    }
+
+    /// Returns the index of a column; usually it is `place`.
+    fn find(&self, place: usize, name: &str) -> Option<usize> {
+        let is_there = self.all.get(place).is_some_and(|(known, _)| *known == name);
+        if is_there { Some(place) } else { self.all.iter().position(|(known, _)| *known == name) }
+    }
+
+    fn add_properties(&self, properties: &mut Vec<PlyProperty<'a>>) -> Result<()> {
+        self.all.iter().try_for_each(|(name, need)| {
+            try_push(properties, PlyProperty { name: (*name).into(), kind: need.kind() }, "the plan")
+        })
+    }
+
+    /// Adds the fields of a mesh for these columns; zeros if it has none of a name.
+    fn add_fields(
+        &self,
+        columns: &'a [Column],
+        fields: &mut Vec<PlyField<'a>>,
+        field: impl Fn(usize, &'a Column, Option<Scalar>) -> PlyField<'a>,
+    ) -> Result<()> {
+        for (place, (name, need)) in self.all.iter().enumerate() {
+            let kind = need.kind();
+            let is_there = columns.get(place).is_some_and(|column| column.name == *name);
+            let found = if is_there { Some(place) } else { columns.iter().position(|column| column.name == *name) };
+            let zeros = kind.count.unwrap_or(kind.scalar).bytes();
+            let field = found.map_or(PlyField::Zeros(zeros), |found| field(found, &columns[found], kind.count));
+            try_push(fields, field, "the plan")?;
+        }
+        Ok(())
+    }
+}
+
+fn of_two_types(name: &str) -> Error {
+    let message = format!("column `{name}` has different types in different meshes");
+    Error::new(ErrorKind::Usage, message).with_hint("use one type for the column, or write each mesh to its own file")
+}

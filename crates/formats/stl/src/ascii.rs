@@ -1,0 +1,452 @@
+//! STL as text: chunks of lines, parsed side by side.
+//!
+//! A chunk can begin inside a triangle. The statements up to the first one that does not depend on earlier ones
+//! (`StlWord::begins_anew`) are kept and resolved in order; all others are resolved directly. Triangles that take seven
+//! lines each are parsed many together ([`polyhaul_text::parse::facets`]), all others statement by statement.
+
+use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
+use super::machine::{Machine, StlStep};
+use super::reader::StlFound;
+use super::statement::{Statements, StlStatement, StlWord};
+use polyhaul_bytes::DecodeAhead;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
+use polyhaul_model::names;
+use polyhaul_model::options::StlReadOptions;
+use polyhaul_model::warnings::{KEPT, Warnings, is_kept};
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::{Placer, excerpt};
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, run};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::facets;
+use polyhaul_text::parse::rows::Window;
+use polyhaul_text::scan::{Index, PADDING};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of text per chunk.
+const CHUNK_BYTES: usize = 256 << 10;
+/// The size of a slot as a multiple of its chunk: text and triangles.
+const SLOT_FACTOR: usize = 3;
+/// The number of triangles per batch.
+const TOGETHER: usize = 32;
+
+struct StlTextJob<'a, 'o> {
+    chunks: TextChunks<'a>,
+    options: &'o ParseOptions<StlReadOptions>,
+    facets: Facets<'o>,
+}
+
+struct StlTextSlot {
+    text: Text,
+    index: Box<Index>,
+    parsed: StlParsed,
+    /// The triangle that began in a chunk before.
+    first: Option<StlReadFacet>,
+    places: StlPlaces,
+    room: StlRoom,
+}
+
+/// The parsed contents of a chunk.
+#[derive(Default)]
+struct StlParsed {
+    /// Statements that depend on earlier chunks.
+    head: Vec<StlStatement>,
+    facets: Vec<StlReadFacet>,
+    solids: Vec<LocalSolid>,
+    complaints: Vec<StlComplaint>,
+    /// Complaints that are only counted.
+    more_complaints: u64,
+    /// The state of the last triangle; `None` if it depends on earlier chunks.
+    machine: Option<Machine>,
+    /// Whether a solid is open at the end; `None` if it depends on earlier chunks.
+    is_open: Option<bool>,
+    lines: u64,
+}
+
+/// A solid that begins in a chunk, after a number of its triangles.
+struct LocalSolid {
+    name: Range<u32>,
+    first: usize,
+}
+
+/// A misplaced or invalid statement.
+struct StlComplaint {
+    expected: &'static str,
+    token: (u32, u32),
+    /// The number of the chunk's triangles before it.
+    facets: usize,
+}
+
+#[derive(Default)]
+struct StlTextState {
+    machine: Machine,
+    solids: Vec<Solid>,
+    is_open: bool,
+    count: usize,
+    lines: u64,
+    end: u64,
+    last_report: u64,
+    warnings: Warnings,
+}
+
+/// Reads STL text, into a model or to a consumer.
+pub fn read(
+    text: TextChunks<'_>,
+    options: &ParseOptions<StlReadOptions>,
+    consumer: Option<&dyn MeshConsumer>,
+) -> Result<StlFound> {
+    if let Some(consumer) = consumer {
+        consumer.start(KnownPositions::Unknown)?;
+    }
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, SLOT_FACTOR * chunk_bytes + (64 << 10));
+    let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
+    let job = StlTextJob { chunks, options, facets: Facets::new(consumer) };
+    let mut state = StlTextState::default();
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
+    state.end(&job)?;
+    let StlTextState { mut solids, count, warnings, .. } = state;
+    // The last solid can be empty, and is then dropped unless it is the only one.
+    if solids.len() > 1 && solids.last().is_some_and(|last| last.first == count) {
+        solids.pop();
+    }
+    if solids.first().is_none_or(|solid| solid.first > 0) {
+        solids.try_reserve(1)?;
+        solids.insert(0, Solid { name: String::new(), first: 0 });
+    }
+    // SAFETY: the run ended without an error, so every chunk was placed and published; `count` is the sum of their
+    // triangles.
+    let scene = unsafe { job.facets.finish(count, solids, options)? };
+    Ok(StlFound { scene, warnings, threads: crew.threads })
+}
+
+impl StlParsed {
+    fn clear(&mut self) {
+        self.head.clear();
+        self.facets.clear();
+        self.solids.clear();
+        self.complaints.clear();
+        (self.more_complaints, self.machine, self.is_open, self.lines) = (0, None, None, 0);
+    }
+
+    /// Parses a chunk; only up to the first complaint if that ends the reading.
+    fn parse(&mut self, text: &Text, index: &mut Index, stops: bool) -> Result<()> {
+        self.clear();
+        self.lines = polyhaul_text::lines::count(text.bytes()) as u64;
+        let mut at = text.start + self.head(text.bytes())?;
+        let mut facets = [[[0.0; 3]; 4]; TOGETHER];
+        while at < text.end {
+            // The newline after the text ends a last line that has none.
+            index.scan(text.padded(), at, text.end + 1, Level::best());
+            let goes_on = if index.lines().is_empty() {
+                let size = memchr::memchr2(b'\n', b'\r', &text.padded()[at..text.end]);
+                let end = size.map_or(text.end, |size| at + size);
+                let line = at..end;
+                at = end + 1;
+                self.line(text, line, stops)?
+            } else {
+                at = index.next_start();
+                self.window(text, index, &mut facets, stops)?
+            };
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the statements that depend on earlier chunks, up to the first one that begins a triangle or a solid, or
+    /// ends one; returns their end. [`StlTextState::settle`] processes them in order.
+    fn head(&mut self, text: &[u8]) -> Result<usize> {
+        let mut statements = Statements::new(text);
+        for statement in statements.by_ref() {
+            let is_last = statement.word.begins_anew();
+            if is_last {
+                let mut machine = Machine::default();
+                machine.step(&statement.word);
+                self.machine = Some(machine);
+            }
+            try_push(&mut self.head, statement, "statements")?;
+            if is_last {
+                break;
+            }
+        }
+        Ok(statements.at())
+    }
+
+    /// Parses the lines of a window, many triangles together if they have seven lines each; returns `false` if a
+    /// complaint ends the reading.
+    fn window(&mut self, text: &Text, index: &Index, room: &mut [StlReadFacet], stops: bool) -> Result<bool> {
+        let window = Window { padded: text.padded(), index, level: Level::best() };
+        let mut line = 0;
+        while line < index.lines().len() && index.line_start(line) < text.end {
+            if !self.machine.is_some_and(|machine| machine.is_inside()) {
+                let taken = facets::facets(window, line, room);
+                if taken > 0 {
+                    self.facets.try_reserve(taken).map_err(|_| Error::memory("triangles"))?;
+                    self.facets.extend_from_slice(&room[..taken]);
+                    (self.machine, self.is_open) = (Some(Machine::default()), Some(true));
+                    line += facets::LINES * taken;
+                    continue;
+                }
+            }
+            let end = (index.lines()[line].newline as usize).min(text.end);
+            if !self.line(text, index.line_start(line)..end, stops)? {
+                return Ok(false);
+            }
+            line += 1;
+        }
+        Ok(true)
+    }
+
+    /// Parses a line, which is at `line` of the padded text; returns `false` if a complaint ends the reading.
+    fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
+        let mut machine = self.machine.unwrap_or_default();
+        let mut goes_on = true;
+        for StlStatement { word, token } in
+            Statements::of_line(text.bytes(), line.start - text.start..line.end - text.start)
+        {
+            match machine.step(&word) {
+                StlStep::Fine => self.open(&word)?,
+                StlStep::Whole(facet) => try_push(&mut self.facets, facet, "triangles")?,
+                StlStep::Wrong(expected) => {
+                    self.complain(StlComplaint { expected, token, facets: self.facets.len() })?;
+                    if stops {
+                        goes_on = false;
+                        break;
+                    }
+                    self.open(&word)?;
+                }
+            }
+        }
+        self.machine = Some(machine);
+        Ok(goes_on)
+    }
+
+    /// Notes whether a solid is open now.
+    #[inline]
+    fn open(&mut self, word: &StlWord) -> Result<()> {
+        match word {
+            StlWord::Solid(name) => {
+                self.is_open = Some(true);
+                let solid = LocalSolid { name: name.clone(), first: self.facets.len() };
+                try_push(&mut self.solids, solid, "solids")?;
+            }
+            StlWord::Facet(_) => self.is_open = Some(true),
+            StlWord::EndSolid => self.is_open = Some(false),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn complain(&mut self, complaint: StlComplaint) -> Result<()> {
+        if self.complaints.len() < KEPT {
+            return try_push(&mut self.complaints, complaint, "complaints");
+        }
+        self.more_complaints += 1;
+        Ok(())
+    }
+}
+
+impl StlTextState {
+    /// Resolves what depends on earlier chunks; returns the triangle that ends in the chunk's head.
+    fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<StlReadFacet>> {
+        let StlTextSlot { text, parsed, .. } = slot;
+        let file = job.chunks.name();
+        let mut placer = Placer::new(text.bytes(), text.offset, self.lines, file);
+        let mut first = None;
+        for StlStatement { word, token } in &parsed.head {
+            match self.machine.step(word) {
+                StlStep::Fine => {}
+                StlStep::Whole(facet) => first = Some(facet),
+                StlStep::Wrong(expected) => {
+                    let complaint = StlComplaint { expected, token: *token, facets: usize::from(first.is_some()) };
+                    self.complain(&complaint, text, &mut placer, job.options)?;
+                }
+            }
+            match word {
+                StlWord::Solid(name) => {
+                    self.begin(name, usize::from(first.is_some()), text, &mut placer, job.options)?
+                }
+                StlWord::Facet(_) => self.is_open = true,
+                StlWord::EndSolid => self.is_open = false,
+                _ => {}
+            }
+        }
+        let before = usize::from(first.is_some());
+        let mut complaints = parsed.complaints.iter().peekable();
+        for solid in &parsed.solids {
+            while let Some(complaint) = complaints.next_if(|complaint| complaint.token.0 <= solid.name.start) {
+                self.complain(&complaint.after(before), text, &mut placer, job.options)?;
+            }
+            self.begin(&solid.name, before + solid.first, text, &mut placer, job.options)?;
+        }
+        for complaint in complaints {
+            self.complain(&complaint.after(before), text, &mut placer, job.options)?;
+        }
+        if parsed.more_complaints > 0 {
+            self.warnings.count("broken-facet", parsed.more_complaints);
+        }
+        self.machine = parsed.machine.unwrap_or(if planted("stl-machine") { Machine::default() } else { self.machine });
+        self.is_open = parsed.is_open.unwrap_or(self.is_open);
+        Ok(first)
+    }
+
+    /// Begins a solid, after `facets` triangles of the chunk.
+    fn begin(
+        &mut self,
+        name: &Range<u32>,
+        facets: usize,
+        text: &Text,
+        placer: &mut Placer<'_>,
+        options: &ParseOptions<StlReadOptions>,
+    ) -> Result<()> {
+        self.is_open = true;
+        let first = self.count + facets;
+        check_count(first as u64, options)?;
+        let start = name.start;
+        let bytes = text.bytes().get(start as usize..name.end as usize).unwrap_or_default();
+        let limit = options.limits.name_bytes;
+        if bytes.len() as u64 > limit {
+            let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
+            let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
+            return Err(diagnostic.into_error(ErrorKind::Limit).with_hint(limit_hint("name_bytes")));
+        }
+        let name = names::decode(bytes, &placer.place(start), options.faults, &mut self.warnings)?.into_owned();
+        match self.solids.last_mut().filter(|last| last.first == first) {
+            // There could be very many in little text.
+            Some(last) => {
+                let message = format!("the solid `{}` before this one has no triangles", names::shown(&last.name));
+                let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
+                self.warnings.push("empty-solid", diagnostic);
+                last.name = name;
+            }
+            None => try_push(&mut self.solids, Solid { name, first }, "solids")?,
+        }
+        Ok(())
+    }
+
+    fn complain(
+        &mut self,
+        complaint: &StlComplaint,
+        text: &Text,
+        placer: &mut Placer<'_>,
+        options: &ParseOptions<StlReadOptions>,
+    ) -> Result<()> {
+        let StlComplaint { expected, token, facets } = *complaint;
+        // Both are errors; the first one in the file is reported: too many triangles, or this.
+        check_count((self.count + facets) as u64, options)?;
+        let kinds = self.warnings.kept().iter().map(|warning| warning.code);
+        if !options.raises() && !is_kept(kinds, "broken-facet") {
+            self.warnings.count("broken-facet", 1);
+            return Ok(());
+        }
+        let (start, end) = (token.0 as usize, token.0 as usize + token.1 as usize);
+        let found = String::from_utf8_lossy(text.bytes().get(start..end).unwrap_or_default()).into_owned();
+        let facet = self.count + facets + 1;
+        let message = match found.as_str() {
+            "" => format!("unexpected end of line in triangle {facet}"),
+            found => format!("unexpected `{}` in triangle {facet}", names::shown(found)),
+        };
+        let diagnostic = Diagnostic {
+            expected: Some(expected.to_owned()),
+            place: placer.place(token.0),
+            excerpt: Some(excerpt(text.bytes(), token)),
+            ..Diagnostic::new(message)
+        };
+        self.warnings.broken(options.faults, "broken-facet", diagnostic)
+    }
+
+    /// Checks that require the end of the file.
+    fn end(&mut self, job: &StlTextJob<'_, '_>) -> Result<()> {
+        let file: &Arc<str> = job.chunks.name();
+        let place = Place { file: file.clone(), line: Some(self.lines + 1), offset: Some(self.end), column: None };
+        if self.machine.is_inside() {
+            let message = format!("unexpected end of file in triangle {}", self.count + 1);
+            let diagnostic = Diagnostic { place, ..Diagnostic::new(message) };
+            return self.warnings.broken(job.options.faults, "broken-facet", diagnostic);
+        }
+        if self.is_open {
+            let diagnostic = Diagnostic { place, ..Diagnostic::new("the last solid has no `endsolid`") };
+            self.warnings.note(job.options.faults, "missing-endsolid", diagnostic)?;
+        }
+        Ok(())
+    }
+}
+
+impl StlComplaint {
+    /// Returns the same complaint with `facets` more triangles before it.
+    fn after(&self, facets: usize) -> StlComplaint {
+        StlComplaint { facets: self.facets + facets, ..*self }
+    }
+}
+
+impl ChunkJob for StlTextJob<'_, '_> {
+    type Slot = StlTextSlot;
+    type State = StlTextState;
+    const PUBLISHES: bool = true;
+
+    fn takes_in_order(&self) -> bool {
+        self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
+    }
+
+    fn slot(&self) -> Result<StlTextSlot> {
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
+        let (text, parsed, places) = (Text::default(), StlParsed::default(), StlPlaces::default());
+        Ok(StlTextSlot { text, index, parsed, first: None, places, room: StlRoom::default() })
+    }
+
+    fn take(&self, number: u64, slot: &mut StlTextSlot) -> Result<bool> {
+        self.chunks.take(number, &mut slot.text)
+    }
+
+    fn parse(&self, slot: &mut StlTextSlot) -> Result<()> {
+        slot.parsed.parse(&slot.text, &mut slot.index, self.options.raises())
+    }
+
+    fn publish(&self, slot: &mut StlTextSlot) -> Result<()> {
+        let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
+        // SAFETY: `place` stored the places that `Facets::place` returned for this chunk alone.
+        unsafe { self.facets.publish(&slot.places, facets, &mut slot.room) }
+    }
+
+    fn place(&self, state: &mut StlTextState, slot: &mut StlTextSlot) -> Result<()> {
+        slot.first = state.settle(slot, self)?;
+        let end = state.count + usize::from(slot.first.is_some()) + slot.parsed.facets.len();
+        check_count(end as u64, self.options)?;
+        slot.places = self.facets.place(state.count..end, false)?;
+        state.count = end;
+        state.lines += slot.parsed.lines;
+        if !slot.text.is_empty() || slot.text.too_long {
+            state.end = slot.text.offset + slot.text.len() as u64;
+        }
+        if slot.text.too_long {
+            let line_bytes = self.chunks.line_bytes();
+            let message = format!("line is longer than the limit of {line_bytes} bytes (line_bytes)");
+            let place = Place { file: self.chunks.name().clone(), line: Some(state.lines + 1), ..Place::default() };
+            let diagnostic =
+                Diagnostic { place: Place { offset: Some(state.end), ..place }, ..Diagnostic::new(message) };
+            let error = diagnostic.into_error(ErrorKind::Limit);
+            return Err(error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)"));
+        }
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &self.options.run.progress
+            && state.end >= state.last_report + EVERY_BYTES
+        {
+            state.last_report = state.end;
+            progress.report(state.end, self.chunks.size());
+        }
+        Ok(())
+    }
+}

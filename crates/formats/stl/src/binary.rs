@@ -1,0 +1,217 @@
+//! Binary STL: blocks of whole triangles, each read to its own place.
+
+use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
+use super::reader::StlFound;
+use super::{FACET_BYTES, HEADER_BYTES};
+use polyhaul_bytes::DecodeAhead;
+use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted, try_push};
+use polyhaul_model::options::StlReadOptions;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::blocks::{Block, Blocks, Source};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::{Garbage, ask};
+use polyhaul_pipeline::run::{Crew, run};
+use std::array::from_fn;
+use std::sync::Arc;
+
+/// Triangles of a block: 256 KB, which stay in a core's own cache.
+const BLOCK_FACETS: usize = 5243;
+
+struct StlBinaryJob<'a, 'o> {
+    blocks: Blocks<'a>,
+    block_facets: usize,
+    /// The number of triangles according to the header.
+    count: u64,
+    size: Option<u64>,
+    facets: Facets<'o>,
+    options: &'o ParseOptions<StlReadOptions>,
+}
+
+#[derive(Default)]
+struct StlBinarySlot {
+    number: u64,
+    block: Block,
+    has_attributes: bool,
+    places: StlPlaces,
+    room: StlRoom,
+}
+
+/// The state of reading.
+#[derive(Default)]
+struct StlBinaryState {
+    bytes: u64,
+    last_report: u64,
+}
+
+/// Reads the triangles after a header that counts `count` of them.
+pub fn read(
+    source: Source<'_>,
+    garbage: Option<Garbage>,
+    count: u32,
+    (options, consumer): (&ParseOptions<StlReadOptions>, Option<&dyn MeshConsumer>),
+    mut warnings: Warnings,
+) -> Result<StlFound> {
+    let (name, size): (Arc<str>, _) = (source.name().into(), source.len());
+    let block_facets = options.run.chunk_bytes.map_or(BLOCK_FACETS, |bytes| bytes / FACET_BYTES).clamp(1, 1 << 24);
+    let block_bytes = block_facets * FACET_BYTES;
+    let count = u64::from(count);
+    check_count(count, options)?;
+    // A known size is reliable; a header that counts more is not.
+    let known = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
+    if let Some(consumer) = consumer {
+        begin(consumer, &source, known)?;
+    }
+    let blocks = Blocks::new(source, garbage, HEADER_BYTES as u64, block_bytes);
+    let job = StlBinaryJob { blocks, block_facets, count, size, facets: Facets::new(consumer), options };
+    if let Some(known) = known {
+        job.facets.reserve(known as usize)?;
+    }
+    let blocks = known.unwrap_or(count).div_ceil(block_facets as u64).max(1);
+    let threads = options.run.worker_threads().min(usize::try_from(blocks).unwrap_or(usize::MAX));
+    let crew = Crew::new(threads, options.run.memory_limit, block_bytes);
+    let mut state = StlBinaryState::default();
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    job.blocks.finish(&options.run.cancel)?;
+    let whole = settle(&state, count, size, &name, options, &mut warnings)?;
+    let mut solids = Vec::new();
+    try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
+    // SAFETY: the run ended without an error, so every block was placed and published; `whole` is at most the number of
+    // their triangles.
+    let scene = unsafe { job.facets.finish(whole as usize, solids, options)? };
+    Ok(StlFound { scene, warnings, threads: crew.threads })
+}
+
+/// Shows a consumer some positions, from up to 1024 places of a file: a millisecond, and so few reads that there are
+/// fewer than one per 64 KiB with those of the blocks. Places at equal distances may all be in the same columns of a
+/// grid; those at multiples of the golden ratio are not.
+fn begin(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -> Result<()> {
+    const TOGETHER: usize = 32;
+    let Some(count) = count.filter(|_| source.is_positioned()) else {
+        return consumer.start(KnownPositions::Unknown);
+    };
+    let places = (count * FACET_BYTES as u64 / (128 << 10)).clamp(1, 1024);
+    let (mut bytes, mut sample) = ([0; TOGETHER * FACET_BYTES], Vec::new());
+    for place in 0..places {
+        // The golden ratio's fraction in 64 bits.
+        let fraction = place.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let room = u128::from(count.saturating_sub(TOGETHER as u64));
+        let first = ((u128::from(fraction) * room) >> 64) as u64;
+        let at = HEADER_BYTES as u64 + first * FACET_BYTES as u64;
+        // What follows the last triangle is none.
+        let own = &mut bytes[..TOGETHER.min(count as usize) * FACET_BYTES];
+        let have = ask(source, || source.read_at(at, own))?;
+        sample.try_reserve(3 * TOGETHER)?;
+        sample.extend(facets(&bytes[..have]).flat_map(|([_, a, b, c], _)| [a, b, c]));
+    }
+    consumer.start(KnownPositions::Sample(&sample))
+}
+
+/// Compares the triangles found with the header's count; returns how many are complete.
+fn settle(
+    state: &StlBinaryState,
+    count: u64,
+    size: Option<u64>,
+    name: &Arc<str>,
+    options: &ParseOptions<StlReadOptions>,
+    warnings: &mut Warnings,
+) -> Result<u64> {
+    let facet_bytes = FACET_BYTES as u64;
+    let found = state.bytes / facet_bytes;
+    let start = HEADER_BYTES as u64;
+    if found < count && !planted("stl-truncated") {
+        let message = format!("unexpected end of file in triangle {} of {count}", found + 1);
+        let diagnostic = Diagnostic {
+            expected: Some(format!("{} bytes", start + count * facet_bytes)),
+            ..Diagnostic::at(name, start + state.bytes, message)
+        };
+        warnings.broken(options.faults, "truncated", diagnostic)?;
+    }
+    let bytes = size.map_or(state.bytes, |size| size.saturating_sub(start));
+    if bytes > count * facet_bytes {
+        let message = format!("extra data after the {count} triangles that the header declares");
+        warnings.note(options.faults, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
+    }
+    Ok(found.min(count))
+}
+
+/// The triangles of some bytes.
+fn facets(bytes: &[u8]) -> impl Iterator<Item = (StlReadFacet, u16)> + Clone {
+    bytes.as_chunks::<FACET_BYTES>().0.iter().map(|facet| {
+        // Whole arrays at constant places become wide loads; a loop over the twelve numbers does not.
+        let number = |at: usize| f32::from_le_bytes([facet[at], facet[at + 1], facet[at + 2], facet[at + 3]]);
+        let values = from_fn(|row| from_fn(|column| number(4 * (3 * row + column))));
+        (values, u16::from_le_bytes([facet[48], facet[49]]))
+    })
+}
+
+impl StlBinaryJob<'_, '_> {
+    /// The bytes of a block that are triangles of the file.
+    fn own<'a>(&self, slot: &'a StlBinarySlot) -> &'a [u8] {
+        let left = self.count.saturating_sub(slot.number.saturating_mul(self.block_facets as u64));
+        let most = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(FACET_BYTES);
+        let bytes = slot.block.bytes();
+        &bytes[..bytes.len().min(most) / FACET_BYTES * FACET_BYTES]
+    }
+}
+
+impl ChunkJob for StlBinaryJob<'_, '_> {
+    type Slot = StlBinarySlot;
+    type State = StlBinaryState;
+    const PUBLISHES: bool = true;
+
+    fn takes_in_order(&self) -> bool {
+        self.blocks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.blocks.ahead()
+    }
+
+    fn slot(&self) -> Result<StlBinarySlot> {
+        Ok(StlBinarySlot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut StlBinarySlot) -> Result<bool> {
+        slot.number = number;
+        // In a stream, only reading further reveals whether data follows; for a file the size does.
+        let end = if self.blocks.in_order() { self.count + 1 } else { self.count };
+        Ok(number.saturating_mul(self.block_facets as u64) < end && self.blocks.take(number, &mut slot.block)?)
+    }
+
+    fn parse(&self, slot: &mut StlBinarySlot) -> Result<()> {
+        slot.has_attributes =
+            self.facets.keeps_attributes() && facets(self.own(slot)).any(|(_, attribute)| attribute != 0);
+        Ok(())
+    }
+
+    fn publish(&self, slot: &mut StlBinarySlot) -> Result<()> {
+        let mut room = std::mem::take(&mut slot.room);
+        // SAFETY: `place` stored the places that `Facets::place` returned for this block alone.
+        let published = unsafe { self.facets.publish(&slot.places, facets(self.own(slot)), &mut room) };
+        slot.room = room;
+        published
+    }
+
+    fn place(&self, state: &mut StlBinaryState, slot: &mut StlBinarySlot) -> Result<()> {
+        let first = usize::try_from(slot.number).unwrap_or(usize::MAX).saturating_mul(self.block_facets);
+        let count = self.own(slot).len() / FACET_BYTES;
+        slot.places = self.facets.place(first..first + count, slot.has_attributes)?;
+        state.bytes += slot.block.bytes().len() as u64;
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &self.options.run.progress
+            && state.bytes >= state.last_report + EVERY_BYTES
+        {
+            state.last_report = state.bytes;
+            progress.report(state.bytes, self.size);
+        }
+        Ok(())
+    }
+}
+
+/// The error of a file that is too short for its header.
+pub(super) fn short(bytes: u64, name: &Arc<str>) -> Error {
+    let message = "not an STL file: a binary file has at least 84 bytes, and a text file starts with `solid`";
+    fault(name, bytes, message)
+}

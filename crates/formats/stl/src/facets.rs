@@ -1,0 +1,256 @@
+//! Where triangles go: into the arrays of a model, or to a consumer.
+
+use polyhaul_geometry::dedup::number_rows;
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
+use polyhaul_model::options::StlReadOptions;
+use polyhaul_model::{Axes, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values};
+use polyhaul_pipeline::arrays::multiples;
+use polyhaul_pipeline::column::Column;
+use polyhaul_pipeline::consumer::{MeshConsumer, MeshPiece, PieceFaces};
+use polyhaul_pipeline::options::{ParseOptions, RunOptions};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A triangle: its normal, then its positions.
+pub(super) type StlReadFacet = [[f32; 3]; 4];
+
+/// The destination of a file's triangles.
+pub(super) struct Facets<'a> {
+    /// Takes them in place of the arrays.
+    consumer: Option<&'a dyn MeshConsumer>,
+    positions: Column<[[f32; 3]; 3]>,
+    normals: Column<[f32; 3]>,
+    attributes: Column<u16>,
+    /// Whether there are attributes. Only the ordered part changes it.
+    has_attributes: AtomicBool,
+}
+
+/// The places of some triangles.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StlPlaces {
+    pub(super) facets: Range<usize>,
+    /// The places of the attributes before them, where these are the first that are not 0.
+    gap: Range<usize>,
+    has_attributes: bool,
+}
+
+/// Reused memory for the triangles of a piece.
+#[derive(Default)]
+pub(super) struct StlRoom {
+    positions: Vec<[[f32; 3]; 3]>,
+    normals: Vec<[f32; 3]>,
+    attributes: Vec<u16>,
+}
+
+/// A solid of the file: its name, and how many triangles came before it.
+pub(super) struct Solid {
+    pub(super) name: String,
+    pub(super) first: usize,
+}
+
+impl<'a> Facets<'a> {
+    pub(super) fn new(consumer: Option<&'a dyn MeshConsumer>) -> Facets<'a> {
+        let (positions, normals) = (Column::new("positions"), Column::new("normals"));
+        let (attributes, has_attributes) = (Column::new("attributes"), AtomicBool::new(false));
+        Facets { consumer, positions, normals, attributes, has_attributes }
+    }
+
+    /// Whether the arrays depend on attributes: a consumer gets them in any case.
+    pub(super) fn keeps_attributes(&self) -> bool {
+        self.consumer.is_none()
+    }
+
+    /// Assigns places, in order; `needs_attributes` if any attribute is not 0.
+    pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
+        if self.consumer.is_some() {
+            return Ok(StlPlaces { facets, ..StlPlaces::default() });
+        }
+        self.reserve(facets.end)?;
+        let had = self.has_attributes.load(Ordering::Relaxed);
+        let mut places = StlPlaces { gap: 0..0, has_attributes: had || needs_attributes, facets };
+        if places.has_attributes {
+            self.attributes.reserve(places.facets.end)?;
+            self.has_attributes.store(true, Ordering::Relaxed);
+        }
+        if needs_attributes && !had {
+            places.gap = 0..places.facets.start;
+        }
+        Ok(places)
+    }
+
+    /// Makes room for as many triangles as there will be.
+    pub(super) fn reserve(&self, count: usize) -> Result<()> {
+        if self.consumer.is_some() {
+            return Ok(());
+        }
+        self.positions.reserve(count)?;
+        self.normals.reserve(count)
+    }
+
+    /// Fills places, or hands the triangles over; `room` is reused memory for that.
+    ///
+    /// # Safety
+    /// [`Facets::place`] returned `places` to the caller alone.
+    pub(super) unsafe fn publish(
+        &self,
+        places: &StlPlaces,
+        facets: impl Iterator<Item = (StlReadFacet, u16)> + Clone,
+        room: &mut StlRoom,
+    ) -> Result<()> {
+        if let Some(consumer) = self.consumer {
+            room.fill(places.facets.len(), facets)?;
+            return consumer.take(&room.piece(places.facets.start as u64));
+        }
+        let range = || places.facets.clone();
+        // SAFETY: `place` assigns each range once and in order, so no other thread uses these places, by this
+        // function's contract. The gap is 0 or all places before the first attribute, whose chunks write none.
+        unsafe {
+            self.positions.write(range(), |slots| fill(slots, facets.clone().map(|([_, a, b, c], _)| [a, b, c])))?;
+            self.normals.write(range(), |slots| fill(slots, facets.clone().map(|([normal, ..], _)| normal)))?;
+            if places.has_attributes {
+                self.attributes.fill(places.gap.clone(), 0)?;
+                self.attributes.write(range(), |slots| fill(slots, facets.map(|(_, attribute)| attribute)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The scene; empty if a consumer took its triangles.
+    ///
+    /// # Safety
+    /// The places `0..count` were all handed out and published.
+    pub(super) unsafe fn finish(
+        self,
+        count: usize,
+        solids: Vec<Solid>,
+        options: &ParseOptions<StlReadOptions>,
+    ) -> Result<Scene> {
+        let mut scene = Scene { axes: Axes::OBJ, ..Scene::default() };
+        if self.consumer.is_some() {
+            return Ok(scene);
+        }
+        let has_attributes = self.has_attributes.into_inner();
+        // SAFETY: positions and normals of `0..count` were published, this function's condition. From the first
+        // attribute on every chunk writes its own, and the gap of that chunk is all places before.
+        let (positions, normals, attributes) = unsafe {
+            let attributes = if has_attributes { self.attributes.finish(count) } else { Vec::new() };
+            (self.positions.finish(count), self.normals.finish(count), attributes)
+        };
+        let mut rest = (flat(positions)?, normals, attributes);
+        // From the end on, so that each triangle is moved once. Most files have one solid.
+        for solid in solids.iter().rev() {
+            let own = match solid.first {
+                0 => std::mem::take(&mut rest),
+                first => {
+                    let attributes = if has_attributes { cut(&mut rest.2, first)? } else { Vec::new() };
+                    (cut(&mut rest.0, 3 * first)?, cut(&mut rest.1, first)?, attributes)
+                }
+            };
+            let mesh = mesh(own, options)?;
+            let (name, end) = (solid.name.clone(), mesh.counts());
+            let kind = if name.is_empty() { ObjectKind::Unnamed } else { ObjectKind::Object };
+            try_push(&mut scene.meshes, mesh, "the scene")?;
+            try_push(&mut scene.objects, Object { name, kind, end, ..Object::default() }, "the scene")?;
+        }
+        scene.meshes.reverse();
+        scene.objects.reverse();
+        scene.objects.iter_mut().enumerate().for_each(|(mesh, object)| object.mesh = mesh);
+        Ok(scene)
+    }
+}
+
+impl StlRoom {
+    fn fill(&mut self, count: usize, facets: impl Iterator<Item = (StlReadFacet, u16)> + Clone) -> Result<()> {
+        let StlRoom { positions, normals, attributes } = self;
+        positions.clear();
+        normals.clear();
+        attributes.clear();
+        let room = positions.try_reserve(count).and_then(|()| normals.try_reserve(count));
+        room.and_then(|()| attributes.try_reserve(count)).map_err(|_| Error::memory("triangles"))?;
+        positions.extend(facets.clone().map(|([_, a, b, c], _)| [a, b, c]));
+        normals.extend(facets.clone().map(|([normal, ..], _)| normal));
+        attributes.extend(facets.map(|(_, attribute)| attribute));
+        Ok(())
+    }
+
+    fn piece(&self, first_face: u64) -> MeshPiece<'_> {
+        MeshPiece {
+            first_face,
+            positions: self.positions.as_flattened(),
+            faces: PieceFaces::Triangles,
+            face_normals: &self.normals,
+            face_attributes: &self.attributes,
+            ..MeshPiece::default()
+        }
+    }
+}
+
+/// Fills all places; with zeros if there were too few values, which cannot happen.
+fn fill<T: Copy + Default>(slots: &mut [MaybeUninit<T>], mut values: impl Iterator<Item = T>) {
+    slots.iter_mut().for_each(|slot| _ = slot.write(values.next().unwrap_or_default()));
+}
+
+/// Flattens the positions of triangles, reusing the memory.
+fn flat(positions: Vec<[[f32; 3]; 3]>) -> Result<Vec<[f32; 3]>> {
+    let fits = positions.len() < (NONE as usize) / 3;
+    fits.then(|| positions.into_flattened()).ok_or_else(too_many)
+}
+
+pub(super) fn too_many() -> Error {
+    Error::new(ErrorKind::Limit, "more than 2^32 - 2 corners")
+}
+
+/// The elements from `at` on.
+fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
+    let mut end = Vec::new();
+    let own = values.get(at..).unwrap_or_default();
+    end.try_reserve_exact(own.len())?;
+    end.extend_from_slice(own);
+    values.truncate(at);
+    Ok(end)
+}
+
+/// Creates the mesh of triangles with positions of their own.
+fn mesh(
+    (positions, normals, attributes): (Vec<[f32; 3]>, Vec<[f32; 3]>, Vec<u16>),
+    options: &ParseOptions<StlReadOptions>,
+) -> Result<Mesh> {
+    let threads = options.run.worker_threads();
+    let offsets = if normals.is_empty() { Vec::new() } else { multiples(normals.len() + 1, 3, threads)? };
+    let corners;
+    let mut mesh = Mesh { normals: normals.into(), normal_domain: Domain::Face, ..Mesh::default() };
+    if options.own.weld {
+        let (merged, of_corner) = weld(&positions, &options.run)?;
+        (mesh.positions, corners) = (merged.into(), of_corner);
+    } else {
+        corners = multiples(positions.len(), 1, threads)?;
+        mesh.positions = positions.into();
+    }
+    mesh.faces = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
+    if attributes.iter().any(|&attribute| attribute != 0) {
+        let values = Values::U16(attributes.into());
+        let column = ModelColumn { name: "attribute".into(), values, offsets: None };
+        try_push(&mut mesh.face_columns, column, "columns")?;
+    }
+    Ok(mesh)
+}
+
+/// The distinct positions, by their first appearance, and which of them each has.
+fn weld(positions: &[[f32; 3]], run: &RunOptions) -> Result<(Vec<[f32; 3]>, Vec<u32>)> {
+    let found = number_rows(positions, None, run.worker_threads(), &run.cancel)?;
+    let mut merged = Vec::new();
+    merged.try_reserve_exact(found.first.len())?;
+    merged.extend(found.first.iter().map(|&first| positions[first as usize]));
+    Ok((merged, found.of_item))
+}
+
+/// Fails if the triangles exceed the caller's limit, or the range of indices.
+pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) -> Result<()> {
+    let limit = options.limits.elements.min(u64::from(NONE) - 1);
+    if count.saturating_mul(3) <= limit {
+        return Ok(());
+    }
+    let message = format!("more positions than the limit of {limit} (elements)");
+    Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
+}

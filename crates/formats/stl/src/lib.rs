@@ -1,0 +1,50 @@
+//! STL: triangles, as text or 50 bytes each (3D Systems' StereoLithography interface).
+//!
+//! A binary file, little-endian:
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 80 | a comment |
+//! | 80 | 4 | number of triangles |
+//! | 84 | 50 each | normal and three positions (twelve f32s), and an attribute of 2 bytes |
+//!
+//! The layout of text is in [`polyhaul_text::parse::facets`].
+//!
+//! How polyhaul interprets an STL file where programs differ:
+//!
+//! - A file is binary if its size matches the number of triangles in its header, whatever its first word is. Otherwise,
+//!   or if the size is unknown, it is text if it begins with `solid` followed by text.
+//! - Each triangle has three positions of its own, and its normal is a face normal, as in the file. Welding is optional
+//!   ([`polyhaul_model::options::StlReadOptions`]).
+//! - The two bytes after a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
+//!   header becomes a comment.
+//! - Text can have any case and white space, several statements on a line, and several solids: each is an object.
+//!
+//! `reader`: which kind a file is. `binary`, `ascii`: the jobs that the pipeline runs. `facets`: the arrays they fill.
+//! `statement`, `machine`: words, and the order they must come in. `writer`: both kinds.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
+mod ascii;
+mod binary;
+mod facets;
+mod machine;
+mod reader;
+mod statement;
+mod writer;
+
+pub use reader::{fits, is_text, read};
+pub use writer::write;
+
+/// Bytes before the first triangle.
+const HEADER_BYTES: usize = 84;
+/// Bytes of a triangle: normal, three positions, attribute.
+const FACET_BYTES: usize = 50;
+
+/// Returns whether bytes begin like an STL file: text after the word `solid`, or as many triangles as the header
+/// counts. The size of a stream is unknown.
+pub fn looks_like_stl(head: &[u8], size: Option<u64>) -> bool {
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
+    let is_word = text.get(5).is_some_and(u8::is_ascii_whitespace);
+    is_word && is_text(head, size) || fits(head, size)
+}

@@ -1,0 +1,93 @@
+//! Which kind of STL a file is, and reading it as that.
+
+use super::{FACET_BYTES, HEADER_BYTES, ascii, binary};
+use polyhaul_model::Scene;
+use polyhaul_model::error::{Place, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::options::StlReadOptions;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::blocks::Source;
+use polyhaul_pipeline::chunk::TextChunks;
+use polyhaul_pipeline::consumer::MeshConsumer;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::{Garbage, ask};
+use std::sync::Arc;
+
+/// The number of bytes examined to determine the kind of a file.
+const HEAD_BYTES: usize = 1024;
+
+/// The result of reading.
+pub struct StlFound {
+    pub scene: Scene,
+    pub warnings: Warnings,
+    pub threads: usize,
+}
+
+/// Reads STL of either kind, into a model or to a consumer, so that the scene is empty. `garbage` records data after
+/// compressed data.
+pub fn read(
+    source: Source<'_>,
+    garbage: Option<Garbage>,
+    options: &ParseOptions<StlReadOptions>,
+    consumer: Option<&dyn MeshConsumer>,
+) -> Result<StlFound> {
+    let mut head = [0; HEAD_BYTES];
+    let count = ask(&source, || source.peek(&mut head))?;
+    let head = &head[..count];
+    if is_text(head, source.len()) {
+        return ascii::read(TextChunks::new(source).tolerant(garbage), options, consumer);
+    }
+    let name: Arc<str> = source.name().into();
+    let Some((title, count)) = head.split_at_checked(80) else { return Err(binary::short(count as u64, &name)) };
+    let Some(count) = count.first_chunk() else { return Err(binary::short(head.len() as u64, &name)) };
+    let mut warnings = Warnings::default();
+    let title = title.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii();
+    let place = Place { file: name, offset: Some(0), ..Place::default() };
+    let title = names::decode(title, &place, options.faults, &mut warnings)?.into_owned();
+    let mut found = binary::read(source, garbage, u32::from_le_bytes(*count), (options, consumer), warnings)?;
+    if !title.is_empty() {
+        try_push(&mut found.scene.comments, title, "comments")?;
+    }
+    Ok(found)
+}
+
+/// Whether a file has the size of the triangles that its header counts.
+pub fn fits(head: &[u8], size: Option<u64>) -> bool {
+    let count = head.get(80..HEADER_BYTES).and_then(|count| count.first_chunk());
+    let facets = count.map(|count| u64::from(u32::from_le_bytes(*count)));
+    size.is_some() && size == facets.map(|facets| HEADER_BYTES as u64 + facets * FACET_BYTES as u64)
+}
+
+/// Returns whether a file with these first bytes is text; `size` is the file's size, if known. A binary file can begin
+/// with `solid` too, so its size is decisive.
+pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
+    if fits(head, size) {
+        return false;
+    }
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
+    let begins = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
+    // Names can have any encoding, but no text has these bytes.
+    let is_plain = |&byte: &u8| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c);
+    begins && head.iter().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_decides_and_then_the_content() {
+        let mut binary = [b' '; 134];
+        binary[..5].copy_from_slice(b"solid");
+        binary[80..84].copy_from_slice(&1u32.to_le_bytes());
+        assert!(!is_text(&binary, Some(134)) && !is_text(&binary, None) && !is_text(&binary, Some(133)));
+        let text = b"  SoLiD caf\xe9\r\n facet normal 0 0 1\n";
+        assert!(is_text(text, None) && is_text(text, Some(35)));
+        assert!(!is_text(b"facet normal 0 0 1", None) && !is_text(b"", None));
+        // Printable bytes can be a count that fits the size.
+        let mut odd = [b'a'; 100];
+        odd[..5].copy_from_slice(b"solid");
+        let size = 84 + 50 * u64::from(u32::from_le_bytes(*b"aaaa"));
+        assert!(is_text(&odd, Some(100)) && !is_text(&odd, Some(size)));
+    }
+}

@@ -1,0 +1,400 @@
+//! Triangles to STL, as 50 bytes each or as text, in pages.
+
+use super::{FACET_BYTES, HEADER_BYTES};
+use polyhaul_geometry::dedup::BATCH;
+use polyhaul_geometry::frame::Frame;
+use polyhaul_geometry::parts;
+use polyhaul_geometry::parts::{Part, homeless, homes, loose_vertices, named, note_left_out};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::options::{Dialect, Digits, SceneWriteOptions};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Array, Domain, Mesh, Scene, Values};
+use polyhaul_pipeline::out::Out;
+use polyhaul_pipeline::write::{Pages, Writing};
+use polyhaul_text::format::{FixedLine, NumberLines, Page};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// About how many bytes a page has.
+const PAGE_BYTES: usize = 512 << 10;
+/// About how many bytes of text a triangle takes.
+const TEXT_BYTES: usize = 240;
+
+/// A scene to write as STL.
+pub(crate) type StlJob<'a> = parts::PartsJob<'a, ()>;
+
+/// Writes the triangles of a scene.
+pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
+    note_all_left_out(job, warnings)?;
+    warnings.refuse_losses(job.strict)?;
+    let pages = StlPages::new(job)?;
+    writing.announce(HEADER_BYTES as u64 + pages.count * pages.facet_bytes() as u64);
+    match (job.options.scene.ascii, pages.is_one_solid(), pages.pieces.is_empty()) {
+        (false, ..) => writing.set_head(header(job.scene, pages.count)?),
+        (true, true, true) => writing.set_head(b"solid \nendsolid \n".to_vec()),
+        (true, true, false) => writing.set_head(b"solid \n".to_vec()),
+        (true, false, true) => writing.set_head(b"solid\nendsolid\n".to_vec()),
+        (true, false, false) => {}
+    }
+    let slot_bytes = pages.page_facets * pages.facet_bytes() * if job.options.scene.ascii { 3 } else { 1 };
+    writing.pages(&pages, &mut (), pages.count / pages.page_facets as u64 + 1, slot_bytes)
+}
+
+fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
+    let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
+    let is_blenders = job.options.scene.dialect == Dialect::Blender;
+    // Blender computes those of faces, too.
+    let by_corner = |mesh: &Mesh| {
+        let is_kept = mesh.normal_domain == Domain::Face && !is_blenders;
+        if is_kept { 0 } else { mesh.normals.len() }
+    };
+    let is_kept = |mesh: &Mesh| usize::from(!job.options.scene.ascii && attributes(mesh).is_some());
+    let mut loose = 0;
+    for part in homes(job.parts) {
+        loose += loose_vertices(part.mesh, job.run.worker_threads())?;
+    }
+    let others = [
+        ("left-out-vertices", "vertices not used by a face", loose),
+        ("left-out-names", "object names", if job.options.scene.ascii && !is_blenders { 0 } else { named(job.parts) }),
+        ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
+        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-normals", if is_blenders { "normals" } else { "vertex normals" }, sum(&by_corner)),
+        ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
+        ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
+        ("left-out-columns", "vertex and face columns", {
+            sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len() - is_kept(mesh))
+        }),
+        ("left-out-tables", "tables", job.scene.tables.len() as u64),
+        ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len().saturating_sub(1)) as u64),
+    ];
+    note_left_out("STL", homeless(job.parts, job.materials).into_iter().chain(others), job.output, warnings);
+    Ok(())
+}
+
+/// Returns the column with the two bytes after each triangle.
+fn attributes(mesh: &Mesh) -> Option<&[u16]> {
+    mesh.face_columns.iter().find_map(|column| match &column.values {
+        Values::U16(values) if column.name == "attribute" && column.offsets.is_none() => Some(values.as_slice()),
+        _ => None,
+    })
+}
+
+/// Returns the header of a binary file: the first comment, as far as it fits, and the number of triangles.
+fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
+    let count = u32::try_from(count)
+        .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
+    let own = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
+    let comment = scene.comments.first().map_or(own, String::as_str);
+    // With this word, many readers would take the file for text.
+    let is_word = comment.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
+    let title = if is_word { own } else { comment };
+    let size = (0..HEADER_BYTES - 3).rfind(|&size| title.is_char_boundary(size)).unwrap_or(0);
+    let mut header = Vec::new();
+    header.try_reserve_exact(HEADER_BYTES)?;
+    header.extend_from_slice(&title.as_bytes()[..size]);
+    header.resize(HEADER_BYTES - 4, 0);
+    header.extend_from_slice(&count.to_le_bytes());
+    Ok(header)
+}
+
+/// Triangles of a part.
+struct StlPiece<'a> {
+    part: &'a Part<'a>,
+    normals: Option<&'a Array<[f32; 3]>>,
+    attributes: Option<&'a [u16]>,
+    is_blenders: bool,
+    /// The number of triangles before it.
+    start: u64,
+}
+
+/// A triangle to write: its normal, then its positions.
+type StlWrittenFacet = [[f32; 3]; 4];
+
+impl<'a> StlPiece<'a> {
+    fn new(part: &'a Part<'a>, start: u64, dialect: Dialect) -> Self {
+        let is_blenders = dialect == Dialect::Blender;
+        let has_normals = part.mesh.normal_domain == Domain::Face && !part.mesh.normals.is_empty();
+        let normals = (has_normals && !is_blenders).then_some(&part.mesh.normals);
+        StlPiece { part, normals, attributes: attributes(part.mesh), is_blenders, start }
+    }
+
+    /// Prepares up to [`BATCH`] triangles; `faces` are those of the mesh.
+    fn facets(&self, faces: Range<usize>, facets: &mut [StlWrittenFacet; BATCH]) {
+        let (mesh, frame) = (self.part.mesh, &self.part.frame);
+        let positions = mesh.positions.as_slice();
+        let position = |corner: u32| positions.get(corner as usize).copied().unwrap_or_default();
+        let corners = mesh.faces.corner_positions.get(3 * faces.start..3 * faces.end).unwrap_or_default();
+        for (facet, &[a, b, c]) in facets.iter_mut().zip(corners.as_chunks::<3>().0) {
+            // Part by part: maps of arrays are slower.
+            (facet[1], facet[2], facet[3]) = (position(a), position(b), position(c));
+        }
+        let own = &mut facets[..faces.len()];
+        if let Some(frame) = frame {
+            for [_, corners @ ..] in own.iter_mut() {
+                corners.iter_mut().for_each(|corner| *corner = frame.position(*corner));
+                if frame.is_mirrored {
+                    corners.swap(if self.is_blenders { 0 } else { 1 }, 2);
+                }
+            }
+        }
+        match self.normals {
+            Some(normals) => self.own_normals(normals.get(faces).unwrap_or_default(), frame.as_ref(), facets),
+            None if self.is_blenders => own.iter_mut().for_each(|[place, own @ ..]| *place = blenders_normal(*own)),
+            None => own.iter_mut().for_each(|[place, own @ ..]| *place = normal(*own)),
+        }
+    }
+
+    fn own_normals(&self, normals: &[[f32; 3]], frame: Option<&Frame>, facets: &mut [StlWrittenFacet; BATCH]) {
+        let Some(frame) = frame else {
+            facets.iter_mut().zip(normals).for_each(|(facet, normal)| facet[0] = *normal);
+            return;
+        };
+        let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+        batch.iter_mut().zip(normals).for_each(|(place, normal)| *place = *normal);
+        frame.normals(&batch, &mut lanes);
+        let [xs, ys, zs] = &lanes;
+        let turned = xs.iter().zip(ys).zip(zs).map(|((x, y), z)| [*x, *y, *z]);
+        facets.iter_mut().zip(turned).for_each(|(facet, normal)| facet[0] = normal);
+    }
+}
+
+/// Returns the unit normal of a triangle; zero if it has no area.
+fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
+    let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|i| f64::from(a[i]) - f64::from(b[i]));
+    let (u, v) = (minus(b, a), minus(c, a));
+    let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let length = normal.iter().map(|part| part * part).sum::<f64>().sqrt();
+    // Adding 0 makes minus zero zero.
+    if length > 0.0 && length.is_finite() { normal.map(|part| (part / length + 0.0) as f32) } else { [0.0; 3] }
+}
+
+/// Returns the same with the bits of Blender's files: in f32, in its order of operations, and zero for small triangles.
+fn blenders_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
+    let minus = |a: [f32; 3], b: [f32; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    let (u, v) = (minus(a, b), minus(b, c));
+    let [x, y, z] = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let square = x * x + y * y + z * z;
+    let length = square.sqrt();
+    if square > 1e-35 { [x / length, y / length, z / length] } else { [0.0; 3] }
+}
+
+/// All triangles, in pages.
+struct StlPages<'a> {
+    pieces: Vec<StlPiece<'a>>,
+    count: u64,
+    page_facets: usize,
+    options: &'a SceneWriteOptions,
+}
+
+#[derive(Default)]
+struct StlPageSlot {
+    number: u64,
+    bytes: Vec<u8>,
+    len: usize,
+    text: Out,
+}
+
+impl<'a> StlPages<'a> {
+    fn new(job: &StlJob<'a>) -> Result<Self> {
+        let mut pages = StlPages { pieces: Vec::new(), count: 0, page_facets: 0, options: job.options.scene };
+        let page_bytes = job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
+        pages.page_facets = (page_bytes / pages.facet_bytes()).max(1);
+        for part in job.parts.iter().filter(|part| !part.faces.is_empty()) {
+            try_push(&mut pages.pieces, StlPiece::new(part, pages.count, job.options.scene.dialect), "the plan")?;
+            pages.count += part.faces.len() as u64;
+        }
+        Ok(pages)
+    }
+
+    /// Whether all objects are one solid of text.
+    fn is_one_solid(&self) -> bool {
+        self.options.ascii && self.options.dialect == Dialect::Blender
+    }
+
+    /// About how many bytes a triangle takes.
+    fn facet_bytes(&self) -> usize {
+        if self.options.ascii { TEXT_BYTES } else { FACET_BYTES }
+    }
+
+    /// The triangles of page `number`, piece by piece, as places in the pieces.
+    fn shares(&self, number: u64) -> impl Iterator<Item = (&StlPiece<'a>, Range<usize>)> {
+        let start = number.saturating_mul(self.page_facets as u64);
+        let end = start.saturating_add(self.page_facets as u64);
+        let first = self.pieces.partition_point(|piece| piece.start + piece.part.faces.len() as u64 <= start);
+        let pieces = self.pieces[first..].iter().take_while(move |piece| piece.start < end);
+        pieces.map(move |piece| {
+            let place = |at: u64| (at.saturating_sub(piece.start) as usize).min(piece.part.faces.len());
+            (piece, place(start)..place(end))
+        })
+    }
+}
+
+impl StlPageSlot {
+    /// Appends binary triangles.
+    fn binary(&mut self, piece: &StlPiece<'_>, range: Range<usize>) -> Result<()> {
+        let end = self.len + range.len() * FACET_BYTES;
+        if end > self.bytes.len() {
+            self.bytes.try_reserve_exact(end - self.bytes.len()).map_err(|_| Error::memory("a page"))?;
+            self.bytes.resize(end, 0);
+        }
+        let rows = self.bytes[self.len..end].as_chunks_mut::<FACET_BYTES>().0;
+        let faces = piece.part.faces.start + range.start..piece.part.faces.start + range.end;
+        let mut facets = [[[0.0; 3]; 4]; BATCH];
+        for (rows, start) in rows.chunks_mut(BATCH).zip(faces.step_by(BATCH)) {
+            piece.facets(start..start + rows.len(), &mut facets);
+            for ((row, facet), face) in rows.iter_mut().zip(&facets).zip(start..) {
+                let attribute = piece.attributes.and_then(|values| values.get(face)).copied().unwrap_or(0);
+                let (numbers, last) = row.as_chunks_mut::<4>();
+                let values = numbers.iter_mut().zip(facet.as_flattened());
+                values.for_each(|(place, value)| *place = value.to_le_bytes());
+                last.copy_from_slice(&attribute.to_le_bytes());
+            }
+        }
+        self.len = end;
+        Ok(())
+    }
+
+    /// Writes triangles as text, between the lines of their solid.
+    fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, options: &SceneWriteOptions) -> Result<()> {
+        let name = name(&piece.part.object.name);
+        let is_solid = options.dialect == Dialect::Common;
+        let form = if is_solid { &COMMON } else { &BLENDER };
+        if is_solid && range.start == 0 {
+            self.text.whole(|page| solid(page, b"solid", &name))?;
+        }
+        let (first, end) = (piece.part.faces.start + range.start, piece.part.faces.start + range.end);
+        let mut facets = [[[0.0; 3]; 4]; BATCH];
+        for start in (first..end).step_by(BATCH) {
+            let count = BATCH.min(end - start);
+            piece.facets(start..start + count, &mut facets);
+            match options.digits_or_shortest() {
+                Digits::Shortest => shortest(&mut self.text, &facets[..count], form)?,
+                Digits::Fixed(digits) => fixed(&mut self.text, &facets[..count], digits.into(), form)?,
+            }
+        }
+        if is_solid && range.end == piece.part.faces.len() {
+            self.text.whole(|page| solid(page, b"endsolid", &name))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns a name for the file: with control characters the file would not look like text.
+fn name(name: &str) -> Cow<'_, str> {
+    if name.contains(|c: char| c.is_ascii_control()) {
+        names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into()
+    } else {
+        names::on_a_line(name)
+    }
+}
+
+fn solid(page: &mut Page<'_>, word: &[u8], name: &str) {
+    page.bytes(word);
+    if !name.is_empty() {
+        page.byte(b' ');
+        page.bytes(name.as_bytes());
+    }
+    page.byte(b'\n');
+}
+
+/// The text around the numbers of a triangle.
+struct StlText {
+    outer: &'static [u8],
+    vertex: &'static [u8],
+    end: &'static [u8],
+    /// What follows each line of numbers, with the start of the next one.
+    ends: [&'static [u8]; 4],
+}
+
+const NORMAL: &[u8] = b"facet normal ";
+
+/// The text with these lines around the numbers.
+macro_rules! stl_text {
+    ($outer:literal, $vertex:literal, $end:literal) => {
+        StlText {
+            outer: $outer.as_bytes(),
+            vertex: $vertex.as_bytes(),
+            end: $end.as_bytes(),
+            ends: [
+                concat!("\n", $outer, $vertex).as_bytes(),
+                concat!("\n", $vertex).as_bytes(),
+                concat!("\n", $vertex).as_bytes(),
+                concat!("\n", $end, "facet normal ").as_bytes(),
+            ],
+        }
+    };
+}
+
+const COMMON: StlText = stl_text!("  outer loop\n", "    vertex ", "  endloop\nendfacet\n");
+const BLENDER: StlText = stl_text!(" outer loop\n", "  vertex ", " endloop\nendfacet\n");
+
+/// Triangles whose numbers have the fewest digits.
+fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Result<()> {
+    let lines = NumberLines::new(3, b' ', form.ends);
+    let numbers = facets.as_flattened().as_flattened();
+    let (mut done, facet) = (0, StlWrittenFacet::default().as_flattened().len());
+    text.format(|page| {
+        let is_between = |done: usize| done.is_multiple_of(facet);
+        if is_between(done) && !page.whole(|page| page.bytes(NORMAL)) {
+            return false;
+        }
+        done += page.shortest_lines(&lines, done, &numbers[done..]);
+        if is_between(done) {
+            // The begin of one more.
+            page.truncate(page.len() - NORMAL.len());
+        }
+        done == numbers.len()
+    })
+}
+
+/// Formats triangles whose numbers have `digits` digits after the point.
+fn fixed(text: &mut Out, mut facets: &[StlWrittenFacet], digits: usize, form: &StlText) -> Result<()> {
+    let (normals, vertices) = (FixedLine::new(NORMAL, digits), FixedLine::new(form.vertex, digits));
+    text.format(|page| {
+        while let [[normal, corners @ ..], others @ ..] = facets {
+            let is_whole = page.whole(|page| {
+                page.fixed_line(&normals, *normal);
+                page.bytes(form.outer);
+                corners.iter().for_each(|corner| page.fixed_line(&vertices, *corner));
+                page.bytes(form.end);
+            });
+            if !is_whole {
+                return false;
+            }
+            facets = others;
+        }
+        true
+    })
+}
+
+impl Pages for StlPages<'_> {
+    type Slot = StlPageSlot;
+    type State = ();
+
+    fn slot(&self) -> Result<StlPageSlot> {
+        Ok(StlPageSlot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut StlPageSlot) -> Result<bool> {
+        slot.number = number;
+        slot.len = 0;
+        slot.text.clear();
+        Ok(number.saturating_mul(self.page_facets as u64) < self.count)
+    }
+
+    fn format(&self, slot: &mut StlPageSlot) -> Result<()> {
+        self.shares(slot.number).try_for_each(|(piece, range)| {
+            if self.options.ascii { slot.lines(piece, range, self.options) } else { slot.binary(piece, range) }
+        })?;
+        let is_last = (slot.number + 1).saturating_mul(self.page_facets as u64) >= self.count;
+        if self.is_one_solid() && is_last {
+            slot.text.whole(|page| page.bytes(b"endsolid \n"))?;
+        }
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a StlPageSlot) -> &'a [u8] {
+        if self.options.ascii { slot.text.text() } else { &slot.bytes[..slot.len] }
+    }
+}

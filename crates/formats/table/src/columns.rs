@@ -1,0 +1,397 @@
+//! The final columns of a table, and the copying of a chunk's values to their places in them.
+
+use super::head::TableHead;
+use super::parse::TableParsed;
+use super::typed::{TypedColumn, with_column};
+use super::value::{TableHeadKind, Wide};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Scalar, Values};
+use polyhaul_pipeline::column::Column;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_text::parse::grid::{Grid, MAX_COLUMNS};
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::Range;
+use std::slice;
+
+/// Numbers of a grid that are converted before they are distributed to columns: 8 KiB of f64s, which stay in the
+/// first-level cache.
+const GRID_BLOCK: usize = 1024;
+
+/// The memory layout of a table's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// An array per column.
+    Columns,
+    /// An array per column; positions and normals are f32s, as in a mesh.
+    Points,
+    /// One array, row by row.
+    Rows,
+}
+
+/// The arrays of a table while chunks fill them.
+pub(super) struct TableColumns {
+    layout: Layout,
+    /// The number of columns.
+    pub(super) count: usize,
+    arrays: Vec<TableTarget>,
+}
+
+/// An array that chunks fill.
+enum TableTarget {
+    Typed(TypedColumn),
+    /// Integers up to where floats begin, and then the bits of floats.
+    Auto(Column<i64>),
+}
+
+/// The values of a chunk that an array takes: every `step`-th, from `first` on.
+#[derive(Clone, Copy)]
+struct TableColumnsLane {
+    first: usize,
+    step: usize,
+}
+
+/// For each array, the value from which it has floats, as determined in order.
+#[derive(Default)]
+pub(super) struct FloatsFrom(pub(super) Vec<Option<usize>>);
+
+impl TableColumns {
+    pub(super) fn new(head: &TableHead, layout: Layout) -> Result<TableColumns> {
+        let kinds = match layout {
+            Layout::Columns | Layout::Points => &head.kinds[..],
+            // All have one type: the reader sees to that.
+            Layout::Rows => head.kinds.get(..1).unwrap_or_default(),
+        };
+        let mut arrays = Vec::new();
+        for &kind in kinds {
+            try_push(&mut arrays, TableTarget::new(kind), "columns")?;
+        }
+        Ok(TableColumns { layout, count: head.columns(), arrays })
+    }
+
+    /// Returns how many values of each row an array takes.
+    fn width(&self) -> usize {
+        match self.layout {
+            Layout::Columns | Layout::Points => 1,
+            Layout::Rows => self.count,
+        }
+    }
+
+    /// Makes room for this total number of rows.
+    pub(super) fn reserve(&self, rows: usize) -> Result<()> {
+        self.arrays.iter().try_for_each(|array| array.reserve(rows.saturating_mul(self.width())))
+    }
+
+    /// Records which arrays have floats in the chunk whose rows begin at `row`; `is_float` receives the chunk's result.
+    pub(super) fn settle(
+        &self,
+        row: usize,
+        parsed: &TableParsed,
+        floats: &mut FloatsFrom,
+        is_float: &mut Vec<bool>,
+    ) -> Result<()> {
+        let FloatsFrom(from) = floats;
+        if from.len() < self.arrays.len() {
+            from.try_reserve_exact(self.arrays.len())?;
+            from.resize(self.arrays.len(), None);
+        }
+        is_float.clear();
+        is_float.try_reserve(self.arrays.len())?;
+        for (array, from) in from.iter_mut().enumerate() {
+            let found = match self.layout {
+                Layout::Columns | Layout::Points => parsed.has_floats[array],
+                Layout::Rows => parsed.has_floats.contains(&true),
+            };
+            if found {
+                from.get_or_insert(row * self.width());
+            }
+            is_float.push(from.is_some());
+        }
+        Ok(())
+    }
+
+    /// Copies the values of a chunk to the places of `rows`.
+    ///
+    /// # Safety
+    /// No other thread uses the places of `rows`, and `parsed` has as many rows.
+    pub(super) unsafe fn publish(
+        &self,
+        rows: Range<usize>,
+        parsed: &TableParsed,
+        is_float: &[bool],
+        f32s: bool,
+    ) -> Result<()> {
+        let width = self.width();
+        let range = rows.start * width..rows.end * width;
+        let count = rows.len() * self.count;
+        for (number, array) in self.arrays.iter().enumerate() {
+            let lane = match self.layout {
+                Layout::Columns | Layout::Points => TableColumnsLane { first: number, step: self.count },
+                Layout::Rows => TableColumnsLane { first: 0, step: 1 },
+            };
+            // SAFETY: the places of `rows` belong to this chunk alone, by this function's contract; `range` is those
+            // rows of the array.
+            unsafe {
+                match array {
+                    TableTarget::Typed(TypedColumn::F32(column)) if f32s => {
+                        let values = &parsed.singles[..count];
+                        column.write(range.clone(), |slots| lane.fill(slots, values, |value| value))?;
+                    }
+                    _ => array.write(range.clone(), lane, &parsed.doubles[..count], &parsed.wides, is_float[number])?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts the values of a chunk that is a grid, directly to their places if there is one array.
+    ///
+    /// # Safety
+    /// No other thread uses the places of `rows`, and `grid` has as many rows.
+    pub(super) unsafe fn publish_grid(&self, rows: Range<usize>, padded: &[u8], grid: &Grid) -> Result<()> {
+        let step = match self.arrays.len() {
+            0 | 1 => rows.len(),
+            _ => GRID_BLOCK / self.count.clamp(1, MAX_COLUMNS),
+        };
+        let mut row = rows.start;
+        while row < rows.end {
+            let end = rows.end.min(row + step);
+            let first = (row - rows.start) * self.count;
+            // SAFETY: `row..end` is a part of `rows`, whose places are this chunk's alone, this function's condition.
+            unsafe {
+                match &self.arrays[..] {
+                    [array] => array.write_grid(row * self.width()..end * self.width(), padded, first, grid)?,
+                    _ => self.publish_block(row..end, padded, first, grid)?,
+                }
+            }
+            row = end;
+        }
+        Ok(())
+    }
+
+    /// Converts a few rows, whose values begin at `first`, and parts them.
+    ///
+    /// # Safety
+    /// No other thread may use the places of `rows`, which have at most [`GRID_BLOCK`] values.
+    unsafe fn publish_block(&self, rows: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
+        let count = rows.len() * self.count;
+        let (mut singles, mut doubles) = ([MaybeUninit::uninit(); GRID_BLOCK], [MaybeUninit::uninit(); GRID_BLOCK]);
+        let (singles, doubles) = (&mut singles[..count], &mut doubles[..count]);
+        match self.arrays.first() {
+            Some(TableTarget::Typed(TypedColumn::F32(_))) => grid.f32s(padded, first, singles),
+            _ => grid.f64s(padded, first, doubles),
+        }
+        for (number, array) in self.arrays.iter().enumerate() {
+            let lane = TableColumnsLane { first: number, step: self.count };
+            let rows = rows.clone();
+            // SAFETY: the places belong to this chunk alone, by this function's contract. A grid is only parsed if all
+            // columns are f32s or none is (`is_fit` in `parse.rs`), so all values that the arrays take were just
+            // written.
+            unsafe {
+                match array {
+                    TableTarget::Typed(TypedColumn::F32(column)) => {
+                        column.write(rows, |slots| lane.fill(slots, singles, |value| value.assume_init()))?;
+                    }
+                    TableTarget::Typed(TypedColumn::F64(column)) => {
+                        column.write(rows, |slots| lane.fill(slots, doubles, |value| value.assume_init()))?;
+                    }
+                    TableTarget::Auto(column) => column.write(rows, |slots| {
+                        lane.fill(slots, doubles, |value| value.assume_init().to_bits() as i64);
+                    })?,
+                    TableTarget::Typed(_) => return Err(no_floats()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the finished arrays with this many rows.
+    ///
+    /// # Safety
+    /// The first `rows` rows were all published.
+    pub(super) unsafe fn finish(self, rows: usize, floats: FloatsFrom, run: &RunOptions) -> Result<Vec<Values>> {
+        let count = rows * self.width();
+        let mut values = Vec::new();
+        let mut from = floats.0.into_iter();
+        for array in self.arrays {
+            // SAFETY: an array takes `width` values of each row, so `count` were written, by this function's contract.
+            try_push(&mut values, unsafe { array.finish(count, from.next().flatten(), run) }, "columns")?;
+        }
+        Ok(values)
+    }
+}
+
+/// A grid has points, so the parser takes none for columns of integers.
+fn no_floats() -> Error {
+    Error::new(ErrorKind::Internal, "an integer column cannot store floats")
+}
+
+impl TableTarget {
+    fn new(kind: TableHeadKind) -> TableTarget {
+        match kind {
+            TableHeadKind::Auto => TableTarget::Auto(Column::new("a column")),
+            TableHeadKind::F32 => TableTarget::Typed(TypedColumn::new(Scalar::F32)),
+            TableHeadKind::F64 => TableTarget::Typed(TypedColumn::new(Scalar::F64)),
+            TableHeadKind::Integer(scalar) => TableTarget::Typed(TypedColumn::new(scalar)),
+        }
+    }
+
+    fn reserve(&self, count: usize) -> Result<()> {
+        match self {
+            TableTarget::Typed(column) => column.reserve(count),
+            TableTarget::Auto(column) => column.reserve(count),
+        }
+    }
+
+    /// # Safety
+    /// No other thread uses the places of `range`.
+    unsafe fn write(
+        &self,
+        range: Range<usize>,
+        lane: TableColumnsLane,
+        values: &[f64],
+        wides: &[Wide],
+        is_float: bool,
+    ) -> Result<()> {
+        let column = match self {
+            // SAFETY: the places of `range` are this chunk's alone, this function's condition.
+            TableTarget::Typed(column) => unsafe {
+                return with_column!(column, column => column.write(range, |slots| lane.put(slots, values, wides)));
+            },
+            TableTarget::Auto(column) => column,
+        };
+        // SAFETY: the places of `range` are this chunk's alone, this function's condition.
+        unsafe {
+            if is_float {
+                column.write(range, |slots| lane.fill(slots, values, |value| value.to_bits() as i64))
+            } else {
+                column.write(range, |slots| lane.put(slots, values, wides))
+            }
+        }
+    }
+
+    /// Converts the values of a grid from `first` on to the places of `range`.
+    ///
+    /// # Safety
+    /// No other thread uses the places of `range`.
+    unsafe fn write_grid(&self, range: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
+        // SAFETY: the places of `range` are this chunk's alone, this function's condition.
+        unsafe {
+            match self {
+                TableTarget::Typed(TypedColumn::F32(column)) => {
+                    column.write(range, |out| grid.f32s(padded, first, out))
+                }
+                TableTarget::Typed(TypedColumn::F64(column)) => {
+                    column.write(range, |out| grid.f64s(padded, first, out))
+                }
+                TableTarget::Auto(column) => column.write(range, |out| {
+                    const { assert!(align_of::<i64>() == align_of::<f64>()) };
+                    // SAFETY: `out` is a slice of as many `MaybeUninit<i64>`s, which have the size of f64s and, as
+                    // checked above, their alignment. Any bits are valid in a `MaybeUninit`.
+                    let out = slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len());
+                    grid.f64s(padded, first, out);
+                }),
+                TableTarget::Typed(_) => Err(no_floats()),
+            }
+        }
+    }
+
+    /// # Safety
+    /// The first `count` values were all written.
+    unsafe fn finish(self, count: usize, floats_from: Option<usize>, run: &RunOptions) -> Values {
+        // SAFETY: `Column::finish` and `TypedColumn::finish` have this function's condition.
+        unsafe {
+            match self {
+                TableTarget::Typed(column) => column.finish(count),
+                TableTarget::Auto(column) => match (column.finish(count), floats_from) {
+                    (values, None) if count > 0 => Values::I64(values.into()),
+                    (values, from) => Values::F64(floats(values, from.unwrap_or(0), run).into()),
+                },
+            }
+        }
+    }
+}
+
+/// A number that a column holds.
+trait TableStored: Copy {
+    /// From an f64 that has its value, or for f32 is near it.
+    fn from_f64(value: f64) -> Self;
+    /// From an integer that fits.
+    fn of_wide(wide: i128) -> Self;
+}
+
+macro_rules! stored {
+    ($($type:ty),*) => {$(
+        impl TableStored for $type {
+            fn from_f64(value: f64) -> Self {
+                value as $type
+            }
+
+            fn of_wide(wide: i128) -> Self {
+                wide as $type
+            }
+        }
+    )*};
+}
+stored!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+/// Converts integers up to `from`, followed by the bits of floats, to floats, in place.
+fn floats(mut values: Vec<i64>, from: usize, run: &RunOptions) -> Vec<f64> {
+    /// Values per parallel step.
+    const PIECE: usize = 1 << 16;
+    let integers = values.get_mut(..from).unwrap_or_default();
+    let pieces = integers.chunks_mut(PIECE);
+    for_each_item(
+        run.worker_threads(),
+        pieces,
+        || (),
+        |(), piece| {
+            for value in piece {
+                *value = (*value as f64).to_bits() as i64;
+            }
+        },
+    );
+    const { assert!(align_of::<i64>() == align_of::<f64>()) };
+    let mut values = ManuallyDrop::new(values);
+    // SAFETY: pointer, length and capacity are those of a vector that `ManuallyDrop` does not free. i64 and f64 have
+    // the same size and, as checked above, alignment; any bits are an f64.
+    unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
+}
+
+impl TableColumnsLane {
+    /// Fills all slots.
+    fn fill<S: Copy, T>(self, slots: &mut [MaybeUninit<T>], values: &[S], convert: impl Fn(S) -> T) {
+        let values = values.get(self.first..).unwrap_or_default();
+        // One loop per common number of columns: the compiler unrolls those.
+        match self.step {
+            1 => fill_with(slots, values.iter(), convert),
+            2 => fill_with(slots, values.iter().step_by(2), convert),
+            3 => fill_with(slots, values.iter().step_by(3), convert),
+            step => fill_with(slots, values.iter().step_by(step), convert),
+        }
+    }
+
+    /// Fills all slots, and puts in the integers that were not exact.
+    fn put<T: TableStored>(self, slots: &mut [MaybeUninit<T>], values: &[f64], wides: &[Wide]) {
+        self.fill(slots, values, T::from_f64);
+        for wide in wides {
+            let cell = wide.cell as usize;
+            if (self.step == 1 || cell % self.step == self.first)
+                && let Some(slot) = slots.get_mut(cell / self.step)
+            {
+                slot.write(T::of_wide(wide.value()));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn fill_with<'a, S: Copy + 'a, T>(
+    slots: &mut [MaybeUninit<T>],
+    values: impl Iterator<Item = &'a S>,
+    convert: impl Fn(S) -> T,
+) {
+    for (slot, &value) in slots.iter_mut().zip(values) {
+        slot.write(convert(value));
+    }
+}

@@ -1,0 +1,76 @@
+//! Tables of numbers: csv, tsv, txt, and point clouds as xyz and pts.
+//!
+//! No specification exists for such files. These are the rules here:
+//!
+//! - A row is a line; its fields are separated by one byte (a comma, a tab, `;`, or the caller's choice) or by white
+//!   space. White space around a field is not part of it. Blank lines and comments are skipped.
+//! - All rows have as many fields as the first one: another count is an error.
+//! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case. No
+//!   locale, no grouping of digits, no hexadecimal. They are rounded correctly.
+//! - The first row contains names if not all of it is numbers. Names and numbers can be in double quotes, inside which
+//!   two quotes stand for one and separators are plain characters. A quote does not extend past the end of a line.
+//! - A column has integers if all its values are integers; -0 is not one.
+//!
+//! The first line of a `.pts` file can declare how many points follow, and a point has x, y, z, intensity, red, green,
+//! blue (<https://paulbourke.net/dataformats/pts/>). `.xyz` files only have points, in any number of columns, whose
+//! meaning is a convention: see `scene`.
+//!
+//! Where to look next: `reader` (the job), `head` (the first lines), `parse` (a chunk), `line` and `value` (the full
+//! rules), `columns` (the arrays).
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
+mod columns;
+mod head;
+mod line;
+pub mod npy;
+mod parse;
+mod parts;
+mod points;
+mod reader;
+mod scene;
+mod typed;
+mod value;
+mod writer;
+
+pub use columns::Layout;
+pub use parts::{RowPartText, RowParts};
+pub use points::Points;
+pub use reader::read;
+pub use scene::{name_points, scene_of_table, unrestored_names};
+pub use writer::{Rows, has_header, write};
+
+/// A format of tables of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Comma-separated values.
+    Csv,
+    /// Tab-separated values.
+    Tsv,
+    /// Values separated by blanks, or as the first rows show.
+    Txt,
+    /// Points as lines of `x y z` and more columns.
+    Xyz,
+    /// Points as lines of `x y z`, intensity and color, after a line with their number.
+    Pts,
+    /// An array of numpy.
+    Npy,
+}
+
+impl TableFormat {
+    /// All formats.
+    pub const ALL: [TableFormat; 6] =
+        [TableFormat::Csv, TableFormat::Tsv, TableFormat::Txt, TableFormat::Xyz, TableFormat::Pts, TableFormat::Npy];
+
+    /// The name, as files have it for their extension.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TableFormat::Csv => "csv",
+            TableFormat::Tsv => "tsv",
+            TableFormat::Txt => "txt",
+            TableFormat::Xyz => "xyz",
+            TableFormat::Pts => "pts",
+            TableFormat::Npy => "npy",
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Bytes of an npy file to columns: chunks of rows, read side by side and by their place, or from a stream in order.
+
+use super::super::typed::TypedColumn;
+use super::header::{MAGIC, MOST_PREFIX, NpyField, NpyHeader, header, prefix};
+use polyhaul_bytes::DecodeAhead;
+use polyhaul_model as model;
+use polyhaul_model::Table;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
+use polyhaul_model::options::{ColumnName, ColumnTypes, TableReadOptions};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, run};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes per chunk.
+const CHUNK_BYTES: usize = 512 << 10;
+
+/// The result of reading an npy file.
+pub struct Npy {
+    pub table: Table,
+    pub warnings: Warnings,
+    pub threads: usize,
+}
+
+/// A chunk in flight: records, and where they belong.
+struct NpySlot {
+    bytes: Vec<u8>,
+    records: Range<u64>,
+}
+
+struct NpyJob<'a> {
+    bytes: Bytes<'a>,
+    file: Arc<str>,
+    header: NpyHeader,
+    /// All records that are read.
+    record_count: u64,
+    chunk_records: u64,
+    columns: Vec<NpyTarget>,
+    options: &'a ParseOptions<TableReadOptions>,
+}
+
+/// A column that is read.
+struct NpyTarget {
+    /// Which of the fields it is.
+    place: usize,
+    field: NpyField,
+    numbers: TypedColumn,
+}
+
+/// Reads an npy file.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Result<Npy> {
+    let file: Arc<str> = bytes.name().into();
+    let mut header = read_header(&bytes, &file, options)?;
+    let columns = targets(&mut header, options)?;
+    let rows = header.row_count.min(options.own.max_rows.unwrap_or(u64::MAX));
+    // Columns that are stored one after another are all scanned, since only a part of each is kept.
+    let record_count =
+        if header.by_columns { header.row_count.checked_mul(header.fields.len() as u64) } else { Some(rows) };
+    let fits = |count: &u64| count.checked_mul(header.record_bytes as u64).is_some_and(|size| size < u64::MAX / 2);
+    let Some(record_count) = record_count.filter(fits) else {
+        let message = "the array is larger than any file";
+        return Err(fault(&file, header.body, message));
+    };
+    let size = record_count * header.record_bytes as u64;
+    if let Some(len) = bytes.len()
+        && len < header.body + size
+    {
+        return Err(cut(&file, len, &header));
+    }
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let chunk_records = (chunk_bytes / header.record_bytes.max(1)).max(1) as u64;
+    let slot_bytes = chunk_records as usize * header.record_bytes + (16 << 10);
+    let chunks = record_count.div_ceil(chunk_records);
+    let threads = options.run.worker_threads().min(usize::try_from(chunks).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let job = NpyJob { bytes, file, header, record_count, chunk_records, columns, options };
+    // The contents of an uncompressed file are certain to exist, so the columns need not grow.
+    if job.bytes.is_backed() {
+        job.reserve(rows as usize)?;
+    }
+    if size > 0 {
+        run(&job, &mut 0, crew, &options.run.cancel)?;
+    }
+    let extent = if rows == job.header.row_count { Extent::Whole } else { Extent::Start };
+    job.bytes.check_end(extent, &options.run.cancel)?;
+    let mut warnings = Warnings::default();
+    if rows == job.header.row_count {
+        job.note_rest(size, &mut warnings)?;
+    }
+    // SAFETY: the run ended without an error, so that all `record_count` records were read and published: `rows` of
+    // each kept column.
+    let table = unsafe { job.finish(rows as usize)? };
+    Ok(Npy { table, warnings, threads: crew.threads })
+}
+
+fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableReadOptions>) -> Result<NpyHeader> {
+    let mut head = [0; MOST_PREFIX];
+    // A stream is not read further than it must be: the longer form is two bytes longer.
+    let mut known = bytes.read(0, &mut head[..MAGIC.len() + 4])?;
+    if known == MAGIC.len() + 4 && head[MAGIC.len()] > 1 {
+        known += bytes.read(known as u64, &mut head[known..])?;
+    }
+    let (size, begin) = prefix(&head[..known], file)?;
+    let mut text: Vec<u8> = Vec::new();
+    while text.len() < size {
+        let (at, part) = (text.len(), (size - text.len()).min(64 << 10));
+        text.try_reserve_exact(part).map_err(|_| Error::memory("a header"))?;
+        text.resize(at + part, 0);
+        if bytes.read((begin + at) as u64, &mut text[at..])? < part {
+            return Err(fault(file, (begin + at) as u64, "unexpected end of file in the header"));
+        }
+    }
+    header(&text, begin, file, &options.limits)
+}
+
+/// Returns the error that the file has fewer bytes than its header declares.
+fn cut(file: &Arc<str>, len: u64, header: &NpyHeader) -> Error {
+    let what = format!("{} rows of {} columns", header.row_count, header.fields.len());
+    let message = format!("unexpected end of file: the header declares {what}");
+    fault(file, len, message)
+}
+
+/// The columns that are kept.
+fn targets(header: &mut NpyHeader, options: &ParseOptions<TableReadOptions>) -> Result<Vec<NpyTarget>> {
+    if options.own.types != ColumnTypes::Auto {
+        return Err(Error::new(ErrorKind::Usage, "npy files store their own types; use Types::Auto"));
+    }
+    let mut targets = Vec::new();
+    let mut add = |place: usize| {
+        let Some(field) = header.fields.get(place) else {
+            let message = format!("no column {place}: the number of columns is {}", header.fields.len());
+            return Err(Error::new(ErrorKind::Usage, message));
+        };
+        let target = NpyTarget { place, field: field.clone(), numbers: TypedColumn::new(field.scalar) };
+        try_push(&mut targets, target, "columns")
+    };
+    match &options.own.columns {
+        None => (0..header.fields.len()).try_for_each(&mut add)?,
+        Some(columns) => {
+            for column in columns {
+                add(match column {
+                    ColumnName::Index(place) => *place,
+                    ColumnName::Name(name) => match header.fields.iter().position(|field| field.name == *name) {
+                        Some(place) => place,
+                        None => return Err(Error::new(ErrorKind::Usage, format!("no column named `{name}`"))),
+                    },
+                })?;
+            }
+        }
+    }
+    Ok(targets)
+}
+
+impl ChunkJob for NpyJob<'_> {
+    type Slot = NpySlot;
+    type State = u64;
+    const PUBLISHES: bool = true;
+
+    fn takes_in_order(&self) -> bool {
+        self.bytes.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.bytes.ahead()
+    }
+
+    fn slot(&self) -> Result<NpySlot> {
+        Ok(NpySlot { bytes: Vec::new(), records: 0..0 })
+    }
+
+    fn take(&self, number: u64, slot: &mut NpySlot) -> Result<bool> {
+        let first = number.saturating_mul(self.chunk_records);
+        if first >= self.record_count {
+            return Ok(false);
+        }
+        slot.records = first..self.record_count.min(first + self.chunk_records);
+        let record_bytes = self.header.record_bytes;
+        let size = (slot.records.end - first) as usize * record_bytes;
+        let offset = self.header.body + first * record_bytes as u64;
+        self.bytes.read_as_claimed(offset, size, &mut slot.bytes)?;
+        if slot.bytes.len() < size {
+            return Err(cut(&self.file, offset + slot.bytes.len() as u64, &self.header));
+        }
+        Ok(true)
+    }
+
+    /// Numbers need no parsing.
+    fn parse(&self, _: &mut NpySlot) -> Result<()> {
+        Ok(())
+    }
+
+    fn publish(&self, slot: &mut NpySlot) -> Result<()> {
+        if self.header.by_columns { self.publish_columns(slot) } else { self.publish_rows(slot) }
+    }
+
+    /// Makes room, for no more than has been read.
+    fn place(&self, done: &mut u64, slot: &mut NpySlot) -> Result<()> {
+        if !self.header.by_columns {
+            self.reserve(slot.records.end as usize)?
+        } else {
+            self.parts(slot).try_for_each(|(target, rows, _)| target.numbers.reserve(rows.end))?
+        }
+        *done += slot.bytes.len() as u64;
+        if let Some(progress) = &self.options.run.progress {
+            progress.report(self.header.body + *done, self.bytes.len());
+        }
+        Ok(())
+    }
+}
+
+impl NpyJob<'_> {
+    fn reserve(&self, rows: usize) -> Result<()> {
+        self.columns.iter().try_for_each(|target| target.numbers.reserve(rows))
+    }
+
+    fn publish_rows(&self, slot: &NpySlot) -> Result<()> {
+        let rows = slot.records.start as usize..slot.records.end as usize;
+        for target in &self.columns {
+            let bytes = slot.bytes.get(target.field.offset..).unwrap_or_default();
+            // SAFETY: `take` gave each chunk its own range of records, which are rows here, so that no other thread
+            // uses these places.
+            unsafe { target.write(rows.clone(), bytes, self.header.record_bytes)? };
+        }
+        Ok(())
+    }
+
+    fn publish_columns(&self, slot: &NpySlot) -> Result<()> {
+        for (target, rows, bytes) in self.parts(slot) {
+            // SAFETY: `take` gave each chunk its own range of records, and different records of a column are different
+            // rows: no other thread uses these places.
+            unsafe { target.write(rows, bytes, self.header.record_bytes)? };
+        }
+        Ok(())
+    }
+
+    /// The parts of kept columns that are in a chunk of columns one after another: their rows, and the bytes of these.
+    fn parts<'a>(&'a self, slot: &'a NpySlot) -> impl Iterator<Item = (&'a NpyTarget, Range<usize>, &'a [u8])> {
+        let (rows, size) = (self.header.row_count, self.header.record_bytes as u64);
+        let most = self.options.own.max_rows.unwrap_or(u64::MAX).min(rows);
+        self.columns.iter().filter_map(move |target| {
+            let column = target.place as u64 * rows;
+            let (from, to) = (slot.records.start.max(column), slot.records.end.min(column + most));
+            let bytes = slot.bytes.get(((from - slot.records.start) * size) as usize..)?;
+            (from < to).then(|| (target, (from - column) as usize..(to - column) as usize, bytes))
+        })
+    }
+
+    /// Reports data after the array.
+    fn note_rest(&self, size: u64, warnings: &mut Warnings) -> Result<()> {
+        let end = self.header.body + size;
+        let follows = match self.bytes.len() {
+            Some(len) => len > end,
+            None => {
+                self.bytes.read(end, &mut [0])? > 0 && self.bytes.finish(&self.options.run.cancel).map(|()| true)?
+            }
+        };
+        if follows {
+            let what = Diagnostic::at(&self.file, end, "extra data after the array was ignored");
+            warnings.note(self.options.faults, "trailing-data", what)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// # Safety
+    /// The first `row_count` rows of each column were written.
+    unsafe fn finish(self, row_count: usize) -> Result<Table> {
+        let mut columns = Vec::new();
+        for NpyTarget { field, numbers, .. } in self.columns {
+            // SAFETY: the first `row_count` numbers were written, this function's condition.
+            let values = unsafe { numbers.finish(row_count) };
+            try_push(&mut columns, model::Column { name: field.name, values, offsets: None }, "columns")?;
+        }
+        Ok(Table { name: String::new(), row_count, columns })
+    }
+}
+
+impl NpyTarget {
+    /// Fills rows with numbers that are `step` bytes apart.
+    ///
+    /// # Safety
+    /// No other thread uses the places of `rows`.
+    unsafe fn write(&self, rows: Range<usize>, bytes: &[u8], step: usize) -> Result<()> {
+        let big = self.field.is_big_endian;
+        /// One arm per type.
+        macro_rules! write {
+            ($($kind:ident $type:ident),*) => {
+                match &self.numbers {
+                    $(TypedColumn::$kind(column) => {
+                        // SAFETY: the places of `rows` are this chunk's alone, this function's condition.
+                        unsafe {
+                            column.write(rows, |slots| match big {
+                                false => fill(slots, bytes, step, $type::from_le_bytes),
+                                true => fill(slots, bytes, step, $type::from_be_bytes),
+                            })
+                        }
+                    })*
+                }
+            };
+        }
+        write!(I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64)
+    }
+}
+
+/// Fills slots with as many numbers, which are `step` bytes apart.
+fn fill<const N: usize, T: Copy>(slots: &mut [MaybeUninit<T>], bytes: &[u8], step: usize, read: impl Fn([u8; N]) -> T) {
+    if step == N {
+        let (numbers, _) = bytes.as_chunks::<N>();
+        debug_assert!(numbers.len() >= slots.len());
+        for (slot, number) in slots.iter_mut().zip(numbers) {
+            slot.write(read(*number));
+        }
+        return;
+    }
+    for (row, slot) in slots.iter_mut().enumerate() {
+        let number = bytes.get(row * step..).and_then(|bytes| bytes.first_chunk());
+        slot.write(read(number.copied().unwrap_or([0; N])));
+    }
+}

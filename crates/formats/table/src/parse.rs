@@ -1,0 +1,570 @@
+//! Parses a chunk of a table's text to values: runs of plain rows together, all other lines one by one.
+
+use super::head::{TableHead, line_end};
+use super::line::{Grammar, OPEN, Quotes, TableField};
+use super::value::{TableHeadKind, TableValue, Wide, check_number, f64_of, range_of};
+use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::options::{MissingValue, TableReadOptions};
+use polyhaul_model::warnings::is_kept;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::excerpt;
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::fields::{FIELD_SLACK, FieldRun, IndexedFields, MAX_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
+use polyhaul_text::parse::grid::Grid;
+use polyhaul_text::scan::Index;
+use polyhaul_text::scan::quotes::{UNQUOTED_SLACK, unquote};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The result of parsing a chunk. Its memory is pooled.
+#[derive(Default)]
+pub(super) struct TableParsed {
+    /// The kept values of all rows, if all columns are f32s.
+    pub(super) singles: Vec<f32>,
+    /// The kept values of all rows otherwise.
+    pub(super) doubles: Vec<f64>,
+    /// All values, still as text, if that is completely regular; the other arrays are then empty.
+    pub(super) grid: Grid,
+    /// Integers that no f64 keeps, in the order of the values.
+    pub(super) wides: Vec<Wide>,
+    /// For each column, whether it has a value that is not an integer.
+    pub(super) has_floats: Vec<bool>,
+    pub(super) row_count: usize,
+    pub(super) complaints: Vec<TableComplaint>,
+    /// Complaints that were not kept.
+    pub(super) uncounted: BTreeMap<&'static str, u64>,
+    /// Whether a complaint ends the reading.
+    pub(super) over: bool,
+    /// The start of the last row.
+    pub(super) last_row: usize,
+    /// The number of lines that end in the text, if it was parsed to its end.
+    pub(super) line_count: u64,
+    marks: Vec<u8>,
+    /// The ends of the kept fields.
+    ends: Vec<u32>,
+    fields: Vec<TableField>,
+    /// The text without quotes.
+    unquoted: Vec<u8>,
+}
+
+/// A row that is left out, and why.
+pub(super) struct TableComplaint {
+    pub(super) code: &'static str,
+    /// The offset in the chunk's text.
+    pub(super) offset: usize,
+    /// All but the place.
+    pub(super) diagnostic: Diagnostic,
+}
+
+/// Parses chunks of one table.
+pub(super) struct TableParser<'a> {
+    pub(super) head: &'a TableHead,
+    pub(super) options: &'a ParseOptions<TableReadOptions>,
+    pub(super) level: Level,
+}
+
+/// The text of a chunk: `padded[start..end]`, with a newline after it.
+#[derive(Clone, Copy)]
+pub(super) struct TableChunkText<'a> {
+    pub(super) padded: &'a [u8],
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl TableParsed {
+    fn clear(&mut self, columns: usize) -> Result<()> {
+        self.wides.clear();
+        self.complaints.clear();
+        self.uncounted.clear();
+        self.has_floats.clear();
+        self.has_floats.try_reserve_exact(columns)?;
+        self.has_floats.resize(columns, false);
+        self.grid.clear();
+        (self.row_count, self.over, self.line_count) = (0, false, 0);
+        Ok(())
+    }
+
+    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
+    pub(super) fn shrink(&mut self, slot_bytes: usize) {
+        let held = self.grid.heap_bytes()
+            + self.unquoted.capacity()
+            + 4 * self.singles.len()
+            + 8 * self.doubles.len()
+            + size_of::<Wide>() * self.wides.capacity();
+        if held + size_of::<TableField>() * self.fields.capacity() > 4 * slot_bytes {
+            *self = TableParsed::default();
+        }
+    }
+
+    fn complain(&mut self, complaint: TableComplaint, options: &ParseOptions<TableReadOptions>) -> Result<()> {
+        self.over |= options.raises();
+        let kinds = self.complaints.iter().map(|complaint| complaint.code);
+        if !self.over && !is_kept(kinds, complaint.code) {
+            *self.uncounted.entry(complaint.code).or_default() += 1;
+            return Ok(());
+        }
+        try_push(&mut self.complaints, complaint, "complaints")
+    }
+}
+
+/// Makes room for `wanted` values; they are always initialized, so this happens rarely.
+fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
+    if wanted > values.len() {
+        let more = wanted + wanted / 4 - values.len();
+        values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
+        values.resize(values.len() + more, T::default());
+    }
+    Ok(())
+}
+
+impl TableParser<'_> {
+    /// Parses up to `most_rows` rows of the text into `out`, which is cleared first.
+    ///
+    /// Stops early if a complaint will end the reading anyway.
+    pub(super) fn parse(
+        &self,
+        text: TableChunkText<'_>,
+        most_rows: usize,
+        index: &mut Index,
+        out: &mut TableParsed,
+    ) -> Result<()> {
+        out.clear(self.head.columns())?;
+        if most_rows == usize::MAX
+            && let Some(end) = self.unquote(text, out)?
+        {
+            let unquoted = std::mem::take(&mut out.unquoted);
+            let result = self.parse_text(TableChunkText { padded: &unquoted, end, ..text }, most_rows, index, out);
+            out.unquoted = unquoted;
+            if result.is_err() || out.complaints.is_empty() {
+                return result;
+            }
+            // Messages show the text as it is.
+            out.clear(self.head.columns())?;
+        }
+        if most_rows == usize::MAX && self.grid(text, out)? {
+            return Ok(());
+        }
+        self.parse_text(text, most_rows, index, out)
+    }
+
+    /// Copies the text without its quotes, if its first line has some and all enclose simple fields; returns the end of
+    /// the copy. It begins at the same place.
+    fn unquote(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<Option<usize>> {
+        let (line_end, _) = line_end(&text.padded[..text.end], text.start);
+        if memchr::memchr(b'"', &text.padded[text.start..line_end]).is_none() {
+            return Ok(None);
+        }
+        grow(&mut out.unquoted, text.padded.len() + UNQUOTED_SLACK)?;
+        let Grammar { separator, comment } = &self.head.grammar;
+        let other = comment.first().copied().unwrap_or(b'\n');
+        let (plain, copy) = (&text.padded[text.start..text.end], &mut out.unquoted[text.start..]);
+        let end = unquote(plain, *separator, other, copy).map(|size| text.start + size);
+        if let Some(end) = end {
+            // The bytes around the text are line ends, and not left from another one.
+            out.unquoted[..text.start].fill(b'\n');
+            out.unquoted[end..].fill(b'\n');
+            out.unquoted[end] = text.padded[text.end];
+        }
+        Ok(end)
+    }
+
+    /// Parses up to `most_rows` rows of the text into `out`, which is clear.
+    fn parse_text(
+        &self,
+        text: TableChunkText<'_>,
+        most_rows: usize,
+        index: &mut Index,
+        out: &mut TableParsed,
+    ) -> Result<()> {
+        let mut at = text.start;
+        while at < text.end && out.row_count < most_rows && !out.over {
+            // The newline after the text ends a last line that has none.
+            let range = at..text.end + 1;
+            let fields = IndexedFields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
+            out.line_count += fields.index().lines().len().max(1) as u64;
+            at = if fields.index().lines().is_empty() {
+                self.line(text, at, out)?
+            } else {
+                self.window(text, fields, most_rows, out)?
+            };
+        }
+        // The newline after a last line that has none is not counted.
+        out.line_count -= u64::from(at > text.end);
+        Ok(())
+    }
+
+    /// Takes the text as a grid, if it is one: its values are not needed before they have their places.
+    fn grid(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<bool> {
+        let columns = self.head.columns();
+        let is_fit = self.head.is_f32()
+            || self.head.kinds.iter().all(|kind| matches!(kind, TableHeadKind::Auto | TableHeadKind::F64));
+        // The newline after the text ends a last line that has none.
+        let has_end = text.padded[..text.end].ends_with(b"\n");
+        let range = text.start..text.end + usize::from(!has_end);
+        let separator = self.head.grammar.separator;
+        let found =
+            self.head.keeps_all && is_fit && out.grid.scan(text.padded, range, separator, columns, self.level)?;
+        if found {
+            out.row_count = out.grid.len() / columns;
+            out.line_count = out.row_count as u64 - u64::from(!has_end);
+            out.has_floats.fill(true);
+        }
+        Ok(found)
+    }
+
+    /// Parses the lines of a window; returns the start of the first line after it.
+    fn window(
+        &self,
+        text: TableChunkText<'_>,
+        fields: IndexedFields<'_>,
+        most_rows: usize,
+        out: &mut TableParsed,
+    ) -> Result<usize> {
+        let (index, lines) = (fields.index(), fields.index().lines().len());
+        let (mut line, mut equal, mut special) = (0, 0, text.start);
+        while line < lines && index.line_start(line) < text.end {
+            if out.row_count == most_rows || out.over {
+                return Ok(index.line_start(line));
+            }
+            if equal == 0 {
+                equal = fields.lines_of(line, self.head.field_count);
+                if !self.head.keeps_all {
+                    special = self.special(text, index.line_start(line), special, index.next_start());
+                    let lines = &index.lines()[line..line + equal];
+                    equal = lines.partition_point(|line| (line.newline as usize) < special);
+                }
+            }
+            let wanted = equal.min(most_rows - out.row_count);
+            let taken = if wanted > 0 { self.rows(text, fields, line, wanted, out)? } else { 0 };
+            (line, equal) = (line + taken, equal - taken);
+            if taken > 0 {
+                out.last_row = index.line_start(line - 1);
+            }
+            if taken == wanted && wanted > 0 {
+                continue;
+            }
+            self.line(text, index.line_start(line), out)?;
+            (line, equal) = (line + 1, equal.saturating_sub(1));
+        }
+        Ok(index.next_start())
+    }
+
+    /// Returns the first offset from `from` on that may be a quote or the start of a comment, or `end`; there is none
+    /// before `known`. Fields that are not kept are not parsed, so such a byte in them is only found here, and after it
+    /// separators may have no meaning.
+    fn special(&self, text: TableChunkText<'_>, from: usize, known: usize, end: usize) -> usize {
+        if known > from {
+            return known;
+        }
+        let bytes = &text.padded[from..end.max(from)];
+        let first = self.head.grammar.comment.first().copied().unwrap_or(b'"');
+        memchr::memchr2(b'"', first, bytes).map_or(end, |place| from + place)
+    }
+
+    /// Parses rows that have as many fields as the first one, until a value needs the full rules; returns how many.
+    fn rows(
+        &self,
+        text: TableChunkText<'_>,
+        fields: IndexedFields<'_>,
+        line: usize,
+        rows: usize,
+        out: &mut TableParsed,
+    ) -> Result<usize> {
+        let columns = self.head.columns();
+        let base = out.row_count * columns;
+        let mut ends = std::mem::take(&mut out.ends);
+        let run = if self.head.keeps_all {
+            let first = fields.first_of(line);
+            fields.all(first..first + rows * columns)
+        } else {
+            grow(&mut ends, rows * columns + PICK_SLACK)?;
+            fields.pick(line, rows, self.head.field_count, &self.head.kept, &mut ends)
+        };
+        let rows = if self.head.is_f32() {
+            self.single_rows(text, run, out)? / columns
+        } else {
+            self.double_rows(text, run, out)? / columns
+        };
+        out.ends = ends;
+        let end = base + rows * columns;
+        while out.wides.pop_if(|wide| wide.cell as usize >= end).is_some() {}
+        out.row_count += rows;
+        Ok(rows)
+    }
+
+    fn single_rows(&self, text: TableChunkText<'_>, run: FieldRun<'_>, out: &mut TableParsed) -> Result<usize> {
+        let base = out.row_count * self.head.columns();
+        grow(&mut out.singles, base + run.len() + FIELD_SLACK)?;
+        let mut done = 0;
+        loop {
+            done += run.f32s(done, &mut out.singles[base + done..]);
+            if done == run.len() {
+                return Ok(done);
+            }
+            match self.missing(text, run.range(done)) {
+                Some(value) => out.singles[base + done] = value as f32,
+                None => return Ok(done),
+            }
+            done += 1;
+        }
+    }
+
+    fn double_rows(&self, text: TableChunkText<'_>, run: FieldRun<'_>, out: &mut TableParsed) -> Result<usize> {
+        let columns = self.head.columns();
+        let base = out.row_count * columns;
+        grow(&mut out.doubles, base + run.len() + FIELD_SLACK)?;
+        grow(&mut out.marks, run.len() + FIELD_SLACK)?;
+        let mut done = 0;
+        while done < run.len() {
+            done += run.f64s(done, &mut out.doubles[base + done..], &mut out.marks[done..]);
+            if done == run.len() {
+                break;
+            }
+            let Some(value) = self.missing(text, run.range(done)).map(f64_of) else { break };
+            (out.doubles[base + done], out.marks[done]) = (value.number, value.mark);
+            done += 1;
+        }
+        let rows = self.wides(text, run, done, base, out)? / columns;
+        let rows = self.checked(text, run, rows, base, out);
+        self.fold_marks(rows, out);
+        Ok(rows * columns)
+    }
+
+    /// Looks at the large ones of `done` integers again: returns how many values are right.
+    fn wides(
+        &self,
+        text: TableChunkText<'_>,
+        run: FieldRun<'_>,
+        done: usize,
+        base: usize,
+        out: &mut TableParsed,
+    ) -> Result<usize> {
+        let mut at = 0;
+        while let Some(found) = memchr::memchr(WIDE, &out.marks[at..done]) {
+            at += found;
+            let kind = self.head.kinds[at % self.head.columns()];
+            let Some(value) = TableValue::from_token(&text.padded[run.range(at)], kind) else { return Ok(at) };
+            (out.doubles[base + at], out.marks[at]) = (value.number, value.mark);
+            value.note_wide(base + at, &mut out.wides)?;
+            at += 1;
+        }
+        Ok(done)
+    }
+
+    /// Checks that the values fit their columns, and rounds those of f32s again if rounding twice would be wrong.
+    /// Returns how many rows were right.
+    fn checked(
+        &self,
+        text: TableChunkText<'_>,
+        run: FieldRun<'_>,
+        mut rows: usize,
+        base: usize,
+        out: &mut TableParsed,
+    ) -> usize {
+        let columns = self.head.columns();
+        for (column, &kind) in self.head.kinds.iter().enumerate() {
+            if matches!(kind, TableHeadKind::Auto | TableHeadKind::F64) || self.are_right(kind, column, rows, base, out)
+            {
+                continue;
+            }
+            for row in 0..rows {
+                let place = row * columns + column;
+                let cell = &mut out.doubles[base + place];
+                if check_number(*cell, kind) {
+                    continue;
+                }
+                // The line parser determines its fault.
+                match TableValue::from_token(&text.padded[run.range(place)], kind) {
+                    Some(value) if value.wide.is_none() => *cell = value.number,
+                    Some(_) => {}
+                    None => {
+                        rows = row;
+                        break;
+                    }
+                }
+            }
+        }
+        rows
+    }
+
+    /// Whether all values of a column are certainly right: one pass without branches, for which `false` only means that
+    /// each has to be checked.
+    fn are_right(&self, kind: TableHeadKind, column: usize, rows: usize, base: usize, out: &TableParsed) -> bool {
+        let columns = self.head.columns();
+        let end = rows * columns;
+        let values = out.doubles[base..base + end].iter().skip(column).step_by(columns);
+        match kind {
+            TableHeadKind::Integer(scalar) => {
+                let (least, most) = range_of(scalar);
+                let (least, most) = (least as f64, most as f64);
+                let marks = out.marks[..end].iter().skip(column).step_by(columns);
+                let is_right = |(value, mark): (&f64, &u8)| {
+                    (*mark == 0) & (*value >= least) & (*value <= most) & (value.abs() < MAX_EXACT as f64)
+                };
+                values.zip(marks).fold(true, |all, cell| all & is_right(cell))
+            }
+            _ => values.fold(true, |all, value| all & check_number(*value, kind)),
+        }
+    }
+
+    /// Notes the columns that have values which are no integers.
+    fn fold_marks(&self, rows: usize, out: &mut TableParsed) {
+        let TableParsed { marks, has_floats, .. } = out;
+        if has_floats.iter().all(|found| *found) {
+            return;
+        }
+        let marks = &marks[..rows * has_floats.len()];
+        if marks.iter().all(|mark| *mark == 0) {
+            return;
+        }
+        for row in marks.chunks_exact(has_floats.len()) {
+            for (found, mark) in has_floats.iter_mut().zip(row) {
+                *found |= *mark != 0;
+            }
+        }
+    }
+
+    /// Returns the value for an empty field of a row that has others, if missing values are allowed.
+    fn missing(&self, text: TableChunkText<'_>, field: Range<usize>) -> Option<f64> {
+        let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
+        let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, TableHeadKind::Integer(_)));
+        match self.head.missing {
+            MissingValue::Nan if is_one_of_many && holds_nan() => Some(f64::NAN),
+            MissingValue::Value(value) if is_one_of_many => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Parses the line at `start` with the full rules; returns the start of the next one.
+    fn line(&self, text: TableChunkText<'_>, start: usize, out: &mut TableParsed) -> Result<usize> {
+        let (end, next) = line_end(&text.padded[..text.end], start);
+        let line = &text.padded[start..end];
+        let grammar = &self.head.grammar;
+        let content = grammar.content(line);
+        out.fields.clear();
+        let (mut count, mut open) = (0, None);
+        for field in grammar.fields(content) {
+            count += 1;
+            open = (field.quotes == Quotes::Open).then_some(field.range.start);
+            if count <= self.head.field_count {
+                try_push(&mut out.fields, field, "the fields of a line")?;
+            }
+        }
+        if count > 0 {
+            let result = match open {
+                Some(quote) => Err((quote..quote + 1, "unclosed-quote", Box::new(Diagnostic::new(OPEN)))),
+                None if count == self.head.field_count => self.row(content, out)?,
+                None => Err(self.ragged(content, count)),
+            };
+            match result {
+                Ok(()) => (out.row_count, out.last_row) = (out.row_count + 1, start),
+                Err((range, code, diagnostic)) => {
+                    let offset = start - text.start + range.start;
+                    let token = (offset as u32, range.len() as u32);
+                    let excerpt: Option<Excerpt> = Some(excerpt(&text.padded[text.start..text.end], token));
+                    let diagnostic = Diagnostic { excerpt, ..*diagnostic };
+                    out.complain(TableComplaint { code, offset, diagnostic }, self.options)?;
+                }
+            }
+        }
+        // The newline after a last line that has none is skipped too.
+        Ok(if end == text.end { text.end + 1 } else { next })
+    }
+
+    /// Parses the fields of a line as a row.
+    fn row(&self, line: &[u8], out: &mut TableParsed) -> Result<std::result::Result<(), TableBroken>> {
+        let columns = self.head.columns();
+        let base = out.row_count * columns;
+        let wides = out.wides.len();
+        if self.head.is_f32() {
+            grow(&mut out.singles, base + columns)?
+        } else {
+            grow(&mut out.doubles, base + columns)?
+        }
+        for (column, (&field, &kind)) in self.head.kept.iter().zip(&self.head.kinds).enumerate() {
+            let TableField { range, .. } = out.fields[field].clone();
+            let value = match self.value(&line[range.clone()], kind) {
+                Ok(value) => value,
+                Err((code, diagnostic)) => {
+                    out.wides.truncate(wides);
+                    return Ok(Err((range, code, diagnostic)));
+                }
+            };
+            if self.head.is_f32() {
+                out.singles[base + column] = value.number as f32
+            } else {
+                out.doubles[base + column] = value.number
+            }
+            value.note_wide(base + column, &mut out.wides)?;
+            grow(&mut out.marks, columns)?;
+            out.marks[column] = value.mark;
+        }
+        for (found, mark) in out.has_floats.iter_mut().zip(&out.marks) {
+            *found |= *mark == NOT_INTEGER;
+        }
+        Ok(Ok(()))
+    }
+
+    fn value(
+        &self,
+        token: &[u8],
+        kind: TableHeadKind,
+    ) -> std::result::Result<TableValue, (&'static str, Box<Diagnostic>)> {
+        if token.is_empty() {
+            let missing = |message, expected| ("missing-value", wanting(message, expected));
+            return match (self.head.missing, kind) {
+                (MissingValue::Value(value), _) => Ok(f64_of(value)),
+                (MissingValue::Nan, TableHeadKind::Auto | TableHeadKind::F32 | TableHeadKind::F64) => {
+                    Ok(f64_of(f64::NAN))
+                }
+                (MissingValue::Nan, TableHeadKind::Integer(_)) => {
+                    Err(missing("missing value; an integer column cannot store NaN", "an integer"))
+                }
+                (MissingValue::Error, _) => Err(missing("missing value", "a number")),
+            };
+        }
+        TableValue::from_token(token, kind).ok_or_else(|| {
+            // No more than a message shows.
+            let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
+            let shown = names::shown(&shown);
+            let diagnostic = match (kind, TableValue::from_token(token, TableHeadKind::Auto)) {
+                (TableHeadKind::Integer(scalar), Some(_)) => {
+                    wanting(&format!("`{shown}` does not fit the column's type"), &integers_of(scalar))
+                }
+                _ => {
+                    let mut diagnostic = wanting(&format!("`{shown}` is not a number"), "a number");
+                    diagnostic.hint = hint_of(token);
+                    diagnostic
+                }
+            };
+            ("not-a-number", diagnostic)
+        })
+    }
+
+    fn ragged(&self, line: &[u8], count: usize) -> TableBroken {
+        let expected = self.head.field_count;
+        let message = match count {
+            1 => "this row has 1 value".to_owned(),
+            _ => format!("this row has {count} values"),
+        };
+        (0..line.trim_ascii_end().len(), "ragged-row", wanting(&message, &format!("{expected}, as in the first row")))
+    }
+}
+
+/// The fault of a line: its location in the line, its kind, and the message.
+type TableBroken = (Range<usize>, &'static str, Box<Diagnostic>);
+
+fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic { expected: Some(expected.into()), ..Diagnostic::new(message) })
+}
+
+fn hint_of(token: &[u8]) -> Option<String> {
+    let is_decimal = token.contains(&b',') && token.iter().all(|byte| byte.is_ascii_digit() || b"+-,".contains(byte));
+    is_decimal.then(|| "write numbers with a decimal point, not a comma".into())
+}
+
+fn integers_of(scalar: polyhaul_model::Scalar) -> String {
+    let (least, most) = range_of(scalar);
+    format!("an integer from {least} to {most}")
+}

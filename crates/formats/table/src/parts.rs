@@ -1,0 +1,73 @@
+//! Tables that are written part by part, by several threads: what comes before the rows, and the rows of a part.
+//!
+//! How rows become bytes is in `writer` and `npy`. Nothing here decides which rows come next.
+
+use super::TableFormat;
+use super::npy::writer as npy;
+use super::writer::{Rows, TablePageSlot, plan};
+use polyhaul_model::Table;
+use polyhaul_model::error::Result;
+use polyhaul_model::options::{FormatOptions, TableWriteOptions};
+use polyhaul_pipeline::write::{Pages, Writing};
+
+/// A table whose first row is about to be written.
+pub struct RowParts<'o> {
+    format: TableFormat,
+    style: FormatOptions<'o, TableWriteOptions>,
+}
+
+/// Formatted rows: reused memory.
+#[derive(Default)]
+pub struct RowPartText {
+    lines: TablePageSlot,
+    records: npy::NpyPageSlot,
+}
+
+impl<'o> RowParts<'o> {
+    /// Begins a file with the columns of a table and its number of rows; its values are not needed yet.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) if a column has lists, or if the options do not
+    /// fit the columns.
+    pub fn begin(
+        table: &Table,
+        comments: &[String],
+        format: TableFormat,
+        style: FormatOptions<'o, TableWriteOptions>,
+        writing: &mut Writing<'_, '_>,
+    ) -> Result<RowParts<'o>> {
+        let empty = Table { row_count: 0, ..table.clone() };
+        let rows = Rows::of_table(&empty)?;
+        writing.set_head(match format {
+            TableFormat::Npy => npy::head(&rows, table.row_count as u64)?,
+            _ => plan(&rows, format, style, usize::MAX)?.head(comments, format)?,
+        });
+        Ok(RowParts { format, style })
+    }
+
+    /// Formats rows.
+    ///
+    /// # Errors
+    /// As for [`RowParts::begin`].
+    pub fn format(&self, part: &Table, text: &mut RowPartText) -> Result<()> {
+        let rows = Rows::of_table(part)?;
+        match self.format {
+            TableFormat::Npy => whole_page(&npy::records(&rows, usize::MAX)?, &mut text.records),
+            format => whole_page(&plan(&rows, format, self.style, usize::MAX)?, &mut text.lines),
+        }
+    }
+
+    /// The rows that were formatted.
+    pub fn bytes<'t>(&self, text: &'t RowPartText) -> &'t [u8] {
+        match self.format {
+            TableFormat::Npy => text.records.bytes(),
+            _ => text.lines.bytes(),
+        }
+    }
+}
+
+/// Formats the only page.
+fn whole_page<P: Pages>(pages: &P, slot: &mut P::Slot) -> Result<()> {
+    pages.take(0, slot)?;
+    pages.format(slot)
+}

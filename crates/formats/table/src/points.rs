@@ -1,0 +1,175 @@
+//! The positions of a scene as rows of a table, with the colors and normals that all of them have, and warnings about
+//! everything in the scene that a table cannot store.
+//!
+//! Nothing is copied: lanes refer to the arrays of the meshes, and transforms are applied during writing. `scene` is
+//! the opposite direction.
+
+use super::TableFormat;
+use super::scene::{COLOR, NORMAL, POSITION};
+use super::writer::{Placed, Rows, TableBlock, TableRole, TableWriterLane, TableWriterNumbers};
+use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
+use polyhaul_model::error::{Diagnostic, Place, Result, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Domain, Mesh, Scene};
+
+/// A scene as points: which attributes the rows have, and the rows.
+pub struct Points<'a> {
+    parts: &'a [Part<'a>],
+    format: TableFormat,
+    has_colors: bool,
+    has_normals: bool,
+    /// Columns other than positions, colors and normals.
+    columns: usize,
+    /// One row for each point.
+    pub rows: Rows<'a>,
+}
+
+impl<'a> Points<'a> {
+    /// Collects the positions of all parts, once for each part.
+    pub fn of_parts(parts: &'a [Part<'a>], format: TableFormat) -> Result<Points<'a>> {
+        let is_colored = |mesh: &Mesh| mesh.colors.len() == mesh.positions.len();
+        let has_normals =
+            |mesh: &Mesh| mesh.normal_domain == Domain::Vertex && mesh.normals.len() == mesh.positions.len();
+        let meshes = || homes(parts).map(|part| part.mesh).filter(|mesh| !mesh.positions.is_empty());
+        let has_colors = meshes().all(is_colored);
+        let has_normals = meshes().all(has_normals) && format != TableFormat::Pts;
+        let others = match (meshes().next(), meshes().count()) {
+            (Some(mesh), 1) => others(mesh, format)?,
+            _ => Vec::new(),
+        };
+        let columns = others.len();
+        // In points without names, an intensity precedes the color, and all other columns follow.
+        let (intensity, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == "intensity");
+        let mut rows = Rows { names: POSITION.to_vec(), blocks: Vec::new() };
+        rows.names.extend(intensity.iter().map(|(name, _)| *name));
+        rows.names.extend(if has_colors { &COLOR[..3] } else { &[] });
+        rows.names.extend(if has_normals { &NORMAL[..] } else { &[] });
+        rows.names.extend(others.iter().map(|(name, _)| *name));
+        for part in homes(parts).filter(|part| !part.mesh.positions.is_empty()) {
+            let mesh = part.mesh;
+            let mut lanes = Vec::new();
+            let positions = TableWriterNumbers::F32(mesh.positions.as_flattened());
+            lanes.extend((0..3).map(|first| TableWriterLane {
+                numbers: positions,
+                first,
+                step: 3,
+                role: TableRole::Position,
+            }));
+            lanes.extend(intensity.iter().map(|(_, lane)| *lane));
+            let colors = TableWriterNumbers::Unit(mesh.colors.as_flattened());
+            let channels = 0..if has_colors { 3 } else { 0 };
+            lanes.extend(channels.map(|first| TableWriterLane {
+                numbers: colors,
+                first,
+                step: 4,
+                role: TableRole::Other,
+            }));
+            let normals = TableWriterNumbers::F32(mesh.normals.as_flattened());
+            let axes = 0..if has_normals { 3 } else { 0 };
+            lanes.extend(axes.map(|first| TableWriterLane {
+                numbers: normals,
+                first,
+                step: 3,
+                role: TableRole::Normal,
+            }));
+            lanes.extend(others.iter().map(|(_, lane)| *lane));
+            let normals = if has_normals { mesh.normals.as_slice() } else { &[] };
+            let placed = part.frame.map(|frame| Placed { frame, positions: &mesh.positions, normals });
+            try_push(&mut rows.blocks, TableBlock { row_count: mesh.positions.len(), lanes, placed }, "the plan")?;
+        }
+        Ok(Points { parts, format, has_colors, has_normals, columns, rows })
+    }
+
+    /// Warns about everything in the scene that the table does not store; the scene has `materials` materials, and
+    /// `has_names` says whether the names of columns are written, or are left out because somebody wants it so.
+    pub fn note_losses(
+        &self,
+        scene: &Scene,
+        (materials, has_names): (usize, bool),
+        output: &str,
+        warnings: &mut Warnings,
+    ) {
+        let parts = self.parts;
+        let sum = |count: &dyn Fn(&Mesh) -> usize| homes(parts).map(|part| count(part.mesh) as u64).sum::<u64>();
+        let columns = sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len());
+        let (has_colors, has_normals) = (self.has_colors, self.has_normals);
+        let others = [
+            ("left-out-names", "object names", named(parts)),
+            ("left-out-names", "column names", if has_names { 0 } else { self.columns as u64 }),
+            ("left-out-faces", "faces", sum(&|mesh| mesh.faces.len())),
+            ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
+            ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
+            ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
+            ("left-out-normals", "these normals", sum(&|mesh| if has_normals { 0 } else { mesh.normals.len() })),
+            ("left-out-colors", "colors of some objects", sum(&|mesh| if has_colors { 0 } else { mesh.colors.len() })),
+            ("left-out-columns", "vertex and face columns", columns.saturating_sub(self.columns as u64)),
+            ("left-out-tables", "further tables", scene.tables.len() as u64),
+        ];
+        let name = self.format.name();
+        note_left_out(name, homeless(parts, materials).into_iter().chain(others), output, warnings);
+        if has_colors {
+            ByteColors::from_meshes(homes(parts).map(|part| part.mesh)).note(name, output, warnings);
+        }
+    }
+}
+
+/// What converting colors to bytes of red, green and blue changes.
+#[derive(Default)]
+struct ByteColors {
+    missing: u64,
+    outside: u64,
+    alpha: u64,
+    rounded: u64,
+}
+
+impl ByteColors {
+    fn from_meshes<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> ByteColors {
+        let mut found = ByteColors::default();
+        for &[red, green, blue, alpha] in meshes.flat_map(|mesh| mesh.colors.iter()) {
+            let color = [red, green, blue];
+            let is_missing = color.iter().any(|channel| channel.is_nan());
+            found.missing += u64::from(is_missing);
+            found.outside += u64::from(color.iter().any(|channel| *channel < 0.0 || *channel > 1.0));
+            found.rounded += u64::from(color.iter().any(|&channel| is_between_bytes(channel)));
+            found.alpha += u64::from(alpha != 1.0 && !alpha.is_nan());
+        }
+        found
+    }
+
+    fn note(&self, format: &str, output: &str, warnings: &mut Warnings) {
+        let about = |message: String| {
+            let place = Place { file: output.into(), ..Place::default() };
+            Diagnostic { place, ..Diagnostic::new(message) }
+        };
+        let kinds = [
+            ("missing-color", self.missing, "vertices without a color were written as black"),
+            ("clamped-color", self.outside, "color values outside 0 to 1 were clamped"),
+            ("changed-colors", self.rounded, "color values were rounded to bytes"),
+        ];
+        for (code, count, what) in kinds {
+            warnings.push_many(code, count, about(format!("{count} {what}")));
+        }
+        note_left_out(format, [("left-out-alpha", "the alpha of colors", self.alpha)], output, warnings);
+    }
+}
+
+/// Returns the other columns of the positions; for files that cannot name columns only the intensity.
+fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane<'_>)>> {
+    let mut found = Vec::new();
+    for column in &mesh.vertex_columns {
+        let is_written = match format {
+            TableFormat::Xyz | TableFormat::Pts => column.name == "intensity",
+            _ => true,
+        };
+        if is_written && column.offsets.is_none() && column.values.len() == mesh.positions.len() {
+            let lane = TableWriterLane {
+                numbers: TableWriterNumbers::from_values(&column.values),
+                first: 0,
+                step: 1,
+                role: TableRole::Other,
+            };
+            try_push(&mut found, (column.name.as_str(), lane), "columns")?;
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,360 @@
+//! Text to a table: the job that the pipeline runs, chunk by chunk.
+//!
+//! First, an ordered part finds the head ([`super::head`]). Chunks are then parsed in parallel ([`super::parse`]),
+//! receive their row numbers in order, and are copied to those rows in parallel ([`super::columns`]).
+
+use super::TableFormat;
+use super::columns::{FloatsFrom, Layout, TableColumns};
+use super::head::{TableFinder, TableHead};
+use super::parse::{TableChunkText, TableParsed, TableParser};
+use super::scene;
+use polyhaul_bytes::DecodeAhead;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
+use polyhaul_model::options::{ColumnTypes, TableReadOptions};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Column, Table, Values};
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::job::ChunkJob;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::place::Placer;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, run};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::scan::{Index, PADDING};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
+const CHUNK_BYTES: usize = 256 << 10;
+/// The size of a slot as a multiple of its chunk: text, values with few digits, and spare capacity.
+const SLOT_FACTOR: usize = 6;
+
+/// The result of reading a table's text.
+pub struct TableText {
+    /// The names of the columns in the header; empty if there is none.
+    pub names: Vec<String>,
+    /// An array per column, or one of all rows.
+    pub values: Vec<Values>,
+    pub row_count: usize,
+    pub comments: Vec<String>,
+    pub warnings: Warnings,
+    pub threads: usize,
+}
+
+impl TableText {
+    /// The columns as a table.
+    pub fn into_table(self, format: TableFormat) -> Result<(Table, Vec<String>)> {
+        let mut columns = Vec::new();
+        let names = scene::names_of(format, self.names, &self.values);
+        for (name, values) in names.into_iter().zip(self.values) {
+            try_push(&mut columns, Column { name, values, offsets: None }, "columns")?;
+        }
+        Ok((Table { name: String::new(), row_count: self.row_count, columns }, self.comments))
+    }
+}
+
+/// A chunk in flight.
+struct TableSlot {
+    text: Text,
+    /// The start of the rows in the text; its end if they begin later.
+    body: usize,
+    /// Whether the head was complete when the chunk was taken, so that it can have rows.
+    is_body: bool,
+    /// Why there is no text.
+    failed: Option<Error>,
+    index: Box<Index>,
+    parsed: TableParsed,
+    /// The first of the chunk's rows, and how many it has.
+    rows: std::ops::Range<usize>,
+    /// Which columns are ones of floats.
+    is_float: Vec<bool>,
+}
+
+/// What is determined once, before the first row.
+struct TablePlan {
+    head: TableHead,
+    columns: TableColumns,
+}
+
+struct TableJob<'s, 'o> {
+    chunks: TextChunks<'s>,
+    options: &'o ParseOptions<TableReadOptions>,
+    layout: Layout,
+    plan: OnceLock<TablePlan>,
+    /// Whether all rows that were asked for are there.
+    is_done: AtomicBool,
+    slot_bytes: usize,
+}
+
+/// The result of the ordered parts.
+struct TableState<'o> {
+    finder: TableFinder<'o>,
+    floats: FloatsFrom,
+    row_count: usize,
+    lines: u64,
+    warnings: Warnings,
+    last_report: u64,
+}
+
+/// Reads the text of a table.
+pub fn read(
+    text: TextChunks<'_>,
+    format: TableFormat,
+    layout: Layout,
+    options: &ParseOptions<TableReadOptions>,
+) -> Result<TableText> {
+    if layout == Layout::Rows
+        && matches!(&options.own.types, ColumnTypes::Each(types) if types.windows(2).any(|it| it[0] != it[1]))
+    {
+        return Err(Error::new(ErrorKind::Usage, "an array has one type, but several were given for its columns"));
+    }
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
+    let chunk_count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let job = TableJob {
+        chunks: text.cut(chunk_bytes, options.limits.line_bytes, PADDING),
+        options,
+        layout,
+        plan: OnceLock::new(),
+        is_done: AtomicBool::new(options.own.max_rows == Some(0)),
+        slot_bytes,
+    };
+    let mut state = TableState {
+        finder: TableFinder::new(format, layout, options)?,
+        floats: FloatsFrom::default(),
+        row_count: 0,
+        lines: 0,
+        warnings: Warnings::default(),
+        last_report: 0,
+    };
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    let extent = if options.own.max_rows.is_some() { Extent::Start } else { Extent::Whole };
+    job.chunks.check_end(extent, &options.run.cancel)?;
+    finish(job, state, crew.threads)
+}
+
+impl<'o> ChunkJob for TableJob<'_, 'o> {
+    type Slot = TableSlot;
+    type State = TableState<'o>;
+    const PUBLISHES: bool = true;
+    const SCANS: bool = true;
+
+    fn takes_in_order(&self) -> bool {
+        self.chunks.in_order()
+    }
+
+    fn ahead(&self) -> Option<&dyn DecodeAhead> {
+        self.chunks.ahead()
+    }
+
+    fn slot(&self) -> Result<TableSlot> {
+        let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
+        let (text, parsed) = (Text::default(), TableParsed::default());
+        Ok(TableSlot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
+    }
+
+    /// Errors are reported only once it is known that the chunk is needed.
+    fn take(&self, number: u64, slot: &mut TableSlot) -> Result<bool> {
+        if self.is_done.load(Ordering::Relaxed) {
+            self.chunks.leave(number);
+            return Ok(false);
+        }
+        slot.failed = None;
+        match self.chunks.take(number, &mut slot.text) {
+            Ok(taken) => Ok(taken),
+            Err(error) => {
+                slot.text = Text::default();
+                slot.failed = Some(error);
+                Ok(true)
+            }
+        }
+    }
+
+    fn number(&self, state: &mut TableState<'o>, slot: &mut TableSlot) -> Result<()> {
+        self.find_head(state, slot)
+    }
+
+    fn parse(&self, slot: &mut TableSlot) -> Result<()> {
+        match self.plan.get().filter(|_| slot.is_body) {
+            Some(plan) => self.parse_rows(&plan.head, usize::MAX, slot),
+            None => Ok(()),
+        }
+    }
+
+    fn place(&self, state: &mut TableState<'o>, slot: &mut TableSlot) -> Result<()> {
+        self.settle(state, slot)
+    }
+
+    fn publish(&self, slot: &mut TableSlot) -> Result<()> {
+        let Some(plan) = self.plan.get().filter(|_| slot.is_body && !slot.rows.is_empty()) else { return Ok(()) };
+        let TableSlot { rows, text, parsed, is_float, .. } = slot;
+        // SAFETY: `settle`, in order, assigned `rows` to this chunk alone, and counted them from `parsed`.
+        unsafe {
+            match parsed.grid.len() {
+                0 => plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())?,
+                _ => plan.columns.publish_grid(rows.clone(), text.padded(), &parsed.grid)?,
+            }
+        }
+        slot.parsed.shrink(self.slot_bytes);
+        slot.text.shrink(self.slot_bytes);
+        Ok(())
+    }
+}
+
+impl TableJob<'_, '_> {
+    fn parse_rows(&self, head: &TableHead, most_rows: usize, slot: &mut TableSlot) -> Result<()> {
+        let TableSlot { text, body, index, parsed, .. } = slot;
+        let text = TableChunkText { padded: text.padded(), start: *body, end: text.end };
+        TableParser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
+    }
+
+    /// Looks for the head, until it is found.
+    fn find_head(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
+        (slot.body, slot.rows) = (slot.text.start, 0..0);
+        slot.is_body = self.plan.get().is_some();
+        if slot.is_body || slot.failed.is_some() {
+            return Ok(());
+        }
+        slot.body = slot.text.end;
+        let (text, file) = (slot.text.bytes(), self.chunks.name());
+        if let Some((head, at)) = state.finder.feed(text, slot.text.offset, file, &mut state.warnings)? {
+            let columns = TableColumns::new(&head, self.layout)?;
+            let _ = self.plan.set(TablePlan { head, columns });
+            (slot.body, slot.is_body) = (slot.text.start + at, true);
+        }
+        Ok(())
+    }
+
+    /// Files the complaints of a chunk and gives its rows their places.
+    fn settle(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
+        if self.is_done.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if let Some(error) = slot.failed.take() {
+            return Err(error);
+        }
+        if let Some(TablePlan { head, columns }) = self.plan.get().filter(|_| slot.is_body) {
+            let wanted = self.options.own.max_rows.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+            let left = wanted.map(|wanted| wanted - state.row_count);
+            if let Some(left) = left.filter(|left| slot.parsed.row_count >= *left) {
+                self.parse_rows(head, left, slot)?;
+                self.is_done.store(true, Ordering::Relaxed);
+            }
+            let excess = self.excess(state, head, slot)?;
+            self.complain(state, slot)?;
+            if let Some(error) = excess {
+                return Err(error);
+            }
+            let end = state.row_count + slot.parsed.row_count;
+            if state.row_count == 0
+                && let Some(rows) = self.expected_rows(slot, wanted)
+            {
+                // If memory is lacking for this estimate, the actual rows may still fit.
+                let _ = columns.reserve(rows);
+            }
+            columns.reserve(end)?;
+            columns.settle(state.row_count, &slot.parsed, &mut state.floats, &mut slot.is_float)?;
+            slot.rows = state.row_count..end;
+            state.row_count = end;
+        }
+        if slot.text.too_long && !self.is_done.load(Ordering::Relaxed) {
+            return Err(self.too_long(state, slot));
+        }
+        let before = &slot.text.padded()[slot.text.start..slot.body];
+        let parsed = if slot.is_body { slot.parsed.line_count } else { 0 };
+        state.lines += polyhaul_text::lines::count(before) as u64 + parsed;
+        self.report(state, slot.text.offset + slot.text.len() as u64);
+        Ok(())
+    }
+
+    /// Estimates the number of rows of the input from those of this chunk, so that the columns need not grow, which
+    /// costs page faults. Excess capacity is returned at the end, untouched.
+    fn expected_rows(&self, slot: &TableSlot, wanted: Option<usize>) -> Option<usize> {
+        let (found, size) = (slot.parsed.row_count as u64, self.chunks.size()?);
+        let bytes = slot.text.end.saturating_sub(slot.body) as u64;
+        let all = u128::from(found) * u128::from(size) / u128::from(bytes.max(1));
+        let all = usize::try_from(all + all / 50).ok()?;
+        Some(all.min(wanted.unwrap_or(usize::MAX)).min(usize::try_from(self.options.limits.elements).ok()?))
+    }
+
+    /// Returns an error if there are more rows than the limit; nothing after that matters.
+    fn excess(&self, state: &TableState<'_>, head: &TableHead, slot: &mut TableSlot) -> Result<Option<Error>> {
+        let limit = self.options.limits.elements;
+        let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(state.row_count);
+        if slot.parsed.row_count <= room {
+            return Ok(None);
+        }
+        self.parse_rows(head, room + 1, slot)?;
+        let mut placer = self.placer(state, slot);
+        let place = placer.place((slot.parsed.last_row - slot.text.start) as u32);
+        let message = format!("more rows than the limit of {limit} (elements)");
+        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+        Ok(Some(error.with_hint(limit_hint("elements"))))
+    }
+
+    fn too_long(&self, state: &TableState<'_>, slot: &TableSlot) -> Error {
+        let limit = self.chunks.line_bytes();
+        let place = self.placer(state, slot).place(slot.text.len() as u32);
+        let message = format!("line is longer than the limit of {limit} bytes (line_bytes)");
+        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+        error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
+    }
+
+    fn placer<'a>(&'a self, state: &TableState<'_>, slot: &'a TableSlot) -> Placer<'a> {
+        Placer::new(slot.text.bytes(), slot.text.offset, state.lines, self.chunks.name())
+    }
+
+    fn complain(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
+        let mut placer = self.placer(state, slot);
+        let skipped = slot.body - slot.text.start;
+        for complaint in &slot.parsed.complaints {
+            let place = placer.place((skipped + complaint.offset) as u32);
+            let diagnostic = Diagnostic { place, ..complaint.diagnostic.clone() };
+            state.warnings.broken(self.options.faults, complaint.code, diagnostic)?;
+        }
+        for (code, count) in &slot.parsed.uncounted {
+            state.warnings.count(code, *count);
+        }
+        Ok(())
+    }
+
+    /// Tells the caller how far the reading is, every few megabytes.
+    fn report(&self, state: &mut TableState<'_>, done: u64) {
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &self.options.run.progress
+            && done >= state.last_report + EVERY_BYTES
+        {
+            state.last_report = done;
+            progress.report(done, self.chunks.size());
+        }
+    }
+}
+
+fn finish(job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> Result<TableText> {
+    let TableState { mut finder, floats, row_count, mut warnings, .. } = state;
+    let TablePlan { head, columns } = match job.plan.into_inner() {
+        Some(plan) => plan,
+        None => {
+            let head = finder.end(&mut warnings)?;
+            let columns = TableColumns::new(&head, job.layout)?;
+            TablePlan { head, columns }
+        }
+    };
+    if let Some((declared, place)) = &finder.declared
+        && *declared != row_count as u64
+        && job.options.own.max_rows.is_none()
+    {
+        let message = format!("the first line declares {declared} points, found {row_count}");
+        warnings.broken(job.options.faults, "point-count", at(place.clone(), message))?;
+    }
+    // SAFETY: the run ended without an error, so that every chunk was settled and published: all `row_count` rows are
+    // written.
+    let values = unsafe { columns.finish(row_count, floats, &job.options.run)? };
+    Ok(TableText { names: head.names, values, row_count, comments: finder.comments, warnings, threads })
+}
+
+fn at(place: Place, message: String) -> Diagnostic {
+    Diagnostic { place, ..Diagnostic::new(message) }
+}

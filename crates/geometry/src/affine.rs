@@ -1,0 +1,141 @@
+//! Moves a mesh by a matrix.
+//!
+//! What else changes of Gaussian splats is in [`crate::splat_motion`]. Other axes and a scale, which need no
+//! multiplications, are in [`crate::transform`]; what writers do with the transforms of objects is in [`crate::frame`].
+
+use crate::splat_motion::SplatMotion;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Domain, Elements, Mesh};
+use polyhaul_pipeline::arrays::PIECE;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+
+/// Multiplies positions by a matrix from the left, and turns normals so that they stay perpendicular to their faces, in
+/// `f64`; normals are scaled to unit length unless their length is zero. A matrix that mirrors also reverses the
+/// corners of faces, so that these still show the same side. Gaussian splats (meshes with a vertex column `rot_0`) are
+/// turned and scaled, too.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1, if there is not one value per
+/// corner for an attribute per corner, or for splats that would be sheared or scaled unevenly; those of
+/// [`SplatMotion::apply`]; [`ErrorKind::Memory`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::Mesh;
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let mut mesh = Mesh { positions: vec![[1.0, 2.0, 3.0]].into(), ..Mesh::default() };
+/// let matrix = [[2.0, 0.0, 0.0, 10.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+/// polyhaul_geometry::affine::transform(&mut mesh, &matrix, &RunOptions::default())?;
+/// assert_eq!(mesh.positions, [[12.0, 4.0, 6.0]]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn transform(mesh: &mut Mesh, matrix: &[[f64; 4]; 4], options: &RunOptions) -> Result<()> {
+    let affine = Affine::new(matrix)?;
+    let threads = options.worker_threads();
+    if let Some(motion) = SplatMotion::of_mesh(mesh, &affine.rows)? {
+        motion.apply(&mut mesh.vertex_columns, options)?;
+    }
+    each(threads, mesh.positions.to_mut()?, |position| affine.position(position).map(|part| part as f32));
+    each(threads, mesh.normals.to_mut()?, |normal| affine.normal(normal).map(|part| part as f32));
+    if affine.determinant < 0.0 { reverse(mesh) } else { Ok(()) }
+}
+
+/// A matrix that moves positions and normals.
+#[derive(Clone, Copy, Debug)]
+pub struct Affine {
+    rows: [[f64; 3]; 3],
+    shift: [f64; 3],
+    /// The inverse transposed, but for a factor.
+    turned: [[f64; 3]; 3],
+    determinant: f64,
+}
+
+impl Affine {
+    /// The matrix of these rows, for column vectors to its right.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1.
+    pub fn new(matrix: &[[f64; 4]; 4]) -> Result<Affine> {
+        let [x, y, z, last] = matrix;
+        if matrix.iter().flatten().any(|entry| !entry.is_finite()) || *last != [0.0, 0.0, 0.0, 1.0] {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "expected a matrix of finite numbers with 0 0 0 1 as its last row",
+            ));
+        }
+        let rows = [x, y, z].map(|row| [row[0], row[1], row[2]]);
+        let turned = [cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1])];
+        Ok(Affine { rows, shift: [x[3], y[3], z[3]], turned, determinant: dot(rows[0], turned[0]) })
+    }
+
+    /// The matrix without its translation.
+    pub fn linear(&self) -> &[[f64; 3]; 3] {
+        &self.rows
+    }
+
+    /// Where a position goes.
+    pub fn position(&self, position: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|axis| dot(self.rows[axis], position) + self.shift[axis])
+    }
+
+    /// Where a normal points, of unit length unless it has none.
+    pub fn normal(&self, normal: [f64; 3]) -> [f64; 3] {
+        let sign = if self.determinant < 0.0 { -1.0 } else { 1.0 };
+        let turned = self.turned.map(|row| sign * dot(row, normal));
+        let length = dot(turned, turned).sqrt();
+        turned.map(|part| if length > 0.0 { part / length } else { part })
+    }
+}
+
+/// Replaces each vector.
+fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn([f64; 3]) -> [f32; 3] + Sync) {
+    for_each_item(
+        threads,
+        vectors.chunks_mut(PIECE),
+        || (),
+        |(), piece| piece.iter_mut().for_each(|vector| *vector = change(vector.map(f64::from))),
+    );
+}
+
+/// Reverses the corners of every face, and what belongs to them. The first corner stays the first.
+fn reverse(mesh: &mut Mesh) -> Result<()> {
+    let count = mesh.faces.corner_positions.len();
+    for (domain, values) in [(mesh.uv_domain, mesh.uvs.len()), (mesh.normal_domain, mesh.normals.len())] {
+        if domain == Domain::Corner && values != count && values != 0 {
+            return Err(Error::new(ErrorKind::Usage, format!("{values} values for {count} corners")));
+        }
+    }
+    if mesh.uv_domain == Domain::Corner {
+        reverse_each(&mesh.faces, mesh.uvs.to_mut()?);
+        reverse_each(&mesh.faces, mesh.uv_depths.to_mut()?);
+    }
+    if mesh.normal_domain == Domain::Corner {
+        reverse_each(&mesh.faces, mesh.normals.to_mut()?);
+    }
+    let faces = Elements { offsets: mesh.faces.offsets.clone(), ..Elements::default() };
+    for stream in [&mut mesh.faces.corner_positions, &mut mesh.faces.corner_uvs, &mut mesh.faces.corner_normals] {
+        reverse_each(&faces, stream.to_mut()?);
+    }
+    Ok(())
+}
+
+/// Reverses the values of each face's corners, apart from the first.
+fn reverse_each<T>(faces: &Elements, values: &mut [T]) {
+    for face in 0..faces.len() {
+        if let Some([_, rest @ ..]) = values.get_mut(faces.corners(face)) {
+            rest.reverse();
+        }
+    }
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}

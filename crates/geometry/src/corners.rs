@@ -1,0 +1,156 @@
+//! The value of an attribute at every corner of the faces, whatever its domain.
+
+use polyhaul_model::error::{Error, ErrorKind, Result, try_copy};
+use polyhaul_model::{Domain, Elements, Mesh, NONE};
+use polyhaul_pipeline::arrays::{PIECE, gather, zeroed};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use std::ops::Range;
+
+/// Returns the uv of every corner, `missing` for those without one; `None` if no corner has one.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] if there is not one value for each element of the domain or an index is out of range;
+/// [`ErrorKind::Memory`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::{Domain, Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let mesh = Mesh {
+///     positions: vec![[0.0; 3]; 3].into(),
+///     uvs: vec![[0.0, 0.0], [0.5, 0.0], [1.0, 1.0]].into(),
+///     uv_domain: Domain::Vertex,
+///     faces: Elements { offsets: vec![0, 3].into(), corner_positions: vec![2, 1, 0].into(), ..Elements::default() },
+///     ..Mesh::default()
+/// };
+/// let uvs = polyhaul_geometry::corners::corner_uvs(&mesh, [f32::NAN; 2], &RunOptions::default())?;
+/// assert_eq!(uvs, Some(vec![[1.0, 1.0], [0.5, 0.0], [0.0, 0.0]]));
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn corner_uvs(mesh: &Mesh, missing: [f32; 2], options: &RunOptions) -> Result<Option<Vec<[f32; 2]>>> {
+    uvs_of(mesh, 0..mesh.faces.len(), missing, options.worker_threads())
+}
+
+/// Returns the normal of every corner, `missing` for those without one; `None` if no corner has one.
+///
+/// # Errors
+///
+/// As for [`corner_uvs`].
+pub fn corner_normals(mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> Result<Option<Vec<[f32; 3]>>> {
+    normals_of(mesh, 0..mesh.faces.len(), missing, options.worker_threads())
+}
+
+/// Returns the color of every corner; `None` if no corner has one.
+///
+/// # Errors
+///
+/// As for [`corner_uvs`].
+pub fn corner_colors(mesh: &Mesh, options: &RunOptions) -> Result<Option<Vec<[f32; 4]>>> {
+    let colors = (&mesh.colors[..], Domain::Vertex, &[][..]);
+    at_corners(&mesh.faces, colors, 0..mesh.faces.len(), [f32::NAN; 4], options.worker_threads())
+}
+
+/// Returns the uv of every corner of some faces, as [`corner_uvs`] does.
+pub fn uvs_of(mesh: &Mesh, faces: Range<usize>, missing: [f32; 2], threads: usize) -> Result<Option<Vec<[f32; 2]>>> {
+    let uvs = (&mesh.uvs[..], mesh.uv_domain, &mesh.faces.corner_uvs[..]);
+    at_corners(&mesh.faces, uvs, faces, missing, threads)
+}
+
+/// Returns the normal of every corner of some faces, as [`corner_normals`] does.
+pub fn normals_of(
+    mesh: &Mesh,
+    faces: Range<usize>,
+    missing: [f32; 3],
+    threads: usize,
+) -> Result<Option<Vec<[f32; 3]>>> {
+    let normals = (&mesh.normals[..], mesh.normal_domain, &mesh.faces.corner_normals[..]);
+    at_corners(&mesh.faces, normals, faces, missing, threads)
+}
+
+/// The values at the corners of some faces.
+fn at_corners<const N: usize>(
+    faces: &Elements,
+    (values, domain, stream): (&[[f32; N]], Domain, &[u32]),
+    range: Range<usize>,
+    missing: [f32; N],
+    threads: usize,
+) -> Result<Option<Vec<[f32; N]>>> {
+    let all = faces.corner_positions.len();
+    check_offsets(faces)?;
+    let at = |face: usize| faces.offsets.get(face).map_or(0, |&offset| offset as usize);
+    let corners = at(range.start)..at(range.end);
+    let stream = match domain {
+        _ if values.is_empty() => return Ok(None),
+        Domain::Indexed if stream.is_empty() => return Ok(None),
+        Domain::Indexed => stream,
+        Domain::Vertex => &faces.corner_positions,
+        Domain::Corner => {
+            check(values.len(), all)?;
+            return try_copy(part(values, corners)?, "values of corners").map(Some);
+        }
+        Domain::Face => {
+            check(values.len(), faces.len())?;
+            let offsets = if range.is_empty() { &[] } else { part(&faces.offsets, range.start..range.end + 1)? };
+            return of_faces(offsets, part(values, range)?, threads).map(Some);
+        }
+    };
+    check(stream.len(), all)?;
+    let stream = part(stream, corners)?;
+    if stream.iter().all(|&index| index == NONE) {
+        return Ok(None);
+    }
+    gather(threads, values, stream, missing).map(Some)
+}
+
+/// The value of each corner's face.
+fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
+    let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
+    check(usize::from(offsets.is_sorted()), 1)?;
+    let mut all = zeroed((last - first) as usize, "values of corners")?;
+    let mut rest = &mut all[..];
+    let pieces = values.chunks(PIECE).enumerate().map(|(piece, values)| {
+        let first = piece * PIECE;
+        let offsets = &offsets[first..=first + values.len()];
+        let own = rest.split_off_mut(..(offsets[values.len()] - offsets[0]) as usize).unwrap_or_default();
+        (offsets, values, own)
+    });
+    for_each_item(
+        threads,
+        pieces,
+        || (),
+        |(), (offsets, values, own)| {
+            for (ends, value) in offsets.windows(2).zip(values) {
+                own[(ends[0] - offsets[0]) as usize..(ends[1] - offsets[0]) as usize].fill(*value);
+            }
+        },
+    );
+    Ok(all)
+}
+
+/// A part of some values, which offsets of faces may not have.
+fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
+    let message = || format!("the faces have no values from {} to {}", range.start, range.end);
+    values.get(range.clone()).ok_or_else(|| Error::new(ErrorKind::Usage, message()))
+}
+
+/// Fails unless the offsets of faces go from 0 to the number of corners. Those between are not looked at.
+pub fn check_offsets(faces: &Elements) -> Result<()> {
+    let (first, last) = (faces.offsets.first().copied().unwrap_or(0), faces.offsets.last().copied().unwrap_or(0));
+    let corners = faces.corner_positions.len();
+    if first == 0 && last as usize == corners {
+        return Ok(());
+    }
+    let message = format!("the offsets of faces go from {first} to {last}, but there are {corners} corners");
+    Err(Error::new(ErrorKind::Usage, message))
+}
+
+fn check(found: usize, wanted: usize) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Usage, format!("expected {wanted} values for the corners of faces, found {found}")))
+}

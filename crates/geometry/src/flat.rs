@@ -1,0 +1,306 @@
+//! Sections of a mesh as other programs keep meshes: uvs and normals per corner, materials and smoothing per face.
+//!
+//! Positions and indices of sections are in [`crate::section`], values per corner in [`crate::corners`], edges in
+//! [`crate::edges`].
+
+use crate::clean::has_clean_faces;
+use crate::corners::{normals_of, uvs_of};
+use crate::edges::{Edges, edges};
+use crate::section::{SectionPositions, groups, section};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Counts, Curve, Domain, Elements, Mesh, NONE, Run};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::collections::HashMap;
+use std::ops::Range;
+
+polyhaul_model::options! {
+    /// Options for [`flat_sections`].
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FlatOptions {
+        /// The uv of corners that have none (0).
+        pub missing_uv: f32 = 0.0, with_missing_uv;
+        /// Whether normals are wanted.
+        pub normals: bool = true, with_normals;
+    }
+}
+
+/// A section whose uvs and normals are per corner, and whose materials and smoothing are per face.
+#[derive(Clone, Debug, Default)]
+pub struct FlatSection {
+    /// The section, with the positions that its elements use. `face_materials` are indices into `materials`, -1 for
+    /// none; `face_smooth` is empty if the mesh does not say anything about smoothing.
+    pub mesh: Mesh,
+    /// The materials of its faces, each once, in the order of their first faces: indices into the scene's materials,
+    /// or slots of an object.
+    pub materials: Vec<u32>,
+    /// Whether every corner of its faces has a finite normal other than zero.
+    pub has_all_normals: bool,
+}
+
+/// Returns some sections of a mesh, each from its first counts up to its second. Corners without a normal get NaN.
+/// Groups stay, as in [`section`]; third uv coordinates and the uvs of polylines are left out.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] if the mesh has no such section or an index is out of range; [`ErrorKind::Memory`];
+/// [`ErrorKind::Cancelled`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_geometry::flat::{FlatOptions, flat_sections};
+/// use polyhaul_model::{Counts, Domain, Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let faces = Elements {
+///     offsets: vec![0, 3, 6].into(),
+///     corner_positions: vec![0, 1, 2, 3, 2, 1].into(),
+///     ..Elements::default()
+/// };
+/// let mesh = Mesh {
+///     positions: vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]].into(),
+///     normals: vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].into(),
+///     normal_domain: Domain::Face,
+///     faces,
+///     ..Mesh::default()
+/// };
+/// let start = Counts { positions: 3, faces: 1, ..Counts::default() };
+/// let cuts = [(Counts::default(), start), (start, mesh.counts())];
+/// let sections = flat_sections(&mesh, &cuts, &FlatOptions::default(), &RunOptions::default())?;
+/// assert_eq!(sections[1].mesh.positions, [[1.0; 3], [2.0; 3], [3.0; 3]]);
+/// assert_eq!(sections[1].mesh.normals, [[0.0, 1.0, 0.0]; 3]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn flat_sections(
+    mesh: &Mesh,
+    cuts: &[(Counts, Counts)],
+    flat: &FlatOptions,
+    options: &RunOptions,
+) -> Result<Vec<FlatSection>> {
+    if let Some((_, end)) = cuts.iter().find(|(_, end)| !end.precedes(mesh.counts())) {
+        return Err(Error::new(ErrorKind::Usage, format!("the mesh has no section up to {end:?}")));
+    }
+    let bare = bare(mesh)?;
+    let mut sections = Vec::new();
+    sections.try_reserve_exact(cuts.len())?;
+    sections.resize_with(cuts.len(), FlatSection::default);
+    // Many sections share the threads; one has all of them.
+    let threads = options.worker_threads();
+    let own_threads = if cuts.len() > 1 { 1 } else { threads };
+    let work = |(): &mut (), (made, &(start, end)): (&mut FlatSection, &(Counts, Counts))| {
+        *made = flat_section(mesh, &bare, (start, end), flat, own_threads)?;
+        Ok(())
+    };
+    try_for_each_item(threads, &options.cancel, sections.iter_mut().zip(cuts), || (), work)?;
+    Ok(sections)
+}
+
+/// How the faces of a mesh are connected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// Its edges.
+    pub edges: Edges,
+    /// Whether [`has_clean_faces`].
+    pub has_clean_faces: bool,
+}
+
+/// Returns the topology of each mesh.
+///
+/// # Errors
+///
+/// As for [`edges`], and [`ErrorKind::Cancelled`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::{Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let faces = Elements { offsets: vec![0, 3].into(), corner_positions: vec![0, 1, 2].into(), ..Elements::default() };
+/// let mesh = Mesh { positions: vec![[0.0; 3]; 3].into(), faces, ..Mesh::default() };
+/// let topologies = polyhaul_geometry::flat::topologies(&[&mesh], &RunOptions::default())?;
+/// assert_eq!((topologies[0].edges.positions.len(), topologies[0].has_clean_faces), (3, true));
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology>> {
+    enum Part<'a> {
+        Edges(&'a mut Edges),
+        IsClean(&'a mut bool),
+    }
+    let mut all = Vec::new();
+    all.try_reserve_exact(meshes.len())?;
+    all.resize_with(meshes.len(), Topology::default);
+    let parts = all.iter_mut().zip(meshes).flat_map(|(Topology { edges, has_clean_faces }, mesh)| {
+        [(Part::Edges(edges), *mesh), (Part::IsClean(has_clean_faces), *mesh)]
+    });
+    let one_thread = options.clone().with_threads(Some(1));
+    let work = |(): &mut (), (part, mesh): (Part<'_>, &Mesh)| {
+        match part {
+            Part::Edges(found) => *found = edges(mesh)?,
+            Part::IsClean(found) => *found = has_clean_faces(mesh, &one_thread)?,
+        }
+        Ok(())
+    };
+    try_for_each_item(options.worker_threads(), &options.cancel, parts, || (), work)?;
+    Ok(all)
+}
+
+/// The mesh without what is per corner or per face in sections, and without groups, of which a file may have a hundred
+/// thousand.
+fn bare(mesh: &Mesh) -> Result<Mesh> {
+    let elements = |all: &Elements| -> Result<Elements> {
+        let (offsets, corner_positions) = (all.offsets.try_clone()?, all.corner_positions.try_clone()?);
+        Ok(Elements { offsets, corner_positions, ..Elements::default() })
+    };
+    let curve = |curve: &Curve| Curve { at: without_values(curve.at), ..curve.clone() };
+    Ok(Mesh {
+        positions: mesh.positions.try_clone()?,
+        position_weights: mesh.position_weights.try_clone()?,
+        colors: mesh.colors.try_clone()?,
+        faces: elements(&mesh.faces)?,
+        lines: elements(&mesh.lines)?,
+        points: mesh.points.try_clone()?,
+        curves: mesh.curves.iter().map(curve).collect(),
+        sharp_edges: mesh.sharp_edges.try_clone()?,
+        vertex_groups: mesh.vertex_groups.clone(),
+        vertex_columns: mesh.vertex_columns.clone(),
+        face_columns: mesh.face_columns.clone(),
+        ..Mesh::default()
+    })
+}
+
+/// Counts without uvs and normals.
+fn without_values(counts: Counts) -> Counts {
+    Counts { uvs: 0, normals: 0, ..counts }
+}
+
+fn flat_section(
+    mesh: &Mesh,
+    bare: &Mesh,
+    (start, end): (Counts, Counts),
+    options: &FlatOptions,
+    threads: usize,
+) -> Result<FlatSection> {
+    let (mut group_runs, groups) = groups(mesh, start, end)?;
+    // A section has other positions, uvs and normals than its range of the mesh.
+    group_runs.iter_mut().for_each(|run| run.at = Counts { positions: 0, ..without_values(run.at) });
+    let own = section(bare, without_values(start), without_values(end), SectionPositions::Used)?;
+    let faces = start.faces as usize..end.faces as usize;
+    let (face_materials, materials) = slots(mesh, faces.clone())?;
+    let normals = if options.normals { normals_of(mesh, faces.clone(), [f32::NAN; 3], threads)? } else { None };
+    let mut flat = Mesh {
+        uvs: uvs_of(mesh, faces.clone(), [options.missing_uv; 2], threads)?.unwrap_or_default().into(),
+        uv_domain: Domain::Corner,
+        normals: normals.unwrap_or_default().into(),
+        normal_domain: Domain::Corner,
+        face_materials: face_materials.into(),
+        face_smooth: smooth(mesh, faces)?.into(),
+        group_runs,
+        groups,
+        ..own
+    };
+    flat.move_curves_behind();
+    let is_normal = |normal: &[f32; 3]| normal.iter().all(|part| part.is_finite()) && *normal != [0.0; 3];
+    let has_all_normals = !flat.normals.is_empty() && flat.normals.iter().all(is_normal);
+    Ok(FlatSection { mesh: flat, materials, has_all_normals })
+}
+
+/// The material of each face as an index into those that are used, and these.
+fn slots(mesh: &Mesh, faces: Range<usize>) -> Result<(Vec<i32>, Vec<u32>)> {
+    let (mut slots, mut used) = (Vec::new(), Vec::new());
+    if mesh.face_materials.is_empty() && mesh.material_runs.is_empty() {
+        return Ok((slots, used));
+    }
+    slots.try_reserve_exact(faces.len())?;
+    let mut numbers: HashMap<u32, i32> = HashMap::new();
+    let mut number = |material: u32| -> Result<i32> {
+        if i32::try_from(material).is_err() {
+            return Ok(-1);
+        }
+        let next = used.len() as i32;
+        let slot = *numbers.entry(material).or_insert(next);
+        if slot == next {
+            try_push(&mut used, material, "materials")?;
+        }
+        Ok(slot)
+    };
+    if mesh.face_materials.is_empty() {
+        for (material, count) in spans(&mesh.material_runs, faces) {
+            let slot = number(material)?;
+            slots.resize(slots.len() + count, slot);
+        }
+    } else {
+        let given = mesh.face_materials.get(faces).ok_or_else(too_few)?;
+        for same in given.chunk_by(|a, b| a == b) {
+            let slot = number(same[0] as u32)?;
+            slots.resize(slots.len() + same.len(), slot);
+        }
+    }
+    Ok((slots, used))
+}
+
+/// Whether each face is smooth; nothing if the mesh does not say.
+fn smooth(mesh: &Mesh, faces: Range<usize>) -> Result<Vec<u8>> {
+    let mut flags = Vec::new();
+    if mesh.face_smooth.is_empty() && mesh.smoothing_runs.is_empty() {
+        return Ok(flags);
+    }
+    flags.try_reserve_exact(faces.len())?;
+    if mesh.face_smooth.is_empty() {
+        for (group, count) in spans(&mesh.smoothing_runs, faces) {
+            flags.resize(flags.len() + count, u8::from(group != NONE && group != 0));
+        }
+    } else {
+        flags.extend_from_slice(mesh.face_smooth.get(faces).ok_or_else(too_few)?);
+    }
+    Ok(flags)
+}
+
+fn too_few() -> Error {
+    Error::new(ErrorKind::Usage, "the mesh has more faces than values for them")
+}
+
+/// Returns the values of runs for some faces, and for how many of them each holds. Before the first run that is
+/// [`NONE`].
+pub fn spans(runs: &[Run], faces: Range<usize>) -> impl Iterator<Item = (u32, usize)> {
+    let first = runs.partition_point(|run| run.at.faces as usize <= faces.start);
+    let before = first.checked_sub(1).map_or(NONE, |last| runs[last].value);
+    let rest = runs[first..].iter().map(|run| (run.value, run.at.faces as usize));
+    let starts = std::iter::once((before, faces.start)).chain(rest);
+    let ends = runs[first..].iter().map(|run| run.at.faces as usize).chain([usize::MAX]);
+    let end = faces.end;
+    starts
+        .zip(ends)
+        .take_while(move |((_, start), _)| *start < end)
+        .map(move |((value, start), next)| (value, next.min(end).saturating_sub(start)))
+        .filter(|(_, count)| *count > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(faces: u32, value: u32) -> Run {
+        Run { at: Counts { faces, ..Counts::default() }, value }
+    }
+
+    #[test]
+    fn runs_become_values_of_faces() {
+        let runs = [run(1, 7), run(3, NONE), run(3, 8), run(5, 7)];
+        let all = |faces| spans(&runs, faces).collect::<Vec<_>>();
+        assert_eq!(all(0..6), [(NONE, 1), (7, 2), (8, 2), (7, 1)]);
+        assert_eq!(all(2..4), [(7, 1), (8, 1)]);
+        assert_eq!(all(4..4), []);
+    }
+
+    #[test]
+    fn materials_are_numbered_by_their_first_faces() {
+        let mesh = Mesh { material_runs: vec![run(1, 5), run(2, 3), run(4, 5)], ..Mesh::default() };
+        assert_eq!(slots(&mesh, 0..5).unwrap(), (vec![-1, 0, 1, 1, 0], vec![5, 3]));
+        assert_eq!(slots(&mesh, 2..4).unwrap(), (vec![0, 0], vec![3]));
+        let mesh = Mesh { face_materials: vec![2, 2, -1, 0].into(), ..Mesh::default() };
+        assert_eq!(slots(&mesh, 0..4).unwrap(), (vec![0, 0, -1, 1], vec![2, 0]));
+        assert!(slots(&mesh, 2..6).is_err());
+    }
+}

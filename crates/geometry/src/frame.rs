@@ -1,0 +1,146 @@
+//! Transforms positions and normals from an object's own space to the file's.
+//!
+//! The order of every operation is part of Blender's dialect: `f32` throughout, no fused
+//! multiply-add, and the scale applied to the matrix in OBJ, to positions in PLY and STL. In `f64` one line in twelve
+//! of a large scene differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
+
+use crate::dedup::BATCH;
+use crate::transform::{UNMOVED, axes_matrix};
+use polyhaul_model::error::Result;
+use polyhaul_model::options::{Dialect, Placement};
+use polyhaul_model::{Axes, Object};
+
+type Matrix = [[f32; 3]; 3];
+
+/// Vectors that are worked on side by side: all x, all y, all z.
+pub type FrameLanes = [[f32; BATCH]; 3];
+
+/// An object's transform, the file's axes and the scale in one.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Rotation and scale; in the common dialect, the scale of the file, too.
+    rows: Matrix,
+    shift: [f32; 3],
+    /// Multiplies positions last; 1 if `rows` includes it.
+    scale: f32,
+    /// Whether normals are multiplied by the reciprocal of their length, and not divided by it.
+    has_reciprocals: bool,
+    /// The transposed inverse of the object's own part of `rows`.
+    normal_rows: Matrix,
+    /// Whether the corners of a face must be turned around.
+    pub is_mirrored: bool,
+}
+
+impl Frame {
+    /// From `object`, in a scene with these axes, to a file.
+    pub fn new(object: &Object, axes: Axes, placement: &Placement) -> Result<Frame> {
+        let turn = axes_matrix(axes, placement.axes.unwrap_or(axes))?;
+        let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
+        let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
+        let shift = times(&turn, [x[3], y[3], z[3]]);
+        let (normal_rows, determinant) = inverse_transposed(&rows, placement.dialect);
+        let is_mirrored = determinant < 0.0;
+        let scale = placement.scale;
+        if placement.dialect == Dialect::Blender {
+            // In PLY and STL, Blender scales positions.
+            return Ok(Frame { rows, shift, scale, has_reciprocals: true, normal_rows, is_mirrored });
+        }
+        // In OBJ, it scales the matrix: each entry once.
+        let (rows, shift) = (rows.map(|row| row.map(|entry| entry * scale)), shift.map(|entry| entry * scale));
+        Ok(Frame { rows, shift, scale: 1.0, has_reciprocals: false, normal_rows, is_mirrored })
+    }
+
+    /// A position of the object in the file.
+    #[inline]
+    pub fn position(&self, position: [f32; 3]) -> [f32; 3] {
+        let turned = times(&self.rows, position);
+        [0, 1, 2].map(|i| (turned[i] + self.shift[i]) * self.scale)
+    }
+
+    /// A normal of the object in the file, of any length.
+    #[inline]
+    pub fn direction(&self, normal: [f32; 3]) -> [f32; 3] {
+        times(&self.normal_rows, normal)
+    }
+
+    /// The matrix that [`Frame::position`] multiplies by; rows.
+    pub fn matrix(&self) -> [[f32; 4]; 4] {
+        let row = |row: usize| {
+            let [a, b, c] = self.rows[row];
+            [a, b, c, self.shift[row]].map(|entry| entry * self.scale)
+        };
+        [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]]
+    }
+
+    /// Whether no entry that normals meet is larger.
+    #[inline]
+    pub fn is_within(&self, limit: f32) -> bool {
+        self.normal_rows.as_flattened().iter().all(|entry| entry.abs() < limit)
+    }
+
+    /// Normals of the object in the file, before they are rounded: of unit length or zero.
+    #[inline]
+    pub fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut FrameLanes) {
+        let [xs, ys, zs] = lanes;
+        for item in 0..BATCH {
+            [xs[item], ys[item], zs[item]] = normals[item];
+        }
+        for item in 0..BATCH {
+            let [x, y, z] = times(&self.normal_rows, [xs[item], ys[item], zs[item]]);
+            let square = x * x + y * y + z * z;
+            let length = square.sqrt();
+            let reciprocal = 1.0 / length;
+            let divided = |part: f32| if self.has_reciprocals { part * reciprocal } else { part / length };
+            let unit = |part: f32| if square > 1e-35 { divided(part) } else { 0.0 };
+            (xs[item], ys[item], zs[item]) = (unit(x), unit(y), unit(z));
+        }
+    }
+}
+
+#[inline]
+fn times(rows: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    rows.map(|[a, b, c]| (x * a + y * b) + z * c)
+}
+
+/// The transpose of the inverse, and the determinant.
+fn inverse_transposed(rows: &Matrix, dialect: Dialect) -> (Matrix, f32) {
+    let minor = |i: usize, j: usize| {
+        let (a, b) = ((i + 1) % 3, (i + 2) % 3);
+        let (c, d) = ((j + 1) % 3, (j + 2) % 3);
+        rows[a][c] * rows[b][d] - rows[a][d] * rows[b][c]
+    };
+    let cofactors = [0, 1, 2].map(|i| [0, 1, 2].map(|j| minor(i, j)));
+    let part = |i: usize, j: usize| rows[i][j] * cofactors[i][j];
+    let determinant = match dialect {
+        Dialect::Common => part(0, 0) + (part(1, 0) + part(2, 0)),
+        Dialect::Blender => (part(0, 0) + part(0, 1)) + part(0, 2),
+    };
+    let factor = 1.0 / determinant;
+    (cofactors.map(|row| row.map(|cofactor| cofactor * factor)), determinant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normals_are_turned_each_for_itself() {
+        let transform = [[2.0, 1.0, 0.0, 5.0], [0.0, -1.0, 0.5, 6.0], [1.0, 0.0, 3.0, 7.0], [0.0, 0.0, 0.0, 1.0]];
+        let object = Object { transform: Some(transform), ..Object::default() };
+        let frame =
+            Frame::new(&object, Axes::BLENDER, &Placement { axes: Some(Axes::OBJ), ..Placement::default() }).unwrap();
+        let odd = [0.0, -0.0, 1.0, -0.3, 1e-20, 3e30, f32::INFINITY, f32::NAN];
+        let normals: [[f32; 3]; BATCH] = std::array::from_fn(|i| [odd[i % 8], odd[i / 8], odd[(i + 3) % 7]]);
+        let mut lanes = [[0.0; BATCH]; 3];
+        frame.normals(&normals, &mut lanes);
+        for (item, normal) in normals.iter().enumerate() {
+            let turned = times(&frame.normal_rows, *normal);
+            let [x, y, z] = turned;
+            let square = x * x + y * y + z * z;
+            let wanted = if square > 1e-35 { turned.map(|part| part / square.sqrt()) } else { [0.0; 3] };
+            let [xs, ys, zs] = &lanes;
+            let bits = |part: f32| if part.is_nan() { u32::MAX } else { part.to_bits() };
+            assert_eq!([xs[item], ys[item], zs[item]].map(bits), wanted.map(bits), "{normal:?}");
+        }
+    }
+}

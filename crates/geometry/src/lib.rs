@@ -1,0 +1,24 @@
+//! Operations on meshes and scenes: welding, triangulation, transforms, parts, edges, and the values at corners.
+//!
+//! No format is read or written here, and no file is opened. Formats (`crates/formats`) and the facade call it.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
+pub mod affine;
+pub mod check;
+pub mod clean;
+pub mod corners;
+pub mod dedup;
+pub mod domains;
+pub mod edges;
+pub mod flat;
+pub mod frame;
+pub mod parts;
+pub mod section;
+pub mod splat_motion;
+pub mod splats;
+pub mod transform;
+pub mod triangulate;
+pub mod vertices;
+pub mod weld;
+pub mod welded;

@@ -1,0 +1,176 @@
+//! A scene for formats without objects: parts of meshes, one after another.
+//!
+//! Objects as read from a file are sections of a mesh, whose positions are written once, with the first of them. An
+//! object from a host program contributes its whole mesh, with its transform. Nothing is copied.
+
+use crate::frame::Frame;
+use crate::transform::{UNMOVED, check_scale};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::options::{Dialect, FormatOptions, Placement};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Mesh, Object, Scene};
+use polyhaul_pipeline::arrays::{PIECE, as_atomics, zeroed};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// The input of a writer, and the destination of warnings.
+pub struct PartsJob<'a, O> {
+    /// The scene that the parts belong to.
+    pub scene: &'a Scene,
+    /// The parts in their order.
+    pub parts: &'a [Part<'a>],
+    /// The scene's comments.
+    pub comments: &'a [String],
+    /// The number of materials, none of which are written.
+    pub materials: usize,
+    /// The output's name in messages.
+    pub output: &'a str,
+    /// The options of scenes, and the format's own.
+    pub options: FormatOptions<'a, O>,
+    /// Options for running the job.
+    pub run: &'a RunOptions,
+    /// Whether a loss is an error, which comes before the first byte.
+    pub strict: bool,
+}
+
+/// Faces and lines of a mesh, and their transform.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// The mesh with its arrays.
+    pub mesh: &'a Mesh,
+    /// Which mesh of the scene it is.
+    pub number: usize,
+    /// The object that the part is.
+    pub object: &'a Object,
+    /// The transform; `None` if it has no effect.
+    pub frame: Option<Frame>,
+    /// Which faces of the mesh.
+    pub faces: Range<usize>,
+    /// Which lines of the mesh.
+    pub lines: Range<usize>,
+    /// The part that has its positions: itself, or an earlier one.
+    pub home: usize,
+}
+
+/// Returns the parts of a scene that was prepared for writing; `evaluated` is, for each mesh, whether its objects have
+/// frames.
+pub fn parts<'a>(
+    scene: &'a Scene,
+    objects: &'a [Object],
+    evaluated: &[bool],
+    placement: &Placement,
+) -> Result<Vec<Part<'a>>> {
+    check_scale(placement.scale)?;
+    let mut homes: Vec<Option<usize>> = Vec::new();
+    homes.try_reserve_exact(scene.meshes.len())?;
+    homes.resize(scene.meshes.len(), None);
+    let mut parts = Vec::new();
+    for object in objects {
+        let (Some(mesh), Some(home)) = (scene.meshes.get(object.mesh), homes.get_mut(object.mesh)) else {
+            return Err(wrong(object, "refers to a mesh that the scene does not have"));
+        };
+        let counts = mesh.counts().to_array();
+        let (start, end) = (object.start.to_array(), object.end.to_array());
+        if start.iter().zip(end).zip(counts).any(|((&start, end), count)| start > end || end > count) {
+            return Err(wrong(object, "is a section that its mesh does not have"));
+        }
+        let has_frame = evaluated.get(object.mesh).copied().unwrap_or(false);
+        let home = if has_frame { parts.len() } else { *home.get_or_insert(parts.len()) };
+        let part = Part {
+            mesh,
+            number: object.mesh,
+            object,
+            frame: if has_frame { frame(object, scene, placement)? } else { None },
+            faces: object.start.faces as usize..object.end.faces as usize,
+            lines: object.start.lines as usize..object.end.lines as usize,
+            home,
+        };
+        try_push(&mut parts, part, "the plan")?;
+    }
+    Ok(parts)
+}
+
+/// Returns the frame of an object, if it has an effect: values that are not moved keep their bits.
+fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
+    let stays = object.transform.is_none_or(|transform| transform == UNMOVED);
+    // Blender applies identity transforms, too, which normalizes normals.
+    let stays = stays && placement.dialect == Dialect::Common;
+    if stays && placement.scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {
+        return Ok(None);
+    }
+    Frame::new(object, scene.axes, placement).map(Some)
+}
+
+fn wrong(object: &Object, what: &str) -> Error {
+    Error::new(ErrorKind::Usage, format!("object `{}` {what}", object.name))
+}
+
+/// Warns about data that a format cannot store: a code, a description, and a count.
+pub fn note_left_out(
+    format: &str,
+    kinds: impl IntoIterator<Item = (&'static str, &'static str, u64)>,
+    output: &str,
+    warnings: &mut Warnings,
+) {
+    for (code, what, count) in kinds {
+        let message = format!("{format} cannot store {what}: {count} dropped");
+        let place = Place { file: output.into(), ..Place::default() };
+        warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
+    }
+}
+
+/// Returns how many vertices belong to no face.
+pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
+    unused_vertices(mesh, &[&mesh.faces.corner_positions], threads)
+}
+
+/// Returns how many vertices are in none of some lists of them.
+pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<u64> {
+    let mut used: Vec<u32> = zeroed(mesh.positions.len().div_ceil(32), "the plan")?;
+    let bits = as_atomics(&mut used);
+    let mark = |(): &mut (), corners: &[u32]| {
+        for &corner in corners {
+            let (word, bit) = (bits.get(corner as usize / 32), 1 << (corner % 32));
+            // Most bits are set already, and a load is cheaper than an atomic write.
+            if let Some(word) = word.filter(|word| word.load(Ordering::Relaxed) & bit == 0) {
+                word.fetch_or(bit, Ordering::Relaxed);
+            }
+        }
+    };
+    for_each_item(threads, lists.iter().flat_map(|list| list.chunks(PIECE)), || (), mark);
+    let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
+    Ok((mesh.positions.len() as u64).saturating_sub(count))
+}
+
+/// Returns the losses that PLY, STL and tables share.
+pub fn homeless(parts: &[Part<'_>], materials: usize) -> [(&'static str, &'static str, u64); 8] {
+    let sum = |count: fn(&Mesh) -> usize| -> u64 { homes(parts).map(|part| count(part.mesh) as u64).sum() };
+    [
+        ("left-out-materials", "materials", materials as u64),
+        ("left-out-groups", "face groups", sum(|mesh| mesh.groups.len())),
+        ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
+        ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
+        ("left-out-vertex-groups", "vertex groups", sum(|mesh| mesh.vertex_groups.len())),
+        ("left-out-points", "point elements (their vertices stay)", sum(|mesh| mesh.points.len())),
+        ("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
+        ("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
+    ]
+}
+
+/// Returns how many objects have names.
+pub fn named(parts: &[Part<'_>]) -> u64 {
+    parts.iter().filter(|part| !part.object.name.is_empty()).count() as u64
+}
+
+/// Returns the parts that have positions of their own.
+pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> {
+    parts.iter().enumerate().filter(|(place, part)| part.home == *place).map(|(_, part)| part)
+}
+
+/// Returns whether a color value from 0 to 1 is so far from a byte that it must have been more precise.
+pub fn is_between_bytes(value: f32) -> bool {
+    let scaled = value * 255.0;
+    (0.0..=255.0).contains(&scaled) && (scaled - scaled.round()).abs() > 0.05
+}

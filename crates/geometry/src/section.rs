@@ -1,0 +1,344 @@
+//! A section of a mesh as a mesh of its own.
+//!
+//! Readers keep one mesh per file, and objects are sections of it: ranges of every kind of element. See
+//! [`crate::parts`] for writing sections where they are.
+
+use polyhaul_model::copy::{self, pick};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, NONE, Run, VertexGroup};
+use polyhaul_pipeline::arrays::zeroed;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Which positions a section has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SectionPositions {
+    /// Those of its own range, in order, followed by those of other sections that its elements refer to.
+    #[default]
+    Own,
+    /// Those that its elements refer to, in order; all of its own if it has no elements.
+    Used,
+}
+
+/// Returns the section from `start` up to `end`, with indices from 0.
+///
+/// It has the uvs and normals of its own ranges, in order, followed by those of other sections that its elements refer
+/// to; `which` says so for positions. Materials, groups and smoothing that were in effect at `start` apply from its
+/// first element on. A section that is the whole mesh shares the arrays with it.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] if the mesh has no such section or an index out of range; [`ErrorKind::Memory`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_geometry::section::{SectionPositions, section};
+/// use polyhaul_model::{Counts, Elements, Mesh};
+///
+/// let faces = Elements {
+///     offsets: vec![0, 3, 6].into(),
+///     corner_positions: vec![0, 1, 2, 3, 2, 1].into(),
+///     ..Elements::default()
+/// };
+/// let positions = vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]];
+/// let mesh = Mesh { positions: positions.into(), faces, ..Mesh::default() };
+/// let start = Counts { positions: 3, faces: 1, ..Counts::default() };
+/// let second = section(&mesh, start, mesh.counts(), SectionPositions::Own)?;
+/// assert_eq!(second.positions, [[3.0; 3], [1.0; 3], [2.0; 3]]);
+/// assert_eq!(second.faces.corner_positions, [0, 2, 1]);
+///
+/// let used = section(&mesh, start, mesh.counts(), SectionPositions::Used)?;
+/// assert_eq!(used.positions, [[1.0; 3], [2.0; 3], [3.0; 3]]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh> {
+    if !start.precedes(end) || !end.precedes(mesh.counts()) {
+        return Err(Error::new(ErrorKind::Usage, "the mesh has no such section"));
+    }
+    let range = |part: fn(&Counts) -> u32| part(&start) as usize..part(&end) as usize;
+    let (faces, face_corners) = elements(&mesh.faces, range(|counts| counts.faces));
+    let (lines, line_corners) = elements(&mesh.lines, range(|counts| counts.lines));
+    let points = range(|counts| counts.points);
+    let mut curves = curves(mesh, start, end)?;
+
+    let control_points = || curves.iter().flat_map(|curve| &curve.control_points).copied();
+    let streams = [
+        part(&mesh.faces.corner_positions, &face_corners),
+        part(&mesh.lines.corner_positions, &line_corners),
+        part(&mesh.points, &points),
+    ];
+    let (own, count) = (range(|counts| counts.positions), mesh.positions.len());
+    let positions = match which {
+        SectionPositions::Own => Picked::new(own, count, &streams, control_points())?,
+        SectionPositions::Used => Picked::used(own, count, &streams, control_points())?,
+    };
+    if start == Counts::default() && end == mesh.counts() && positions.own == (0..count) {
+        return Ok(mesh.clone());
+    }
+    let mut faces = copied(&mesh.faces, faces, &face_corners)?;
+    let mut lines = copied(&mesh.lines, lines, &line_corners)?;
+    let mut points = pick(&mesh.points, points)?;
+    let indexed = |domain: Domain, own: Range<usize>, count: usize, streams: [&[u32]; 2]| match domain {
+        Domain::Indexed => Picked::new(own, count, &streams, std::iter::empty()),
+        _ => Picked::new(0..0, 0, &[], std::iter::empty()),
+    };
+    let uvs = [&faces.corner_uvs[..], &lines.corner_uvs[..]];
+    let uvs = indexed(mesh.uv_domain, range(|counts| counts.uvs), mesh.uvs.len(), uvs)?;
+    let normals = [&faces.corner_normals[..], &[]];
+    let normals = indexed(mesh.normal_domain, range(|counts| counts.normals), mesh.normals.len(), normals)?;
+
+    for stream in [&mut faces.corner_positions, &mut lines.corner_positions, &mut points] {
+        positions.renumber(stream.to_mut()?);
+    }
+    curves.iter_mut().for_each(|curve| positions.renumber(&mut curve.control_points));
+    for stream in [&mut faces.corner_uvs, &mut lines.corner_uvs] {
+        uvs.renumber(stream.to_mut()?);
+    }
+    normals.renumber(faces.corner_normals.to_mut()?);
+
+    let of_faces = start.faces as usize..end.faces as usize;
+    let picks = SectionPicks { positions: &positions, faces: of_faces, corners: face_corners };
+    let (group_runs, groups) = groups(mesh, start, end)?;
+    let mut some = Mesh {
+        uvs: picks.attribute(&mesh.uvs, mesh.uv_domain, &uvs)?,
+        uv_domain: mesh.uv_domain,
+        uv_depths: picks.attribute(&mesh.uv_depths, mesh.uv_domain, &uvs)?,
+        normals: picks.attribute(&mesh.normals, mesh.normal_domain, &normals)?,
+        normal_domain: mesh.normal_domain,
+        material_runs: runs(&mesh.material_runs, start, end)?,
+        group_runs,
+        smoothing_runs: runs(&mesh.smoothing_runs, start, end)?,
+        groups,
+        faces,
+        lines,
+        points,
+        curves,
+        ..picks.rest(mesh)?
+    };
+    some.move_curves_behind();
+    Ok(some)
+}
+
+/// The values of a kind that a section has.
+struct Picked {
+    own: Range<usize>,
+    /// Those of other sections, in order.
+    others: Vec<u32>,
+    /// The new number of each old one, from the second value on, if these are many.
+    numbers: Option<(Vec<u32>, usize)>,
+}
+
+impl Picked {
+    fn new(own: Range<usize>, count: usize, streams: &[&[u32]], more: impl Iterator<Item = u32>) -> Result<Picked> {
+        let mut others: Vec<u32> = Vec::new();
+        let is_other = |index: u32| index != NONE && !own.contains(&(index as usize));
+        for stream in streams {
+            // One look at the ends of a stream that stays inside, which is the usual case.
+            if stream.iter().any(|&index| is_other(index)) {
+                for &index in stream.iter().filter(|&&index| is_other(index)) {
+                    try_push(&mut others, index, "a section")?;
+                }
+            }
+        }
+        for index in more.filter(|&index| is_other(index)) {
+            try_push(&mut others, index, "a section")?;
+        }
+        others.sort_unstable();
+        others.dedup();
+        others.last().map_or(Ok(()), |&last| check(last, count))?;
+        Ok(Picked { own, others, numbers: None })
+    }
+
+    /// The values that some streams use; all of its own if they use none.
+    fn used(
+        own: Range<usize>,
+        count: usize,
+        streams: &[&[u32]],
+        more: impl Iterator<Item = u32> + Clone,
+    ) -> Result<Picked> {
+        // Stream by stream, so that the compiler makes vector loops.
+        let last = streams.iter().filter_map(|stream| stream.iter().copied().max()).chain(more.clone()).max();
+        let first = streams.iter().filter_map(|stream| stream.iter().copied().min()).chain(more.clone()).min();
+        let (Some(first), Some(last)) = (first, last) else {
+            return Ok(Picked { own, others: Vec::new(), numbers: None });
+        };
+        check(last, count)?;
+        let first = first as usize;
+        let mut numbers: Vec<u32> = zeroed(last as usize + 1 - first, "a section")?;
+        for stream in streams {
+            stream.iter().for_each(|&index| numbers[index as usize - first] = 1);
+        }
+        more.for_each(|index| numbers[index as usize - first] = 1);
+        let mut others = Vec::new();
+        others.try_reserve_exact(numbers.iter().filter(|&&is_used| is_used == 1).count())?;
+        for (at, number) in numbers.iter_mut().enumerate().filter(|(_, is_used)| **is_used == 1) {
+            *number = others.len() as u32;
+            others.push((first + at) as u32);
+        }
+        if others.len() == numbers.len() {
+            return Ok(Picked { own: first..last as usize + 1, others: Vec::new(), numbers: None });
+        }
+        Ok(Picked { own: 0..0, others, numbers: Some((numbers, first)) })
+    }
+
+    /// The new numbers in place of the old ones.
+    fn renumber(&self, indices: &mut [u32]) {
+        let start = self.own.start as u32;
+        if let Some((numbers, first)) = &self.numbers {
+            let number = |index: u32| numbers.get((index as usize).wrapping_sub(*first)).copied().unwrap_or(NONE);
+            indices.iter_mut().for_each(|index| *index = number(*index));
+            return;
+        }
+        if self.others.is_empty() {
+            for index in indices {
+                *index = if *index == NONE { NONE } else { index.wrapping_sub(start) };
+            }
+            return;
+        }
+        for index in indices.iter_mut().filter(|index| **index != NONE) {
+            *index = match self.others.binary_search(index) {
+                Ok(place) => (self.own.len() + place) as u32,
+                Err(_) => index.wrapping_sub(start),
+            };
+        }
+    }
+
+    /// The old numbers in their new order.
+    fn all(&self) -> impl Iterator<Item = usize> + Clone {
+        self.own.clone().chain(self.others.iter().map(|&index| index as usize))
+    }
+}
+
+fn check(index: u32, count: usize) -> Result<()> {
+    if (index as usize) < count {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Usage, format!("index {index} is out of range: there are {count} elements")))
+}
+
+/// What a section has of each domain.
+struct SectionPicks<'a> {
+    positions: &'a Picked,
+    faces: Range<usize>,
+    corners: Range<usize>,
+}
+
+impl SectionPicks<'_> {
+    /// The values of an attribute of a domain; `indexed` are those of an index stream.
+    fn attribute<T: Copy>(&self, values: &Array<T>, domain: Domain, indexed: &Picked) -> Result<Array<T>> {
+        match domain {
+            Domain::Indexed => pick(values, indexed.all()),
+            Domain::Vertex => pick(values, self.positions.all()),
+            Domain::Corner => pick(values, self.corners.clone()),
+            Domain::Face => pick(values, self.faces.clone()),
+        }
+    }
+
+    /// Everything that belongs to positions or faces; the other fields are empty.
+    fn rest(&self, mesh: &Mesh) -> Result<Mesh> {
+        let mut rest = Mesh {
+            positions: pick(&mesh.positions, self.positions.all())?,
+            position_weights: pick(&mesh.position_weights, self.positions.all())?,
+            colors: pick(&mesh.colors, self.positions.all())?,
+            face_materials: pick(&mesh.face_materials, self.faces.clone())?,
+            face_smooth: pick(&mesh.face_smooth, self.faces.clone())?,
+            sharp_edges: self.sharp_edges(&mesh.sharp_edges)?,
+            ..Mesh::default()
+        };
+        for group in &mesh.vertex_groups {
+            let weights = pick(&group.weights, self.positions.all())?;
+            try_push(&mut rest.vertex_groups, VertexGroup { name: group.name.clone(), weights }, "a section")?;
+        }
+        for own in &mesh.vertex_columns {
+            try_push(&mut rest.vertex_columns, copy::rows(own, self.positions.all())?, "a section")?;
+        }
+        for own in &mesh.face_columns {
+            try_push(&mut rest.face_columns, copy::rows(own, self.faces.clone())?, "a section")?;
+        }
+        Ok(rest)
+    }
+
+    /// The sharp edges between positions of the section.
+    fn sharp_edges(&self, edges: &[[u32; 2]]) -> Result<Array<[u32; 2]>> {
+        let has = |index: u32| {
+            self.positions.own.contains(&(index as usize)) || self.positions.others.binary_search(&index).is_ok()
+        };
+        let mut kept = Vec::new();
+        for edge in edges.iter().filter(|edge| edge.iter().all(|&index| has(index))) {
+            try_push(&mut kept, *edge, "a section")?;
+        }
+        self.positions.renumber(kept.as_flattened_mut());
+        Ok(kept.into())
+    }
+}
+
+/// Some elements, if there are any, and their corners.
+fn elements(all: &Elements, range: Range<usize>) -> (Range<usize>, Range<usize>) {
+    let at = |index: usize| all.offsets.get(index).map_or(0, |&offset| offset as usize);
+    (range.clone(), at(range.start)..at(range.end))
+}
+
+/// A part of a stream; nothing if it is not there.
+fn part<'a>(stream: &'a [u32], range: &Range<usize>) -> &'a [u32] {
+    stream.get(range.clone()).unwrap_or_default()
+}
+
+/// Some elements with the indices that they have.
+fn copied(all: &Elements, range: Range<usize>, corners: &Range<usize>) -> Result<Elements> {
+    if range.is_empty() {
+        return Ok(Elements::default());
+    }
+    let mut offsets = pick(&all.offsets, range.start..range.end + 1)?;
+    offsets.to_mut()?.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(corners.start as u32));
+    Ok(Elements {
+        offsets,
+        corner_positions: pick(&all.corner_positions, corners.clone())?,
+        corner_uvs: pick(&all.corner_uvs, corners.clone())?,
+        corner_normals: pick(&all.corner_normals, corners.clone())?,
+    })
+}
+
+fn curves(mesh: &Mesh, start: Counts, end: Counts) -> Result<Vec<Curve>> {
+    let mut some = Vec::new();
+    for curve in &mesh.curves[start.curves as usize..end.curves as usize] {
+        try_push(&mut some, Curve { at: since(curve.at, start), ..curve.clone() }, "a section")?;
+    }
+    Ok(some)
+}
+
+/// The runs that begin in a section, after the one that is in effect where it begins.
+fn runs(all: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
+    let first = all.partition_point(|run| run.at.precedes(start));
+    let mut some = Vec::new();
+    if let Some(before) = first.checked_sub(1).and_then(|before| all.get(before)) {
+        try_push(&mut some, Run { at: Counts::default(), value: before.value }, "a section")?;
+    }
+    for run in all[first..].iter().take_while(|run| run.at.precedes(end) && run.at != end) {
+        try_push(&mut some, Run { at: since(run.at, start), ..*run }, "a section")?;
+    }
+    Ok(some)
+}
+
+/// The groups of a section, of which a file may have a hundred thousand: the runs, and the names that they count in.
+pub fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<String>)> {
+    let mut some = runs(&mesh.group_runs, start, end)?;
+    let mut names = Vec::new();
+    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    for run in some.iter_mut().filter(|run| run.value != NONE) {
+        let Some(name) = mesh.groups.get(run.value as usize) else { continue };
+        let next = names.len() as u32;
+        let number = *numbers.entry(run.value).or_insert(next);
+        if number == next {
+            try_push(&mut names, name.clone(), "a section")?;
+        }
+        run.value = number;
+    }
+    Ok((some, names))
+}
+
+/// Counts from a section's start on.
+fn since(counts: Counts, start: Counts) -> Counts {
+    let (counts, start) = (counts.to_array(), start.to_array());
+    Counts::from_array(std::array::from_fn(|kind| counts[kind].saturating_sub(start[kind])))
+}

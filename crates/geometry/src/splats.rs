@@ -1,0 +1,129 @@
+//! Scenes for formats of Gaussian splats: the splats of a scene, and a warning for all else.
+//!
+//! How splats are stored in a mesh is in [`polyhaul_model::splats`]; nothing here packs them.
+
+use crate::parts::{PartsJob, homeless, homes, named, note_left_out};
+use polyhaul_model::Mesh;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_model::options::SplatWriteOptions;
+use polyhaul_model::splats::{ANTIALIASED, HARMONICS, Splats};
+use polyhaul_model::warnings::Warnings;
+
+/// A scene to write as splats.
+pub type SplatsJob<'a> = PartsJob<'a, SplatWriteOptions>;
+
+/// What a format stores of splats.
+pub struct SplatsTarget<'a> {
+    /// The format's name in messages.
+    pub format: &'a str,
+    /// The highest degree of spherical harmonics.
+    pub max_degree: usize,
+    /// How precise its numbers are.
+    pub precision: &'a str,
+    /// Whether it stores the remark [`ANTIALIASED`].
+    pub has_antialiasing: bool,
+}
+
+/// Returns the splats of a scene that consists of one object with splats; warns about everything that
+/// the file will lack, and about the rounding of its numbers.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] for other scenes, and for objects with a transform; [`ErrorKind::Usage`] for a degree
+/// above 4; losses if they are refused.
+pub fn splats_to_write<'a>(
+    job: &SplatsJob<'a>,
+    target: &SplatsTarget<'_>,
+    warnings: &mut Warnings,
+) -> Result<Splats<'a>> {
+    let degree = usize::from(job.options.own.sh_degree);
+    if degree >= HARMONICS.len() {
+        let message = format!("spherical harmonics have no degree {degree}");
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("choose a degree from 0 to 4"));
+    }
+    let splats = match job.parts {
+        [] => return Err(no_splats(target.format)),
+        [part] if part.frame.is_some() => {
+            let message = format!("{} cannot store splats with a transform", target.format);
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        [part] => Splats::from_mesh(part.mesh).ok_or_else(|| no_splats(target.format))?,
+        _ => {
+            let message = format!("{} stores one object, and the scene has {}", target.format, job.parts.len());
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+    };
+    let kept = splats.clone().up_to_degree(degree.min(target.max_degree));
+    let columns: u64 = homes(job.parts).map(|part| column_count(part.mesh)).sum();
+    let own = splats.column_count() as u64;
+    let left = SplatsLeft {
+        count: kept.len() as u64,
+        normals: homes(job.parts).map(|part| used_normals(&part.mesh.normals)).sum(),
+        harmonics: own - kept.column_count() as u64,
+        columns: columns.saturating_sub(own),
+    };
+    note_losses(job, target, left, warnings);
+    warnings.refuse_losses(job.strict)?;
+    Ok(kept)
+}
+
+/// The error about a scene without splats.
+fn no_splats(format: &str) -> Error {
+    let message = format!("{format} stores Gaussian splats, and the scene has none");
+    let hint = "splats are vertices without faces that have the columns f_dc_0 to f_dc_2, opacity, scale_0 to scale_2 \
+                and rot_0 to rot_3, of 32-bit floats";
+    Error::new(ErrorKind::Unsupported, message).with_hint(hint)
+}
+
+/// Numbers of things for the warnings about splats.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SplatsLeft {
+    /// Splats.
+    pub count: u64,
+    /// Normals that are not zero.
+    pub normals: u64,
+    /// Columns of harmonics above the degree that is written.
+    pub harmonics: u64,
+    /// Columns that are not of splats.
+    pub columns: u64,
+}
+
+/// How many normals say something: training software writes zeros.
+pub fn used_normals(normals: &[[f32; 3]]) -> u64 {
+    normals.iter().filter(|normal| **normal != [0.0; 3]).count() as u64
+}
+
+fn column_count(mesh: &Mesh) -> u64 {
+    (mesh.vertex_columns.len() + mesh.face_columns.len()) as u64
+}
+
+/// Warns about everything that a file of splats lacks, and about the rounding of its numbers.
+pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsLeft, warnings: &mut Warnings) {
+    let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
+    let infos = job.scene.infos.iter().filter(|info| !(target.has_antialiasing && *info == ANTIALIASED)).count();
+    let others = [
+        ("left-out-names", "object names", named(job.parts)),
+        ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
+        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-normals", "normals", left.normals),
+        ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
+        ("left-out-columns", "columns other than those of splats", left.columns),
+        ("left-out-columns", "spherical harmonics above the degree that is written, as columns", left.harmonics),
+        ("left-out-tables", "tables", job.scene.tables.len() as u64),
+        ("left-out-remarks", "remarks", (infos + job.scene.comments.len()) as u64),
+    ];
+    note_left_out(target.format, homeless(job.parts, job.materials).into_iter().chain(others), job.output, warnings);
+    let message = format!("{} rounds the numbers of splats: {}", target.format, target.precision);
+    note_changed(job.output, "changed-numbers", left.count, message, warnings);
+}
+
+/// Warns that numbers were outside of what a format stores, and were set to the closest that it does.
+pub fn note_clamped(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, count: u64, warnings: &mut Warnings) {
+    let message = format!("{count} numbers of splats were outside of the range of {}, and cut to it", target.format);
+    note_changed(job.output, "clamped-numbers", count, message, warnings);
+}
+
+/// Warns that something was changed.
+pub fn note_changed(output: &str, code: &'static str, count: u64, message: String, warnings: &mut Warnings) {
+    let place = Place { file: output.into(), ..Place::default() };
+    warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
+}

@@ -1,0 +1,312 @@
+//! Other axes and another scale.
+
+use crate::splat_motion::SplatMotion;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Axes, Axis, Scene};
+use polyhaul_pipeline::arrays::PIECE;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+
+/// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are only turned.
+/// Transforms of objects change with their meshes: every object is where it was, in the new coordinates. Gaussian
+/// splats (meshes with a vertex column `rot_0`) are turned and scaled with their rotations, scales and harmonics.
+///
+/// The direction of the old forward axis becomes that of the new one, and likewise for up: a rotation, as in Blender's
+/// importer and exporter. OBJ files have forward -Z and up Y by default, Blender's own axes are Y and Z. A turn
+/// permutes components, flips signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is
+/// one multiplication in `f32`.
+///
+/// Turning meshes there and back gives the same bits, but for harmonics and rotations of splats, which are rounded.
+/// Cancellation is not possible midway: either all of the scene is changed, or nothing.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] where forward and up lie along the same axis, or `scale` is not a positive
+/// finite number; those of [`SplatMotion::apply`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::{Axes, Mesh, Scene};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let mesh = Mesh { positions: vec![[1.0, 2.0, 3.0]].into(), ..Mesh::default() };
+/// let mut scene = Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() };
+/// polyhaul_geometry::transform::transform_axes(&mut scene, Axes::OBJ, 10.0, &RunOptions::default())?;
+/// assert_eq!(scene.meshes[0].positions, [[10.0, 30.0, -20.0]]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
+    let turn = axes_matrix(scene.axes, to)?;
+    transform_meshes(scene, to, scale, options)?;
+    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
+        let [rows @ .., _] = *transform;
+        let turned =
+            turn.map(|row| [0, 1, 2, 3].map(|column| (0..3).map(|at| row[at] * rows[at][column]).sum::<f32>()));
+        for (row, turned) in transform.iter_mut().zip(turned) {
+            // Columns move like rows: the inverse of a rotation is its transpose.
+            let part = |axis: usize| (0..3).map(|at| turned[at] * turn[axis][at]).sum::<f32>();
+            *row = [part(0), part(1), part(2), turned[3] * scale];
+        }
+    }
+    Ok(())
+}
+
+/// The same for the arrays of meshes alone: for a writer that turns the transforms of objects itself.
+///
+/// # Errors
+///
+/// As for [`transform_axes`].
+pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
+    let turn = TransformTurn::new(frame(scene.axes)?, frame(to)?);
+    check_scale(scale)?;
+    let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
+    let linear = axes_matrix(scene.axes, to)?.map(|row| row.map(|entry| f64::from(entry) * f64::from(scale)));
+    let (mut arrays, mut splats) = (Vec::new(), Vec::new());
+    for mesh in &mut scene.meshes {
+        if let Some(motion) = SplatMotion::of_mesh(mesh, &linear)? {
+            try_push(&mut splats, motion.prepare(&mut mesh.vertex_columns)?, "the scene")?;
+        }
+        if turns || scales {
+            try_push(&mut arrays, (mesh.positions.to_mut()?, scale), "the scene")?;
+        }
+        if turns {
+            try_push(&mut arrays, (mesh.normals.to_mut()?, 1.0), "the scene")?;
+        }
+    }
+    // Nothing can fail from here on.
+    splats.into_iter().for_each(|splats| splats.apply(options));
+    let pieces = arrays.into_iter().flat_map(|(array, scale)| array.chunks_mut(PIECE).map(move |piece| (piece, scale)));
+    for_each_item(
+        options.worker_threads(),
+        pieces,
+        || (),
+        |(), (piece, scale)| {
+            for vector in piece {
+                *vector = turn.apply(*vector).map(|component| component * scale);
+            }
+        },
+    );
+    scene.axes = to;
+    Ok(())
+}
+
+/// The identity transform.
+pub const UNMOVED: [[f32; 4]; 4] =
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
+/// Whether a transform mirrors what it moves.
+pub fn is_mirrored(transform: &[[f32; 4]; 4]) -> bool {
+    let [a, b, c, _] = transform.map(|row| [0, 1, 2].map(|at| f64::from(row[at])));
+    let cross = [0, 1, 2].map(|at| b[(at + 1) % 3] * c[(at + 2) % 3] - b[(at + 2) % 3] * c[(at + 1) % 3]);
+    a.iter().zip(cross).map(|(a, b)| a * b).sum::<f64>() < 0.0
+}
+
+/// Fails unless positions can be multiplied by `scale`.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] unless it is a positive finite number.
+pub fn check_scale(scale: f32) -> Result<()> {
+    if scale > 0.0 && scale.is_finite() {
+        return Ok(());
+    }
+    let message = format!("invalid scale {scale}: expected a positive finite number");
+    Err(Error::new(ErrorKind::Usage, message))
+}
+
+/// The matrix (rows) that turns vectors between axes: entries are 0, 1 and -1.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] where forward and up lie along the same axis.
+pub fn axes_matrix(from: Axes, to: Axes) -> Result<[[f32; 3]; 3]> {
+    let turn = TransformTurn::new(frame(from)?, frame(to)?);
+    let mut rows = [[0.0; 3]; 3];
+    for (row, (source, flip)) in rows.iter_mut().zip(turn.sources.into_iter().zip(turn.flips)) {
+        row[source] = if flip == 0 { 1.0 } else { -1.0 };
+    }
+    Ok(rows)
+}
+
+/// An axis and whether it is followed against its direction.
+type TransformDirection = (usize, bool);
+
+/// Forward, up, and forward x up.
+type TransformFrame = [TransformDirection; 3];
+
+fn direction(axis: Axis) -> TransformDirection {
+    match axis {
+        Axis::X => (0, false),
+        Axis::Y => (1, false),
+        Axis::Z => (2, false),
+        Axis::NegativeX => (0, true),
+        Axis::NegativeY => (1, true),
+        Axis::NegativeZ => (2, true),
+    }
+}
+
+fn frame(Axes { forward, up }: Axes) -> Result<TransformFrame> {
+    let (f, u) = (direction(forward), direction(up));
+    if f.0 == u.0 {
+        let name = ["x", "y", "z"][f.0];
+        let message = format!("forward ({forward:?}) and up ({up:?}) are both on the {name} axis");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("choose two different axes, for example forward -Z and up Y"));
+    }
+    let against_cycle = u.0 != (f.0 + 1) % 3;
+    Ok([f, u, (3 - f.0 - u.0, f.1 ^ u.1 ^ against_cycle)])
+}
+
+/// A rotation that only moves components and flips their signs.
+struct TransformTurn {
+    /// The source of each component of the result.
+    sources: [usize; 3],
+    /// Per component of the result: the sign bit to flip.
+    flips: [u32; 3],
+}
+
+impl TransformTurn {
+    fn new(from: TransformFrame, to: TransformFrame) -> TransformTurn {
+        let mut turn = TransformTurn { sources: [0; 3], flips: [0; 3] };
+        for ((source, against), (target, to_against)) in from.into_iter().zip(to) {
+            turn.sources[target] = source;
+            turn.flips[target] = u32::from(against ^ to_against) << 31;
+        }
+        turn
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.sources == [0, 1, 2] && self.flips == [0; 3]
+    }
+
+    fn apply(&self, vector: [f32; 3]) -> [f32; 3] {
+        [0, 1, 2].map(|i| f32::from_bits(vector[self.sources[i]].to_bits() ^ self.flips[i]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_model::{Mesh, Object};
+
+    const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
+
+    fn options(threads: usize) -> RunOptions {
+        RunOptions::default().with_threads(Some(threads))
+    }
+
+    fn scene(axes: Axes, positions: Vec<[f32; 3]>) -> Scene {
+        let normals = positions.clone().into();
+        Scene {
+            meshes: vec![Mesh { positions: positions.into(), normals, ..Mesh::default() }],
+            axes,
+            ..Scene::default()
+        }
+    }
+
+    fn bits(vectors: &[[f32; 3]]) -> Vec<[u32; 3]> {
+        vectors.iter().map(|vector| vector.map(f32::to_bits)).collect()
+    }
+
+    fn unit(axis: Axis) -> [f32; 3] {
+        let (index, against) = direction(axis);
+        let mut unit = [0.0; 3];
+        unit[index] = if against { -1.0 } else { 1.0 };
+        unit
+    }
+
+    fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+        [0, 1, 2].map(|i| a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3])
+    }
+
+    fn frames() -> impl Iterator<Item = Axes> {
+        let all = AXES.into_iter().flat_map(|forward| AXES.map(|up| Axes { forward, up }));
+        all.filter(|&axes| frame(axes).is_ok())
+    }
+
+    #[test]
+    fn forward_and_up_go_where_they_should_and_nothing_is_mirrored() {
+        assert_eq!(frames().count(), 24);
+        for from in frames() {
+            for to in frames() {
+                let right = |axes: Axes| cross(unit(axes.forward), unit(axes.up));
+                let mut scene = scene(from, vec![unit(from.forward), unit(from.up), right(from)]);
+                transform_axes(&mut scene, to, 1.0, &options(1)).unwrap();
+                let expected = [unit(to.forward), unit(to.up), right(to)];
+                assert_eq!(scene.meshes[0].positions, expected, "{from:?} to {to:?}");
+                assert_eq!(scene.meshes[0].normals, expected, "{from:?} to {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn there_and_back_is_the_same_bits() {
+        let odd = vec![[0.0, -0.0, f32::from_bits(0x7fc0_1234)], [f32::MIN_POSITIVE / 3.0, f32::INFINITY, 1e-45]];
+        for from in frames() {
+            for to in frames() {
+                let mut scene = scene(from, odd.clone());
+                transform_axes(&mut scene, to, 1.0, &options(1)).unwrap();
+                transform_axes(&mut scene, from, 1.0, &options(1)).unwrap();
+                assert_eq!(bits(&scene.meshes[0].positions), bits(&odd));
+            }
+        }
+    }
+
+    #[test]
+    fn a_scale_is_one_multiplication_of_positions() {
+        let mut scene = scene(Axes::OBJ, vec![[0.1, -0.3, 7.7]]);
+        transform_axes(&mut scene, Axes::OBJ, 0.01, &options(1)).unwrap();
+        assert_eq!(scene.meshes[0].positions, [[0.1 * 0.01, -0.3 * 0.01, 7.7 * 0.01]]);
+        assert_eq!(scene.meshes[0].normals, [[0.1, -0.3, 7.7]]);
+    }
+
+    #[test]
+    fn objects_stay_where_they_are() {
+        let transform = [[0.0, -2.0, 0.5, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.25, 3.0, -5.0], UNMOVED[3]];
+        let placed = |scene: &Scene| {
+            let [x, y, z, _] = scene.objects[0].transform.unwrap();
+            let [a, b, c] = scene.meshes[0].positions[0];
+            [x, y, z].map(|row: [f32; 4]| row[0] * a + row[1] * b + row[2] * c + row[3])
+        };
+        for (from, to) in frames().flat_map(|from| frames().map(move |to| (from, to))) {
+            let mut turned = scene(from, vec![[1.0, 2.0, 3.0]]);
+            turned.objects = vec![Object { transform: Some(transform), ..Object::default() }];
+            let mut expected = scene(from, vec![placed(&turned)]);
+            transform_axes(&mut turned, to, 10.0, &options(1)).unwrap();
+            transform_axes(&mut expected, to, 10.0, &options(1)).unwrap();
+            let wanted = expected.meshes[0].positions[0];
+            assert!(placed(&turned).iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-4), "{from:?} {to:?}");
+        }
+    }
+
+    #[test]
+    fn threads_make_no_difference() {
+        let points: Vec<[f32; 3]> = (0..100_000).map(|i| [i as f32, 0.5 * i as f32, -(i as f32)]).collect();
+        let (from, to) = (Axes::BLENDER, Axes { forward: Axis::NegativeX, up: Axis::Y });
+        let turned = |threads| {
+            let mut scene = scene(from, points.clone());
+            transform_axes(&mut scene, to, 0.7, &options(threads)).unwrap();
+            scene
+        };
+        let one = turned(1);
+        assert_eq!(one.meshes[0].positions[3], [-1.5 * 0.7, -3.0 * 0.7, -3.0 * 0.7]);
+        for threads in [2, 3, 7, 64] {
+            assert!(turned(threads) == one);
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_an_error_that_says_so() {
+        let mut scene = scene(Axes::BLENDER, vec![[1.0, 2.0, 3.0]]);
+        let before = scene.clone();
+        let bad = Axes { forward: Axis::Z, up: Axis::NegativeZ };
+        let error = transform_axes(&mut scene, bad, 1.0, &options(1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert_eq!(error.diagnostic().message, "forward (Z) and up (NegativeZ) are both on the z axis");
+        for scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+            assert!(transform_axes(&mut scene, Axes::BLENDER, scale, &options(1)).is_err());
+        }
+        assert_eq!(scene, before);
+    }
+}

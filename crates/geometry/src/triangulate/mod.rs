@@ -1,0 +1,526 @@
+//! Polygons become triangles, and everything that counts faces follows.
+//!
+//! A face with n corners becomes n - 2 triangles in its place, in the order of the faces: no corner is lost, however
+//! degenerate the face. Quads are cut here; polygons with more corners go to `ears`, which works in the best-fit plane.
+
+mod blender;
+mod ears;
+mod nearby;
+
+use crate::domains::index_cut_attributes;
+use ears::Clipper;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Array, Column, Counts, Elements, Mesh, Object, Scene, map_values};
+use polyhaul_pipeline::arrays::{PIECE, check_streams, out_of_range, split, zeroed};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::{for_each_item, try_for_each_item};
+use std::ops::Range;
+
+/// Faces that a thread takes at a time.
+const CHUNK_FACES: usize = 1 << 12;
+/// A mesh with fewer corners is one thread's work: its arrays fit the L2 cache.
+const SMALL_CORNERS: usize = 1 << 16;
+
+/// The triangles that [`triangulate`] made from each face.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TriangleMap {
+    /// The offsets of the faces before: a face of n corners has n - 2 triangles, so these are enough.
+    face_offsets: Vec<u32>,
+}
+
+impl TriangleMap {
+    /// Returns the triangles of a face; empty if there was no such face.
+    pub fn triangles(&self, face: u32) -> Range<u32> {
+        self.first_triangle(face)..self.first_triangle(face.saturating_add(1))
+    }
+
+    /// Returns the first triangle of a face, or the number of triangles if there was no such face.
+    pub fn first_triangle(&self, face: u32) -> u32 {
+        let face = (face as usize).min(self.face_offsets.len().saturating_sub(1));
+        self.face_offsets.get(face).map_or(0, |&offset| offset - 2 * face as u32)
+    }
+
+    /// Returns the face that a triangle belongs to; `None` if there is no such triangle.
+    pub fn face(&self, triangle: u32) -> Option<u32> {
+        let faces = self.face_offsets.len().saturating_sub(1) as u32;
+        if triangle >= self.first_triangle(faces) {
+            return None;
+        }
+        let (mut low, mut high) = (0, faces);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.first_triangle(middle) <= triangle { low = middle } else { high = middle }
+        }
+        Some(low)
+    }
+
+    fn remap(&self, counts: &mut Counts) {
+        counts.faces = self.first_triangle(counts.faces);
+    }
+
+    /// The face of each triangle, in the order of the triangles.
+    fn faces(&self) -> impl Iterator<Item = usize> {
+        let corners = self.face_offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        corners.enumerate().flat_map(|(face, corners)| std::iter::repeat_n(face, corners - 2))
+    }
+}
+
+/// The triangles that faces became, in the order in which they are stored.
+struct Triangles<'a> {
+    map: &'a TriangleMap,
+    /// The triangle of the map at each place; empty if they are in its order.
+    order: &'a [u32],
+    count: usize,
+}
+
+impl Triangles<'_> {
+    /// The face of each triangle.
+    fn faces(&self) -> Result<Box<dyn Iterator<Item = usize> + '_>> {
+        if self.order.is_empty() {
+            return Ok(Box::new(self.map.faces()));
+        }
+        let mut faces = Vec::new();
+        faces.try_reserve_exact(self.count)?;
+        faces.extend(self.map.faces().map(|face| face as u32));
+        Ok(Box::new(self.order.iter().map(move |&triangle| faces[triangle as usize] as usize)))
+    }
+
+    /// Returns for each triangle the value of its face; empty if there is not one value per face.
+    fn per_triangle<T: Copy>(&self, per_face: &[T]) -> Result<Array<T>> {
+        let mut result = Vec::new();
+        if per_face.len() + 1 == self.map.face_offsets.len() {
+            result.try_reserve_exact(self.count)?;
+            result.extend(self.faces()?.map(|face| per_face[face]));
+        }
+        Ok(result.into())
+    }
+
+    /// Gives each triangle the row of its face.
+    fn repeat_rows(&self, columns: &mut Vec<Column>) -> Result<()> {
+        let mut repeated = Vec::new();
+        for column in columns.iter() {
+            let column = match &column.offsets {
+                None => {
+                    let values = map_values!(&column.values, array => self.per_triangle(array)?);
+                    Column { name: column.name.clone(), values, offsets: None }
+                }
+                Some(offsets) => self.repeat_lists(column, offsets)?,
+            };
+            try_push(&mut repeated, column, "face columns")?;
+        }
+        *columns = repeated;
+        Ok(())
+    }
+
+    fn repeat_lists(&self, column: &Column, offsets: &[u32]) -> Result<Column> {
+        if offsets.len() != self.map.face_offsets.len() {
+            let message = format!("the face column `{}` does not have one row per face", column.name);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        let (mut ends, mut end) = (Vec::new(), 0);
+        ends.try_reserve_exact(self.count + 1)?;
+        ends.push(0);
+        for face in self.faces()? {
+            end += u64::from(offsets[face + 1].saturating_sub(offsets[face]));
+            ends.push(end as u32);
+        }
+        if end >= u64::from(u32::MAX) {
+            let message = format!("the lists of the face column `{}` are too long for triangles", column.name);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let values = map_values!(&column.values, array => {
+            let mut all = Vec::new();
+            all.try_reserve_exact(end as usize)?;
+            for face in self.faces()? {
+                let list = offsets[face] as usize..offsets[face + 1] as usize;
+                all.extend_from_slice(array.get(list).unwrap_or_default());
+            }
+            all.into()
+        });
+        Ok(Column { name: column.name.clone(), values, offsets: Some(ends.into()) })
+    }
+}
+
+/// How faces are cut, and where their triangles go.
+#[derive(Clone, Copy)]
+enum TriangulateStyle<'a> {
+    /// All triangles of a face in its place.
+    InPlace,
+    /// As Blender's OBJ and PLY exporters do, with the boundaries of sections: see [`blender`].
+    Blender(&'a [u32]),
+    /// In place, with the quads as Blender shows them and exports them to STL.
+    Shown,
+}
+
+/// Cuts the faces of a mesh into triangles; runs and curves of the mesh keep their places.
+///
+/// Quads are cut along the shorter diagonal, or along the only one that lies inside. Polygons with more corners are cut
+/// ear by ear in their best-fit plane, which handles concave polygons, including those with holes joined by a bridge. A
+/// polygon that intersects itself still gives n - 2 triangles, some of which then overlap or face backwards. The
+/// triangles of a face keep its winding; the first corner of a triangle need not be the face's first.
+///
+/// Time is linear for faces of usual sizes and about n log n for a large polygon. The work on a polygon is capped, so
+/// that a malicious one takes about a microsecond per corner for each thousand examined corners; past the cap,
+/// triangles can overlap. In addition to the result, memory is needed for the original face arrays, and per thread 150
+/// bytes for each corner of the largest face.
+///
+/// On an error the mesh is as it was. Objects of a scene count faces too: use [`triangulate_scene`]
+/// for a mesh in a scene, or move them with the map that is returned.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] for indices out of range, faces with fewer than three corners, or offsets that do not fit the
+/// corners; [`ErrorKind::Limit`] if the triangles would have 2^32 corners or more; [`ErrorKind::Memory`];
+/// [`ErrorKind::Cancelled`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::{Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let mut mesh = Mesh {
+///     positions: vec![[0.0; 3], [9.0, 0.0, 0.0], [9.0, 5.0, 0.0], [1.0, 1.0, 0.0]].into(),
+///     faces: Elements { offsets: [0, 4].into(), corner_positions: [0, 1, 2, 3].into(), ..Elements::default() },
+///     ..Mesh::default()
+/// };
+/// let map = polyhaul_geometry::triangulate::triangulate(&mut mesh, &RunOptions::default())?;
+/// assert_eq!(mesh.faces.offsets, [0, 3, 6]);
+/// assert_eq!(mesh.faces.corner_positions, [0, 1, 3, 1, 2, 3]);
+/// assert_eq!(map.triangles(0), 0..2);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap> {
+    triangulate_as(mesh, TriangulateStyle::InPlace, options)
+}
+
+fn triangulate_as(mesh: &mut Mesh, style: TriangulateStyle<'_>, options: &RunOptions) -> Result<TriangleMap> {
+    let threads = options.worker_threads();
+    check(mesh, threads, options)?;
+    index_cut_attributes(mesh)?;
+    let count = triangle_count(&mesh.faces)?;
+    let map = TriangleMap { face_offsets: mesh.faces.offsets.try_clone()?.into_vec()? };
+    if count == mesh.faces.len() {
+        return Ok(map);
+    }
+    let mut cut = cut_faces(mesh, count, style, options)?;
+    let mut order = Vec::new();
+    if let TriangulateStyle::Blender(sections) = style {
+        order = blender::order(&map, sections, count)?;
+        cut = gathered(&order, options, |triangle| {
+            let first = 3 * triangle as usize;
+            [cut[first], cut[first + 1], cut[first + 2]]
+        })?;
+    }
+    let corners = |from: &[u32]| -> Result<Array<u32>> {
+        let cut = if from.is_empty() { &[] } else { cut.as_slice() };
+        Ok(gathered(cut, options, |corner| [from[corner as usize]])?.into())
+    };
+    let faces = &mesh.faces;
+    let (corner_uvs, corner_normals) = (corners(&faces.corner_uvs)?, corners(&faces.corner_normals)?);
+    let offsets = triangle_offsets(count, threads)?;
+    let triangles = Triangles { map: &map, order: &order, count };
+    let face_materials = triangles.per_triangle(&mesh.face_materials)?;
+    let face_smooth = triangles.per_triangle(&mesh.face_smooth)?;
+    triangles.repeat_rows(&mut mesh.face_columns)?;
+    (mesh.face_materials, mesh.face_smooth) = (face_materials, face_smooth);
+    // The cut has one entry per new corner: in place it becomes the stream of positions.
+    let (mut corner_positions, old) = (cut, &mesh.faces.corner_positions);
+    for_each_item(
+        threads,
+        corner_positions.chunks_mut(PIECE),
+        || (),
+        |(), corners| corners.iter_mut().for_each(|corner| *corner = old[*corner as usize]),
+    );
+    mesh.faces = Elements { offsets, corner_positions: corner_positions.into(), corner_uvs, corner_normals };
+    remap_mesh(mesh, &map);
+    Ok(map)
+}
+
+/// `N` values for each of `items`, by all threads.
+fn gathered<const N: usize>(
+    items: &[u32],
+    options: &RunOptions,
+    values: impl Fn(u32) -> [u32; N] + Sync,
+) -> Result<Vec<u32>> {
+    let mut result = zeroed(N * items.len(), "triangles")?;
+    let pieces = result.chunks_mut(N * PIECE).zip(items.chunks(PIECE));
+    try_for_each_item(
+        options.worker_threads(),
+        &options.cancel,
+        pieces,
+        || (),
+        |(), (places, items)| {
+            let (places, _) = places.as_chunks_mut::<N>();
+            places.iter_mut().zip(items).for_each(|(place, &item)| *place = values(item));
+            Ok(())
+        },
+    )?;
+    Ok(result)
+}
+
+fn triangle_offsets(count: usize, threads: usize) -> Result<Array<u32>> {
+    let mut offsets: Vec<u32> = zeroed(count + 1, "triangle offsets")?;
+    for_each_item(
+        threads,
+        offsets.chunks_mut(PIECE).enumerate(),
+        || (),
+        |(), (piece, offsets)| {
+            let first = piece * PIECE;
+            offsets.iter_mut().zip(first..).for_each(|(offset, triangle)| *offset = 3 * triangle as u32);
+        },
+    );
+    Ok(offsets.into())
+}
+
+/// Runs [`triangulate`] on all meshes of a scene; objects, runs and curves keep their places.
+///
+/// # Errors
+///
+/// As for [`triangulate`]. Some meshes may be done by then; the scene is consistent nevertheless.
+pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> {
+    triangulate_meshes(scene, |_| TriangulateStyle::InPlace, options)
+}
+
+/// Runs [`triangulate_scene`] with the quads cut as Blender shows them and exports them to STL: from the first corner,
+/// unless the others are on one side of that diagonal.
+///
+/// # Errors
+///
+/// As for [`triangulate_scene`].
+pub fn triangulate_scene_as_shown(scene: &mut Scene, options: &RunOptions) -> Result<()> {
+    triangulate_meshes(scene, |_| TriangulateStyle::Shown, options)
+}
+
+/// Runs [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ and PLY exporters, as far as these
+/// are known: one triangle of each face stays in its place, the others follow the last face of the object, or of the
+/// faces that share its statements.
+pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> Result<()> {
+    let mut objects: Vec<Vec<&Object>> = vec![Vec::new(); scene.meshes.len()];
+    for object in &scene.objects {
+        if let Some(objects) = objects.get_mut(object.mesh) {
+            try_push(objects, object, "sections")?;
+        }
+    }
+    let mut sections = Vec::new();
+    for (mesh, objects) in scene.meshes.iter().zip(objects) {
+        try_push(&mut sections, blender::sections(mesh, &mut objects.into_iter())?, "sections")?;
+    }
+    triangulate_meshes(scene, |mesh| TriangulateStyle::Blender(&sections[mesh]), options)
+}
+
+/// Triangulates all meshes, each in its style.
+fn triangulate_meshes<'a>(
+    scene: &mut Scene,
+    style: impl Fn(usize) -> TriangulateStyle<'a> + Sync,
+    options: &RunOptions,
+) -> Result<()> {
+    let mut maps: Vec<Option<TriangleMap>> = vec![None; scene.meshes.len()];
+    let is_small = |mesh: &Mesh| mesh.faces.corner_positions.len() < SMALL_CORNERS;
+    let small = scene.meshes.iter_mut().zip(&mut maps).enumerate().filter(|(_, (mesh, _))| is_small(mesh));
+    let alone = options.clone().with_threads(Some(1));
+    let threads = options.worker_threads();
+    let mut result = try_for_each_item(
+        threads,
+        &options.cancel,
+        small,
+        || (),
+        |(), (number, (mesh, map))| {
+            *map = Some(triangulate_as(mesh, style(number), &alone)?);
+            Ok(())
+        },
+    );
+    for (number, (mesh, map)) in scene.meshes.iter_mut().zip(&mut maps).enumerate() {
+        if result.is_ok() && !is_small(mesh) && map.is_none() {
+            result = triangulate_as(mesh, style(number), options).map(|made| *map = Some(made));
+        }
+    }
+    for object in &mut scene.objects {
+        if let Some(Some(map)) = maps.get(object.mesh) {
+            map.remap(&mut object.start);
+            map.remap(&mut object.end);
+        }
+    }
+    result
+}
+
+fn remap_mesh(mesh: &mut Mesh, map: &TriangleMap) {
+    let runs = [&mut mesh.material_runs, &mut mesh.group_runs, &mut mesh.smoothing_runs];
+    runs.into_iter().flatten().for_each(|run| map.remap(&mut run.at));
+    mesh.curves.iter_mut().for_each(|curve| map.remap(&mut curve.at));
+}
+
+/// Fails if the faces could not be walked without bounds checks.
+fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
+    let faces = &mesh.faces;
+    check_streams(faces)?;
+    let corners = faces.corner_positions.len();
+    let ends = (faces.offsets.first().copied().unwrap_or(0), faces.offsets.last().copied().unwrap_or(0));
+    if ends != (0, corners as u32) || u32::try_from(corners).is_err() {
+        let message = format!("face offsets range from {} to {}, but there are {corners} corners", ends.0, ends.1);
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let count = mesh.positions.len();
+    let pieces = faces.corner_positions.chunks(PIECE).enumerate();
+    try_for_each_item(
+        threads,
+        &options.cancel,
+        pieces,
+        || (),
+        |(), (piece, positions)| {
+            let Some(bad) = positions.iter().position(|&position| position as usize >= count) else {
+                return Ok(());
+            };
+            Err(out_of_range(piece * PIECE + bad, "position", positions[bad], count))
+        },
+    )?;
+    let chunks = (0..faces.len()).step_by(CHUNK_FACES);
+    try_for_each_item(
+        threads,
+        &options.cancel,
+        chunks,
+        || (),
+        |(), first| {
+            let last = faces.len().min(first + CHUNK_FACES);
+            let ends = &faces.offsets[first..=last];
+            match ends.windows(2).position(|pair| pair[1].saturating_sub(pair[0]) < 3) {
+                Some(bad) => {
+                    let message = format!("face {} has fewer than three corners", first + bad);
+                    Err(Error::new(ErrorKind::Usage, message))
+                }
+                None => Ok(()),
+            }
+        },
+    )
+}
+
+fn triangle_count(faces: &Elements) -> Result<usize> {
+    let triangles = faces.corner_positions.len() - 2 * faces.len();
+    if triangles >= u32::MAX as usize / 3 {
+        let message = format!("{triangles} triangles have more corners than 32-bit offsets can count");
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    Ok(triangles)
+}
+
+/// The old corner of each new one.
+fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options: &RunOptions) -> Result<Vec<u32>> {
+    let threads = options.worker_threads();
+    let offsets = &mesh.faces.offsets;
+    let faces = mesh.faces.len();
+    let chunks = (0..faces).step_by(CHUNK_FACES).map(|first| first..faces.min(first + CHUNK_FACES));
+    let new_corners = |chunk: Range<usize>| {
+        let corners = (offsets[chunk.end] - offsets[chunk.start]) as usize;
+        3 * (corners - 2 * chunk.len())
+    };
+    let mut cut = zeroed(3 * triangles, "triangles")?;
+    let items = chunks.clone().zip(split(&mut cut, chunks.map(new_corners)));
+    try_for_each_item(threads, &options.cancel, items, Clipper::default, |clipper, (chunk, mut cut)| {
+        for face in offsets[chunk.start..=chunk.end].windows(2) {
+            let count = (face[1] - face[0]) as usize;
+            let (triangles, rest) = cut.split_at_mut(3 * (count - 2));
+            let indices = &mesh.faces.corner_positions[face[0] as usize..face[1] as usize];
+            cut_face(&mesh.positions, indices, style, clipper, triangles, options)?;
+            triangles.iter_mut().for_each(|corner| *corner += face[0]);
+            cut = rest;
+        }
+        Ok(())
+    })?;
+    Ok(cut)
+}
+
+/// Writes the corners of the triangles, numbered within the face.
+fn cut_face(
+    positions: &[[f32; 3]],
+    indices: &[u32],
+    style: TriangulateStyle<'_>,
+    clipper: &mut Clipper,
+    triangles: &mut [u32],
+    options: &RunOptions,
+) -> Result<()> {
+    let position = |index: u32| positions[index as usize];
+    let point = |index: u32| position(index).map(f64::from);
+    match *indices {
+        [_, _, _] => triangles.copy_from_slice(&[0, 1, 2]),
+        [a, b, c, d] if matches!(style, TriangulateStyle::Shown) => {
+            let is_at_second = blender::is_shown_at_second([a, b, c, d].map(position));
+            triangles.copy_from_slice(if is_at_second { &[0, 1, 3, 1, 2, 3] } else { &[0, 1, 2, 0, 2, 3] });
+        }
+        [a, b, c, d] => {
+            let quad = [point(a), point(b), point(c), point(d)];
+            triangles.copy_from_slice(&match style {
+                TriangulateStyle::Blender(_) => blender::quad_triangles(&quad),
+                _ if cut_at_second(&quad) => [0, 1, 3, 1, 2, 3],
+                _ => [0, 1, 2, 0, 2, 3],
+            });
+        }
+        _ => clipper.cut(indices.len(), |corner| point(indices[corner]), triangles, &options.cancel)?,
+    }
+    Ok(())
+}
+
+/// A point or a direction, or the same in a plane.
+type Point<const N: usize> = [f64; N];
+
+fn minus<const N: usize>(a: Point<N>, b: Point<N>) -> Point<N> {
+    std::array::from_fn(|i| a[i] - b[i])
+}
+
+fn dot<const N: usize>(a: Point<N>, b: Point<N>) -> f64 {
+    (0..N).map(|i| a[i] * b[i]).sum()
+}
+
+fn cross(a: Point<3>, b: Point<3>) -> Point<3> {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// Whether a quad is better cut from its second to its fourth corner than from the first to the third.
+fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
+    /// The part of a quad that a triangle must have to count as more than a rounding error.
+    const LEAST_PART: f64 = 1e-6;
+    let [a, b, c, d] = *quad;
+    let (first, second) = (minus(c, a), minus(d, b));
+    // Its length is twice the area; a triangle that faces the other way is outside the quad.
+    let normal = cross(first, second);
+    let area = |a, b, c| dot(cross(minus(b, a), minus(c, a)), normal);
+    let at_first = area(a, b, c).min(area(a, c, d));
+    let at_second = area(a, b, d).min(area(b, c, d));
+    let least = LEAST_PART * dot(normal, normal);
+    match (at_first > least, at_second > least) {
+        // Not by a rounding error, so that a grid of rectangles is cut the same way everywhere.
+        (true, true) => dot(second, second) < dot(first, first) * (1.0 - LEAST_PART),
+        _ => at_second > at_first,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_knows_both_ways() {
+        let map = TriangleMap { face_offsets: vec![0, 3, 8, 12] };
+        let triangles: Vec<_> = (0..5).map(|face| map.triangles(face)).collect();
+        assert_eq!(triangles, [0..1, 1..4, 4..6, 6..6, 6..6]);
+        let faces: Vec<_> = (0..7).map(|triangle| map.face(triangle)).collect();
+        assert_eq!(faces, [Some(0), Some(1), Some(1), Some(1), Some(2), Some(2), None]);
+        let empty = TriangleMap::default();
+        assert_eq!((empty.triangles(0), empty.face(0)), (0..0, None));
+    }
+
+    #[test]
+    fn quads_are_cut_inside_and_at_the_shorter_diagonal() {
+        let quad = |corners: [[f64; 2]; 4]| cut_at_second(&corners.map(|[x, y]| [x, 3.0, -y]));
+        assert!(!quad([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), "square: the first");
+        assert!(quad([[0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [1.0, 1.0]]), "shorter");
+        assert!(!quad([[0.0, 0.0], [3.0, 0.0], [2.0, 1.0], [0.0, 1.0]]), "shorter");
+        let mut dart = [[0.0, 0.0], [4.0, 1.0], [0.0, 2.0], [1.0, 1.0]];
+        for reflex_is_second in [true, false, true, false] {
+            assert_eq!(quad(dart), reflex_is_second, "concave");
+            assert_eq!(quad([dart[0], dart[3], dart[2], dart[1]]), reflex_is_second, "clockwise");
+            dart.rotate_left(1);
+        }
+        assert!(quad([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [1.0, 9.0]]), "a corner on an edge");
+        assert!(!quad([[f64::NAN; 2]; 4]) && !quad([[0.0; 2]; 4]), "degenerate: any");
+    }
+}

@@ -1,0 +1,109 @@
+//! A mesh with one index per corner: what [`crate::weld`] found, as a mesh.
+
+use crate::domains::index_attributes;
+use crate::weld::{Welded, weld};
+use polyhaul_model::copy::{self, pick};
+use polyhaul_model::error::Result;
+use polyhaul_model::{Domain, Mesh, NONE, VertexGroup};
+use polyhaul_pipeline::options::RunOptions;
+
+/// Returns the mesh with its uvs and normals per vertex: a position is repeated for each different pair of a uv and a
+/// normal at it. Vertices are in the order of the first corners that use them, followed by positions that no face uses.
+/// Corners without a uv have (0, 0), those without a normal (0, 0, 0), if others have one.
+///
+/// # Errors
+///
+/// [`polyhaul_model::error::ErrorKind::Usage`] for an index out of range, or attributes that do not fit their domain;
+/// [`polyhaul_model::error::ErrorKind::Memory`]; [`polyhaul_model::error::ErrorKind::Cancelled`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul_model::{Elements, Mesh};
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// let faces = Elements {
+///     offsets: vec![0, 3, 6].into(),
+///     corner_positions: vec![0, 1, 2, 2, 1, 0].into(),
+///     corner_uvs: vec![0, 0, 0, 0, 1, 0].into(),
+///     ..Elements::default()
+/// };
+/// let uvs = vec![[0.0, 0.0], [1.0, 1.0]];
+/// let mesh = Mesh { positions: vec![[0.0; 3], [1.0; 3], [2.0; 3]].into(), uvs: uvs.into(), faces, ..Mesh::default() };
+/// let welded = polyhaul_geometry::welded::welded(&mesh, &RunOptions::default())?;
+/// assert_eq!(welded.faces.corner_positions, [0, 1, 2, 2, 3, 0]);
+/// assert_eq!(welded.uvs, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
+    let mut mesh = mesh.clone();
+    index_attributes(&mut mesh)?;
+    let mut found = weld(&mesh, options)?;
+    let vertices = add_unused(&mesh, &mut found)?;
+    let vertex_positions = found.vertex_positions.clone();
+    let rows = || vertex_positions.iter().map(|&row| row as usize);
+    let mut welded = Mesh {
+        positions: found.positions(&mesh, options)?.into(),
+        uvs: found.uvs(&mesh, [0.0; 2], options)?.into(),
+        uv_domain: Domain::Vertex,
+        normals: found.normals(&mesh, [0.0; 3], options)?.into(),
+        normal_domain: Domain::Vertex,
+        colors: found.colors(&mesh, options)?.into(),
+        position_weights: pick(&mesh.position_weights, rows())?,
+        uv_depths: depths(&mesh.uv_depths, &found.vertex_uvs)?.into(),
+        sharp_edges: mesh.sharp_edges.clone(),
+        ..mesh
+    };
+    welded.faces.corner_positions = found.corner_vertices.into();
+    welded.faces.corner_uvs = Vec::new().into();
+    welded.faces.corner_normals = Vec::new().into();
+    // Lines have the uvs of their vertices now.
+    welded.lines.corner_uvs = Vec::new().into();
+    let renumber = |indices: &mut [u32]| {
+        indices.iter_mut().for_each(|index| *index = vertices.get(*index as usize).copied().unwrap_or(*index));
+    };
+    renumber(welded.lines.corner_positions.to_mut()?);
+    renumber(welded.points.to_mut()?);
+    renumber(welded.sharp_edges.to_mut()?.as_flattened_mut());
+    welded.curves.iter_mut().for_each(|curve| renumber(&mut curve.control_points));
+    for VertexGroup { weights, .. } in &mut welded.vertex_groups {
+        *weights = pick(weights, rows())?;
+    }
+    for column in &mut welded.vertex_columns {
+        *column = copy::rows(column, rows())?;
+    }
+    welded.move_curves_behind();
+    Ok(welded)
+}
+
+/// Adds the positions that no face uses, and returns the first vertex of each position.
+fn add_unused(mesh: &Mesh, found: &mut Welded) -> Result<Vec<u32>> {
+    let mut vertices = Vec::new();
+    vertices.try_reserve_exact(mesh.positions.len())?;
+    vertices.resize(mesh.positions.len(), NONE);
+    for (vertex, &position) in found.vertex_positions.iter().enumerate().rev() {
+        vertices[position as usize] = vertex as u32;
+    }
+    for (position, vertex) in vertices.iter_mut().enumerate().filter(|(_, vertex)| **vertex == NONE) {
+        *vertex = found.vertex_positions.len() as u32;
+        found.vertex_positions.try_reserve(1)?;
+        found.vertex_positions.push(position as u32);
+        for attribute in [&mut found.vertex_uvs, &mut found.vertex_normals] {
+            if !attribute.is_empty() {
+                attribute.try_reserve(1)?;
+                attribute.push(NONE);
+            }
+        }
+    }
+    Ok(vertices)
+}
+
+/// The third coordinate of each vertex's uv, 0 where it has none.
+fn depths(depths: &[f32], vertex_uvs: &[u32]) -> Result<Vec<f32>> {
+    let mut all = Vec::new();
+    if !depths.is_empty() {
+        all.try_reserve_exact(vertex_uvs.len())?;
+        all.extend(vertex_uvs.iter().map(|&uv| depths.get(uv as usize).copied().unwrap_or(0.0)));
+    }
+    Ok(all)
+}

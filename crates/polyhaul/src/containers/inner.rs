@@ -1,0 +1,82 @@
+//! Files inside files of a format, such as the images in a glTF file: `chair.glb#image0.png`.
+//!
+//! Such a name is valid wherever the path of a file is, unless a file has it. The outer file must be a regular file on
+//! disk or an object; whether it may be opened is up to `resolve` and `references`.
+
+use crate::format::{Format, InnerFiles, ReadRange};
+use crate::options::ReadOptions;
+use crate::plain::{Plain, regular};
+use polyhaul_bytes::{Codec, Source, place};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::bytes::Bytes;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The path of a file inside a file.
+pub(crate) struct InnerFile {
+    outer: PathBuf,
+    index: usize,
+    /// `#image0.png`.
+    suffix: String,
+    files: InnerFiles,
+}
+
+impl InnerFile {
+    /// `None` for other paths, and if there is no such file, or one whose name is the whole path.
+    pub(crate) fn at(path: &Path) -> Option<InnerFile> {
+        let name = path.file_name()?.to_str()?;
+        let (files, outer, index) = split_name(name)?;
+        let suffix = name.get(outer.len()..)?.to_owned();
+        let outer = path.with_file_name(outer);
+        // A web server would ignore what follows the `#`.
+        let is_taken = !place::is_url(path) && place::find(path).is_ok();
+        (!is_taken && place::is_file(&outer)).then_some(InnerFile { outer, index, suffix, files })
+    }
+
+    /// The file that contains it.
+    pub(crate) fn outer(&self) -> &Path {
+        &self.outer
+    }
+
+    /// The path without links: that of the outer file with the same ending.
+    pub(crate) fn real(&self) -> io::Result<PathBuf> {
+        let mut real = place::real(&self.outer)?.into_os_string();
+        real.push(&self.suffix);
+        Ok(real.into())
+    }
+
+    /// The name of a file of its own: `chair_image0.png`.
+    pub(crate) fn file_name(&self) -> Option<String> {
+        let name = self.outer.file_name()?.to_string_lossy();
+        let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
+        let stem = Path::new(plain).file_stem()?.to_string_lossy();
+        Some(format!("{stem}_{}", self.suffix.trim_start_matches('#')))
+    }
+
+    /// Its bytes, called `name` in messages. `beside` reads from files that the outer file refers to.
+    pub(crate) fn source(
+        &self,
+        name: String,
+        options: &ReadOptions,
+        beside: &mut ReadRange<'_>,
+    ) -> Result<Source<'static>> {
+        let shown = place::shown(&self.outer);
+        let source = regular(&self.outer, options).map_err(|error| Error::io("reading", &shown, error))?;
+        let plain = Plain::new(&source, source.name(), options)?;
+        let bytes = Bytes::new(plain.source(), plain.garbage());
+        let max_bytes = options.limits.referenced_file_bytes;
+        let inner = (self.files.read)(bytes, self.index, &plain.options(options), max_bytes, beside)?;
+        Ok(Source::named_memory(inner, name))
+    }
+}
+
+/// Whether a name may be that of a file inside a file.
+pub(crate) fn is_inner_name(name: &str) -> bool {
+    split_name(name).is_some()
+}
+
+/// Splits a name into that of the outer file and the index of the file inside it, for the first format that has such.
+fn split_name(name: &str) -> Option<(InnerFiles, &str, usize)> {
+    let mut formats = Format::ALL.into_iter().filter_map(Format::inner_files);
+    formats.find_map(|files| (files.split_name)(name).map(|(outer, index)| (files, outer, index)))
+}

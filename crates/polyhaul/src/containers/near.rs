@@ -1,0 +1,65 @@
+//! Where an input lies, for the files that it names.
+
+use super::archive::{self, Member, Shelf};
+use crate::options::ReadOptions;
+use crate::paths::folder_of;
+use crate::plain::regular;
+use polyhaul_bytes::place;
+use polyhaul_model::error::Result;
+use polyhaul_model::{FolderPlace, SourceFolder};
+use std::path::{Path, PathBuf};
+
+/// Where an input lies, for what it names.
+#[derive(Clone)]
+pub(crate) enum Near {
+    /// A stream or memory.
+    Nothing,
+    /// The path of a file.
+    File(PathBuf),
+    /// In an archive.
+    Archive(Member),
+}
+
+impl Near {
+    /// The path, where it is a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Near::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Whether files may be beside it.
+    pub(crate) fn has_files(&self) -> bool {
+        !matches!(self, Near::Nothing)
+    }
+
+    /// Where a scene lies that was read from `path`.
+    pub(crate) fn of_path(path: &Path, options: &ReadOptions) -> Result<Near> {
+        let member = match regular(path, options) {
+            Ok(source) if archive::is_archive(&source)? => Some(Shelf::open(source, 1, options)?.only_member()?),
+            Ok(_) => None,
+            Err(_) => archive::member_at(path, options)?,
+        };
+        Ok(match member {
+            Some(member) => Near::Archive(member.resolved(options)?),
+            None => Near::File(path.to_path_buf()),
+        })
+    }
+
+    /// The folder of an input, for the names in it.
+    pub(crate) fn source_folder(&self, options: &ReadOptions) -> SourceFolder {
+        let (folder, in_archive) = match self {
+            Near::Nothing => return SourceFolder::default(),
+            Near::File(path) => (folder_of(path), false),
+            Near::Archive(member) => (folder_of(Path::new(&**member.shown())), true),
+        };
+        let mut place = FolderPlace::default();
+        // The process may be in another folder when the scene is written.
+        place.scene = place::absolute(&folder);
+        place.in_archive = in_archive;
+        place.allow_outside = options.allow_outside;
+        place.has_resolver = options.resolver.is_some();
+        place.into()
+    }
+}

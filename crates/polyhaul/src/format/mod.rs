@@ -1,0 +1,343 @@
+//! Formats by their identity: names, extensions, kind of content, signature, and the files inside their files.
+//!
+//! This is the low half of the registry: nothing here depends on how formats are read and written, which is in
+//! `registry`. The rows are in `formats`.
+
+mod signature;
+
+use polyhaul_bytes::Codec;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use signature::{Looks, Strength};
+use std::fmt;
+use std::path::Path;
+
+pub(crate) use signature::{HEAD_BYTES, Head};
+
+/// A file format.
+///
+/// Each is a constant: `Format::Obj`, `Format::Ply`. [`Format::named`] and [`Format::of_path`] find them by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Format(u8);
+
+/// What identifies a format.
+struct FormatRow {
+    /// Its name, which is its extension too.
+    name: &'static str,
+    /// Other extensions.
+    other_names: &'static [&'static str],
+    /// The name of the file that names all others, where an archive of them is one scene.
+    main_file: Option<&'static str>,
+    kind: FormatKind,
+    /// Whether it holds several tables, by name.
+    has_elements: bool,
+    /// The feature of this crate that reads and writes it, if it is not enabled.
+    missing_feature: Option<&'static str>,
+    /// Whether a source looks like it.
+    looks: Looks,
+    inner_files: Option<InnerFiles>,
+}
+
+/// The kind of content of a format.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FormatKind {
+    Scene,
+    /// Only a table of numbers.
+    Table,
+    Image,
+    /// Images with mip levels, layers and faces; each can also be read as an image.
+    Texture,
+}
+
+/// Reads a part of a file beside another: its name, the offset and the number of bytes.
+pub(crate) type ReadRange<'f> = dyn FnMut(&str, u64, usize) -> Result<Vec<u8>> + 'f;
+
+/// Files inside the files of a format. Their names start with that of the file: `chair.glb#image0.png`.
+#[derive(Clone, Copy)]
+pub(crate) struct InnerFiles {
+    /// Splits a name into the file's name and the index of the file inside it; `None` for other names.
+    pub(crate) split_name: fn(&str) -> Option<(&str, usize)>,
+    /// Reads the file of an index, which may have at most so many bytes; the function reads files beside the file.
+    pub(crate) read: fn(Bytes<'_>, usize, &ParseOptions, u64, &mut ReadRange<'_>) -> Result<Vec<u8>>,
+}
+
+macro_rules! format_identities {
+    ($($(#[$docs:meta])+ $name:ident = $row:expr, $feature:literal {
+        $($field:ident: $value:expr,)*
+    } => {
+        $($handler_field:ident: $handler:expr,)*
+    })+) => {
+        enum Position {
+            $($name,)+
+        }
+
+        #[allow(non_upper_case_globals, reason = "they are used like the variants of an enum")]
+        impl Format {
+            $($(#[$docs])+ pub const $name: Format = Format(Position::$name as u8);)+
+
+            /// All formats, including those not enabled in this build.
+            pub const ALL: [Format; ROWS.len()] = [$(Format::$name,)+];
+        }
+
+        static ROWS: [FormatRow; [$(Position::$name,)+].len()] = [$(
+            #[cfg(feature = $feature)]
+            FormatRow { $($field: $value,)* ..$row },
+            #[cfg(not(feature = $feature))]
+            FormatRow { missing_feature: Some($feature), ..$row },
+        )+];
+    };
+}
+
+format_rows!(format_identities);
+
+/// A format that is not recognized by content.
+const fn row(name: &'static str, kind: FormatKind) -> FormatRow {
+    FormatRow {
+        name,
+        other_names: &[],
+        main_file: None,
+        kind,
+        has_elements: false,
+        missing_feature: None,
+        looks: Looks::Unknown,
+        inner_files: None,
+    }
+}
+
+impl Format {
+    /// The format of outputs whose name shows none.
+    pub(crate) const DEFAULT: Format = Format::ALL[0];
+
+    /// The index of its row.
+    pub(crate) const fn row(self) -> usize {
+        self.0 as usize
+    }
+
+    fn entry(self) -> &'static FormatRow {
+        &ROWS[self.row()]
+    }
+
+    /// The format's name, which is also its extension.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// Alternative names, which are also extensions.
+    pub fn other_names(self) -> &'static [&'static str] {
+        self.entry().other_names
+    }
+
+    /// Finds a format by name, ignoring case.
+    pub fn named(name: &str) -> Option<Format> {
+        let is_named = |format: &Format| {
+            let others = format.other_names().iter().copied();
+            others.chain([format.name()]).any(|own| own.eq_ignore_ascii_case(name))
+        };
+        Format::ALL.into_iter().find(is_named)
+    }
+
+    /// Infers the format from a file name's extension, which may be followed by that of a codec (`.gz`, `.zst`,
+    /// `.lz4`).
+    pub fn of_path(path: &Path) -> Option<Format> {
+        // Only the end counts: bytes that are not UTF-8 may precede it.
+        let name = path.file_name()?.to_string_lossy();
+        let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
+        let (rest, extension) = plain.rsplit_once('.')?;
+        // Some names of formats have two parts, as in `scan.compressed.ply`.
+        let longer = rest.rsplit_once('.').and_then(|(rest, _)| Format::named(plain.get(rest.len() + 1..)?));
+        longer.or_else(|| Format::named(extension).filter(|_| !rest.is_empty()))
+    }
+
+    /// Whether a file in an archive is the main one of a scene, by its name.
+    pub(crate) fn is_main_file(path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some() && Format::ALL.into_iter().any(|format| format.entry().main_file == name)
+    }
+
+    /// The kind of content.
+    pub(crate) fn kind(self) -> FormatKind {
+        self.entry().kind
+    }
+
+    /// Whether this build supports the format, that is, whether its Cargo feature is enabled.
+    pub fn is_built(self) -> bool {
+        self.entry().missing_feature.is_none()
+    }
+
+    /// The same format, if it is enabled in this build.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`], with the name of the missing feature, if it is not.
+    pub(crate) fn built(self) -> Result<Format> {
+        let Some(feature) = self.entry().missing_feature else { return Ok(self) };
+        let message = format!("this build of polyhaul does not support {}", self.name());
+        let hint = format!("enable the feature `{feature}` of the crate polyhaul");
+        Err(Error::new(ErrorKind::Unsupported, message).with_hint(hint))
+    }
+
+    /// Whether it holds an image.
+    pub fn is_image(self) -> bool {
+        matches!(self.kind(), FormatKind::Image | FormatKind::Texture)
+    }
+
+    /// Whether it holds textures: images with mip levels, layers and faces.
+    pub fn is_texture(self) -> bool {
+        self.kind() == FormatKind::Texture
+    }
+
+    /// Whether it holds tables: plain tables of numbers, or those with named elements.
+    pub(crate) fn has_tables(self) -> bool {
+        self.is_built() && (self.is_table() || self.has_elements())
+    }
+
+    /// Whether it holds several tables, by name.
+    pub(crate) fn has_elements(self) -> bool {
+        self.is_built() && self.entry().has_elements
+    }
+
+    /// Whether it holds a table of numbers alone.
+    pub(crate) fn is_table(self) -> bool {
+        self.kind() == FormatKind::Table
+    }
+
+    /// How files inside its files are found, if it has such.
+    pub(crate) fn inner_files(self) -> Option<InnerFiles> {
+        self.entry().inner_files
+    }
+
+    /// The names of formats, for messages: `tga, hdr and png`.
+    pub(crate) fn listed(is_listed: impl Fn(Format) -> bool) -> String {
+        let names: Vec<&str> = Format::ALL.into_iter().filter(|&it| is_listed(it)).map(Format::name).collect();
+        match names.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            _ => names.concat(),
+        }
+    }
+
+    /// The format that a source looks like by its signature.
+    pub(crate) fn of_content(head: &Head<'_>) -> Option<Format> {
+        Format::with_signatures().find(|(_, looks)| looks(head)).map(|(format, _)| format)
+    }
+
+    /// The formats that have signatures, the strongest first.
+    fn with_signatures() -> impl Iterator<Item = (Format, fn(&Head<'_>) -> bool)> {
+        let of = |wanted| {
+            Format::ALL.into_iter().filter_map(move |format| match format.entry().looks {
+                Looks::Signature(strength, looks) if strength == wanted => Some((format, looks)),
+                _ => None,
+            })
+        };
+        Strength::ALL.into_iter().flat_map(of)
+    }
+
+    /// The format that the words of a text look like; `Err` with a possible one if there are only blank lines and
+    /// comments.
+    pub(crate) fn of_words(text: &[u8]) -> Option<std::result::Result<Format, Format>> {
+        let head = Head { bytes: text, size: None };
+        Format::ALL.into_iter().find_map(|format| match format.entry().looks {
+            Looks::Words(looks) => match looks(head.text()) {
+                Some(true) => Some(Ok(format)),
+                Some(false) => None,
+                None => Some(Err(format)),
+            },
+            _ => None,
+        })
+    }
+
+    /// The formats that are recognized by content, for messages; those recognized by words only without an extension.
+    pub(crate) fn recognized(with_words: bool) -> String {
+        let has_words = |format: &Format| with_words && matches!(format.entry().looks, Looks::Words(_));
+        let by_words = Format::ALL.into_iter().filter(has_words);
+        let names = by_words.chain(Format::with_signatures().map(|(format, _)| format)).map(Format::name);
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Format {
+    /// The error for requesting a texture from a format without any.
+    pub(crate) fn no_texture(self) -> Error {
+        let error = Error::new(ErrorKind::Usage, format!("{} is not a texture format", self.name()));
+        error.with_hint(format!("texture formats are {}", Format::listed(Format::is_texture)))
+    }
+    /// The error where an image is wanted, and the format has none.
+    pub(crate) fn no_image(self) -> Error {
+        let error = Error::new(ErrorKind::Usage, format!("{} is not an image format", self.name()));
+        let images = Format::ALL.into_iter().filter(|format| format.is_image()).map(Format::name);
+        error.with_hint(format!("image formats are {}", images.collect::<Vec<_>>().join(", ")))
+    }
+    /// The error where something else is wanted of an image.
+    pub(crate) fn only_image(self) -> Error {
+        let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", self.name()));
+        error.with_hint("read it as an image, or convert it to an image format")
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The error of calls that need the feature `writing`, in a build without it.
+pub(crate) fn only_reads() -> Error {
+    let error = Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files");
+    error.with_hint("enable the feature `writing` of the crate polyhaul")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(bytes: &[u8], size: Option<u64>) -> Option<Format> {
+        Format::of_content(&Head { bytes, size })
+    }
+
+    #[test]
+    fn first_bytes_tell_formats() {
+        let texts: [(&[u8], Option<Format>); 16] = [
+            (b"# a scene\n\r\nLookAt 0 0 0", Some(Format::Pbrt)),
+            (b"\xEF\xBB\xBFFilm\"rgb\"", Some(Format::Pbrt)),
+            (b"# a scene", None),
+            (b"Films \"rgb\"", None),
+            (b"ply\nformat", Some(Format::Ply)),
+            (b"ply\r", Some(Format::Ply)),
+            (b"plywood 3\n", None),
+            (b"ply", None),
+            (b"\x93NUMPY\x01\x00", Some(Format::Npy)),
+            (b"\x93NUMP", None),
+            (b"solid\nendsolid\n", Some(Format::Stl)),
+            (b"\xEF\xBB\xBF SOLID a\n", Some(Format::Stl)),
+            (b"solidity,x\n1,2\n", None),
+            (b"solid\0", None),
+            (b"v 0 0 0\n", None),
+            (b"", None),
+        ];
+        for (text, wanted) in texts {
+            assert_eq!(format(text, None), wanted, "{text:?}");
+            assert_eq!(format(text, Some(text.len() as u64)), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn binary_stl_is_told_by_its_size() {
+        let mut file = [7; 134];
+        file[80..84].copy_from_slice(&1u32.to_le_bytes());
+        assert_eq!(format(&file, Some(134)), Some(Format::Stl));
+        assert_eq!([format(&file, Some(133)), format(&file, None), format(&file[..83], Some(83))], [None; 3]);
+        file[80..84].copy_from_slice(&0u32.to_le_bytes());
+        assert_eq!(format(&file[..84], Some(84)), Some(Format::Stl));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn names_need_not_be_text() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let path = |name: &'static [u8]| Path::new(OsStr::from_bytes(name));
+        for name in [&b"a\xff.obj"[..], b"\xff.OBJ.gz", b"\xff/a.obj"] {
+            assert_eq!(Format::of_path(path(name)), Some(Format::Obj));
+        }
+        assert_eq!(Format::of_path(path(b"a.ob\xff")), None);
+    }
+}

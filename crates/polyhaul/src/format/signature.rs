@@ -1,0 +1,43 @@
+//! How formats are recognized by the first bytes of a source.
+
+/// How many bytes of a source are examined.
+pub(crate) const HEAD_BYTES: usize = 1024;
+
+/// The first bytes of a source, and its size, if known.
+pub(crate) struct Head<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) size: Option<u64>,
+}
+
+impl<'a> Head<'a> {
+    /// The bytes as text, without a byte order mark.
+    pub(crate) fn text(&self) -> &'a [u8] {
+        self.bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(self.bytes)
+    }
+}
+
+/// How a format is recognized by its first bytes.
+pub(crate) enum Looks {
+    /// Not at all.
+    Unknown,
+    /// By a signature; stronger ones are tried first.
+    Signature(Strength, fn(&Head<'_>) -> bool),
+    /// By its words; `None` if there are only blank lines and comments. They are weak evidence if the name suggests
+    /// otherwise.
+    Words(fn(&[u8]) -> Option<bool>),
+}
+
+/// How reliable a signature is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strength {
+    /// Tried before those that examine text and sizes.
+    Strong,
+    Usual,
+    /// A few bytes in a narrow range.
+    Weak,
+}
+
+impl Strength {
+    /// In the order in which signatures are tried.
+    pub(super) const ALL: [Strength; 3] = [Strength::Strong, Strength::Usual, Strength::Weak];
+}

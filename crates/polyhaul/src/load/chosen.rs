@@ -1,0 +1,311 @@
+//! Chosen rows: what [`ReadOptions::rows`] keeps of an input.
+//!
+//! Rows of a file that has tables are chosen by the columns of the file, even if it is read as a scene. Such a file is
+//! read twice: which rows there are is known before the first one is kept. How rows are chosen is in `polyhaul-scan`.
+
+use super::whole::{Content, ContentShape, Read, check_elements, load_whole, timed};
+use crate::detect::Detected;
+use crate::format::Format;
+use crate::open::Opened;
+use crate::options::ReadOptions;
+use crate::report::Report;
+use crate::select::select_columns;
+use crate::table_job::no_tables;
+use polyhaul_model::Table;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::options::ColumnName;
+use polyhaul_pipeline::attempt::Attempt;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::table_parts::{TableSource, each_part};
+use polyhaul_scan::table::{Looked, TableChoice, TableChooser, choose, keep_tables, target};
+use polyhaul_scan::{Chooser, Fields, RowOptions, RowSet, mesh, move_table, table};
+use std::cell::RefCell;
+
+/// Bytes of rows that a thread looks at together: they fit into its cache.
+const LOOK_BYTES: usize = 256 << 10;
+
+/// Reads an input, which can be read more than once, and keeps the chosen rows.
+pub(crate) fn load_chosen(
+    input: &Opened,
+    options: &ReadOptions,
+    shape: impl Fn(Format) -> ContentShape,
+) -> Result<(Read, Report)> {
+    options.rows.check()?;
+    let detected = detect(input, options)?;
+    let format = detected.format;
+    let all = everything(options);
+    match shape(format) {
+        ContentShape::Tables => {
+            let (mut read, report) = load_whole(input, Some(detected), &all, shape)?;
+            if let Content::Tables(found) = &mut read.content {
+                let mut target = target(&found.tables, options.table.element.as_deref())?;
+                if options.table.columns.is_some() {
+                    // They are those of one table.
+                    found.tables = vec![found.tables.swap_remove(target)];
+                    target = 0;
+                }
+                keep_tables(&mut found.tables, target, &options.rows, &options.run)?;
+                if !format.has_elements() {
+                    select_columns(&mut found.tables, &options.table)?;
+                }
+            }
+            Ok((read, report))
+        }
+        ContentShape::Scene => {
+            check_elements(format, options)?;
+            let by_table = format.has_tables() && !options.rows.keeps_all();
+            let set = if by_table { Some(rows_of(input, detected, options)?) } else { None };
+            let all = ReadOptions { table: options.table.clone(), ..all };
+            let (mut read, report) = load_whole(input, Some(detected), &all, shape)?;
+            if let Content::Scene(scene) = &mut read.content {
+                mesh::keep_scene(scene, set, &options.rows, &options.run)?;
+            }
+            Ok((read, report))
+        }
+        ContentShape::Image | ContentShape::Texture => {
+            Err(Error::new(ErrorKind::Usage, "rows can be chosen from meshes and tables, not from images"))
+        }
+    }
+}
+
+/// The same options for all rows and columns.
+fn everything(options: &ReadOptions) -> ReadOptions {
+    let mut all = ReadOptions { rows: RowOptions::default(), ..options.clone() };
+    all.table.columns = None;
+    all
+}
+
+/// The format of an input that will be read more than once, so that it is detected once.
+fn detect(input: &Opened, options: &ReadOptions) -> Result<Detected> {
+    let plain = input.plain(options)?;
+    let detected = Detected::detect(&plain, input.near().path(), input.name(), options)?;
+    detected.format.built()?;
+    Ok(detected)
+}
+
+/// The chosen rows of a file that has tables.
+fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<RowSet> {
+    let alone = options.run.clone().with_threads(Some(1));
+    if let Attempt::Done(choice) = choose_parts(input, Some(detected), options, &alone)? {
+        return Ok(choice.into_rows());
+    }
+    let (read, _) = load_whole(input, Some(detected), &everything(options), |_| ContentShape::Tables)?;
+    let Content::Tables(found) = read.content else {
+        return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
+    };
+    let target = target(&found.tables, options.table.element.as_deref())?;
+    choose(&found.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
+}
+
+/// Chooses rows of tables some rows at a time; declines if they have to be read as a whole. Several threads look at
+/// different rows, each by the options `alone` of one thread.
+pub(crate) fn choose_parts<'o>(
+    input: &Opened,
+    detected: Option<Detected>,
+    options: &'o ReadOptions,
+    alone: &'o RunOptions,
+) -> Result<Attempt<TableChoice<'o>>> {
+    let mut choice = None;
+    let attempt = read_parts(input, detected, options, LOOK_BYTES, &mut |source, _| {
+        let target = target(source.tables(), options.table.element.as_deref())?;
+        let mut chooser = TableChooser::new(source.tables(), target, &options.rows, alone)?;
+        if (0..target).any(|number| chooser.is_after(number)) {
+            return Ok(Attempt::Declined);
+        }
+        let mut threads = 1;
+        for (number, table) in source.tables().iter().enumerate() {
+            // Where rows of an element end is only known once they were taken.
+            if number == target || chooser.is_after(number) || source.takes_in_order(number) {
+                threads = threads.max(look_at(&mut chooser, source, number, &options.run)?);
+            } else {
+                chooser.add(number, Looked::Kept(table.row_count as u64))?;
+            }
+        }
+        choice = Some(chooser.finish()?);
+        Ok(Attempt::Done(threads))
+    })?;
+    // Its warnings are those of the reading that follows.
+    Ok(choice.filter(|_| attempt.done().is_some()).into())
+}
+
+/// Has a chooser look at all rows of a table; returns how many threads worked.
+fn look_at(chooser: &mut TableChooser<'_>, source: &dyn TableSource, number: usize, run: &RunOptions) -> Result<usize> {
+    chooser.begin(number)?;
+    let mut found = Vec::new();
+    let wants = |column: &str| chooser.wants(number, column);
+    let look = |_, part: Table| chooser.look(number, &part);
+    let keep = |looked| try_push(&mut found, looked, "the rows to keep");
+    let threads = each_part(source, number, run, &wants, look, keep)?;
+    found.into_iter().try_for_each(|looked| chooser.add(number, looked))?;
+    Ok(threads)
+}
+
+/// Uses the tables of a file of this format, and returns how many threads worked; declines to have them read as a
+/// whole.
+pub(crate) type UseParts<'r> = dyn FnMut(&dyn TableSource, Format) -> Result<Attempt<usize>> + 'r;
+
+/// Reads the tables of a file some rows at a time, and reports; declines if they have to be read as a whole.
+pub(crate) fn read_parts(
+    input: &Opened,
+    detected: Option<Detected>,
+    options: &ReadOptions,
+    part_bytes: usize,
+    read: &mut UseParts<'_>,
+) -> Result<Attempt<Report>> {
+    let read = RefCell::new(read);
+    let (attempt, report) = timed(input, detected, options, |job| {
+        let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else {
+            return Ok(Attempt::Declined);
+        };
+        let format = job.format;
+        match parts(job, part_bytes, &mut |source| (read.borrow_mut())(source, format)) {
+            // Reading it as a whole finds it again, and the warnings before it.
+            Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(Attempt::Declined),
+            result => result,
+        }
+    })?;
+    Ok(attempt.map(|()| report))
+}
+
+/// Hands the chosen rows of one table to `take`, some rows at a time: about `part_bytes` bytes of the file.
+pub(crate) fn batches(
+    input: &Opened,
+    options: &ReadOptions,
+    part_bytes: usize,
+    take: &mut (dyn FnMut(Table) -> Result<()> + Send),
+) -> Result<Report> {
+    options.rows.check()?;
+    let detected = detect(input, options)?;
+    if !detected.format.has_tables() {
+        return Err(no_tables("are read in batches"));
+    }
+    let all = everything(options);
+    // Parts are worked on one by one, in their order, while others are read.
+    let alone = options.run.clone().with_threads(Some(1));
+    let (run, rows) = (&alone, BatchRows::All);
+    let mut batches = Batches { options, run, target: 0, rows, first: 0, empty: None, failed: None, take };
+    if options.rows.sample.is_some() {
+        batches.rows = BatchRows::Of(rows_of(input, detected, options)?);
+    }
+    let attempt = read_parts(input, Some(detected), &all, part_bytes, &mut |source, _| {
+        batches.parts(source, &all.run).map(Attempt::Done)
+    })?;
+    if let Some(error) = batches.failed.take() {
+        return Err(error);
+    }
+    // A strict reader fails for a warning, wherever it was.
+    let is_refused = |report: &Report| options.strict && !report.warnings.is_empty();
+    let report = if let Some(report) = attempt.done().filter(|report| !is_refused(report)) {
+        report
+    } else {
+        let (read, report) = load_whole(input, Some(detected), &all, |_| ContentShape::Tables)?;
+        let Content::Tables(found) = read.content else { return Err(no_tables("are read in batches")) };
+        batches.run = &options.run;
+        batches.whole(found.tables, part_bytes)?;
+        report
+    };
+    batches.empty.take().map_or(Ok(()), take)?;
+    Ok(report)
+}
+
+/// One table, batch by batch.
+struct Batches<'o, 't> {
+    options: &'o ReadOptions,
+    run: &'o RunOptions,
+    target: usize,
+    rows: BatchRows<'o>,
+    /// Rows that were looked at.
+    first: u64,
+    /// The columns, until the first batch.
+    empty: Option<Table>,
+    /// The error of whoever takes them.
+    failed: Option<Error>,
+    take: &'t mut (dyn FnMut(Table) -> Result<()> + Send),
+}
+
+enum BatchRows<'o> {
+    /// Not begun.
+    All,
+    Of(RowSet),
+    By(Chooser<'o>),
+}
+
+impl Batches<'_, '_> {
+    /// Reads the table, and sees that the others can be read; returns how many threads worked.
+    fn parts(&mut self, source: &dyn TableSource, run: &RunOptions) -> Result<usize> {
+        self.open(source.tables())?;
+        let (options, target, mut threads) = (self.options, self.target, 1);
+        for number in 0..source.tables().len() {
+            let wants = |column: &str| number == target && is_output(options, column);
+            let take = |part| if number == target { self.batch(part) } else { Ok(()) };
+            threads = threads.max(each_part(source, number, run, &wants, |_, part| Ok(part), take)?);
+        }
+        Ok(threads)
+    }
+
+    fn batch(&mut self, mut part: Table) -> Result<()> {
+        let (rows, run) = (part.row_count as u64, self.run);
+        match &mut self.rows {
+            BatchRows::All => {}
+            BatchRows::Of(set) => table::keep_rows(&mut part, set, self.first, run)?,
+            BatchRows::By(chooser) => {
+                let passed = chooser.look(&Fields::of_table(&part))?;
+                table::keep_rows(&mut part, &chooser.decide(passed)?, 0, run)?;
+            }
+        }
+        self.first += rows;
+        let part = self.finished(part)?;
+        if part.row_count == 0 {
+            return Ok(());
+        }
+        self.empty = None;
+        (self.take)(part).inspect_err(|error| self.failed = Some(error.clone()))
+    }
+
+    /// Moves what is kept, and chooses its columns.
+    fn finished(&self, mut part: Table) -> Result<Table> {
+        if let Some(matrix) = &self.options.rows.transform {
+            move_table(&mut part, matrix, self.run)?;
+        }
+        let mut tables = [part];
+        select_columns(&mut tables, &self.options.table)?;
+        let [part] = tables;
+        Ok(part)
+    }
+
+    /// Hands over the rest of tables that were read as a whole.
+    fn whole(&mut self, mut tables: Vec<Table>, part_bytes: usize) -> Result<()> {
+        self.open(&tables)?;
+        let table = tables.swap_remove(self.target);
+        let row_bytes =
+            table.columns.iter().map(|column| column.heap_bytes()).sum::<u64>() / (table.row_count as u64).max(1);
+        let step = (part_bytes as u64 / row_bytes.max(1)).max(1) as usize;
+        for start in (self.first as usize..table.row_count).step_by(step) {
+            self.batch(table::cut(&table, start..table.row_count.min(start + step))?)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, tables: &[Table]) -> Result<()> {
+        self.target = target(tables, self.options.table.element.as_deref())?;
+        if self.first == 0 {
+            self.empty = Some(self.finished(table::cut(&tables[self.target], 0..0)?)?);
+        }
+        if matches!(self.rows, BatchRows::All) && !self.options.rows.keeps_all() {
+            self.rows = BatchRows::By(Chooser::new(&self.options.rows, self.run)?);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a column of the table is needed for batches.
+fn is_output(options: &ReadOptions, column: &str) -> bool {
+    let ReadOptions { rows, table, .. } = options;
+    let is_selected = |wanted: &[ColumnName]| {
+        wanted.iter().any(|wanted| match wanted {
+            ColumnName::Index(_) => true,
+            ColumnName::Name(name) => name == column,
+        })
+    };
+    rows.transform.is_some() || table.columns.as_deref().is_none_or(is_selected) || table::wants(rows, column)
+}

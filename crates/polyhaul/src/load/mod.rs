@@ -1,0 +1,40 @@
+//! Reading: the one way in for every kind of content.
+//!
+//! All of an input is read by `whole`; `chosen` keeps the rows that the options choose. Reading never seeks backward in
+//! its source. To read twice, open the input, keep it ([`Opened::kept`]) and load it twice, as `inspect` does.
+
+pub(crate) mod chosen;
+mod whole;
+
+use crate::format::{Format, only_reads};
+use crate::loaded::Loaded;
+use crate::open::Opened;
+use crate::options::ReadOptions;
+use crate::report::Report;
+use chosen::load_chosen;
+use polyhaul_model::Scene;
+use polyhaul_model::error::Result;
+use whole::{load_whole, scene_of};
+
+pub(crate) use whole::{Content, ContentShape, Read, load_pieces, timed};
+
+/// Reads the scene of an input.
+pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    scene_of(load_as(input, options, |_| ContentShape::Scene)?)
+}
+
+/// Reads an input as the kind of content that `shape` returns for its format, and keeps the rows that the options
+/// choose. For those, the input has to be readable more than once.
+pub(crate) fn load_as(
+    input: &Opened,
+    options: &ReadOptions,
+    shape: impl Fn(Format) -> ContentShape,
+) -> Result<(Read, Report)> {
+    if options.rows.is_everything() {
+        load_whole(input, None, options, shape)
+    } else if cfg!(not(feature = "writing")) {
+        Err(only_reads())
+    } else {
+        load_chosen(input, options, shape)
+    }
+}

@@ -1,0 +1,227 @@
+//! Reading all of an input: source, format, content, report.
+//!
+//! How each format is read is in the registry.
+
+use crate::detect::Detected;
+use crate::format::{Format, FormatKind};
+use crate::loaded::Loaded;
+use crate::loaded::Tables;
+use crate::open::Opened;
+use crate::options::ReadOptions;
+use crate::plain::Plain;
+use crate::read_job::{ReadDetails, ReadJob};
+use crate::report::{Clock, Report};
+use crate::table_job::no_tables;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::options::ImageReadOptions;
+use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::attempt::Attempt;
+use polyhaul_pipeline::consumer::MeshConsumer;
+use polyhaul_pipeline::prefetch::prefetched;
+use polyhaul_pipeline::read::is_damage;
+use polyhaul_pipeline::run::{Phase, span};
+
+/// The kind of content to read a file as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ContentShape {
+    Scene,
+    /// Tables as they are: of formats that have such.
+    Tables,
+    Image,
+    /// The levels of a texture as they are: of formats that have such.
+    Texture,
+}
+
+impl ContentShape {
+    /// The kind of content of this format.
+    pub(crate) fn from_format(format: Format) -> ContentShape {
+        match format.kind() {
+            FormatKind::Scene => ContentShape::Scene,
+            FormatKind::Table => ContentShape::Tables,
+            FormatKind::Image => ContentShape::Image,
+            FormatKind::Texture => ContentShape::Texture,
+        }
+    }
+}
+
+/// The content that was read.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Scene(Scene),
+    Tables(Tables),
+    Image(Image),
+    Texture(Texture),
+}
+
+/// The content that was read, and how.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) content: Content,
+    pub(crate) format: Format,
+    pub(crate) details: ReadDetails,
+}
+
+/// Reads a mesh to a consumer; declines if it must be read as a scene.
+pub(crate) fn load_pieces(
+    input: &Opened,
+    options: &ReadOptions,
+    consumer: &dyn MeshConsumer,
+) -> Result<Attempt<Report>> {
+    let (attempt, report) = timed(input, None, options, |job| {
+        check_layers(job.format, options)?;
+        // Rows are chosen from arrays.
+        let pieces = job.format.readers().pieces.filter(|_| options.rows.is_everything());
+        pieces.map_or(Ok(Attempt::Declined), |pieces| pieces(job, consumer))
+    })?;
+    Ok(attempt.map(|()| report))
+}
+
+/// Reads an input as a whole, as what was detected before, if anything was.
+pub(crate) fn load_whole(
+    input: &Opened,
+    detected: Option<Detected>,
+    options: &ReadOptions,
+    shape: impl Fn(Format) -> ContentShape,
+) -> Result<(Read, Report)> {
+    timed(input, detected, options, |job| {
+        check_layers(job.format, options)?;
+        let content = read_content(job, shape(job.format))?;
+        Ok(Read { content, format: job.format, details: std::mem::take(&mut job.details) })
+    })
+}
+
+/// Reads the content as the requested kind.
+fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
+    let format = job.format;
+    let readers = format.readers();
+    match shape {
+        ContentShape::Image => {
+            let _span = span(Phase::Decode);
+            readers.image.ok_or_else(|| format.no_image())?(job).map(Content::Image)
+        }
+        ContentShape::Texture => {
+            let _span = span(Phase::Decode);
+            readers.texture.ok_or_else(|| format.no_texture())?(job).map(Content::Texture)
+        }
+        _ if format.is_image() => Err(format.only_image()),
+        ContentShape::Scene => {
+            check_elements(format, job.options)?;
+            let scene = readers.scene.ok_or_else(|| format.only_image())?(job)?;
+            let scene = Scene { folder: job.near.source_folder(job.options), ..scene };
+            Ok(Content::Scene(scene))
+        }
+        ContentShape::Tables => {
+            readers.tables.ok_or_else(|| no_tables("are read as tables"))?(job).map(Content::Tables)
+        }
+    }
+}
+
+/// Reads a mesh that a scene refers to.
+fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
+    scene_of(load_whole(input, None, options, |_| ContentShape::Scene)?)
+}
+
+/// The scene that was read.
+pub(super) fn scene_of(loaded: (Read, Report)) -> Result<Loaded<Scene>> {
+    match loaded {
+        (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded::new(scene, report)),
+        _ => Err(Error::new(ErrorKind::Internal, "a scene was read as tables")),
+    }
+}
+
+/// Fails if a layer or part is requested from a format that has none.
+fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
+    if format.readers().has_layers || options.image == ImageReadOptions::default() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Usage, format!("{} has no layers or parts to choose from", format.name())))
+}
+
+/// Fails if an element or columns are requested from something read as a scene.
+pub(crate) fn check_elements(format: Format, options: &ReadOptions) -> Result<()> {
+    if format.is_table() || options.table.element.is_none() && options.table.columns.is_none() {
+        return Ok(());
+    }
+    let message = format!("an element or columns were requested, but {} is read as a scene", format.name());
+    Err(Error::new(ErrorKind::Usage, message).with_hint(if format.has_elements() {
+        "only tables have elements and columns: convert to a table format, or use them with `polyhaul info`"
+    } else {
+        "only PLY and tables of numbers have elements and columns"
+    }))
+}
+
+/// Opens the plain bytes, has them read as the format that they have, and reports on it. The format is detected unless
+/// it was before.
+pub(crate) fn timed<T>(
+    input: &Opened,
+    detected: Option<Detected>,
+    options: &ReadOptions,
+    read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
+) -> Result<(T, Report)> {
+    // Reading without a more specific phase counts as parsing.
+    let clock = Clock::start_in("read", Phase::Parse);
+    let read = |plain: Plain, detected: Option<Detected>| {
+        prefetched(plain.source(), &options.run, || read_plain(&plain, detected, input, options, &read))
+    };
+    let (content, mut report) = match read_in_place(input, options, |plain| read(plain, detected))? {
+        Attempt::Done(result) => result,
+        Attempt::Declined => read(input.streamed().plain(options)?, None)?,
+    };
+    clock.stop(&mut report);
+    Ok((content, report))
+}
+
+/// Reads an input where it is, members of compressed data in parallel. Declines damaged data if that can be read as a
+/// stream, too: members decoded in parallel are whole or missing, and their sizes are only declared. Reading the stream
+/// finds the content before the damage, and whether there is an error in it, as when reading from a pipe.
+fn read_in_place<T>(
+    input: &Opened,
+    options: &ReadOptions,
+    read: impl FnOnce(Plain) -> Result<(T, Report)>,
+) -> Result<Attempt<(T, Report)>> {
+    let plain = input.plain(options);
+    let is_by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
+    let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
+    let is_doubtful = |error: &Error| is_damage(error) || is_compressed && is_of_content(error, input);
+    match plain.and_then(read) {
+        Err(error) if is_by_members && input.is_positioned() && is_doubtful(&error) => Ok(Attempt::Declined),
+        result => result.map(Attempt::Done),
+    }
+}
+
+/// Whether an error may be due to missing or misplaced bytes of this input.
+fn is_of_content(error: &Error, input: &Opened) -> bool {
+    let file = &*error.diagnostic().place.file;
+    matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) && (file.is_empty() || file == input.name())
+}
+
+fn read_plain<T>(
+    plain: &Plain,
+    detected: Option<Detected>,
+    input: &Opened,
+    options: &ReadOptions,
+    read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
+) -> Result<(T, Report)> {
+    let mut report = Report { codec: plain.source().codec(), ..Report::default() };
+    plain.note_name(options, &mut report.warnings)?;
+    let detected = match detected {
+        Some(detected) => detected,
+        None => Detected::detect(plain, input.near().path(), input.name(), options)?,
+    };
+    let near = input.near();
+    let format = detected.format.built()?;
+    let details = ReadDetails::default();
+    let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details };
+    match read(&mut job) {
+        Ok(content) => {
+            detected.note(plain, &mut report.warnings)?;
+            Ok((content, report))
+        }
+        Err(error) => match error.kind() {
+            // Data that is written while it is read need not make sense.
+            ErrorKind::Malformed => Err(plain.changed().unwrap_or_else(|| detected.hint(plain, error))),
+            ErrorKind::Limit | ErrorKind::Unsupported => Err(detected.hint(plain, error)),
+            _ => Err(error),
+        },
+    }
+}

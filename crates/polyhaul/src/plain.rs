@@ -1,0 +1,183 @@
+//! Plain bytes: a source without its compression, and what all that read it share.
+//!
+//! Compression is recognized by the bytes only; a file whose name wrongly promises compression gets a warning.
+
+use crate::options::ReadOptions;
+use polyhaul_bytes::{BLOCK_BYTES, Codec, DecompressLimits, Source, decompressed};
+use polyhaul_insight::Moved;
+use polyhaul_model::error::{Diagnostic, Error, Place, Result};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress};
+use polyhaul_pipeline::read::{Garbage, ask, read_part};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes per step when a stream is read into memory.
+const STEP_BYTES: usize = 16 * BLOCK_BYTES;
+
+/// Plain bytes per chunk if one thread decompresses for others. Each handover costs it a little time.
+const CHUNK_BYTES: usize = 8 * BLOCK_BYTES;
+
+/// The plain bytes of an input.
+pub(crate) struct Plain {
+    source: Source<'static>,
+    /// The codec that the name promises but the content lacks.
+    promised: Option<Codec>,
+    /// What follows the compressed data, if that is no error.
+    garbage: Option<Garbage>,
+}
+
+impl Plain {
+    /// Decompresses a source, which a file of this name contains.
+    pub(crate) fn new(source: &Source<'static>, name: &str, options: &ReadOptions) -> Result<Plain> {
+        let source = ask(source, || decompressed(source.clone(), &limits(options)))?;
+        let promised = Codec::of_name(name).map(|(codec, _)| codec).filter(|&codec| source.codec() != Some(codec));
+        let garbage = (!options.raises()).then(Garbage::default);
+        Ok(Plain { source, promised, garbage })
+    }
+
+    /// The source of the plain bytes.
+    pub(crate) fn source(&self) -> &Source<'static> {
+        &self.source
+    }
+
+    /// The first bytes, without taking them, and how many they are.
+    pub(crate) fn peek(&self, out: &mut [u8]) -> Result<usize> {
+        ask(&self.source, || self.source.peek(out))
+    }
+
+    /// What follows the compressed data, if that is no error.
+    pub(crate) fn garbage(&self) -> Option<&Garbage> {
+        self.garbage.as_ref()
+    }
+
+    /// The bytes that were read until now, of a format of this name.
+    pub(crate) fn moved(&self, format: &'static str) -> Moved {
+        let read = |source: &Source<'_>| source.counters().snapshot().bytes;
+        // The sizes of members, which are read before those are decoded, are not counted twice.
+        let packed = |source: &Source<'_>| read(source).min(source.len().unwrap_or(u64::MAX));
+        let moved = Moved::new(format, self.source.compressed().map_or_else(|| read(&self.source), packed));
+        match self.source.codec() {
+            Some(codec) if self.source.is_positioned() => moved.compressed(codec, read(&self.source)),
+            Some(codec) => moved.streamed(codec, read(&self.source)),
+            None => moved,
+        }
+    }
+
+    /// The error if the file changed since it was opened.
+    pub(crate) fn changed(&self) -> Option<Error> {
+        let change = self.source.check_unchanged().err()?;
+        Some(Error::io("reading", self.source.name(), change))
+    }
+
+    /// Warns if the content is not what the name promises.
+    pub(crate) fn note_name(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+        let Some(promised) = self.promised else { return Ok(()) };
+        let found = match self.source.codec() {
+            Some(codec) => format!("read as {codec}"),
+            None => "read unchanged".to_owned(),
+        };
+        let message = format!("the name says {promised}, but the content is not {promised}: {found}");
+        let place = Place { file: self.source.name().into(), ..Place::default() };
+        warnings.note(options.faults(), "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
+    }
+
+    /// Warns about what follows the compressed data. Called after everything was read.
+    pub(crate) fn note_garbage(&self, warnings: &mut Warnings) {
+        if let Some(diagnostic) = self.garbage.as_ref().and_then(Garbage::found) {
+            warnings.push("trailing-garbage", diagnostic.clone());
+        }
+    }
+
+    /// The options for reading these bytes: chunks are the pieces of the source, and progress counts the compressed
+    /// bytes.
+    pub(crate) fn options(&self, options: &ReadOptions) -> ParseOptions {
+        let mut options = options.parse_options();
+        let run = &mut options.run;
+        let Some(compressed) = self.source.compressed() else {
+            if let (None, claimed @ Some(_)) = (self.source.len(), self.source.claimed_len())
+                && let Some(progress) = run.progress.take()
+            {
+                run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(done, claimed))));
+            }
+            return options;
+        };
+        run.chunk_bytes = self.source.piece_bytes().or(run.chunk_bytes).or(Some(CHUNK_BYTES));
+        if self.source.ahead().is_some() {
+            // The other half of the memory holds what is decompressed ahead.
+            run.memory_limit /= 2;
+            run.chunk_bytes = run.chunk_bytes.map(|bytes| bytes.min(CHUNK_BYTES / 2));
+        }
+        if let Some(progress) = run.progress.take() {
+            let (counters, size, plain_size) =
+                (compressed.counters().clone(), compressed.claimed_len(), self.source.len());
+            let outside = move |done: u64| match (size, plain_size) {
+                // The beginning of a piece is read more than once: splitting at lines looks a little further.
+                (Some(size), Some(plain_size)) => {
+                    (u128::from(size) * u128::from(done) / u128::from(plain_size.max(1))) as u64
+                }
+                _ => counters.snapshot().bytes.min(size.unwrap_or(u64::MAX)),
+            };
+            run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(outside(done), size))));
+        }
+        options
+    }
+
+    /// All bytes, for `what`; `None` if there are more than `most_bytes`.
+    pub(crate) fn read_all(&self, most_bytes: u64, cancel: &Cancel, what: &str) -> Result<Option<Vec<u8>>> {
+        if self.source.len().is_some_and(|len| len > most_bytes) {
+            return Ok(None);
+        }
+        let bytes = read_all(&self.source, self.garbage(), most_bytes, cancel, what)?;
+        ask(&self.source, || self.source.check_unchanged())?;
+        Ok(bytes)
+    }
+}
+
+/// Opens a regular file, which is read no faster than the options allow.
+pub(crate) fn regular(path: &Path, options: &ReadOptions) -> io::Result<Source<'static>> {
+    Source::open_regular(path).map(|source| options.run.paced_source(source))
+}
+
+/// The limits for compressed data.
+pub(crate) fn limits(options: &ReadOptions) -> DecompressLimits {
+    DecompressLimits::default()
+        .with_bytes(options.limits.decompressed_bytes)
+        .with_ratio(options.limits.decompressed_ratio)
+        .with_memory_bytes(options.run.memory_limit)
+        .with_threads(options.run.worker_threads())
+}
+
+/// All bytes of a source, for `what`; `None` if there are more than `most_bytes`.
+pub(crate) fn read_all(
+    source: &Source<'_>,
+    garbage: Option<&Garbage>,
+    most_bytes: u64,
+    cancel: &Cancel,
+    what: &str,
+) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut end = 0;
+    // Small sources take no more memory than their size.
+    let step_bytes =
+        source.len().map_or(STEP_BYTES, |len| usize::try_from(len + 1).map_or(STEP_BYTES, |len| len.min(STEP_BYTES)));
+    loop {
+        if cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        if bytes.len() == end {
+            bytes.try_reserve(step_bytes).map_err(|_| Error::memory(what))?;
+            bytes.resize(end + step_bytes, 0);
+        }
+        let count = read_part(source, garbage, &mut bytes[end..])?;
+        end += count;
+        if count == 0 {
+            bytes.truncate(end);
+            return Ok(Some(bytes));
+        }
+        if end as u64 > most_bytes {
+            return Ok(None);
+        }
+    }
+}

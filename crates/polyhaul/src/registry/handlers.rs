@@ -1,0 +1,99 @@
+//! The second half of the rows in `formats`: how each format is read and written.
+
+use super::{
+    Handlers, IMAGE_WRITER, ImageWriter, MeshWriter, NO_HANDLERS, NO_READERS, NO_WRITERS, Readers, SceneWriter,
+    TablesWriter, Writers,
+};
+use crate::format::Format;
+#[cfg(feature = "gltf")]
+use crate::gltf;
+use crate::image_job::{self, Held};
+use crate::mesh_job::{Comments, MeshJob, has_polygons};
+#[cfg(feature = "obj")]
+use crate::obj;
+use crate::options::WriteOptions;
+#[cfg(feature = "pbrt")]
+use crate::pbrt;
+use crate::read_job::ReadJob;
+#[cfg(feature = "sog")]
+use crate::sog;
+use crate::{table_job, table_parts};
+use polyhaul_geometry::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
+use polyhaul_image as image;
+use polyhaul_model::Axes;
+use polyhaul_model::Scene;
+use polyhaul_model::error::Result;
+use polyhaul_model::options::{Dialect, Placement};
+use polyhaul_pipeline::attempt::Attempt;
+#[cfg(feature = "splat")]
+use polyhaul_splat::packer::SplatPacking;
+
+macro_rules! format_handlers {
+    ($($(#[$docs:meta])+ $name:ident = $row:expr, $feature:literal {
+        $($field:ident: $value:expr,)*
+    } => {
+        $($handler_field:ident: $handler:expr,)*
+    })+) => {
+        #[allow(clippy::needless_update, reason = "some rows have readers and writers, some only one of them")]
+        pub(super) static HANDLERS: [Handlers; Format::ALL.len()] = [$(
+            #[cfg(feature = $feature)]
+            Handlers { $($handler_field: $handler,)* ..NO_HANDLERS }.trimmed(),
+            #[cfg(not(feature = $feature))]
+            NO_HANDLERS,
+        )+];
+    };
+}
+
+format_rows!(format_handlers);
+
+/// How Gaussian splats are written. Callers set the same axes and scale for all formats.
+#[cfg(any(feature = "splat", feature = "ply"))]
+const fn splat_writers(write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
+    Writers {
+        scene: Some(SceneWriter::Meshes(MeshWriter {
+            placement: |_, options| Ok(Placement { triangulate: false, ..options.scene.placement(None)? }),
+            only_triangles: false,
+            has_upright_splats: false,
+            triangulate: |_, _, _| Ok(()),
+            write,
+        })),
+        ..NO_WRITERS
+    }
+}
+
+/// Reads PLY, compressed or not.
+#[cfg(feature = "ply")]
+fn read_ply(job: &mut ReadJob<'_>) -> Result<Scene> {
+    let read = polyhaul_ply::scene(job.feed(), &job.parse_options())?;
+    job.note(read.threads, read.warnings);
+    job.details.header = Some(read.header);
+    Ok(read.content)
+}
+
+/// How tables of numbers are read, also as points.
+#[cfg(feature = "table")]
+const TABLE_READERS: Readers =
+    Readers { scene: Some(table_job::read_points), tables: Some(table_job::read), ..NO_READERS };
+/// How tables of numbers are written.
+#[cfg(feature = "table")]
+const TABLE_WRITERS: Writers = Writers {
+    scene: Some(SceneWriter::Meshes(MeshWriter {
+        // Tables have no faces.
+        placement: |_, options| Ok(Placement { triangulate: false, ..options.scene.placement(None)? }),
+        only_triangles: false,
+        has_upright_splats: false,
+        triangulate: |scene, _, run| triangulate_scene(scene, run),
+        write: table_job::write_points,
+    })),
+    tables: Some(TablesWriter {
+        wants_mesh: moves_points,
+        write: table_job::write,
+        begin_parts: table_parts::begin_rows,
+    }),
+    ..NO_WRITERS
+};
+
+/// Whether points get other axes or another scale.
+fn moves_points(options: &WriteOptions) -> bool {
+    options.scene.moves_positions()
+}

@@ -1,0 +1,227 @@
+//! Tables as another format takes them: one of several, points in the order of their columns, names that PLY can have.
+//!
+//! Columns are moved, not copied. Numbers keep their type, except for colors: bytes in PLY and in files of points,
+//! because other programs read them that way. What is dropped gets a warning.
+
+use crate::format::Format;
+use crate::loaded::Tables;
+use crate::select::{names_of, select};
+use crate::table_job::table_of;
+use polyhaul_geometry::parts::note_left_out;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::options::TableReadOptions;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Array, Column, Table, Values};
+use polyhaul_table::{self as table, TableFormat};
+use std::collections::HashSet;
+
+/// The element that points are in.
+pub(crate) const VERTEX: &str = "vertex";
+/// The names of colors, without alpha.
+const COLORS: [[&str; 3]; 3] =
+    [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];
+/// Names that PLY has in small letters alone.
+const KNOWN: [&str; 15] =
+    ["x", "y", "z", "nx", "ny", "nz", "red", "green", "blue", "alpha", "r", "g", "b", "a", "intensity"];
+
+/// Whether a format has the columns of points in a certain order, which depends on their values.
+pub(crate) fn is_of_points(format: Format) -> bool {
+    matches!(table_of(format), Some(TableFormat::Xyz | TableFormat::Pts))
+}
+
+/// Tables for a target: `name` is the target's, for warnings.
+pub(crate) fn fit(
+    mut found: Tables,
+    (from, to): (Format, Format),
+    options: &TableReadOptions,
+    name: &str,
+    warnings: &mut Warnings,
+) -> Result<Tables> {
+    let is_chosen = options.columns.is_some();
+    if from.has_elements() {
+        if !to.has_elements() {
+            pick_element(&mut found, options, (to, name), warnings)?;
+        }
+        select(&mut found, options)?;
+    }
+    let [table] = &mut found.tables[..] else { return Ok(found) };
+    match table_of(to) {
+        None if !from.has_elements() => name_for_ply(table, name, warnings)?,
+        Some(TableFormat::Xyz | TableFormat::Pts) if !is_chosen => arrange(table, (to, name), warnings)?,
+        _ => {}
+    }
+    if !to.has_elements() {
+        check_lists(table)?;
+        // Remarks become comments if there is only one kind.
+        for info in std::mem::take(&mut found.infos) {
+            try_push(&mut found.comments, info, "comments")?;
+        }
+    }
+    Ok(found)
+}
+
+/// Keeps one element: that which is asked for, the only one, or the vertices.
+fn pick_element(
+    found: &mut Tables,
+    options: &TableReadOptions,
+    (to, name): (Format, &str),
+    warnings: &mut Warnings,
+) -> Result<()> {
+    if options.element.is_none() && found.tables.len() > 1 {
+        let Some(place) = found.tables.iter().position(|table| table.name == VERTEX) else {
+            let message = format!("found {} elements, but {} stores one table", found.tables.len(), to.name());
+            let hint = format!("choose one with `--element`: {}", names_of(&found.tables));
+            return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
+        };
+        let others = || found.tables.iter().filter(|table| table.name != VERTEX && table.row_count > 0);
+        let rows = |name: &str| others().filter(|table| table.name == name).map(|table| table.row_count as u64).sum();
+        let (faces, edges): (u64, u64) = (rows("face"), rows("edge"));
+        let known = others().filter(|table| table.name == "face" || table.name == "edge").count();
+        let kinds = [
+            ("left-out-faces", "faces", faces),
+            ("left-out-lines", "edges", edges),
+            ("left-out-tables", "more than one element", (others().count() - known) as u64),
+        ];
+        note_left_out(to.name(), kinds, name, warnings);
+        let table = found.tables.swap_remove(place);
+        found.tables.clear();
+        found.tables.push(table);
+    }
+    Ok(())
+}
+
+fn check_lists(table: &Table) -> Result<()> {
+    let Some(column) = table.columns.iter().find(|column| column.offsets.is_some()) else { return Ok(()) };
+    let message = format!(
+        "the column `{}` of `{}` contains lists, which a table of numbers cannot store",
+        column.name, table.name
+    );
+    Err(Error::new(ErrorKind::Usage, message)
+        .with_hint("choose other columns with `--columns`, or another element with `--element`"))
+}
+
+/// Puts the columns of points into the order in which files without names have them: x, y, z, intensity, color, normal.
+fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warnings) -> Result<()> {
+    if table.columns.iter().all(|column| column.name.is_empty()) {
+        return Ok(());
+    }
+    let positions = find(table, ["x", "y", "z"]).ok_or_else(|| {
+        let error = Error::new(ErrorKind::Usage, format!("{} needs the columns x, y and z", to.name()));
+        error.with_hint("choose the columns with `--columns`, in the order of the file, or write csv")
+    })?;
+    let colors = COLORS.iter().find_map(|names| find(table, *names)).filter(|colors| can_be_colors(table, colors));
+    let normals = find(table, ["nx", "ny", "nz"]).filter(|_| table_of(to) == Some(TableFormat::Xyz));
+    let intensity = find(table, ["intensity"]).into_iter().flatten();
+    let order = positions.into_iter().chain(intensity).chain(colors.into_iter().flatten());
+    let (mut columns, mut changed, mut outside) = (Vec::new(), 0, 0);
+    for place in order.chain(normals.into_iter().flatten()) {
+        let mut column = std::mem::take(&mut table.columns[place]);
+        if colors.is_some_and(|colors| colors.contains(&place)) {
+            let bytes = color_bytes(column.values)?;
+            (column.values, changed, outside) = (bytes.values, changed + bytes.changed, outside + bytes.outside);
+        }
+        try_push(&mut columns, column, "columns")?;
+    }
+    let about = |message: String| {
+        let place = Place { file: name.into(), ..Place::default() };
+        Diagnostic { place, ..Diagnostic::new(message) }
+    };
+    let message = format!("{changed} color values were rounded to bytes");
+    warnings.push_many("changed-colors", changed, about(message));
+    let message = format!("{outside} color values outside 0 to 1 were clamped");
+    warnings.push_many("clamped-color", outside, about(message));
+    let left_out = table.columns.len().saturating_sub(columns.len());
+    note_left_out(
+        to.name(),
+        [("left-out-columns", "columns other than positions, intensities, colors and normals", left_out as u64)],
+        name,
+        warnings,
+    );
+    table.columns = columns;
+    Ok(())
+}
+
+/// The columns with these names, ignoring case, if all exist and none has lists.
+fn find<const N: usize>(table: &Table, names: [&str; N]) -> Option<[usize; N]> {
+    let mut places = [0; N];
+    for (place, name) in places.iter_mut().zip(names) {
+        let is_it = |column: &Column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none();
+        *place = table.columns.iter().position(is_it)?;
+    }
+    Some(places)
+}
+
+/// Whether no value is a negative integer: with those the columns would be read as something else.
+fn can_be_colors(table: &Table, places: &[usize; 3]) -> bool {
+    places.iter().all(|&place| match &table.columns[place].values {
+        Values::I8(values) => values.iter().all(|&value| value >= 0),
+        Values::I16(values) => values.iter().all(|&value| value >= 0),
+        Values::I32(values) => values.iter().all(|&value| value >= 0),
+        Values::I64(values) => values.iter().all(|&value| value >= 0),
+        _ => true,
+    })
+}
+
+/// Colors as bytes, and how many of them changed.
+struct ColorBytes {
+    values: Values,
+    changed: u64,
+    outside: u64,
+}
+
+/// Colors as bytes: floats go from 0 to 1, and integers of 16 bits to 65535.
+fn color_bytes(values: Values) -> Result<ColorBytes> {
+    fn bytes<T: Copy>(values: &[T], byte: impl Fn(T) -> f64) -> Result<ColorBytes> {
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(values.len()).map_err(|_| Error::memory("colors"))?;
+        let (mut changed, mut outside) = (0, 0);
+        bytes.extend(values.iter().map(|&value| {
+            let value = byte(value);
+            let is_inside = (0.0..=255.0).contains(&value);
+            changed += u64::from(is_inside && (value - value.round()).abs() > 0.05);
+            outside += u64::from(!is_inside);
+            value.clamp(0.0, 255.0).round() as u8
+        }));
+        Ok(ColorBytes { values: Values::U8(bytes.into()), changed, outside })
+    }
+    match values {
+        Values::F32(values) => bytes(&values, |value| f64::from(value * 255.0)),
+        Values::F64(values) => bytes(&values, |value| value * 255.0),
+        Values::U16(values) => bytes(&values, |value| f64::from(value) / 257.0),
+        values => Ok(ColorBytes { values, changed: 0, outside: 0 }),
+    }
+}
+
+/// A table of numbers as the vertices of a PLY file: every column gets a unique name that is one word.
+fn name_for_ply(table: &mut Table, output: &str, warnings: &mut Warnings) -> Result<()> {
+    table.name = VERTEX.into();
+    table::name_points(&mut table.columns);
+    let (mut taken, mut changed) = (HashSet::new(), 0);
+    for (column, number) in table.columns.iter_mut().zip(1..) {
+        let known = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(&column.name));
+        let wanted = known.map_or(column.name.as_str(), |known| known);
+        let written = names::distinct(wanted, number, &mut taken)?;
+        changed += u64::from(!column.name.is_empty() && written != wanted);
+        column.name = written;
+        if known.is_some_and(|known| COLORS.as_flattened().contains(known) || ["alpha", "a"].contains(known)) {
+            column.values = narrow(std::mem::take(&mut column.values))?;
+        }
+    }
+    let message = format!("{changed} column names were changed: PLY names must be unique and contain no spaces");
+    let place = Place { file: output.into(), ..Place::default() };
+    warnings.push_many("changed-names", changed, Diagnostic { place, ..Diagnostic::new(message) });
+    Ok(())
+}
+
+/// Integers that are bytes as bytes.
+fn narrow(values: Values) -> Result<Values> {
+    let Values::I64(wide) = &values else { return Ok(values) };
+    if !wide.iter().all(|value| (0..=255).contains(value)) {
+        return Ok(values);
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(wide.len()).map_err(|_| Error::memory("colors"))?;
+    bytes.extend(wide.iter().map(|&value| value as u8));
+    Ok(Values::U8(Array::from(bytes)))
+}

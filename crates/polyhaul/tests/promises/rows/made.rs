@@ -1,0 +1,90 @@
+//! Files that the library writes, for samples of any size.
+
+use polyhaul::model::splats::{HARMONICS, SplatColumns};
+use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples, Scene, Texture};
+use polyhaul::options::ImageWriteOptions;
+use polyhaul::{Format, Output, WriteOptions, Writer};
+use polyhaul_testkit::output::{Shared, bytes};
+
+/// A scene as a file.
+pub fn scene_file(format: Format, scene: &Scene) -> Vec<u8> {
+    bytes(scene, &WriteOptions::default().with_format(Some(format)))
+}
+
+/// Splats as training makes them.
+pub fn splats(count: usize, degree: usize) -> Scene {
+    let mut state = 5u32;
+    let mut number = |center: f32, radius: f32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        center + radius * ((state >> 8) as f32 / 8_388_608.0 - 1.0)
+    };
+    let mut column = |center, radius| -> Vec<f32> { (0..count).map(|_| number(center, radius)).collect() };
+    let [x, y, z] = [0, 1, 2].map(|_| column(0.0, 20.0));
+    let columns = SplatColumns {
+        positions: (0..count).map(|row| [x[row], y[row], z[row]]).collect(),
+        opacities: column(0.0, 6.0),
+        scales: [0, 1, 2].map(|_| column(-4.0, 5.0)),
+        rotations: [0, 1, 2, 3].map(|_| column(0.0, 1.0)),
+        constants: [0, 1, 2].map(|_| column(0.0, 1.7)),
+        rest: (0..3 * HARMONICS[degree]).map(|_| column(0.0, 0.9)).collect(),
+    };
+    columns.into_scene().unwrap()
+}
+
+/// A byte that looks random.
+fn noise(index: usize) -> u8 {
+    (index.wrapping_mul(2_654_435_761) >> 11) as u8
+}
+
+/// An image of noise.
+pub fn image(width: usize, height: usize, channels: Channels) -> Image {
+    let samples: Vec<u8> = (0..width * height * channels.count()).map(noise).collect();
+    Image { width, height, channels, samples: Samples::U8(samples.into()), ..Image::default() }
+}
+
+/// An image as a file.
+pub fn image_file(format: Format, image: &Image, style: ImageWriteOptions) -> Vec<u8> {
+    let shared = Shared::default();
+    let options = WriteOptions::default().with_format(Some(format)).with_image(style);
+    Writer::new(Output::Writer(Box::new(shared.clone()), "image".into())).options(&options).image(image).unwrap();
+    shared.take()
+}
+
+/// A texture of noise in linear light, with this many levels.
+pub fn texture(encoding: Encoding, side: usize, levels: usize) -> Texture {
+    let mut texture = Texture {
+        width: side,
+        height: side,
+        depth: 1,
+        layers: 1,
+        faces: 1,
+        encoding,
+        color_space: ColorSpace::Linear,
+        ..Texture::default()
+    };
+    for level in 0..levels {
+        let size = texture.level_bytes(level).unwrap();
+        texture.levels.push((0..size).map(|index| noise(index + 7 * level)).collect());
+    }
+    texture
+}
+
+/// A texture as a file.
+pub fn texture_file(format: Format, texture: &Texture, style: ImageWriteOptions) -> Vec<u8> {
+    let shared = Shared::default();
+    let options = WriteOptions::default().with_format(Some(format)).with_image(style);
+    Writer::new(Output::Writer(Box::new(shared.clone()), "texture".into())).options(&options).texture(texture).unwrap();
+    shared.take()
+}
+
+/// Puts a little-endian word into a file.
+pub fn with_word(mut bytes: Vec<u8>, offset: usize, word: u32) -> Vec<u8> {
+    bytes[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
+    bytes
+}
+
+/// Puts bytes into a file.
+pub fn with_bytes(mut bytes: Vec<u8>, offset: usize, new: &[u8]) -> Vec<u8> {
+    bytes[offset..offset + new.len()].copy_from_slice(new);
+    bytes
+}

@@ -1,0 +1,168 @@
+//! The parts that compile and test the workspace in other ways: feature sets, no optimization, documentation, other
+//! systems, an older compiler.
+
+use crate::steps::{Outcome, Tally, counted};
+use crate::test::{WORKSPACE, status};
+use crate::{capi, root, term, web};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A system for which programs are compiled here if its standard library is installed.
+struct Cross {
+    target: &'static str,
+    /// Compilers of the libraries in C (compression)
+    c: &'static str,
+    /// and in C++ (meshoptimizer).
+    cpp: &'static str,
+}
+
+const WINDOWS: Cross =
+    Cross { target: "x86_64-pc-windows-gnu", c: "x86_64-w64-mingw32-gcc", cpp: "x86_64-w64-mingw32-g++" };
+const AARCH64: Cross =
+    Cross { target: "aarch64-unknown-linux-gnu", c: "aarch64-linux-gnu-gcc", cpp: "aarch64-linux-gnu-g++" };
+
+/// Runs programs for aarch64, with the C library of Debian's package for cross compilation.
+const EMULATOR: &str = "qemu-aarch64";
+const EMULATED_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+
+/// Features of the library that must compile alone.
+const SINGLE_FEATURES: [&str; 15] = [
+    "",
+    "obj",
+    "ply",
+    "stl",
+    "off",
+    "table",
+    "pbrt",
+    "gltf",
+    "tga",
+    "png",
+    "exr",
+    "dds",
+    "cloud",
+    "meshopt",
+    "rust-zstd",
+];
+
+/// The library compiles with each feature alone, and the command passes its tests with the default ones.
+pub(super) fn features(tally: &mut Tally) -> Outcome {
+    let check = |feature: &&str| {
+        let library = ["check", "-p", "polyhaul", "--no-default-features", "--features", feature];
+        root::runs(root::cargo().args(library))
+    };
+    if !SINGLE_FEATURES.iter().all(check) {
+        return Outcome::Failed;
+    }
+    let default = ["test", "-p", "polyhaul-cli", "-p", "polyhaul-batch", "--no-fail-fast", "--tests"];
+    counted(root::cargo().args(default), tally)
+}
+
+/// The command links without optimization, and so do programs in C with the installed library.
+pub(super) fn unoptimized(tally: &mut Tally) -> Outcome {
+    // For this crate another level is set in `Cargo.toml`.
+    let command = ["--config", "profile.dev.package.intel_tex_2.opt-level=0"];
+    if !root::runs(capi::unoptimized("polyhaul-cli").args(command)) {
+        return Outcome::Failed;
+    }
+    let prefix = root::target().join("nightly/installed");
+    if !capi::install_unoptimized(prefix.clone()) {
+        return Outcome::Failed;
+    }
+    let tests = ["test", "--test", "programs", "--no-fail-fast"];
+    counted(root::cargo().args(tests).args(WORKSPACE).env("POLYHAUL_C_PREFIX", prefix), tally)
+}
+
+/// Examples in the documentation run, and its links lead somewhere. The command's binary has the library's name, and
+/// so has the C library, whose reference is its header.
+pub(super) fn docs(tally: &mut Tally) -> Outcome {
+    let examples = counted(root::cargo().args(["test", "--doc", "--no-fail-fast"]).args(WORKSPACE), tally);
+    let mut pages = root::cargo();
+    pages
+        .args(["doc", "--no-deps", "--lib", "--exclude", "polyhaul-capi", "--exclude", "polyhaul-python"])
+        .args(WORKSPACE);
+    let pages = status(pages.env("RUSTDOCFLAGS", "-D warnings"));
+    Outcome::of(examples == Outcome::Ok && pages == Outcome::Ok)
+}
+
+/// The kernels for aarch64 and WebAssembly give the results of the portable ones.
+pub(super) fn emulation(tally: &mut Tally) -> Outcome {
+    merged([("aarch64", aarch64_kernels(tally)), ("WebAssembly", web::kernels(tally))])
+}
+
+fn aarch64_kernels(tally: &mut Tally) -> Outcome {
+    if cfg!(target_arch = "aarch64") {
+        return Outcome::Ok;
+    }
+    if let Some(missing) = AARCH64.missing(&[AARCH64.c, EMULATOR]) {
+        return Outcome::Skipped(missing);
+    }
+    let mut command = root::cargo();
+    command.args(["test", "-p", "polyhaul-text", "--no-fail-fast", "--tests", "--target", AARCH64.target]);
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", AARCH64.c);
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {EMULATED_LIBRARIES}"));
+    counted(&mut command, tally)
+}
+
+/// The workspace compiles for other systems; nothing is linked or run.
+pub(super) fn cross(_: &mut Tally) -> Outcome {
+    merged([WINDOWS, AARCH64].map(|system| (system.target, system.check())))
+}
+
+/// The outcome of several checks: a failure, else a skipped check, else ok.
+fn merged<const N: usize>(outcomes: [(&str, Outcome); N]) -> Outcome {
+    let mut skipped = Vec::new();
+    for (name, outcome) in outcomes {
+        match outcome {
+            Outcome::Ok => {}
+            Outcome::Failed => return Outcome::Failed,
+            Outcome::Skipped(reason) => skipped.push(format!("{name}: {reason}")),
+        }
+    }
+    if skipped.is_empty() { Outcome::Ok } else { Outcome::Skipped(skipped.join("; ")) }
+}
+
+impl Cross {
+    fn check(&self) -> Outcome {
+        match self.missing(&[self.c, self.cpp]) {
+            Some(missing) => Outcome::Skipped(missing),
+            // The Python package needs a Python of the other system.
+            None => {
+                let check = ["check", "--target", self.target, "--exclude", "polyhaul-python"];
+                status(root::cargo().args(check).args(WORKSPACE))
+            }
+        }
+    }
+
+    /// Names the standard library or the first of `programs` that is not installed.
+    fn missing(&self, programs: &[&str]) -> Option<String> {
+        if let Some(missing) = missing_target(self.target) {
+            return Some(missing);
+        }
+        let is_missing = |program: &&&str| !root::succeeds(Command::new(program).arg("--version"));
+        programs.iter().find(is_missing).map(|program| format!("{program} is not installed"))
+    }
+}
+
+/// Says that the standard library for a target is not installed, if so. Works without rustup.
+pub(crate) fn missing_target(target: &str) -> Option<String> {
+    let sysroot = root::output(Command::new("rustc").args(["--print", "sysroot"])).unwrap_or_default();
+    let is_installed = PathBuf::from(sysroot.trim()).join("lib/rustlib").join(target).join("lib").is_dir();
+    (!is_installed).then(|| format!("not installed (rustup target add {target})"))
+}
+
+/// The workspace compiles with the Rust version that `Cargo.toml` promises.
+pub(super) fn minimum_version() -> Outcome {
+    let version = env!("CARGO_PKG_RUST_VERSION");
+    let is_installed = || root::succeeds(Command::new("rustup").args(["run", version, "rustc", "--version"]));
+    if !is_installed() {
+        term::out(format!("installing Rust {version}\n"));
+        let install = ["toolchain", "install", version, "--profile", "minimal", "--no-self-update"];
+        if !root::runs(Command::new("rustup").args(install)) || !is_installed() {
+            return Outcome::Skipped(format!("not installed (rustup toolchain install {version})"));
+        }
+    }
+    let mut command = Command::new("rustup");
+    // The variables name the toolchain that runs this program.
+    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN").current_dir(root::root());
+    status(command.args(["run", version, "cargo", "check", "--workspace", "--lib", "--bins"]))
+}

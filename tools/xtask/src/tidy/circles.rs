@@ -1,0 +1,315 @@
+//! Circles of imports: files of a crate that need each other cannot be read, moved or tested one at a time.
+//!
+//! An arrow leads from a file to the one that defines what it names, through re-exports; declaring a module and
+//! re-exporting its items are not arrows. The files of one folder may form a circle; a larger one is a finding, and so
+//! is one of the modules directly below a crate's root, whatever their folders. Tests do not count.
+
+use super::modules::Modules;
+use super::{Finding, Tree};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// The largest circle that is accepted anywhere.
+const MAX_CIRCLE: usize = 3;
+
+/// Larger circles of today: the crate, what it consists of, and its size. The aim is an empty table.
+const KNOWN: &[KnownCircle] = &[
+    ("crates/core/bytes", CircleKind::Files, 25),
+    ("crates/core/bytes", CircleKind::Modules, 5),
+    ("crates/core/trace", CircleKind::Modules, 4),
+    ("crates/formats/gltf", CircleKind::Files, 9),
+    ("crates/formats/gltf", CircleKind::Modules, 6),
+    ("crates/formats/obj", CircleKind::Modules, 9),
+    ("crates/formats/pbrt", CircleKind::Files, 4),
+    ("crates/formats/ply", CircleKind::Files, 9),
+    ("crates/formats/ply", CircleKind::Modules, 9),
+    ("surfaces/cli", CircleKind::Files, 18),
+    ("surfaces/python", CircleKind::Modules, 5),
+];
+
+/// A crate, what its circle consists of, and the size.
+type KnownCircle = (&'static str, CircleKind, usize);
+
+/// What a circle consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum CircleKind {
+    /// Files in several folders.
+    Files,
+    /// Modules directly below the root of a crate.
+    Modules,
+}
+
+/// A circle that is too large.
+struct Circle<'a> {
+    /// The folder of its crate.
+    folder: &'a str,
+    kind: CircleKind,
+    members: Vec<String>,
+    /// The arrows between its members: where they are, and what they lead to.
+    arrows: Vec<(&'a str, usize, String)>,
+}
+
+/// No circle of more than [`MAX_CIRCLE`] files in several folders, or of modules below the root of a crate.
+pub(super) fn circles(tree: &Tree, findings: &mut Vec<Finding>) {
+    check(&load(tree), KNOWN, findings);
+}
+
+/// Every arrow of every circle.
+pub(super) fn list(tree: &Tree) -> Vec<Finding> {
+    let mut places = Vec::new();
+    for circle in load(tree) {
+        let kind = circle.kind;
+        for (path, line, target) in circle.arrows {
+            places.push(Finding::new(path, line, format!("leads to {target} in a circle of {kind:?}")));
+        }
+    }
+    places
+}
+
+fn check(circles: &[Circle], accepted: &[KnownCircle], findings: &mut Vec<Finding>) {
+    let is_of = |circle: &Circle, (folder, kind, _): &KnownCircle| circle.folder == *folder && circle.kind == *kind;
+    for circle in circles {
+        let limit = accepted.iter().find(|entry| is_of(circle, entry)).map_or(MAX_CIRCLE, |(_, _, size)| *size);
+        if circle.members.len() > limit {
+            let noun = match circle.kind {
+                CircleKind::Files => "files",
+                CircleKind::Modules => "modules",
+            };
+            let count = circle.members.len();
+            let members = circle.members.join(" ");
+            let message = format!("{count} {noun} import each other in a circle (the limit is {limit}): {members}");
+            findings.push(Finding::new(&format!("{}/Cargo.toml", circle.folder), 1, message));
+        }
+    }
+    for entry in accepted.iter().filter(|entry| !circles.iter().any(|circle| is_of(circle, entry))) {
+        let message = format!("KNOWN has {entry:?}, but there is no such circle: remove the entry");
+        findings.push(Finding::new("tools/xtask/src/tidy/circles.rs", 1, message));
+    }
+}
+
+fn load<'a>(tree: &'a Tree) -> Vec<Circle<'a>> {
+    let mut circles = Vec::new();
+    for package in &tree.packages {
+        for root in package.roots(tree) {
+            let modules = Modules::load(tree, root);
+            let graph = Graph::load(tree, &modules);
+            for members in components(&graph.files).into_iter().filter(|members| spans_folders(tree, members)) {
+                let name = |file: &usize| tree.files[*file].path.trim_start_matches(package.folder).into();
+                circles.push(Circle {
+                    folder: package.folder,
+                    kind: CircleKind::Files,
+                    arrows: graph.files.between(&members, name),
+                    members: members.iter().map(name).collect(),
+                });
+            }
+            for members in components(&graph.modules) {
+                let name = |module: &&str| module.to_string();
+                circles.push(Circle {
+                    folder: package.folder,
+                    kind: CircleKind::Modules,
+                    arrows: graph.modules.between(&members, name),
+                    members: members.iter().map(name).collect(),
+                });
+            }
+        }
+    }
+    circles.retain(|circle| circle.members.len() > MAX_CIRCLE);
+    circles
+}
+
+/// The nodes that each node leads to, with a place that is the reason: its path and line.
+struct Arrows<'a, N>(BTreeMap<N, BTreeMap<N, (&'a str, usize)>>);
+
+impl<'a, N: Copy + Ord> Arrows<'a, N> {
+    fn add(&mut self, from: N, to: N, path: &'a str, line: usize) {
+        if from != to {
+            self.0.entry(from).or_default().entry(to).or_insert((path, line));
+        }
+    }
+
+    /// The arrows between `members`: path, line, and the name of what they lead to.
+    fn between(&self, members: &[N], name: impl Fn(&N) -> String) -> Vec<(&'a str, usize, String)> {
+        let mut arrows = Vec::new();
+        for from in members {
+            for (to, (path, line)) in self.0.get(from).into_iter().flatten() {
+                if members.contains(to) {
+                    arrows.push((*path, *line, name(to)));
+                }
+            }
+        }
+        arrows
+    }
+}
+
+/// The arrows of one crate.
+struct Graph<'a> {
+    files: Arrows<'a, usize>,
+    /// Between the modules directly below the root.
+    modules: Arrows<'a, &'a str>,
+}
+
+impl<'a> Graph<'a> {
+    fn load(tree: &'a Tree, modules: &Modules<'a>) -> Graph<'a> {
+        let mut graph = Graph { files: Arrows(BTreeMap::new()), modules: Arrows(BTreeMap::new()) };
+        for index in modules.files() {
+            let file = &tree.files[index];
+            let code = file.code();
+            let imports = file.paths.imports.iter().map(|import| (import.token, &import.path, import.is_public));
+            let qualified = file.paths.qualified.iter().map(|path| (path.token, &path.segments, false));
+            for (token, path, is_public) in imports.chain(qualified).filter(|(token, _, _)| !code.is_test(*token)) {
+                let Some(from) = modules.module_at(index, token) else { continue };
+                let targets = modules.resolve(from, path).into_iter().flat_map(|target| target.modules);
+                // A module may re-export what is below it.
+                for to in targets.filter(|to| !(is_public && modules.is_below(*to, from))) {
+                    let line = code.line(token);
+                    graph.files.add(modules.modules[from].file, modules.modules[to].file, file.path, line);
+                    if let Some(from) = modules.top_level(from)
+                        && let Some(to) = modules.top_level(to)
+                    {
+                        graph.modules.add(from, to, file.path, line);
+                    }
+                }
+            }
+        }
+        graph
+    }
+}
+
+/// The strongly connected components: sets of nodes that all lead to each other. Each is sorted.
+fn components<N: Copy + Ord>(arrows: &Arrows<'_, N>) -> Vec<Vec<N>> {
+    let mut walk =
+        Walk { arrows, numbers: BTreeMap::new(), lowest: BTreeMap::new(), stack: Vec::new(), components: Vec::new() };
+    for node in arrows.0.keys() {
+        walk.visit(*node);
+    }
+    walk.components
+}
+
+/// Tarjan's algorithm.
+struct Walk<'a, N> {
+    arrows: &'a Arrows<'a, N>,
+    /// The order in which nodes were visited.
+    numbers: BTreeMap<N, usize>,
+    /// The lowest number that a node leads to, of those on the stack.
+    lowest: BTreeMap<N, usize>,
+    stack: Vec<N>,
+    components: Vec<Vec<N>>,
+}
+
+impl<N: Copy + Ord> Walk<'_, N> {
+    fn visit(&mut self, node: N) {
+        let number = self.numbers.len();
+        if self.numbers.contains_key(&node) {
+            return;
+        }
+        self.numbers.insert(node, number);
+        self.stack.push(node);
+        let mut lowest = number;
+        for next in self.arrows.0.get(&node).into_iter().flat_map(|targets| targets.keys()) {
+            self.visit(*next);
+            if self.stack.contains(next) {
+                lowest = lowest.min(self.lowest.get(next).copied().unwrap_or(self.numbers[next]));
+            }
+        }
+        self.lowest.insert(node, lowest);
+        if lowest == number {
+            let start = self.stack.iter().position(|other| *other == node).unwrap_or(0);
+            let mut component = self.stack.split_off(start);
+            component.sort();
+            self.components.push(component);
+        }
+    }
+}
+
+/// Whether no folder has all files. The file of a module counts as one of its folder and of the folder above.
+fn spans_folders(tree: &Tree, files: &[usize]) -> bool {
+    let mut shared = folders(tree.files[files[0]].path);
+    for file in &files[1..] {
+        let others = folders(tree.files[*file].path);
+        shared.retain(|folder| others.contains(folder));
+    }
+    shared.is_empty()
+}
+
+/// The folder of a file, and the one of the modules below it.
+fn folders(path: &str) -> Vec<&str> {
+    let above = |path: &str| path.rfind('/').unwrap_or(0);
+    match path.strip_suffix("/mod.rs") {
+        Some(folder) => vec![folder, &folder[..above(folder)]],
+        None => vec![path.trim_end_matches(".rs"), &path[..above(path)]],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::with_tree;
+    use super::*;
+
+    const MANIFEST: (&str, &str) = ("c/Cargo.toml", "[package]\nname = \"c\"\n");
+
+    fn messages(files: &[(&str, &str)], accepted: &[KnownCircle]) -> Vec<String> {
+        let files: Vec<(&str, &str)> = [MANIFEST].iter().chain(files).copied().collect();
+        with_tree(&files, |tree| {
+            let mut findings = Vec::new();
+            check(&load(tree), accepted, &mut findings);
+            findings.iter().map(|finding| finding.message.clone()).collect()
+        })
+    }
+
+    /// Four files in two folders: `a → b → b/c → d → a`, by different kinds of paths.
+    const CIRCLE: [(&str, &str); 5] = [
+        ("c/src/lib.rs", "mod a;\nmod b;\nmod d;\npub use d::D;\nuse a::A;\n"),
+        ("c/src/a.rs", "use crate::b::{self, B};\npub struct A;\n"),
+        ("c/src/b.rs", "mod c;\npub struct B;\nfn b() { c::f() }\n"),
+        ("c/src/b/c.rs", "use super::super::D;\npub fn f() {}\n"),
+        ("c/src/d.rs", "pub struct D(crate::a::A);\n"),
+    ];
+
+    #[test]
+    fn circles_are_found() {
+        assert_eq!(
+            messages(&CIRCLE, &[]),
+            ["4 files import each other in a circle (the limit is 3): /src/a.rs /src/b.rs /src/b/c.rs /src/d.rs"]
+        );
+        let entry = ("c", CircleKind::Files, 4);
+        assert_eq!(messages(&CIRCLE, &[entry]), [""; 0]);
+        // The entry is obsolete once the circle is cut.
+        let mut cut = CIRCLE;
+        cut[4].1 = "pub struct D;\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n// crate::a::A\n";
+        assert_eq!(messages(&cut, &[entry]).len(), 1);
+        assert_eq!(messages(&cut, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn circles_of_modules_are_found() {
+        let files = [
+            ("c/src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n"),
+            ("c/src/a/mod.rs", "mod e;\n"),
+            ("c/src/a/e.rs", "use crate::b;\n"),
+            ("c/src/b.rs", "pub use crate::c::*;\n"),
+            ("c/src/c.rs", "pub struct C;\nuse crate::d::D;\n"),
+            ("c/src/d.rs", "pub struct D;\nuse crate::a::A;\n"),
+        ];
+        assert_eq!(messages(&files, &[]), ["4 modules import each other in a circle (the limit is 3): a b c d"]);
+    }
+
+    #[test]
+    fn folders_and_re_exports_make_no_circle() {
+        let folder = [
+            ("c/src/lib.rs", "mod a;\n"),
+            ("c/src/a/mod.rs", "mod b;\nmod c;\nmod d;\npub struct A;\nfn a() { b::f() }\n"),
+            ("c/src/a/b.rs", "use super::c;\npub fn f() {}\n"),
+            ("c/src/a/c.rs", "use super::d;\n"),
+            ("c/src/a/d.rs", "use super::A;\n"),
+        ];
+        assert_eq!(messages(&folder, &[]), [""; 0]);
+        let exporting = [
+            ("c/src/lib.rs", "mod a;\npub use a::*;\npub struct L;\n"),
+            ("c/src/a/mod.rs", "mod b;\nmod c;\npub use b::B;\nuse super::L;\n"),
+            ("c/src/a/b/mod.rs", "mod d;\npub use d::B;\nuse super::super::L;\n"),
+            ("c/src/a/b/d.rs", "use crate::L;\npub struct B(super::super::c::C);\n"),
+            ("c/src/a/c.rs", "pub struct C;\n"),
+        ];
+        assert_eq!(messages(&exporting, &[]), [""; 0]);
+    }
+}

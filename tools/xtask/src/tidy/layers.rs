@@ -1,0 +1,151 @@
+//! Layers of crates: a dependency leads down, or to the same layer where that is accepted.
+//!
+//! The layer of a crate is its folder. Cargo itself refuses circles between crates.
+
+use super::packages::Package;
+use super::{Finding, Tree};
+
+/// Dependencies of today that the layers forbid: a crate and what it uses. The aim is an empty table.
+const KNOWN: &[(&str, &str)] =
+    &[("crates/formats/gltf", "crates/formats/image"), ("crates/formats/splat", "crates/formats/image")];
+
+/// What tests may use of the layer of tools.
+const TESTKIT: &str = "tools/testkit";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Layer {
+    Core,
+    Geometry,
+    Format,
+    /// What uses the parts of the facade, or the facade.
+    Consumer,
+    Facade,
+    Surface,
+    Tool,
+}
+
+impl Layer {
+    /// The layer of a crate in `folder`.
+    fn of(folder: &str) -> Option<Layer> {
+        let mut parts = folder.split('/');
+        Some(match (parts.next()?, parts.next()?) {
+            ("crates", "core") => Layer::Core,
+            ("crates", "geometry") => Layer::Geometry,
+            ("crates", "formats") => Layer::Format,
+            ("crates", "polyhaul") => Layer::Facade,
+            ("crates", "scan" | "preview" | "insight" | "batch" | "watch") => Layer::Consumer,
+            ("surfaces", _) => Layer::Surface,
+            ("tools", _) => Layer::Tool,
+            _ => return None,
+        })
+    }
+
+    /// The layers that a crate of this one may use.
+    fn below(self) -> &'static [Layer] {
+        use Layer::{Consumer, Core, Facade, Format, Geometry, Surface, Tool};
+        match self {
+            Core => &[Core],
+            Geometry | Format => &[Core, Geometry],
+            Consumer => &[Core, Geometry, Consumer, Facade],
+            Facade => &[Core, Geometry, Format, Consumer],
+            Surface => &[Core, Geometry, Format, Consumer, Facade, Surface],
+            Tool => &[Core, Geometry, Format, Consumer, Facade, Surface, Tool],
+        }
+    }
+}
+
+/// Every crate has a layer and uses only what its layer may use.
+pub(super) fn layers(tree: &Tree, findings: &mut Vec<Finding>) {
+    check(tree, KNOWN, findings);
+}
+
+fn check(tree: &Tree, accepted: &[(&str, &str)], findings: &mut Vec<Finding>) {
+    let mut occurring = Vec::new();
+    for package in &tree.packages {
+        let manifest = format!("{}/Cargo.toml", package.folder);
+        let Some(layer) = Layer::of(package.folder) else {
+            findings.push(Finding::new(
+                &manifest,
+                1,
+                "the folder belongs to no layer (tools/xtask/src/tidy/layers.rs)",
+            ));
+            continue;
+        };
+        for (table, dependency) in package.dependencies() {
+            let Some(target) = tree.packages.iter().find(|package| package.name == dependency) else { continue };
+            let pair = (package.folder, target.folder);
+            if is_accepted(table, layer, target) {
+                continue;
+            }
+            occurring.push(pair);
+            if !accepted.contains(&pair) {
+                let message = format!("{layer:?} must not use {dependency}, which is in {}", target.folder);
+                findings.push(Finding::new(&manifest, line_of(package, dependency), message));
+            }
+        }
+    }
+    for pair in accepted.iter().filter(|pair| !occurring.contains(pair)) {
+        let message = format!("KNOWN has {pair:?}, but there is no such dependency: remove the entry");
+        findings.push(Finding::new("tools/xtask/src/tidy/layers.rs", 1, message));
+    }
+}
+
+fn is_accepted(table: &str, layer: Layer, target: &Package<'_>) -> bool {
+    let is_test = table == "dev-dependencies" && target.folder == TESTKIT;
+    is_test || Layer::of(target.folder).is_none_or(|target| layer.below().contains(&target))
+}
+
+/// The line of the manifest that names the dependency.
+fn line_of(package: &Package<'_>, dependency: &str) -> usize {
+    let names = |line: &str| line.strip_prefix(dependency).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
+    package.text.lines().position(names).map_or(1, |index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::with_tree;
+    use super::*;
+
+    fn manifest(name: &str, rest: &str) -> String {
+        format!("[package]\nname = \"{name}\"\n{rest}")
+    }
+
+    fn findings(accepted: &[(&str, &str)], manifests: &[(&str, String)]) -> Vec<String> {
+        let files: Vec<(&str, &str)> = manifests.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        with_tree(&files, |tree| {
+            let mut findings = Vec::new();
+            check(tree, accepted, &mut findings);
+            findings.iter().map(Finding::to_string).collect()
+        })
+    }
+
+    #[test]
+    fn arrows_upward_and_sideways_are_found() {
+        let renamed = "[target.'cfg(unix)'.dependencies]\np = { workspace = true, package = \"off\" }\n";
+        let manifests = [
+            ("crates/core/model/Cargo.toml", manifest("model", "[dependencies]\nweld.workspace = true\n")),
+            ("crates/geometry/Cargo.toml", manifest("weld", "[dev-dependencies]\ntestkit = { path = \"\" }\n")),
+            ("crates/formats/obj/Cargo.toml", manifest("obj", renamed)),
+            ("crates/formats/off/Cargo.toml", manifest("off", "[dependencies]\nmodel = \"1\"\nlibc = \"1\"\n")),
+            ("crates/scan/Cargo.toml", manifest("scan", "[dependencies]\noff = \"1\"\n")),
+            ("crates/polyhaul/Cargo.toml", manifest("polyhaul", "[dependencies]\nscan = \"1\"\ntestkit = \"1\"\n")),
+            ("crates/batch/Cargo.toml", manifest("batch", "[build-dependencies]\ncli = \"1\"\npolyhaul = \"1\"\n")),
+            ("crates/mesh/Cargo.toml", manifest("mesh", "")),
+            ("surfaces/cli/Cargo.toml", manifest("cli", "[dependencies]\nbatch = \"1\"\n")),
+            ("tools/testkit/Cargo.toml", manifest("testkit", "[dependencies]\ncli = \"1\"\n")),
+        ];
+        let expected = [
+            "crates/core/model/Cargo.toml:4: Core must not use weld, which is in crates/geometry",
+            "crates/formats/obj/Cargo.toml:1: Format must not use off, which is in crates/formats/off",
+            "crates/scan/Cargo.toml:4: Consumer must not use off, which is in crates/formats/off",
+            "crates/polyhaul/Cargo.toml:5: Facade must not use testkit, which is in tools/testkit",
+            "crates/batch/Cargo.toml:4: Consumer must not use cli, which is in surfaces/cli",
+            "crates/mesh/Cargo.toml:1: the folder belongs to no layer (tools/xtask/src/tidy/layers.rs)",
+        ];
+        assert_eq!(findings(&[], &manifests), expected);
+        let pair = ("crates/formats/obj", "crates/formats/off");
+        assert_eq!(findings(&[pair], &manifests).len(), 5);
+        let fixed = [("crates/formats/obj/Cargo.toml", manifest("obj", ""))];
+        assert_eq!(findings(&[pair], &fixed).len(), 1);
+    }
+}
