@@ -7,7 +7,7 @@ use crate::calls::Target;
 use crate::job;
 use crate::options::NativeWriteOptions;
 use crate::report;
-use polyhaul::rows::{self, Column, Dialect, Kind, RowFormat};
+use polyhaul::rows::{self, PrintfDialect, RowFormat, StridedColumn, ValueType};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -92,46 +92,46 @@ pub(crate) fn format_rows(
 
 impl RowsIn {
     fn format(&self) -> polyhaul::Result<RowFormat> {
-        let kinds = self.columns.iter().map(Values::kind).collect::<polyhaul::Result<Vec<Kind>>>()?;
+        let kinds = self.columns.iter().map(Values::kind).collect::<polyhaul::Result<Vec<ValueType>>>()?;
         let field = |name: &str| {
             let column = self.names.iter().position(|known_name| **known_name == *name)?;
             Some((column, *kinds.get(column)?))
         };
         match &*self.notation {
-            "numpy" => rows::printf(&self.template, &kinds, Dialect::Python),
-            "older numpy" => rows::printf(&self.template, &kinds, Dialect::OlderNumpy),
+            "numpy" => rows::printf(&self.template, &kinds, PrintfDialect::Python),
+            "older numpy" => rows::printf(&self.template, &kinds, PrintfDialect::OlderNumpy),
             _ => rows::fields(&self.template, field),
         }
     }
 
-    fn columns(&self) -> polyhaul::Result<Vec<Column<'_>>> {
+    fn columns(&self) -> polyhaul::Result<Vec<StridedColumn<'_>>> {
         self.columns.iter().map(Values::column).collect()
     }
 }
 
 impl Values {
-    fn kind(&self) -> polyhaul::Result<Kind> {
+    fn kind(&self) -> polyhaul::Result<ValueType> {
         let size = self.0.0.item_size();
         let kind = match &*self.1 {
-            "i1" => Kind::I8,
-            "i2" => Kind::I16,
-            "i4" => Kind::I32,
-            "i8" => Kind::I64,
-            "u1" => Kind::U8,
-            "u2" => Kind::U16,
-            "u4" => Kind::U32,
-            "u8" => Kind::U64,
-            "f4" => Kind::F32,
-            "f8" => Kind::F64,
-            "b1" => Kind::Bool,
-            "text" => Kind::Text(size),
-            _ => Kind::Bytes(size),
+            "i1" => ValueType::I8,
+            "i2" => ValueType::I16,
+            "i4" => ValueType::I32,
+            "i8" => ValueType::I64,
+            "u1" => ValueType::U8,
+            "u2" => ValueType::U16,
+            "u4" => ValueType::U32,
+            "u8" => ValueType::U64,
+            "f4" => ValueType::F32,
+            "f8" => ValueType::F64,
+            "b1" => ValueType::Bool,
+            "text" => ValueType::Text(size),
+            _ => ValueType::Bytes(size),
         };
         if kind.bytes() == size { Ok(kind) } else { Err(unfit()) }
     }
 
     /// The values in place.
-    fn column(&self) -> polyhaul::Result<Column<'_>> {
+    fn column(&self) -> polyhaul::Result<StridedColumn<'_>> {
         let buffer = &self.0.0;
         let kind = self.kind()?;
         let shape = (buffer.shape(), buffer.strides(), buffer.suboffsets());
@@ -149,7 +149,7 @@ impl Values {
                 unsafe { std::slice::from_raw_parts(start, span.ok_or_else(unfit)?) }
             }
         };
-        Column::new(bytes, 0, stride.unsigned_abs(), *count, kind).ok_or_else(unfit)
+        StridedColumn::new(bytes, 0, stride.unsigned_abs(), *count, kind).ok_or_else(unfit)
     }
 }
 

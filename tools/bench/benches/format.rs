@@ -22,7 +22,7 @@ fn random() -> impl Iterator<Item = u64> {
     })
 }
 
-/// Evenly spread over [-range, range].
+/// Values distributed uniformly over [-range, range].
 fn doubles(range: f64) -> Vec<f64> {
     random().take(COUNT).map(|bits| bits as i64 as f64 / 2f64.powi(63) * range).collect()
 }
@@ -102,8 +102,9 @@ mod lines {
     }
 
     #[divan::bench]
-    fn polyhaul_3_f32_one_by_one(bencher: Bencher<'_, '_>) {
-        let (rows, line) = (rows::<3>(100.0), FixedLine::new(b"v ", 6));
+    fn polyhaul_3_f32_line_by_line(bencher: Bencher<'_, '_>) {
+        let rows = rows::<3>(100.0);
+        let line = FixedLine::new(b"v ", 6);
         let mut buffer = vec![0; 1 << 17];
         bencher.counter(ItemsCount::new(rows.len())).bench_local(|| {
             let mut page = Page::new(&mut buffer);
@@ -185,7 +186,7 @@ mod shortest {
 mod integers {
     use super::*;
 
-    /// Indices as a mesh of `limit` vertices has them.
+    /// Vertex indices of a mesh with `limit` vertices.
     fn indices(limit: u64) -> Vec<u32> {
         random().take(COUNT).map(|bits| (bits % limit) as u32 + 1).collect()
     }

@@ -13,34 +13,34 @@ use polyhaul_text::parse::tokens::{self, Precision};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING};
 use std::fmt::Write;
 
-/// Lines of a text: more than branch predictors learn by heart.
+/// Lines of a text: more than branch predictors memorize.
 const LINES: usize = 20_000;
 
 fn main() {
     divan::main();
 }
 
-/// A text and how it is read.
+/// A text of rows.
 #[derive(Clone, Copy)]
-enum Kind {
+enum RowText {
     V,
     Vt,
     Face,
 }
 
-const KINDS: [Kind; 3] = [Kind::V, Kind::Vt, Kind::Face];
+const ROW_TEXTS: [RowText; 3] = [RowText::V, RowText::Vt, RowText::Face];
 
-impl std::fmt::Debug for Kind {
+impl std::fmt::Debug for RowText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Kind::V => "v, 3 floats",
-            Kind::Vt => "vt, 2 floats",
-            Kind::Face => "f, 12 indices",
+            RowText::V => "v, 3 floats",
+            RowText::Vt => "vt, 2 floats",
+            RowText::Face => "f, 12 indices",
         })
     }
 }
 
-/// Numbers from -1 to 1, the same in every run.
+/// Pseudorandom numbers from -1 to 1, identical in every run.
 fn randoms() -> impl FnMut() -> f64 {
     let mut state = 1u64;
     move || {
@@ -49,20 +49,20 @@ fn randoms() -> impl FnMut() -> f64 {
     }
 }
 
-impl Kind {
+impl RowText {
     fn values(self) -> usize {
         LINES * [3, 2, 12][self as usize]
     }
 
     /// The text with its padding.
-    fn text(self) -> Vec<u8> {
+    fn padded(self) -> Vec<u8> {
         let mut random = randoms();
         let mut text = "\n".repeat(PADDING);
         for line in 0..LINES {
             let _ = match self {
-                Kind::V => writeln!(text, "v {:.6} {:.6} {:.6}", 20.0 * random(), random(), 20.0 * random()),
-                Kind::Vt => writeln!(text, "vt {:.6} {:.6}", random().abs(), random().abs()),
-                Kind::Face => {
+                RowText::V => writeln!(text, "v {:.6} {:.6} {:.6}", 20.0 * random(), random(), 20.0 * random()),
+                RowText::Vt => writeln!(text, "vt {:.6} {:.6}", random().abs(), random().abs()),
+                RowText::Face => {
                     let [a, b, c, d] = [line + 500_000, line + 500_001, line + 501_002, line + 501_001];
                     writeln!(text, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c} {d}/{d}/{d}")
                 }
@@ -72,12 +72,12 @@ impl Kind {
         text.into_bytes()
     }
 
-    /// Takes all rows of a window; returns how many there were.
-    fn take(self, window: Window<'_>, out: &mut Output) -> usize {
+    /// Parses all rows of a window; returns how many.
+    fn parse(self, window: Window<'_>, out: &mut Output) -> usize {
         match self {
-            Kind::V => float_rows(window, 0, b"v", &mut out.triples),
-            Kind::Vt => float_rows(window, 0, b"vt", &mut out.pairs),
-            Kind::Face => face_rows(window, 0, b"f", &mut out.values, &mut out.row_ends).rows,
+            RowText::V => float_rows(window, 0, b"v", &mut out.triples),
+            RowText::Vt => float_rows(window, 0, b"vt", &mut out.pairs),
+            RowText::Face => face_rows(window, 0, b"f", &mut out.values, &mut out.row_ends).rows,
         }
     }
 }
@@ -102,50 +102,71 @@ impl Output {
 
 /// Scans a text window by window.
 fn scan(padded: &[u8], level: Level, index: &mut Index, mut visit: impl FnMut(&Index)) {
-    let (mut at, end) = (PADDING, padded.len() - PADDING);
-    while at < end {
-        index.scan(padded, at, end, level);
+    let end = padded.len() - PADDING;
+    let mut start = PADDING;
+    while start < end {
+        index.scan(padded, start, end, level);
         visit(index);
-        at = index.next_start();
+        start = index.next_start();
     }
 }
 
-fn cases() -> impl Iterator<Item = (Level, Kind)> {
-    Level::all().flat_map(|level| KINDS.map(|kind| (level, kind)))
+/// A benchmark of one text on one level.
+#[derive(Clone, Copy)]
+struct Case<T> {
+    level: Level,
+    text: T,
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Case<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("").field(&self.level).field(&self.text).finish()
+    }
+}
+
+fn cases() -> impl Iterator<Item = Case<RowText>> {
+    Level::all().flat_map(|level| ROW_TEXTS.map(|text| Case { level, text }))
 }
 
 #[divan::bench(args = cases())]
-fn index(bencher: Bencher<'_, '_>, (level, kind): (Level, Kind)) {
-    let (padded, mut index) = (kind.text(), Box::new(Index::new()));
-    bencher.counter(BytesCount::new(padded.len())).bench_local(|| scan(black_box(&padded), level, &mut index, |_| {}));
+fn index(bencher: Bencher<'_, '_>, case: Case<RowText>) {
+    let padded = case.text.padded();
+    let mut index = Box::new(Index::new());
+    bencher
+        .counter(BytesCount::new(padded.len()))
+        .bench_local(|| scan(black_box(&padded), case.level, &mut index, |_| {}));
 }
 
 #[divan::bench(args = cases())]
-fn rows(bencher: Bencher<'_, '_>, (level, kind): (Level, Kind)) {
-    let (padded, mut out, mut indices) = (kind.text(), Output::new(), Vec::new());
+fn rows(bencher: Bencher<'_, '_>, Case { level, text }: Case<RowText>) {
+    let padded = text.padded();
+    let mut out = Output::new();
+    let mut indices = Vec::new();
     scan(&padded, level, &mut Index::new(), |index| indices.push(index.clone()));
-    bencher.counter(ItemsCount::new(kind.values())).bench_local(|| {
-        let taken: usize =
-            indices.iter().map(|index| kind.take(Window { padded: &padded, index, level }, &mut out)).sum();
-        assert_eq!(taken, LINES);
+    bencher.counter(ItemsCount::new(text.values())).bench_local(|| {
+        let parsed: usize =
+            indices.iter().map(|index| text.parse(Window { padded: &padded, index, level }, &mut out)).sum();
+        assert_eq!(parsed, LINES);
     });
 }
 
 #[divan::bench(args = cases())]
-fn read(bencher: Bencher<'_, '_>, (level, kind): (Level, Kind)) {
-    let (padded, mut out, mut index) = (kind.text(), Output::new(), Box::new(Index::new()));
-    bencher.counter(ItemsCount::new(kind.values())).bench_local(|| {
-        let mut taken = 0;
+fn read(bencher: Bencher<'_, '_>, Case { level, text }: Case<RowText>) {
+    let padded = text.padded();
+    let mut out = Output::new();
+    let mut index = Box::new(Index::new());
+    bencher.counter(ItemsCount::new(text.values())).bench_local(|| {
+        let mut parsed = 0;
         scan(&padded, level, &mut index, |index| {
-            taken += kind.take(Window { padded: &padded, index, level }, &mut out)
+            parsed += text.parse(Window { padded: &padded, index, level }, &mut out)
         });
-        assert_eq!(taken, LINES);
+        assert_eq!(parsed, LINES);
     });
 }
 
-/// Numbers that [`rows`] does not take: lines of three, and lists.
+/// A text of numbers that [`rows`] does not cover: lines of three, and lists.
 #[derive(Clone, Copy, PartialEq)]
-enum Numbers {
+enum NumberText {
     LongRows,
     LongSingles,
     LongDoubles,
@@ -157,12 +178,12 @@ enum Numbers {
     IntegerList,
 }
 
-use Numbers::*;
+use NumberText::*;
 
-const NUMBERS: [Numbers; 9] =
+const NUMBERS: [NumberText; 9] =
     [LongRows, LongSingles, LongDoubles, NearDoubles, Exponents, Integers, List, LongList, IntegerList];
 
-impl std::fmt::Debug for Numbers {
+impl std::fmt::Debug for NumberText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             LongRows => "v, 3 floats of 17 digits",
@@ -178,8 +199,8 @@ impl std::fmt::Debug for Numbers {
     }
 }
 
-impl Numbers {
-    fn text(self) -> Vec<u8> {
+impl NumberText {
+    fn padded(self) -> Vec<u8> {
         let mut random = randoms();
         let mut text = "\n".repeat(PADDING);
         for _ in 0..3 * LINES {
@@ -192,8 +213,9 @@ impl Numbers {
                 List => write!(text, " {:.6}", 20.0 * random()),
             };
         }
-        // A line for each three, with a keyword or without.
-        let (mut lines, keyword) = ("\n".repeat(PADDING), if self == LongRows { "v" } else { "" });
+        // A line for each three, with or without a keyword.
+        let keyword = if self == LongRows { "v" } else { "" };
+        let mut lines = "\n".repeat(PADDING);
         for (at, word) in text.split_ascii_whitespace().enumerate() {
             let _ = match at % 3 {
                 0 => write!(lines, "{keyword} {word}"),
@@ -205,8 +227,8 @@ impl Numbers {
         lines.into_bytes()
     }
 
-    /// Takes all numbers of a window; returns how many there were.
-    fn take(self, window: Window<'_>, out: &mut NumberOutput) -> usize {
+    /// Parses all numbers of a window; returns how many.
+    fn parse(self, window: Window<'_>, out: &mut NumberOutput) -> usize {
         let count = window.tokens_of_lines();
         match self {
             LongRows => 3 * long_float_rows(window, 0, b"v", &mut out.rows),
@@ -239,9 +261,9 @@ impl Whole for Window<'_> {
     }
 }
 
-#[divan::bench(args = Level::all().flat_map(|level| NUMBERS.map(|numbers| (level, numbers))))]
-fn numbers(bencher: Bencher<'_, '_>, (level, numbers): (Level, Numbers)) {
-    let padded = numbers.text();
+#[divan::bench(args = Level::all().flat_map(|level| NUMBERS.map(|text| Case { level, text })))]
+fn numbers(bencher: Bencher<'_, '_>, Case { level, text }: Case<NumberText>) {
+    let padded = text.padded();
     let mut out = NumberOutput {
         rows: vec![[0.0; 3]; MAX_LINES],
         singles: vec![0.0; MAX_ENDS],
@@ -252,7 +274,7 @@ fn numbers(bencher: Bencher<'_, '_>, (level, numbers): (Level, Numbers)) {
     let mut indices = Vec::new();
     scan(&padded, level, &mut Index::new(), |index| indices.push(index.clone()));
     bencher.counter(ItemsCount::new(3 * LINES)).bench_local(|| {
-        let taken = match numbers {
+        let parsed = match text {
             List | LongList => {
                 out.singles.clear();
                 let mut lists = Lists::new(black_box(&padded), padded.len() - PADDING - 1, level);
@@ -263,8 +285,8 @@ fn numbers(bencher: Bencher<'_, '_>, (level, numbers): (Level, Numbers)) {
                 let mut lists = Lists::new(black_box(&padded), padded.len() - PADDING - 1, level);
                 lists.i32s(PADDING, &mut out.integers).map_or(0, |_| out.integers.len())
             }
-            _ => indices.iter().map(|index| numbers.take(Window { padded: &padded, index, level }, &mut out)).sum(),
+            _ => indices.iter().map(|index| text.parse(Window { padded: &padded, index, level }, &mut out)).sum(),
         };
-        assert_eq!(taken, 3 * LINES);
+        assert_eq!(parsed, 3 * LINES);
     });
 }

@@ -6,7 +6,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use polyhaul_text::format::{Column, Dialect, FixedLine, Kind, MAX_FIXED_F32, Page, RowFormat};
+use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page, PrintfDialect, RowFormat, StridedColumn, ValueType};
 
 fn main() {
     divan::main();
@@ -39,11 +39,12 @@ fn parse(record: &[u8; 8]) -> (bool, f32) {
 }
 
 /// All rows, page by page.
-fn write_all(bencher: Bencher<'_, '_>, format: &RowFormat, columns: &[Column<'_>]) {
+fn write_all(bencher: Bencher<'_, '_>, format: &RowFormat, columns: &[StridedColumn<'_>]) {
     let rows = format.over(columns).unwrap();
     let mut buffer = vec![0; PER_PAGE * 64];
     bencher.counter(ItemsCount::new(rows.count())).bench_local(|| {
-        let (mut sum, mut row) = (0, 0);
+        let mut sum = 0;
+        let mut row = 0;
         while row < rows.count() {
             let mut page = Page::new(&mut buffer);
             row += black_box(&rows).write(&mut page, row..(row + PER_PAGE).min(rows.count())).unwrap();
@@ -65,46 +66,47 @@ fn polyhaul_portable(bencher: Bencher<'_, '_>) {
 
 fn all_records(bencher: Bencher<'_, '_>, change: impl FnOnce(RowFormat) -> RowFormat) {
     let records = records();
-    let kinds = [("flag", 0, Kind::Bool), ("value", 4, Kind::F32)];
-    let columns = kinds.map(|(_, offset, kind)| Column::new(&records, offset, 8, PAGES * PER_PAGE, kind).unwrap());
+    let kinds = [("flag", 0, ValueType::Bool), ("value", 4, ValueType::F32)];
+    let columns =
+        kinds.map(|(_, offset, kind)| StridedColumn::new(&records, offset, 8, PAGES * PER_PAGE, kind).unwrap());
     let format = RowFormat::fields("{flag:y/n} {value:.2f}\n", |name| {
-        kinds.iter().position(|&(known, ..)| known == name).map(|index| (index, kinds[index].2))
+        kinds.iter().position(|&(field, ..)| field == name).map(|index| (index, kinds[index].2))
     });
     write_all(bencher, &change(format.unwrap()), &columns);
 }
 
-/// A matrix of three columns, as `np.savetxt` takes it; throughput is in rows.
+/// A matrix of three columns, as for `np.savetxt`; throughput is in rows.
 mod matrix {
     use super::*;
 
-    fn all(bencher: Bencher<'_, '_>, conversion: &str, kind: Kind) {
+    fn all(bencher: Bencher<'_, '_>, conversion: &str, kind: ValueType) {
         let values = random().take(3 * PAGES * PER_PAGE).map(|bits| bits as i64 as f64 / 2f64.powi(63) * 100.0);
         let data: Vec<u8> = match kind {
-            Kind::F32 => values.flat_map(|value| (value as f32).to_ne_bytes()).collect(),
-            Kind::I32 => values.flat_map(|value| ((value * 1e5) as i32).to_ne_bytes()).collect(),
+            ValueType::F32 => values.flat_map(|value| (value as f32).to_ne_bytes()).collect(),
+            ValueType::I32 => values.flat_map(|value| ((value * 1e5) as i32).to_ne_bytes()).collect(),
             _ => values.flat_map(f64::to_ne_bytes).collect(),
         };
         let size = kind.bytes();
         let columns =
-            [0, 1, 2].map(|index| Column::new(&data, index * size, 3 * size, PAGES * PER_PAGE, kind).unwrap());
+            [0, 1, 2].map(|index| StridedColumn::new(&data, index * size, 3 * size, PAGES * PER_PAGE, kind).unwrap());
         let template = [conversion; 3].join(" ") + "\n";
-        let format = RowFormat::printf(&template, &[kind; 3], Dialect::Python).unwrap();
+        let format = RowFormat::printf(&template, &[kind; 3], PrintfDialect::Python).unwrap();
         write_all(bencher, &format, &columns);
     }
 
     #[divan::bench(args = ["%.2f", "%.6f", "%9.3f", "%.6e", "%g", "%s"])]
     fn f32(bencher: Bencher<'_, '_>, conversion: &str) {
-        all(bencher, conversion, Kind::F32);
+        all(bencher, conversion, ValueType::F32);
     }
 
     #[divan::bench(args = ["%.6f", "%.10f", "%.18f", "%.6e", "%.18e", "%.25e", "%g", "%.17g", "%s"])]
     fn f64(bencher: Bencher<'_, '_>, conversion: &str) {
-        all(bencher, conversion, Kind::F64);
+        all(bencher, conversion, ValueType::F64);
     }
 
     #[divan::bench(args = ["%d", "%8d"])]
     fn i32(bencher: Bencher<'_, '_>, conversion: &str) {
-        all(bencher, conversion, Kind::I32);
+        all(bencher, conversion, ValueType::I32);
     }
 
     #[divan::bench]

@@ -1,12 +1,12 @@
-//! Checks the fixed digits of every f32 there is, all 2^32 bit patterns, for one digit count.
+//! Checks the fixed digits of every f32, all 2^32 bit patterns, for one digit count.
 //!
 //! ```text
 //! cargo run --release -p polyhaul-text --example prove_fixed -- [digits, 6] [threads, all]
 //! ```
 //!
-//! Every value is formatted on its own and in lines (the vector path, where the CPU has one), and
-//! held against integer arithmetic that shares nothing with the crate. On Unix one value in 61 is
-//! also held against the C library's `snprintf`.
+//! Every value is formatted individually and in lines (the vector path, if the CPU has one), and compared with integer
+//! arithmetic that shares no code with the crate. On Unix, one value in 61 is also compared with the C library's
+//! `snprintf`.
 
 use std::error::Error;
 use std::io::Write;
@@ -17,7 +17,7 @@ use polyhaul_text::format::{FixedLine, MAX_DIGITS, Page};
 
 /// Values that are formatted and compared together.
 const BATCH: usize = 4096;
-/// The longest text of an f32 with 12 digits and a line feed, and some room.
+/// Bytes of the longest text of an f32 with 12 digits and a line feed, and some room.
 const VALUE_BYTES: usize = 64;
 const PATTERNS: u64 = 1 << 32;
 const SNPRINTF_STRIDE: usize = 61;
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a thread panicked")?)
     })?;
     let seconds = started.elapsed().as_secs_f64();
-    say(&format!("all {PATTERNS} values are right with {digits} digits ({seconds:.0} s, {threads} threads)"))
+    say(&format!("all {PATTERNS} values are correct with {digits} digits ({seconds:.0} s, {threads} threads)"))
 }
 
 fn say(line: &str) -> Result<(), Box<dyn Error>> {
@@ -58,7 +58,7 @@ impl Prover {
         Self { digits, line, expected: Vec::new(), buffer: vec![0; BATCH * VALUE_BYTES] }
     }
 
-    /// Takes batch after batch until none is left or one is wrong.
+    /// Checks batches until none is left or one is wrong.
     fn run(mut self, next: &AtomicU64) -> Result<(), String> {
         loop {
             let first = next.fetch_add(BATCH as u64, Ordering::Relaxed);
@@ -66,9 +66,9 @@ impl Prover {
                 return Ok(());
             }
             self.check(first as u32)?;
-            let done = first + BATCH as u64;
-            if done.is_multiple_of(PATTERNS / 16) {
-                say(&format!("{} of 16", done / (PATTERNS / 16))).map_err(|error| error.to_string())?;
+            let checked = first + BATCH as u64;
+            if checked.is_multiple_of(PATTERNS / 16) {
+                say(&format!("{} of 16", checked / (PATTERNS / 16))).map_err(|error| error.to_string())?;
             }
         }
     }
@@ -76,14 +76,14 @@ impl Prover {
     fn check(&mut self, first: u32) -> Result<(), String> {
         let rows: Vec<[f32; 4]> = (first..=first + (BATCH as u32 - 1))
             .step_by(4)
-            .map(|bits| std::array::from_fn(|place| f32::from_bits(bits + place as u32)))
+            .map(|bits| std::array::from_fn(|lane| f32::from_bits(bits + lane as u32)))
             .collect();
         self.expected.clear();
         for (index, &value) in rows.as_flattened().iter().enumerate() {
             let start = self.expected.len();
             reference(&mut self.expected, value, self.digits);
-            let chosen = (first as usize / BATCH + index).is_multiple_of(SNPRINTF_STRIDE);
-            if chosen && !c_agrees(&self.expected[start..], value, self.digits) {
+            let is_sampled = (first as usize / BATCH + index).is_multiple_of(SNPRINTF_STRIDE);
+            if is_sampled && !c_agrees(&self.expected[start..], value, self.digits) {
                 return Err(format!("snprintf differs from the reference: {:#010x}", value.to_bits()));
             }
             self.expected.push(b'\n');
@@ -93,35 +93,36 @@ impl Prover {
             page.fixed_f32(value, self.digits);
             page.byte(b'\n');
         }
-        compare("one by one", page.as_bytes(), &self.expected, first)?;
+        compare("individually", page.as_bytes(), &self.expected, first)?;
         page.clear();
         page.fixed_lines(&self.line, &rows);
         compare("in lines", page.as_bytes(), &self.expected, first)
     }
 }
 
-/// Names the first value that differs.
-fn compare<'a>(how: &str, found: &'a [u8], expected: &'a [u8], first: u32) -> Result<(), String> {
-    if found == expected {
+/// Returns an error that names the first value that differs.
+fn compare<'a>(how: &str, written: &'a [u8], expected: &'a [u8], first: u32) -> Result<(), String> {
+    if written == expected {
         return Ok(());
     }
     let lines = |text: &'a [u8]| text.split(|&byte| byte == b'\n');
-    let mut pairs = lines(found).zip(lines(expected)).enumerate();
-    match pairs.find(|(_, (found, expected))| found != expected) {
-        Some((index, (found, expected))) => {
-            let [found, expected] = [found, expected].map(String::from_utf8_lossy);
+    let mut pairs = lines(written).zip(lines(expected)).enumerate();
+    match pairs.find(|(_, (written, expected))| written != expected) {
+        Some((index, (written, expected))) => {
+            let [written, expected] = [written, expected].map(String::from_utf8_lossy);
             let bits = first + index as u32;
-            Err(format!("{how}: {bits:#010x} gives {found}, not {expected}"))
+            Err(format!("{how}: {bits:#010x} is written as {written}, not {expected}"))
         }
         None => Err(format!("{how}: values are missing from {first:#010x} on")),
     }
 }
 
-/// The value's digits by plain integer arithmetic: significand · 2^exponent · 10^digits, rounded
+/// Appends the value's digits, computed with plain integer arithmetic: significand · 2^exponent · 10^digits, rounded
 /// half to even.
 fn reference(text: &mut Vec<u8>, value: f32, digits: usize) {
     let bits = value.to_bits();
-    let (field, fraction) = ((bits >> 23 & 0xFF) as i32, bits & 0x7F_FFFF);
+    let field = (bits >> 23 & 0xFF) as i32;
+    let fraction = bits & 0x7F_FFFF;
     if bits >> 31 == 1 {
         text.push(b'-');
     }
@@ -155,7 +156,7 @@ fn round_half_even(product: u64, shift: u32) -> u64 {
     quotient + u64::from(up)
 }
 
-/// Appends an integer with a point in front of its last `digits` digits.
+/// Appends an integer with a point before its last `digits` digits.
 fn push_decimal(text: &mut Vec<u8>, integer: u128, digits: usize) {
     const CHUNK: u128 = 10u128.pow(18);
     let mut reversed = [0u8; 48];
@@ -178,9 +179,9 @@ fn push_decimal(text: &mut Vec<u8>, integer: u128, digits: usize) {
         reversed[count] = b'0';
         count += 1;
     }
-    for place in (0..count).rev() {
-        text.push(reversed[place]);
-        if place == digits && digits > 0 {
+    for position in (0..count).rev() {
+        text.push(reversed[position]);
+        if position == digits && digits > 0 {
             text.push(b'.');
         }
     }
@@ -197,7 +198,7 @@ fn c_agrees(text: &[u8], value: f32, digits: usize) -> bool {
     let written = unsafe {
         snprintf(buffer.as_mut_ptr().cast(), buffer.len(), c"%.*f".as_ptr(), digits as c_int, f64::from(value))
     };
-    // Converting a signalling NaN makes it quiet and keeps the sign.
+    // Converting a signaling NaN makes it quiet and keeps the sign.
     written as usize == text.len() && buffer.starts_with(text)
 }
 

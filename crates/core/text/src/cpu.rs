@@ -1,8 +1,8 @@
-//! Which instructions the CPU has, found once.
+//! Detects the CPU's instruction sets once.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A set of instructions that the kernels are written for. Every level gives the same results.
+/// A set of instructions that the kernels are written for. Results are identical on every level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Any CPU.
@@ -20,33 +20,33 @@ pub enum Level {
 }
 
 const UNKNOWN: u8 = u8::MAX;
-static FOUND: AtomicU8 = AtomicU8::new(UNKNOWN);
+static BEST_LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 impl Level {
     /// The best level of this CPU.
     pub fn best() -> Level {
-        let known = FOUND.load(Ordering::Relaxed);
-        if known != UNKNOWN {
-            return Self::available_from(known);
+        let code = BEST_LEVEL.load(Ordering::Relaxed);
+        if code != UNKNOWN {
+            return Self::available_from(code);
         }
         let level = Self::detect();
-        FOUND.store(level as u8, Ordering::Relaxed);
+        BEST_LEVEL.store(level as u8, Ordering::Relaxed);
         level
     }
 
-    /// Makes [`Level::best`] return at most this level from now on, in the whole process. For benchmarks, which show on
-    /// one CPU how fast others are.
+    /// Makes [`Level::best`] return at most this level from now on, in the whole process. Benchmarks use it to estimate
+    /// the speed of older CPUs.
     pub fn cap(self) {
-        FOUND.store(self.usable() as u8, Ordering::Relaxed);
+        BEST_LEVEL.store(self.usable() as u8, Ordering::Relaxed);
     }
 
-    /// All levels that this CPU has, the portable one first: for tests that hold them equal.
+    /// The levels that this CPU supports, the portable one first. Tests compare their results.
     pub fn all() -> impl Iterator<Item = Level> {
         let best = Level::best() as u8;
         (0..=best).map(Self::available_from)
     }
 
-    /// This level, or the best of this CPU if it lacks it: anyone can name any level.
+    /// This level, or the best of this CPU if it does not support it.
     pub(crate) fn usable(self) -> Level {
         self.min(Level::best())
     }

@@ -1,7 +1,8 @@
-//! Numbers and lines to and from bytes: exact, allocation-free, the same on every machine.
+//! Converts numbers and lines to and from bytes: exactly, without allocations, identically on every machine.
 //!
-//! [`mod@format`] turns values into text. The crate does no I/O, starts no threads and ignores the locale: it works on
-//! slices owned by the caller, and allocates nothing except the few steps of a compiled row format.
+//! [`mod@format`] turns values into text, [`parse`] and [`scan`] read it. The crate does no I/O, starts no threads and
+//! ignores the locale: it works on the caller's slices, and allocates nothing except the few steps of a compiled row
+//! format.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

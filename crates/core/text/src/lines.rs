@@ -8,7 +8,7 @@
 /// ```
 pub fn count(text: &[u8]) -> usize {
     let Some((last, before_last)) = text.split_last() else { return 0 };
-    // A byte counts the lines of a piece: wider counters halve the speed of vectors, and more. Whole vectors.
+    // A piece's count fits a byte: wider counters at least halve the speed of the vectors. 192 bytes are whole vectors.
     const PIECE: usize = 192;
     let pieces = before_last.chunks(PIECE).zip(text[1..].chunks(PIECE));
     let inner: usize = pieces.map(|(bytes, next)| usize::from(count_ends(bytes, next))).sum();

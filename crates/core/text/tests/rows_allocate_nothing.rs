@@ -1,14 +1,14 @@
-//! A compiled row format runs without a single allocation: counted by the allocator, on every path.
+//! A compiled row format runs without allocations on every path: the allocator counts them.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use polyhaul_text::format::{Column, Dialect, Kind, Page, RowFormat};
+use polyhaul_text::format::{Page, PrintfDialect, RowFormat, StridedColumn, ValueType};
 
-struct Counting;
+struct CountingAllocator;
 
 thread_local! {
-    /// Of this thread alone: the test harness has threads of its own.
+    /// Calls of this thread only: the test harness has other threads.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -16,23 +16,23 @@ fn count() {
     CALLS.with(|calls| calls.set(calls.get() + 1));
 }
 
-// SAFETY: all calls go on to the system's allocator as they are.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: all calls are forwarded unchanged to the system's allocator.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's demand.
+        // SAFETY: the caller upholds the conditions.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count();
-        // SAFETY: the caller's demand.
+        // SAFETY: the caller upholds the conditions.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn nothing_is_allocated() {
@@ -43,10 +43,18 @@ fn nothing_is_allocated() {
         data.extend((if index % 500 == 3 { odd } else { value }).to_ne_bytes());
         data.extend(*b"a name\0\0");
     }
-    let kinds = [Kind::F64, Kind::Bool, Kind::I32, Kind::F32, Kind::Bytes(8), Kind::F64, Kind::F64];
+    let kinds = [
+        ValueType::F64,
+        ValueType::Bool,
+        ValueType::I32,
+        ValueType::F32,
+        ValueType::Bytes(8),
+        ValueType::F64,
+        ValueType::F64,
+    ];
     let columns = kinds.map(|kind| {
-        let offset = if matches!(kind, Kind::Bytes(_)) { 8 } else { 0 };
-        Column::new(&data, offset, 16, 5000, kind).unwrap()
+        let offset = if matches!(kind, ValueType::Bytes(_)) { 8 } else { 0 };
+        StridedColumn::new(&data, offset, 16, 5000, kind).unwrap()
     });
     let templates = [
         "%.6f,%d,%d,%.2f,%s,%.18e,%g\n",
@@ -54,10 +62,11 @@ fn nothing_is_allocated() {
         "%s %5s %09d %s %.3s %.25e %.0f\n",
     ];
     let mut buffer = vec![0; 10_000];
-    for dialect in [Dialect::C, Dialect::Python] {
+    for dialect in [PrintfDialect::C, PrintfDialect::Python] {
         for template in templates {
             let format = RowFormat::printf(template, &kinds, dialect).unwrap();
-            let (mut row, mut bytes) = (0, 0);
+            let mut row = 0;
+            let mut bytes = 0;
             let before = CALLS.get();
             let rows = format.over(&columns).unwrap();
             while row < rows.count() {
@@ -70,7 +79,7 @@ fn nothing_is_allocated() {
             assert!(bytes > 100_000);
         }
     }
-    // The counter counts.
+    // Check the counter itself.
     let before = CALLS.get();
     drop(std::hint::black_box(Box::new(1)));
     assert_eq!(CALLS.get() - before, 2);

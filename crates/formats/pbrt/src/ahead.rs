@@ -130,7 +130,7 @@ impl AheadPool {
     /// The numbers of a range up to another token, if all are integers.
     fn integers(&self, text: &[u8], range: Range<usize>) -> Option<(AheadValues, usize)> {
         let mut values = self.integers.take(range.len())?;
-        let stop = Lists::new(text, range.end, Level::best()).i32s(range.start, &mut values)?.at;
+        let stop = Lists::new(text, range.end, Level::best()).i32s(range.start, &mut values)?.offset;
         let stop = stop.min(range.end);
         let is_end = stop == range.end || text.get(stop).is_some_and(|&byte| ends_token(byte) || byte == b'#');
         // As floats, some zeros have a sign.
@@ -144,7 +144,7 @@ impl AheadPool {
     /// The numbers of a range up to another token.
     fn floats(&self, text: &[u8], range: Range<usize>) -> Option<(AheadValues, usize)> {
         let mut values = self.floats.take(range.len())?;
-        let stop = Lists::new(text, range.end, Level::best()).f32s(range.start, &mut values)?.at;
+        let stop = Lists::new(text, range.end, Level::best()).f32s(range.start, &mut values)?.offset;
         Some((AheadValues::Floats(values), stop.min(range.end)))
     }
 }

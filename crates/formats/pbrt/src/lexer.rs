@@ -8,7 +8,7 @@ use polyhaul_model::warnings::Weight;
 use polyhaul_pipeline::chunk::{Gap, Text};
 use polyhaul_pipeline::place::excerpt;
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
+use polyhaul_text::parse::list::{self, ListStop, Lists, ends_token};
 
 /// Reads text from start to end.
 pub(super) struct Lexer<'a> {
@@ -311,7 +311,7 @@ impl<'a> Lexer<'a> {
     fn take_gap<T: Copy>(
         &mut self,
         out: &mut Vec<T>,
-        parse: impl Fn(&mut Lists<'a>, usize, &mut Vec<T>) -> Option<Stop>,
+        parse: impl Fn(&mut Lists<'a>, usize, &mut Vec<T>) -> Option<ListStop>,
         append: impl Fn(&AheadNumbers, &mut Vec<T>, usize) -> Result<bool>,
     ) -> PbrtParse<bool> {
         while self.gaps.pop_if(|gap| gap.offset < self.at).is_some() {
@@ -322,8 +322,8 @@ impl<'a> Lexer<'a> {
             // The byte before a gap is white space.
             let mut before = Lists::new(self.padded, at - 1, self.level);
             let stop = parse(&mut before, self.at, out).ok_or_else(|| Error::memory("values"))?;
-            self.pass_to(stop.at.min(at - 1));
-            if stop.at < at - 1 {
+            self.pass_to(stop.offset.min(at - 1));
+            if stop.offset < at - 1 {
                 // The list ends before it, or has a comment.
                 return Ok(false);
             }
@@ -344,9 +344,9 @@ impl<'a> Lexer<'a> {
         gaps.map(|numbers| numbers.len()).sum::<usize>() + (self.end - self.at) / NUMBER_BYTES
     }
 
-    fn stopped(&mut self, stop: Option<Stop>) -> PbrtParse<bool> {
+    fn stopped(&mut self, stop: Option<ListStop>) -> PbrtParse<bool> {
         let stop = stop.ok_or_else(|| Error::memory("values"))?;
-        self.pass_to(stop.at.min(self.end));
+        self.pass_to(stop.offset.min(self.end));
         Ok(stop.overflow)
     }
 

@@ -9,7 +9,7 @@ use polyhaul_model::{Scalar, Values};
 use polyhaul_pipeline::column::Column;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
-use polyhaul_text::parse::grid::{Grid, MOST_COLUMNS};
+use polyhaul_text::parse::grid::{Grid, MAX_COLUMNS};
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
 use std::slice;
@@ -151,7 +151,7 @@ impl TableColumns {
     pub(super) unsafe fn publish_grid(&self, rows: Range<usize>, padded: &[u8], grid: &Grid) -> Result<()> {
         let step = match self.arrays.len() {
             0 | 1 => rows.len(),
-            _ => GRID_BLOCK / self.count.clamp(1, MOST_COLUMNS),
+            _ => GRID_BLOCK / self.count.clamp(1, MAX_COLUMNS),
         };
         let mut row = rows.start;
         while row < rows.end {

@@ -10,7 +10,7 @@ use polyhaul_model::warnings::is_kept;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::excerpt;
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, Run, WIDE};
+use polyhaul_text::parse::fields::{FIELD_SLACK, FieldRun, IndexedFields, MAX_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
 use polyhaul_text::parse::grid::Grid;
 use polyhaul_text::scan::Index;
 use polyhaul_text::scan::quotes::{UNQUOTED_SLACK, unquote};
@@ -181,7 +181,7 @@ impl TableParser<'_> {
         while at < text.end && out.row_count < most_rows && !out.over {
             // The newline after the text ends a last line that has none.
             let range = at..text.end + 1;
-            let fields = Fields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
+            let fields = IndexedFields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
             out.line_count += fields.index().lines().len().max(1) as u64;
             at = if fields.index().lines().is_empty() {
                 self.line(text, at, out)?
@@ -217,7 +217,7 @@ impl TableParser<'_> {
     fn window(
         &self,
         text: TableChunkText<'_>,
-        fields: Fields<'_>,
+        fields: IndexedFields<'_>,
         most_rows: usize,
         out: &mut TableParsed,
     ) -> Result<usize> {
@@ -266,7 +266,7 @@ impl TableParser<'_> {
     fn rows(
         &self,
         text: TableChunkText<'_>,
-        fields: Fields<'_>,
+        fields: IndexedFields<'_>,
         line: usize,
         rows: usize,
         out: &mut TableParsed,
@@ -293,7 +293,7 @@ impl TableParser<'_> {
         Ok(rows)
     }
 
-    fn single_rows(&self, text: TableChunkText<'_>, run: Run<'_>, out: &mut TableParsed) -> Result<usize> {
+    fn single_rows(&self, text: TableChunkText<'_>, run: FieldRun<'_>, out: &mut TableParsed) -> Result<usize> {
         let base = out.row_count * self.head.columns();
         grow(&mut out.singles, base + run.len() + FIELD_SLACK)?;
         let mut done = 0;
@@ -302,7 +302,7 @@ impl TableParser<'_> {
             if done == run.len() {
                 return Ok(done);
             }
-            match self.missing(text, run.place(done)) {
+            match self.missing(text, run.range(done)) {
                 Some(value) => out.singles[base + done] = value as f32,
                 None => return Ok(done),
             }
@@ -310,7 +310,7 @@ impl TableParser<'_> {
         }
     }
 
-    fn double_rows(&self, text: TableChunkText<'_>, run: Run<'_>, out: &mut TableParsed) -> Result<usize> {
+    fn double_rows(&self, text: TableChunkText<'_>, run: FieldRun<'_>, out: &mut TableParsed) -> Result<usize> {
         let columns = self.head.columns();
         let base = out.row_count * columns;
         grow(&mut out.doubles, base + run.len() + FIELD_SLACK)?;
@@ -321,7 +321,7 @@ impl TableParser<'_> {
             if done == run.len() {
                 break;
             }
-            let Some(value) = self.missing(text, run.place(done)).map(f64_of) else { break };
+            let Some(value) = self.missing(text, run.range(done)).map(f64_of) else { break };
             (out.doubles[base + done], out.marks[done]) = (value.number, value.mark);
             done += 1;
         }
@@ -335,7 +335,7 @@ impl TableParser<'_> {
     fn wides(
         &self,
         text: TableChunkText<'_>,
-        run: Run<'_>,
+        run: FieldRun<'_>,
         done: usize,
         base: usize,
         out: &mut TableParsed,
@@ -344,7 +344,7 @@ impl TableParser<'_> {
         while let Some(found) = memchr::memchr(WIDE, &out.marks[at..done]) {
             at += found;
             let kind = self.head.kinds[at % self.head.columns()];
-            let Some(value) = TableValue::from_token(&text.padded[run.place(at)], kind) else { return Ok(at) };
+            let Some(value) = TableValue::from_token(&text.padded[run.range(at)], kind) else { return Ok(at) };
             (out.doubles[base + at], out.marks[at]) = (value.number, value.mark);
             value.note_wide(base + at, &mut out.wides)?;
             at += 1;
@@ -357,7 +357,7 @@ impl TableParser<'_> {
     fn checked(
         &self,
         text: TableChunkText<'_>,
-        run: Run<'_>,
+        run: FieldRun<'_>,
         mut rows: usize,
         base: usize,
         out: &mut TableParsed,
@@ -375,7 +375,7 @@ impl TableParser<'_> {
                     continue;
                 }
                 // The line parser determines its fault.
-                match TableValue::from_token(&text.padded[run.place(place)], kind) {
+                match TableValue::from_token(&text.padded[run.range(place)], kind) {
                     Some(value) if value.wide.is_none() => *cell = value.number,
                     Some(_) => {}
                     None => {
@@ -400,7 +400,7 @@ impl TableParser<'_> {
                 let (least, most) = (least as f64, most as f64);
                 let marks = out.marks[..end].iter().skip(column).step_by(columns);
                 let is_right = |(value, mark): (&f64, &u8)| {
-                    (*mark == 0) & (*value >= least) & (*value <= most) & (value.abs() < MOST_EXACT as f64)
+                    (*mark == 0) & (*value >= least) & (*value <= most) & (value.abs() < MAX_EXACT as f64)
                 };
                 values.zip(marks).fold(true, |all, cell| all & is_right(cell))
             }

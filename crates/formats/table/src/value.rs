@@ -2,7 +2,7 @@
 
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Result, try_push};
-use polyhaul_text::parse::fields::{MOST_EXACT, NOT_INTEGER};
+use polyhaul_text::parse::fields::{MAX_EXACT, NOT_INTEGER};
 use polyhaul_text::parse::number;
 
 /// The type of a column.
@@ -55,7 +55,7 @@ impl Wide {
 
 /// Returns a float as a value: an integer if it has no fraction.
 pub(super) fn f64_of(number: f64) -> TableValue {
-    let is_integer = number.trunc() == number && number.abs() <= MOST_EXACT as f64;
+    let is_integer = number.trunc() == number && number.abs() <= MAX_EXACT as f64;
     let is_minus_zero = number == 0.0 && number.is_sign_negative();
     TableValue { number, mark: if is_integer && !is_minus_zero { 0 } else { NOT_INTEGER }, wide: None }
 }
@@ -79,7 +79,7 @@ pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
         }
         TableHeadKind::Integer(scalar) => {
             let (least, most) = range_of(scalar);
-            number.trunc() == number && number.abs() < MOST_EXACT as f64 && (least..=most).contains(&(number as i128))
+            number.trunc() == number && number.abs() < MAX_EXACT as f64 && (least..=most).contains(&(number as i128))
         }
     }
 }
@@ -121,7 +121,7 @@ impl TableValue {
         let number = if negative { -(size as f64) } else { size as f64 };
         let mark = if negative && size == 0 { NOT_INTEGER } else { 0 };
         let whole = if negative { -i128::from(size) } else { i128::from(size) };
-        Some(TableValue { number, mark, wide: (size > MOST_EXACT).then_some(whole) })
+        Some(TableValue { number, mark, wide: (size > MAX_EXACT).then_some(whole) })
     }
 
     /// Keeps the integer of a chunk's value, if it is needed.

@@ -8,7 +8,7 @@ use super::{about_row_bytes, bound, in_row};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_pipeline::crew::{on_threads, within};
 use polyhaul_pipeline::options::RunOptions;
-use polyhaul_text::format::{Column, Page, RowError, RowFormat, Rows};
+use polyhaul_text::format::{BoundFormat, Page, RowFormat, RowValueError, StridedColumn};
 use polyhaul_trace::{self as trace, Phase};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,7 +29,12 @@ const SPINS: usize = 200;
 /// Returns an error if `out` is too short (the message says how many bytes are needed), if a value cannot be written in
 /// this format, such as NaN as an integer (the message gives the row and column), or if the columns do not match the
 /// format.
-pub fn format_rows(format: &RowFormat, columns: &[Column<'_>], out: &mut [u8], run: &RunOptions) -> Result<usize> {
+pub fn format_rows(
+    format: &RowFormat,
+    columns: &[StridedColumn<'_>],
+    out: &mut [u8],
+    run: &RunOptions,
+) -> Result<usize> {
     let room = out.len();
     match fill(&bound(format, columns)?, format.max_bytes(), out, run)? {
         needed if needed > room => {
@@ -43,7 +48,7 @@ pub fn format_rows(format: &RowFormat, columns: &[Column<'_>], out: &mut [u8], r
 /// Writes all rows to a new buffer.
 ///
 /// Returns the same errors as [`format_rows`], and an error if memory runs out.
-pub fn format_rows_to_vec(format: &RowFormat, columns: &[Column<'_>], run: &RunOptions) -> Result<Vec<u8>> {
+pub fn format_rows_to_vec(format: &RowFormat, columns: &[StridedColumn<'_>], run: &RunOptions) -> Result<Vec<u8>> {
     let rows = bound(format, columns)?;
     let max_bytes = format.max_bytes();
     let about = rows.count().saturating_mul(about_row_bytes(&rows, max_bytes));
@@ -68,7 +73,7 @@ fn zeros(count: usize) -> Result<Vec<u8>> {
 }
 
 /// Writes rows while they fit; returns the size of all of them.
-fn fill(rows: &Rows<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> Result<usize> {
+fn fill(rows: &BoundFormat<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> Result<usize> {
     let block_bytes = BLOCK_BYTES.max(max_bytes.saturating_add(SPARE_BYTES));
     let block_rows = (block_bytes - SPARE_BYTES) / max_bytes.max(1);
     let count = rows.count().div_ceil(block_rows);
@@ -86,11 +91,11 @@ fn fill(rows: &Rows<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> 
 }
 
 /// How many rows were formatted.
-type Done = std::result::Result<usize, RowError>;
+type Done = std::result::Result<usize, RowValueError>;
 
 /// The rows, in blocks.
 struct Work<'a> {
-    rows: &'a Rows<'a>,
+    rows: &'a BoundFormat<'a>,
     block_rows: usize,
     /// Enough for any block.
     block_bytes: usize,

@@ -9,16 +9,17 @@
 //!
 //! ```
 //! use polyhaul::options::RunOptions;
-//! use polyhaul::rows::{self, Column, Kind};
+//! use polyhaul::rows::{self, StridedColumn, ValueType};
 //!
-//! let (flags, values) = ([1u8, 0, 1], [1.5f32, -20.25, 0.0].map(f32::to_ne_bytes));
+//! let flags = [1u8, 0, 1];
+//! let values = [1.5f32, -20.25, 0.0].map(f32::to_ne_bytes);
 //! let columns = [
-//!     Column::new(&flags, 0, 1, 3, Kind::Bool).unwrap(),
-//!     Column::new(values.as_flattened(), 0, 4, 3, Kind::F32).unwrap(),
+//!     StridedColumn::new(&flags, 0, 1, 3, ValueType::Bool).unwrap(),
+//!     StridedColumn::new(values.as_flattened(), 0, 4, 3, ValueType::F32).unwrap(),
 //! ];
 //! let format = rows::fields("{flag:y/n} {value:.2f}\n", |name| match name {
-//!     "flag" => Some((0, Kind::Bool)),
-//!     "value" => Some((1, Kind::F32)),
+//!     "flag" => Some((0, ValueType::Bool)),
+//!     "value" => Some((1, ValueType::F32)),
 //!     _ => None,
 //! })?;
 //! let mut text = [0; 100];
@@ -32,20 +33,22 @@ mod pages;
 
 pub use buffer::{format_rows, format_rows_to_vec};
 pub use pages::write_rows;
-pub use polyhaul_text::format::{Column, ColumnsError, Dialect, Kind, RowError, RowFormat, Rows, TemplateError};
+pub use polyhaul_text::format::{
+    BoundFormat, ColumnsError, PrintfDialect, RowFormat, RowValueError, StridedColumn, TemplateError, ValueType,
+};
 
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result};
 use polyhaul_text::format::Page;
 
 /// Compiles a `printf` template, like [`RowFormat::printf`]. An invalid template is a usage error that points to the
 /// problem.
-pub fn printf(template: &str, columns: &[Kind], dialect: Dialect) -> Result<RowFormat> {
+pub fn printf(template: &str, columns: &[ValueType], dialect: PrintfDialect) -> Result<RowFormat> {
     RowFormat::printf(template, columns, dialect).map_err(|error| in_template(template, error))
 }
 
 /// Compiles a template with named fields, like [`RowFormat::fields`]. An invalid template is a usage error that points
 /// to the problem.
-pub fn fields(template: &str, field: impl FnMut(&str) -> Option<(usize, Kind)>) -> Result<RowFormat> {
+pub fn fields(template: &str, field: impl FnMut(&str) -> Option<(usize, ValueType)>) -> Result<RowFormat> {
     RowFormat::fields(template, field).map_err(|error| in_template(template, error))
 }
 
@@ -60,7 +63,7 @@ fn in_template(template: &str, error: TemplateError) -> Error {
 }
 
 /// A format with its columns.
-fn bound<'a>(format: &'a RowFormat, columns: &'a [Column<'a>]) -> Result<Rows<'a>> {
+fn bound<'a>(format: &'a RowFormat, columns: &'a [StridedColumn<'a>]) -> Result<BoundFormat<'a>> {
     let rows = format.over(columns).map_err(|error| Error::new(ErrorKind::Usage, error.to_string()))?;
     match rows.count() {
         usize::MAX => {
@@ -71,7 +74,7 @@ fn bound<'a>(format: &'a RowFormat, columns: &'a [Column<'a>]) -> Result<Rows<'a
 }
 
 /// A value without a text.
-fn in_row(error: RowError) -> Error {
+fn in_row(error: RowValueError) -> Error {
     Error::new(ErrorKind::Usage, error.to_string())
 }
 
@@ -80,7 +83,7 @@ const SAMPLE_ROWS: usize = 32;
 const SAMPLES: usize = 8;
 
 /// About how many bytes a row takes, at least one.
-fn about_row_bytes(rows: &Rows<'_>, max_bytes: usize) -> usize {
+fn about_row_bytes(rows: &BoundFormat<'_>, max_bytes: usize) -> usize {
     let mut buffer = [0; 16 << 10];
     let mut page = Page::new(&mut buffer);
     let (mut bytes, mut count) = (0, 0);

@@ -9,7 +9,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_cop
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::Pages;
-use polyhaul_text::format::{Column, RowFormat, Rows};
+use polyhaul_text::format::{BoundFormat, RowFormat, StridedColumn};
 use std::sync::Arc;
 
 /// About how many bytes of text a page has.
@@ -27,7 +27,7 @@ const MOST_PAGE_BYTES: u64 = 8 << 20;
 /// and column), if the columns do not match the format, or if the sink fails.
 pub fn write_rows(
     format: &RowFormat,
-    columns: &[Column<'_>],
+    columns: &[StridedColumn<'_>],
     head: &[u8],
     foot: &[u8],
     output: Output,
@@ -38,7 +38,7 @@ pub fn write_rows(
 }
 
 fn write(
-    rows: &Rows<'_>,
+    rows: &BoundFormat<'_>,
     format: &RowFormat,
     [head, foot]: [&[u8]; 2],
     output: Output,
@@ -57,7 +57,7 @@ fn write(
 }
 
 struct RowPages<'a> {
-    rows: &'a Rows<'a>,
+    rows: &'a BoundFormat<'a>,
     foot: &'a [u8],
     name: &'a str,
     /// About how many bytes a row takes, and at most.
@@ -73,7 +73,7 @@ struct RowsPageSlot {
 }
 
 impl<'a> RowPages<'a> {
-    fn new(rows: &'a Rows<'a>, max_bytes: usize, foot: &'a [u8], name: &'a str, options: &WriteOptions) -> Self {
+    fn new(rows: &'a BoundFormat<'a>, max_bytes: usize, foot: &'a [u8], name: &'a str, options: &WriteOptions) -> Self {
         let run = &options.run;
         let row_bytes = about_row_bytes(rows, max_bytes);
         let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);

@@ -3,19 +3,12 @@
 //! time.
 
 use crate::alone;
-use polyhaul::model::{Image, Samples};
+use polyhaul::model::Image;
 use polyhaul::options::{Limits, RunOptions};
-use polyhaul::{ErrorKind, Input, ReadOptions, Reader, Result};
+use polyhaul::{Input, ReadOptions, Reader, Result};
 use polyhaul_testkit::alloc::measure;
-use polyhaul_testkit::corpus::Folder;
-use polyhaul_testkit::growth;
-use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
-use polyhaul_testkit::images::{Picture, SHAPES, claims, is_own, pictures};
-use polyhaul_testkit::mutate;
-use polyhaul_testkit::packed::{CODECS, pack};
-use polyhaul_testkit::random::Random;
-use std::path::Path;
-use std::sync::Arc;
+use polyhaul_testkit::hostile::{Hostile, Sizes};
+use polyhaul_testkit::images::SHAPES;
 use std::sync::atomic::Ordering::Relaxed;
 
 const MIB: u64 = 1 << 20;

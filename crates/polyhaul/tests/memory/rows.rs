@@ -3,7 +3,7 @@
 
 use crate::alone;
 use polyhaul::options::{Cancel, Codec, RunOptions, RunTasks, ThreadPool};
-use polyhaul::rows::{self, Column, Dialect, Kind, RowFormat};
+use polyhaul::rows::{self, PrintfDialect, RowFormat, StridedColumn, ValueType};
 use polyhaul::trace::{Detail, Phase, Trace};
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use polyhaul_testkit::alloc::measure;
@@ -25,16 +25,16 @@ fn records(count: usize) -> Vec<u8> {
     records
 }
 
-fn columns(records: &[u8]) -> [Column<'_>; 2] {
+fn columns(records: &[u8]) -> [StridedColumn<'_>; 2] {
     let count = records.len() / RECORD_BYTES;
-    [(0, Kind::Bool), (4, Kind::F32)]
-        .map(|(offset, kind)| Column::new(records, offset, RECORD_BYTES, count, kind).unwrap())
+    [(0, ValueType::Bool), (4, ValueType::F32)]
+        .map(|(offset, kind)| StridedColumn::new(records, offset, RECORD_BYTES, count, kind).unwrap())
 }
 
 fn format() -> RowFormat {
     rows::fields("{flag:y/n} {value:.2f}\n", |name| match name {
-        "flag" => Some((0, Kind::Bool)),
-        "value" => Some((1, Kind::F32)),
+        "flag" => Some((0, ValueType::Bool)),
+        "value" => Some((1, ValueType::F32)),
         _ => None,
     })
     .unwrap()
@@ -104,8 +104,8 @@ fn rows_that_get_longer_than_the_first_ones_fit_into_a_new_vec() {
     let _alone = alone();
     let values: Vec<u8> =
         (0..100_000i64).flat_map(|row| (if row % 12_500 < 32 { 1 } else { i64::MIN }).to_ne_bytes()).collect();
-    let columns = [Column::new(&values, 0, 8, 100_000, Kind::I64).unwrap()];
-    let format = rows::printf("%d\n", &[Kind::I64], Dialect::C).unwrap();
+    let columns = [StridedColumn::new(&values, 0, 8, 100_000, ValueType::I64).unwrap()];
+    let format = rows::printf("%d\n", &[ValueType::I64], PrintfDialect::C).unwrap();
     for threads in THREADS {
         let text = rows::format_rows_to_vec(&format, &columns, &run(threads)).unwrap();
         assert_eq!(text.len(), 8 * 32 * 2 + (100_000 - 8 * 32) * 21);
@@ -165,8 +165,8 @@ fn a_value_without_a_text_is_placed() {
     values[77_777] = f32::NAN;
     values[99_000] = f32::INFINITY;
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-    let columns = [Column::new(&bytes, 0, 4, values.len(), Kind::F32).unwrap()];
-    let format = rows::printf("%d\n", &[Kind::F32], Dialect::Python).unwrap();
+    let columns = [StridedColumn::new(&bytes, 0, 4, values.len(), ValueType::F32).unwrap()];
+    let format = rows::printf("%d\n", &[ValueType::F32], PrintfDialect::Python).unwrap();
     let says = "row 77777, column 0: NaN and infinity cannot be written as integers";
     for threads in THREADS {
         let mut out = vec![0; 1 << 20];
@@ -182,16 +182,16 @@ fn a_value_without_a_text_is_placed() {
 #[test]
 fn what_is_wrong_with_a_template_is_shown() {
     let _alone = alone();
-    let error = rows::printf("%f %q\n", &[Kind::F32, Kind::F32], Dialect::C).unwrap_err();
+    let error = rows::printf("%f %q\n", &[ValueType::F32, ValueType::F32], PrintfDialect::C).unwrap_err();
     let diagnostic = error.diagnostic();
     let excerpt = diagnostic.excerpt.as_ref().unwrap();
     assert_eq!((error.kind(), diagnostic.place.offset), (ErrorKind::Usage, Some(4)));
     assert_eq!(&excerpt.text[excerpt.marked.clone()], "q");
     let error = rows::fields("{no}", |_| None).unwrap_err();
     assert_eq!(error.to_string(), "template, byte 1: unknown field name");
-    let endless = rows::printf("text\n", &[], Dialect::C).unwrap();
+    let endless = rows::printf("text\n", &[], PrintfDialect::C).unwrap();
     assert_eq!(rows::format_rows(&endless, &[], &mut [0; 9], &run(1)).unwrap_err().kind(), ErrorKind::Usage);
-    let other = [Column::new(&[0; 8], 0, 8, 1, Kind::F64).unwrap(); 2];
+    let other = [StridedColumn::new(&[0; 8], 0, 8, 1, ValueType::F64).unwrap(); 2];
     let error = rows::format_rows(&format(), &other, &mut [], &run(1)).unwrap_err();
     assert_eq!(error.to_string(), "column 0 has type f64; the template expects bool");
 }
@@ -200,10 +200,10 @@ fn what_is_wrong_with_a_template_is_shown() {
 fn text_is_as_it_is_and_counted_in_characters() {
     let _alone = alone();
     let names = "hé\0\0\0日本".as_bytes();
-    let columns = [Column::new(names, 0, 6, 2, Kind::Text(6)).unwrap()];
-    for dialect in [Dialect::C, Dialect::Python] {
+    let columns = [StridedColumn::new(names, 0, 6, 2, ValueType::Text(6)).unwrap()];
+    for dialect in [PrintfDialect::C, PrintfDialect::Python] {
         let text = |template| {
-            let format = rows::printf(template, &[Kind::Text(6)], dialect).unwrap();
+            let format = rows::printf(template, &[ValueType::Text(6)], dialect).unwrap();
             String::from_utf8(rows::format_rows_to_vec(&format, &columns, &run(1)).unwrap()).unwrap()
         };
         assert_eq!(text("%s\n"), "hé\n日本\n");
@@ -261,7 +261,7 @@ fn files_are_compressed_and_replaced_as_a_whole() {
     let mut broken = records.clone();
     broken.truncate(records.len() - RECORD_BYTES);
     broken.extend([0, 0, 0, 0, 0, 0, 0xC0, 0x7F]);
-    let whole = rows::printf("%d %d\n", &[Kind::Bool, Kind::F32], Dialect::C).unwrap();
+    let whole = rows::printf("%d %d\n", &[ValueType::Bool, ValueType::F32], PrintfDialect::C).unwrap();
     let failed = rows::write_rows(&whole, &columns(&broken), b"", b"", Output::Path(path.clone()), &options);
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(std::fs::read(&path).unwrap(), written[0]);

@@ -4,7 +4,7 @@
 
 use super::{Contender, Group};
 use polyhaul::options::RunOptions;
-use polyhaul::rows::{self, Column, Kind, RowFormat};
+use polyhaul::rows::{self, StridedColumn, ValueType, RowFormat};
 use std::hint::black_box;
 use std::io::Write;
 
@@ -28,13 +28,13 @@ type Writer<'a> = Box<dyn Fn(&mut [u8]) -> usize + 'a>;
 pub(super) fn groups(measure: &mut dyn FnMut(Group<'_>)) -> Result<(), crate::Failure> {
     let records: Vec<Record> = super::floats().into_iter().cycle().take(RECORDS).map(Record::of).collect();
     let memory: Vec<u8> = records.iter().flat_map(|record| record.bytes()).collect();
-    let columns = [(0, Kind::Bool), (4, Kind::F32)]
-        .map(|(offset, kind)| Column::new(&memory, offset, size_of::<Record>(), RECORDS, kind));
+    let columns = [(0, ValueType::Bool), (4, ValueType::F32)]
+        .map(|(offset, kind)| StridedColumn::new(&memory, offset, size_of::<Record>(), RECORDS, kind));
     let [Some(flags), Some(values)] = columns else { return Err("the columns lie outside of the records".into()) };
     let columns = [flags, values];
     let format = rows::fields("{flag:y/n} {value:.2f}\n", |name| match name {
-        "flag" => Some((0, Kind::Bool)),
-        _ => Some((1, Kind::F32)),
+        "flag" => Some((0, ValueType::Bool)),
+        _ => Some((1, ValueType::F32)),
     })?;
     let mut expected = vec![0; ROOM_BYTES * RECORDS];
     let length = printed(&records, &mut expected);
@@ -75,7 +75,7 @@ fn contender<'a>(name: &'static str, expected: &[u8], write: Writer<'a>) -> Cont
     Contender { name, agrees, run: Box::new(move || _ = black_box(write(black_box(&mut out)))) }
 }
 
-fn polyhaul<'a>(format: &'a RowFormat, columns: &'a [Column<'a>], threads: usize) -> Writer<'a> {
+fn polyhaul<'a>(format: &'a RowFormat, columns: &'a [StridedColumn<'a>], threads: usize) -> Writer<'a> {
     let run = RunOptions::default().with_threads(Some(threads));
     Box::new(move |out| rows::format_rows(format, columns, out, &run).unwrap_or(0))
 }

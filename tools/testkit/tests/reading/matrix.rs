@@ -1,11 +1,9 @@
 //! The same scene, the same warnings and the same error for any number of threads, any size of
 //! chunks, and any way in which the bytes come.
 
-use crate::{lenient, options, outcome, read};
-use polyhaul::{Input, ReadOptions};
-use polyhaul_testkit::corpus::{Sample, samples};
-use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
-use polyhaul_testkit::random::Random;
+use crate::{options, outcome, read};
+use polyhaul::Input;
+use polyhaul_testkit::hostile::{Hostile, Sizes};
 use polyhaul_testkit::summary;
 
 /// Limits and faults in one text: the first by position is the error.

@@ -1,30 +1,30 @@
-//! All digits of a value, one by one: for values whose digits fit no shorter integer.
+//! Computes any number of digits of a value with big integers: for values whose digits do not fit 64 or 128 bits.
 //!
-//! Integer arithmetic on the value's own bits, in fixed arrays. Slow (up to 1 µs), and right by construction.
+//! Integer arithmetic on the value's bits, in fixed arrays. Slow (up to 1 µs), and correct by construction.
 
 use super::exact::split_bits;
 use super::fixed::POWERS;
 use super::significant::{self, Significant, carried};
 
-/// Bits before and after the point.
+/// Words of 64 bits before the point, and after it.
 const LIMBS: usize = 17;
 /// Digits of a group.
 const GROUP: usize = 9;
-/// A digit for a carry, 309 in front of the point and what fills their last group, then the longest fraction: 60
-/// significant digits of 2^-1074, and again a group more than asked for.
+/// One digit for a carry, 309 before the point rounded up to whole groups, then the longest fraction: 60 significant
+/// digits of 2^-1074, plus a group more than requested.
 const CAPACITY: usize = 1 + 315 + 384 + 2 * GROUP;
 
-/// Decimal digits with a point among them, rounded where asked.
-pub(super) struct Digits {
+/// Decimal digits with a point among them.
+pub(super) struct LongDigits {
     text: [u8; CAPACITY],
-    /// The place of the first digit: 0 after a carry, otherwise 1.
+    /// The index of the first digit: 0 after a carry, otherwise 1.
     start: usize,
-    /// The place of the fraction.
+    /// The index of the first digit of the fraction.
     point: usize,
     end: usize,
 }
 
-impl Digits {
+impl LongDigits {
     /// The digits of `magnitude` with `decimals` (at most 384) after the point.
     pub(super) fn with_decimals(magnitude: f64, decimals: usize) -> Self {
         let (mut digits, more) = Self::cut(magnitude, decimals);
@@ -32,34 +32,34 @@ impl Digits {
         digits
     }
 
-    /// `count` significant digits of `magnitude`, the first of which stands for 10^`exponent`, and the exponent after
-    /// rounding.
+    /// `count` significant digits of `magnitude`, the first of which has the weight 10^`exponent`, and the exponent
+    /// after rounding.
     pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> (Self, i32) {
         let decimals = (count as i32 - 1 - exponent).max(0) as usize;
         let (mut digits, more) = Self::cut(magnitude, decimals);
-        let place = |digits: &Self, exponent: i32| (digits.point as i32 - 1 - exponent).max(0) as usize;
-        let first = place(&digits, exponent);
+        let first_index = |digits: &Self, exponent: i32| (digits.point as i32 - 1 - exponent).max(0) as usize;
+        let first = first_index(&digits, exponent);
         digits.round(first + count, more);
-        // A carry out of the first digit goes to the one in front of it, which was a zero or nothing.
+        // A carry out of the first digit goes to the one before it, which was a zero or absent.
         let carried = first > 0 && digits.text[first - 1] == b'1';
         let exponent = exponent + i32::from(carried);
-        digits.start = place(&digits, exponent);
+        digits.start = first_index(&digits, exponent);
         digits.end = digits.start + count;
         (digits, exponent)
     }
 
     /// The digits before and after the point.
     pub(super) fn parts(&self) -> (&[u8], &[u8]) {
-        let split = |from: usize, to: usize| self.text.get(from..to).unwrap_or_default();
-        (split(self.start, self.point), split(self.point, self.end))
+        let range = |start: usize, end: usize| self.text.get(start..end).unwrap_or_default();
+        (range(self.start, self.point), range(self.point, self.end))
     }
 
-    /// All digits.
+    /// All digits, without the point.
     pub(super) fn all(&self) -> &[u8] {
         self.text.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// At least one digit more than `decimals`, and whether there are any but zeros after them.
+    /// At least one digit more than `decimals`, and whether nonzero digits follow them.
     fn cut(magnitude: f64, decimals: usize) -> (Self, bool) {
         let (significand, exponent) = split_bits(magnitude);
         let mut digits = Self { text: [b'0'; CAPACITY], start: 1, point: 2, end: 2 };
@@ -95,16 +95,16 @@ impl Digits {
     }
 
     fn push(&mut self, group: u32) {
-        for place in (0..GROUP).rev() {
+        for power in (0..GROUP).rev() {
             if let Some(digit) = self.text.get_mut(self.end) {
-                *digit = b'0' + (u64::from(group) / POWERS[place] % 10) as u8;
+                *digit = b'0' + (u64::from(group) / POWERS[power] % 10) as u8;
                 self.end += 1;
             }
         }
     }
 
-    /// Keeps the digits before `end` (1 or more), rounded to nearest, ties to even; `more` is whether nonzero digits
-    /// follow those stored.
+    /// Rounds to the digits before `end` (1 or more), to nearest, ties to even; `more` is whether nonzero digits follow
+    /// the stored ones.
     fn round(&mut self, end: usize, more: bool) {
         let rest = self.text.get(end..self.end).unwrap_or_default();
         let (next, after) = rest.split_first().unwrap_or((&b'0', &[]));
@@ -112,14 +112,14 @@ impl Digits {
         let odd = self.text.get(end - 1).is_some_and(|digit| digit & 1 == 1);
         let up = *next > b'5' || *next == b'5' && (more || odd);
         self.end = end.min(CAPACITY);
-        let mut place = self.end;
+        let mut index = self.end;
         let mut carry = up;
-        while carry && place > 0 {
-            place -= 1;
-            carry = self.text[place] == b'9';
-            self.text[place] = if carry { b'0' } else { self.text[place] + 1 };
+        while carry && index > 0 {
+            index -= 1;
+            carry = self.text[index] == b'9';
+            self.text[index] = if carry { b'0' } else { self.text[index] + 1 };
         }
-        self.start = self.start.min(place);
+        self.start = self.start.min(index);
     }
 }
 
@@ -127,27 +127,28 @@ impl Digits {
 #[cold]
 #[inline(never)]
 pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> Significant {
-    let (digits, exponent) = Digits::significant(magnitude, exponent, count.min(significant::MAX));
+    let (digits, exponent) = LongDigits::significant(magnitude, exponent, count.min(significant::MAX));
     let integer = digits.all().iter().fold(0u64, |sum, digit| sum.wrapping_mul(10) + u64::from(digit - b'0'));
     carried(integer, exponent, count)
 }
 
 /// significand · 2^exponent: the part before the point, and the part after it in units of 2^-1088, lowest limb first.
 fn halves(significand: u64, exponent: i32) -> ([u64; LIMBS], [u64; LIMBS]) {
-    let (mut whole, mut fraction) = ([0; LIMBS], [0; LIMBS]);
-    // The lowest bit's place in the two as one row of limbs: 14 to 2059.
+    let mut whole = [0; LIMBS];
+    let mut fraction = [0; LIMBS];
+    // The lowest bit's position in the limbs of the fraction and then the whole: 14 to 2059.
     let lowest = (exponent + 64 * LIMBS as i32).max(0) as usize;
     let wide = u128::from(significand) << (lowest % 64);
     for (limb, part) in [(lowest / 64, wide as u64), (lowest / 64 + 1, (wide >> 64) as u64)] {
-        let place = if limb < LIMBS { fraction.get_mut(limb) } else { whole.get_mut(limb - LIMBS) };
-        if let Some(place) = place {
-            *place = part;
+        let slot = if limb < LIMBS { fraction.get_mut(limb) } else { whole.get_mut(limb - LIMBS) };
+        if let Some(slot) = slot {
+            *slot = part;
         }
     }
     (whole, fraction)
 }
 
-/// Multiplies in place and returns what crosses the point.
+/// Multiplies by 10^9 in place and returns the digits that cross the point.
 fn next_group(fraction: &mut [u64; LIMBS]) -> u32 {
     let lowest = fraction.iter().position(|&limb| limb != 0).unwrap_or(LIMBS);
     let mut carry = 0;
@@ -159,12 +160,12 @@ fn next_group(fraction: &mut [u64; LIMBS]) -> u32 {
     carry as u32
 }
 
-/// Divides in place and returns the remainder.
+/// Divides by 10^9 in place and returns the remainder.
 fn divide_by_billion(limbs: &mut [u64; LIMBS]) -> u32 {
     let highest = limbs.iter().rposition(|&limb| limb != 0).map_or(0, |highest| highest + 1);
     let mut rest = 0;
     for limb in limbs[..highest].iter_mut().rev() {
-        // By halves, because a division of 128 bits is a call.
+        // In halves, because a division of 128 bits is a function call.
         let upper = rest << 32 | *limb >> 32;
         let lower = (upper % 1_000_000_000) << 32 | *limb & 0xFFFF_FFFF;
         *limb = ((upper / 1_000_000_000) << 32) | (lower / 1_000_000_000);

@@ -1,8 +1,8 @@
-//! Integers as digits at the start of an array: no leading zeros are dropped, zeros follow.
+//! Digits of integers, left-aligned in an array and filled up with zeros.
 
 use super::fixed::POWERS;
 
-/// Eight digits, one to a byte, the first one lowest.
+/// Eight digits, one per byte, the first one lowest.
 #[inline(always)]
 pub(super) fn eight(number: u32) -> u64 {
     const HUNDREDS: u64 = 0x0000_007F_0000_007F;
@@ -38,12 +38,13 @@ pub(super) fn left_aligned(integer: u64, digits: usize) -> [u8; 24] {
         [first, second, 0]
     } else {
         let filled = integer * POWERS[19 - digits];
-        let (first, rest) = (filled / 100_000_000_000, filled % 100_000_000_000);
+        let first = filled / 100_000_000_000;
+        let rest = filled % 100_000_000_000;
         [eight(first as u32), eight((rest / 1000) as u32), eight((rest % 1000) as u32 * 100_000)]
     };
     let mut text = [0; 24];
-    for (place, word) in text.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-        *place = ascii(word).to_le_bytes();
+    for (bytes, word) in text.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *bytes = ascii(word).to_le_bytes();
     }
     text
 }

@@ -1,9 +1,9 @@
-//! Fixed digits for the values that the fast path leaves over: ties, everything large, infinities,
-//! NaN, and more than [`MAX_DIGITS`](super::MAX_DIGITS) digits.
+//! Fixed digits for the values that the fast path cannot handle: ties, large values, infinities, NaN, and more than
+//! [`MAX_DIGITS`](super::MAX_DIGITS) digits.
 //!
-//! Integer arithmetic on the value's own bits: in 128 bits if they are enough, otherwise by [`super::big`].
+//! Integer arithmetic on the value's bits: in 128 bits if they suffice, otherwise by [`super::big`].
 
-use super::big::Digits;
+use super::big::LongDigits;
 use super::digits::left_aligned;
 use super::fixed::POWERS;
 use super::integer;
@@ -50,7 +50,7 @@ pub(super) unsafe fn magnitude(pen: Pen, magnitude: f64, digits: usize) -> Pen {
 /// As for [`magnitude`].
 #[inline(never)]
 unsafe fn all_digits(pen: Pen, magnitude: f64, digits: usize) -> Pen {
-    let text = Digits::with_decimals(magnitude, digits);
+    let text = LongDigits::with_decimals(magnitude, digits);
     let (whole, fraction) = text.parts();
     // SAFETY: `whole` has at most 309 digits and `fraction` has `digits`; both are stored exactly, with a point between
     // them.

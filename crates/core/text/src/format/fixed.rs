@@ -3,17 +3,17 @@
 //! The value times 10^digits is rounded to an integer, ties to even, and the integer's digits are
 //! looked up three at a time. For an f32 the product is exact: 24 bits of the value and the 28 bits
 //! of 5^12 fit the 53 of an f64. For an f64 it is rounded once, which can only hide on which side
-//! of a tie the value lies: products that end in exactly one half go to [`super::exact`], as does
-//! all that is 2^52 or more.
+//! of a tie the value lies: products that end in exactly one half are left to [`super::exact`], as are products of
+//! 2^52 or more.
 
 use super::exact;
 use super::integer;
 use super::pen::Pen;
 
-/// The most digits after the point.
+/// Maximum number of digits after the point.
 pub const MAX_DIGITS: usize = 12;
 
-/// f32 and f64: the values on lines. No other type can implement this.
+/// f32 and f64: the values on lines. Sealed.
 pub trait Real: Copy + sealed::Sealed {}
 
 impl Real for f32 {}
@@ -22,7 +22,7 @@ impl Real for f64 {}
 pub(super) mod sealed {
     use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page};
 
-    /// What the writers need to know about a float type.
+    /// Properties of a float type that the writers need.
     pub trait Sealed: super::super::lanes::Float {
         /// The longest text in bytes: sign, digits of the largest value, point, `MAX_DIGITS`.
         const MAX_FIXED_BYTES: usize;
@@ -84,7 +84,7 @@ pub(super) const POWERS: [u64; 20] = {
     powers
 };
 
-/// A digit count with the factors that belong to it.
+/// A digit count and the factors derived from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     pub(super) digits: usize,
@@ -127,7 +127,7 @@ static SCALES: [Scale; MAX_DIGITS + 1] = {
 /// Room for the text of `value`, which is at most `MAX_FIXED_BYTES`, and `SLACK` bytes more.
 #[inline]
 pub(super) unsafe fn fixed<R: Real>(pen: Pen, value: R, scale: &Scale) -> Pen {
-    // SAFETY: each arm has `G == scale.groups()` (4 is the most), and the room is this function's condition.
+    // SAFETY: each arm has `G == scale.groups()` (4 is the maximum), and the room is this function's condition.
     unsafe {
         match scale.groups() {
             0 => fixed_in_groups::<0, R>(pen, value, scale),

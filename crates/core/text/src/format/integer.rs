@@ -1,7 +1,7 @@
 //! Integers in decimal: no sign for zero and above, no separators, no leading zeros.
 //!
-//! Three digits per table look-up. A look-up table of four digits (40 KB) would push the mesh's own
-//! data out of the first-level cache.
+//! Three digits per table lookup. A table of four digits (40 KB) would push the mesh's data out of the first-level
+//! cache.
 
 use super::pen::Pen;
 
@@ -12,7 +12,7 @@ use super::pen::Pen;
 #[inline(always)]
 pub(super) unsafe fn u32(pen: Pen, value: u32) -> Pen {
     // SAFETY: both helpers get a `value` below their limit, and 10 bytes or fewer of the 11. Otherwise `head` gets at
-    // most 4, advances by 1 and stores 4 bytes, and `groups3` needs the 10 bytes that are left.
+    // most 4, advances by 1 and stores 4 bytes, and `groups3` needs the remaining 10 bytes.
     unsafe {
         if value < 1_000_000 {
             return below_million(pen, value);

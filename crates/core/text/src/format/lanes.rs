@@ -1,18 +1,18 @@
-//! The shortest digits of many values at once, and lists of them.
+//! Computes the shortest digits of many values at once, and writes lists of them.
 //!
 //! For each value, the interval of numbers that round to it is scaled by a power of ten chosen such that it contains at
 //! least one integer and at most one multiple of ten; the interval's ends and the value are known in quarters, with a
 //! sticky bit for the rest. (The method is Raffaele Giulietti's "Schubfach", 2020, which has the proofs.) There are no
 //! branches, and each step runs over [`LANES`] values, which the compiler turns into AVX-512.
 //!
-//! [`put_all`] assembles the texts with AVX-512. Rare values (subnormals, infinities) are left to [`super::shortest`],
-//! as is everything if the CPU lacks these instructions.
+//! [`put_all`] assembles the texts with AVX-512. [`super::shortest`] writes the rare values (subnormals, infinities),
+//! and all values if the CPU lacks these instructions.
 
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_mut))]
 
 use super::digits::ascii;
 use super::fixed::Real;
-use super::lines::{NumberLines, Walk, one_by_one};
+use super::lines::{LineWalk, NumberLines, one_at_a_time};
 use super::pen::Pen;
 use super::power::{highest_bit, is_exact, power};
 use super::{MAX_SHORTEST_F64, Page, shortest};
@@ -20,23 +20,23 @@ use crate::cpu::Level;
 
 /// Values at a time.
 const LANES: usize = 32;
-/// Fewer take longer together than one by one.
+/// Below this count, one at a time is faster.
 const FEW: usize = 8;
 
-/// A number of each lane.
-type Lanes = [u64; LANES];
+/// One number per lane.
+type LaneNumbers = [u64; LANES];
 
 /// The digits and layouts of values.
-struct Texts {
-    /// The digits after the first, the first digit, a point and a zero: the pieces of a text.
+struct LaneTexts {
+    /// The pieces of a text: the digits after the first, the first digit, a point and a zero.
     parts: [[u64; 4]; LANES],
-    /// The exponent of the first digit above [`LOWEST`]: which layout a text has.
+    /// The exponent of the first digit minus [`LOWEST`]: the index of a text's layout.
     layouts: [u8; LANES],
     /// Bytes of each text.
     lengths: [u8; LANES],
     /// 1 for a negative value.
     signs: [u8; LANES],
-    /// The exponents of those in [`SCIENTIFIC`] notation.
+    /// The exponents of values in [`SCIENTIFIC`] notation.
     exponents: [i16; LANES],
     /// [`PLAIN`], [`SCIENTIFIC`], or neither.
     kinds: [u8; LANES],
@@ -47,7 +47,7 @@ const PLAIN: u8 = 0;
 const SCIENTIFIC: u8 = 1;
 const NEITHER: u8 = 2;
 
-impl Texts {
+impl LaneTexts {
     const EMPTY: Self = Self {
         parts: [[0; 4]; LANES],
         layouts: [0; LANES],
@@ -63,22 +63,23 @@ const LOWEST: i32 = -6;
 /// Layouts of exponents up to 15.
 const LAYOUTS: usize = 22;
 
-/// A type of floats, as the steps need it.
+/// A float type, as the steps need it.
 pub trait Float: Copy + Default {
-    /// Bits of the significand that are stored, and of the exponent.
+    /// Stored bits of the significand.
     const BITS: u32;
+    /// Bits of the exponent.
     const EXPONENT_BITS: u32;
-    /// Plain notation.
+    /// The exponents written in plain notation.
     const PLAIN: std::ops::RangeInclusive<i32>;
     fn bits(self) -> u64;
     /// The upper bits of power · end, the lowest one set if any below them is, for the ends of an interval and its
-    /// middle: `4 * c - step`, `4 * c` and `4 * c + 2`, all moved up by `shift` bits.
+    /// middle: `4 * c - step`, `4 * c` and `4 * c + 2`, all shifted left by `shift` bits.
     fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3];
-    /// A tenth.
+    /// A tenth of an integer, rounded down.
     fn tenth(integer: u64) -> u64;
-    /// The integer filled up to the digits of the longest, and how many it had.
+    /// The integer padded with zeros to the maximum number of digits, and how many digits it had.
     fn fill(integer: u64) -> (u64, u64);
-    /// The first digit, and the others, eight at a time.
+    /// The first digit, and the others, eight per word.
     fn split(filled: u64) -> [u64; 3];
 }
 
@@ -94,7 +95,7 @@ impl Float for f32 {
 
     #[inline(always)]
     fn scale([high, low]: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3] {
-        // 64 bits of the power do, rounded up.
+        // 64 bits of the power suffice, rounded up.
         let power = high + u64::from(low != 0);
         [4 * c - step, 4 * c, 4 * c + 2].map(|end| {
             let end = end << (shift & 63);
@@ -110,15 +111,16 @@ impl Float for f32 {
 
     #[inline(always)]
     fn fill(integer: u64) -> (u64, u64) {
-        let (eight, nine) = (integer >= 10_000_000, integer >= 100_000_000);
-        let factor = if nine {
+        let has_eight = integer >= 10_000_000;
+        let has_nine = integer >= 100_000_000;
+        let factor = if has_nine {
             1
-        } else if eight {
+        } else if has_eight {
             10
         } else {
             100
         };
-        ((integer & LOWER) * factor, 7 + u64::from(eight) + u64::from(nine))
+        ((integer & LOWER) * factor, 7 + u64::from(has_eight) + u64::from(has_nine))
     }
 
     #[inline(always)]
@@ -140,7 +142,7 @@ impl Float for f64 {
 
     #[inline(always)]
     fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3] {
-        // Only the middle is a product: from there it is one or two powers to the ends.
+        // Only the middle is a product: the ends are one or two powers away from it.
         let [high, low] = power;
         let middle = (4 * c) << (shift & 63);
         let (carried, last) = multiply(low, middle);
@@ -175,11 +177,13 @@ impl Float for f64 {
 
 const LOWER: u64 = 0xFFFF_FFFF;
 
-/// A product's upper and lower half, by products of 32 bits: vectors have no others.
+/// A product's upper and lower half, from products of 32 bits: vectors have no wider ones.
 #[inline(always)]
 fn multiply(a: u64, b: u64) -> (u64, u64) {
-    let (a, a_upper) = (a & LOWER, a >> 32);
-    let (b, b_upper) = (b & LOWER, b >> 32);
+    let a_upper = a >> 32;
+    let b_upper = b >> 32;
+    let a = a & LOWER;
+    let b = b & LOWER;
     let lowest = a * b;
     let middle = a_upper * b + (lowest >> 32);
     let other = a * b_upper + (middle & LOWER);
@@ -193,10 +197,11 @@ fn add(a: u64, b: u64) -> (u64, u64) {
     (sum, u64::from(sum < a))
 }
 
-/// 128 bits moved up by 0 to 63, the uppermost first.
+/// 128 bits shifted left by 0 to 63 bits, the uppermost word first.
 #[inline(always)]
 fn shifted([high, low]: [u64; 2], by: u64) -> [u64; 3] {
-    let (by, back) = (by & 63, (63 - by) & 63);
+    let back = (63 - by) & 63;
+    let by = by & 63;
     [high >> 1 >> back, high << by | low >> 1 >> back, low << by]
 }
 
@@ -222,39 +227,45 @@ fn hundred_millionth(n: u64) -> u64 {
     ((n & LOWER) * 0x55E6_3B89) >> 57
 }
 
-/// Eight digits, one to a byte, the first one lowest: as [`super::digits::eight`], by products of 32 bits.
+/// Eight digits, one per byte, the first one lowest: as [`super::digits::eight`], with products of 32 bits.
 #[inline(always)]
 fn eight(number: u64) -> u64 {
     let number = number & LOWER;
     let upper = (number * 0xD1B7_1759) >> 45;
     let lower = (number - 10_000 * upper) & LOWER;
     // (n · 10486) >> 20 = n / 100 below 10^4.
-    let (first, third) = ((upper * 10_486) >> 20, (lower * 10_486) >> 20);
-    let (second, fourth) = (upper - 100 * first, lower - 100 * third);
-    let (front, back) = (first | second << 16, third | fourth << 16);
+    let first = (upper * 10_486) >> 20;
+    let third = (lower * 10_486) >> 20;
+    let second = upper - 100 * first;
+    let fourth = lower - 100 * third;
+    let front = first | second << 16;
+    let back = third | fourth << 16;
     // (n · 103) >> 10 = n / 10 below 100.
     let tens = ((front * 103) | (back * 103) << 32) >> 10 & 0x000F_000F_000F_000F;
     tens + (((front | back << 32) - ((tens << 3) + (tens << 1))) << 8)
 }
 
-/// Finds the digits of all values, and how their texts are put together.
+/// Computes the digits of all values, and the layout of their texts.
 #[inline(always)]
-fn texts<R: Float>(values: &[R; LANES], texts: &mut Texts) {
-    let (mut cs, mut shifts, mut steps, mut highs, mut lows) =
-        ([0; LANES], [0; LANES], [0; LANES], [0; LANES], [0; LANES]);
+fn texts<R: Float>(values: &[R; LANES], texts: &mut LaneTexts) {
+    let mut cs = [0; LANES];
+    let mut shifts = [0; LANES];
+    let mut steps = [0; LANES];
+    let mut highs = [0; LANES];
+    let mut lows = [0; LANES];
     let mut exponents = [0i32; LANES];
     for lane in 0..LANES {
         let bits = values[lane].bits();
         let fraction = bits & ((1 << R::BITS) - 1);
         let field = bits >> R::BITS & ((1 << R::EXPONENT_BITS) - 1);
         let is_rare = (field == (1 << R::EXPONENT_BITS) - 1) | (field == 0) & (fraction != 0);
-        // Below a power of two numbers are closer.
+        // Below a power of two, floats are closer together.
         let is_power = (fraction == 0) & (field > 1);
         let is_normal = u64::from(field != 0);
         let q = field.max(1) as i32 - ((1 << (R::EXPONENT_BITS - 1)) - 1 + R::BITS as i32);
         // floor(log10(2^q)), or of 3/4 · 2^q.
         let exponent = (q * 1_262_611 - if is_power { 524_031 } else { 0 }) >> 22;
-        // Zero has its own text; here it is any number.
+        // Zero's text is set below; here it may be any number.
         cs[lane] = fraction | is_normal << R::BITS | u64::from(field == 0);
         steps[lane] = 2 - u64::from(is_power);
         shifts[lane] = (q + highest_bit(-exponent) + 1) as u64 & 63;
@@ -264,7 +275,8 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut Texts) {
     }
     for lane in 0..LANES {
         let power = power(-exponents[lane]).0;
-        (highs[lane], lows[lane]) = (power.high, power.low);
+        highs[lane] = power.high;
+        lows[lane] = power.low;
     }
     let integers = integers::<R>(&cs, &steps, &shifts, &exponents, &highs, &lows);
     for lane in 0..LANES {
@@ -277,7 +289,7 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut Texts) {
             if last == 0 { 8 + (u64::from(middle.leading_zeros()) >> 3) } else { u64::from(last.leading_zeros()) >> 3 };
         let digits = 17 - zeros as i32;
         let is_plain = (exponent >= *R::PLAIN.start()) & (exponent <= *R::PLAIN.end());
-        // Before an exponent, the digits are those of a number from 1 to 10.
+        // In scientific notation, the digits form a number from 1 to below 10.
         let shown = if is_plain { exponent } else { 0 };
         let whole = shown.max(0) + 1;
         let plain = if digits > whole { digits + 1 } else { whole };
@@ -293,24 +305,27 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut Texts) {
 /// The shortest integers of the intervals.
 #[inline(always)]
 fn integers<R: Float>(
-    cs: &Lanes,
-    steps: &Lanes,
-    shifts: &Lanes,
+    cs: &LaneNumbers,
+    steps: &LaneNumbers,
+    shifts: &LaneNumbers,
     exponents: &[i32; LANES],
-    highs: &Lanes,
-    lows: &Lanes,
-) -> Lanes {
+    highs: &LaneNumbers,
+    lows: &LaneNumbers,
+) -> LaneNumbers {
     let mut integers = [0; LANES];
     for lane in 0..LANES {
-        let (high, low) = (highs[lane], lows[lane] + u64::from(!is_exact(-exponents[lane])));
+        let high = highs[lane];
+        let low = lows[lane] + u64::from(!is_exact(-exponents[lane]));
         let [lower, middle, upper] = R::scale([high, low], cs[lane], steps[lane], shifts[lane]);
         // The ends belong to the interval if the significand is even.
         let open = cs[lane] & 1;
-        let (lower, upper) = (lower + open, upper - open);
+        let lower = lower + open;
+        let upper = upper - open;
         let floor = middle >> 2;
         let tens = R::tenth(floor);
         let forties = (tens << 5) + (tens << 3);
-        let (down, up) = (lower <= forties, forties + 40 <= upper);
+        let down = lower <= forties;
+        let up = forties + 40 <= upper;
         let above = ((middle & 3) + (floor & 1) > 2) | (lower > floor << 2);
         let unit = floor + u64::from(above);
         let ten = (forties >> 2) + if up { 10 } else { 0 };
@@ -319,7 +334,7 @@ fn integers<R: Float>(
     integers
 }
 
-/// Which part each byte of a text is, for every exponent from [`LOWEST`] on.
+/// The piece that each byte of a text takes, for every exponent from [`LOWEST`] on.
 #[cfg(target_arch = "x86_64")]
 static LAYOUT: [[u8; 32]; LAYOUTS] = {
     const FIRST: u8 = 16;
@@ -333,7 +348,8 @@ static LAYOUT: [[u8; 32]; LAYOUTS] = {
         let point = if exponent < 0 { 1 } else { exponent as usize + 1 };
         layouts[n][first] = FIRST;
         layouts[n][point] = POINT;
-        let (mut digit, mut at) = (0, first + 1);
+        let mut digit = 0;
+        let mut at = first + 1;
         while digit < 16 && at < 32 {
             if at != point {
                 layouts[n][at] = digit;
@@ -349,30 +365,30 @@ static LAYOUT: [[u8; 32]; LAYOUTS] = {
 /// Stores values and the text after each.
 ///
 /// # Safety
-/// - Room for [`MAX_SHORTEST_F64`] bytes for each value and what stands behind it, and `SLACK` bytes more.
+/// - Room for [`MAX_SHORTEST_F64`] bytes and the text behind each value, and `SLACK` bytes more.
 /// - The CPU has [`Level::Avx512`](crate::cpu::Level).
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
-unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &mut Walk<'_, '_, E>) -> Pen {
-    let mut found = Texts::EMPTY;
+unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &mut LineWalk<'_, '_, E>) -> Pen {
+    let mut computed = LaneTexts::EMPTY;
     for values in values.chunks(LANES) {
         if values.len() < FEW {
-            // SAFETY: room for the value and what stands behind it is left, the first condition; `SLACK` too.
+            // SAFETY: room for the value and the text behind it is left, the first condition; `SLACK` too.
             values.iter().for_each(|&value| pen = unsafe { walk.step(put_one(pen, value)) });
             continue;
         }
         let mut lanes = [R::default(); LANES];
         lanes[..values.len()].copy_from_slice(values);
-        texts(&lanes, &mut found);
+        texts(&lanes, &mut computed);
         for (lane, &value) in values.iter().enumerate() {
             // SAFETY: the value has `MAX_SHORTEST_F64` bytes and `SLACK` left, the first condition, and `step` its text
             // and `SLACK`. `texts` sets `layouts` to at most 15 + 6, below `LAYOUTS`. The CPU is as the second
             // condition says.
             unsafe {
-                if found.kinds[lane] == PLAIN {
-                    pen = put_digits(pen, &found, lane, usize::from(found.layouts[lane]));
+                if computed.kinds[lane] == PLAIN {
+                    pen = put_digits(pen, &computed, lane, usize::from(computed.layouts[lane]));
                 } else {
-                    pen = put_unusual(pen, &found, lane, value);
+                    pen = put_unusual(pen, &computed, lane, value);
                 }
                 pen = walk.step(pen);
             }
@@ -388,33 +404,33 @@ unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &m
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512vbmi")]
-unsafe fn put_digits(pen: Pen, found: &Texts, lane: usize, layout: usize) -> Pen {
+unsafe fn put_digits(pen: Pen, computed: &LaneTexts, lane: usize, layout: usize) -> Pen {
     use std::arch::x86_64::*;
     // SAFETY: `layout < LAYOUTS` indexes the table. Its rows and `parts` have 32 bytes each, as many as the loads read;
-    // `__m256i` and `[u8; 32]` have the same size. A sign and 32 bytes are stored, within `SLACK`, and 1 + 23 passed at
-    // most.
+    // `__m256i` and `[u8; 32]` have the same size. A sign and 32 bytes are stored, within `SLACK`, and the pen advances
+    // by at most 1 + 23.
     unsafe {
-        let parts = _mm256_loadu_si256(found.parts[lane].as_ptr().cast());
+        let parts = _mm256_loadu_si256(computed.parts[lane].as_ptr().cast());
         let text = _mm256_permutexvar_epi8(_mm256_loadu_si256(LAYOUT.get_unchecked(layout).as_ptr().cast()), parts);
         let text: [u8; 32] = std::mem::transmute(text);
-        pen.put([b'-'], usize::from(found.signs[lane])).put(text, usize::from(found.lengths[lane]))
+        pen.put([b'-'], usize::from(computed.signs[lane])).put(text, usize::from(computed.lengths[lane]))
     }
 }
 
-/// Stores a value that is not plain.
+/// Stores a value that is not in plain notation.
 ///
 /// # Safety
 /// As for [`put_all`], for one value.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512vl,avx512vbmi")]
-unsafe fn put_unusual<R: Float>(pen: Pen, found: &Texts, lane: usize, value: R) -> Pen {
+unsafe fn put_unusual<R: Float>(pen: Pen, computed: &LaneTexts, lane: usize, value: R) -> Pen {
     // SAFETY: a value that is `SCIENTIFIC` has layout 6 (`shown` is 0). The exponents of finite floats are below 1000,
     // as `head` requires, and its 4 bytes are within `SLACK`. `put_one` has its 24 bytes.
     unsafe {
-        if found.kinds[lane] == SCIENTIFIC {
-            let exponent = found.exponents[lane];
-            let pen = put_digits(pen, found, lane, usize::from(found.layouts[lane]));
+        if computed.kinds[lane] == SCIENTIFIC {
+            let exponent = computed.exponents[lane];
+            let pen = put_digits(pen, computed, lane, usize::from(computed.layouts[lane]));
             return pen.put(*b"e-", 1 + usize::from(exponent < 0)).head(usize::from(exponent.unsigned_abs()));
         }
         put_one(pen, value)
@@ -427,7 +443,7 @@ unsafe fn put_unusual<R: Float>(pen: Pen, found: &Texts, lane: usize, value: R) 
 /// [`MAX_SHORTEST_F64`] bytes of room.
 #[cfg(target_arch = "x86_64")]
 unsafe fn put_one<R: Float>(pen: Pen, value: R) -> Pen {
-    // SAFETY: `MAX_SHORTEST_F64` bytes are enough for both; `Float` is implemented for f32 and f64 alone, whose
+    // SAFETY: `MAX_SHORTEST_F64` bytes are enough for both; `Float` is implemented only for f32 and f64, whose
     // exponents have 8 and 11 bits.
     unsafe {
         match R::EXPONENT_BITS {
@@ -441,24 +457,24 @@ unsafe fn put_one<R: Float>(pen: Pen, value: R) -> Pen {
 pub(super) fn lines<R: Real, const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,
-    place: usize,
+    first: usize,
     values: &[R],
 ) -> usize {
-    let mut done = 0;
+    let mut written = 0;
     #[cfg(target_arch = "x86_64")]
     while Level::best() == Level::Avx512 {
-        let left = &values[done..];
+        let left = &values[written..];
         let count = left.len().min(lines.fitting(page.room(), MAX_SHORTEST_F64));
         if count == 0 {
             break;
         }
-        // SAFETY: `fitting` counted `MAX_SHORTEST_F64` bytes for each of `count` values, what stands behind them, and
+        // SAFETY: `fitting` counted `MAX_SHORTEST_F64` bytes for each of `count` values, the text behind them, and
         // `SLACK`. The loop runs only where `Level::best()` is AVX-512. `end` came from this page's pen.
         unsafe {
-            let end = put_all(page.pen(), &left[..count], &mut lines.walk(place + done));
+            let end = put_all(page.pen(), &left[..count], &mut lines.walk(first + written));
             page.take(end);
         }
-        done += count;
+        written += count;
     }
-    done + one_by_one(page, lines, place + done, &values[done..], |page, value| value.append_shortest(page))
+    written + one_at_a_time(page, lines, first + written, &values[written..], |page, value| value.append_shortest(page))
 }

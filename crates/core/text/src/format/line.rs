@@ -1,7 +1,7 @@
 //! Whole lines of several values, for OBJ, PLY, STL and tables.
 //!
-//! A description made once ([`FixedLine`], [`IndexLine`]) holds all that does not change from line
-//! to line. Each line then costs one check of the room, or none inside a batch.
+//! A description ([`FixedLine`], [`IndexLine`]), made once, holds everything that is the same on all lines. Each line
+//! then costs one check of the room, or none inside a batch.
 
 use super::fixed::{Real, Scale, fixed_in_groups};
 use super::integer;
@@ -9,35 +9,34 @@ use super::pen::{Pen, SLACK};
 use super::{MAX_U32, Page};
 
 #[cfg(target_arch = "x86_64")]
-use super::x86::Plan;
+use super::x86::LinePlan;
 
 /// A line of values with fixed digits: prefix, values with a separator between them, end.
 ///
 /// The separator is a space and the end a line feed unless set otherwise.
 #[derive(Clone, Debug)]
 pub struct FixedLine<'p> {
-    prefix: Prefix<'p>,
+    prefix: LinePrefix<'p>,
     scale: &'static Scale,
     separator: u8,
     end: u8,
     #[cfg(target_arch = "x86_64")]
-    plan: Option<Plan>,
+    plan: Option<LinePlan>,
 }
 
 impl<'p> FixedLine<'p> {
-    /// Lines of `prefix`, including its own space if one is wanted (`b"v "`), and values with `digits` digits.
+    /// Lines of `prefix`, including a space if there is to be one (`b"v "`), and values with `digits` digits.
     ///
-    /// More than [`super::MAX_DIGITS`] digits count as that many. Prefixes of up to 16 bytes are
-    /// the fastest.
+    /// `digits` is capped at [`super::MAX_DIGITS`]. Prefixes of up to 16 bytes are the fastest.
     pub fn new(prefix: &'p [u8], digits: usize) -> Self {
         let scale = Scale::new(digits);
         Self {
-            prefix: Prefix::new(prefix),
+            prefix: LinePrefix::new(prefix),
             scale,
             separator: b' ',
             end: b'\n',
             #[cfg(target_arch = "x86_64")]
-            plan: Plan::if_possible(scale, b' '),
+            plan: LinePlan::if_possible(scale, b' '),
         }
     }
 
@@ -46,7 +45,7 @@ impl<'p> FixedLine<'p> {
         self.separator = separator;
         #[cfg(target_arch = "x86_64")]
         {
-            self.plan = self.plan.and(Plan::if_possible(self.scale, separator));
+            self.plan = self.plan.and(LinePlan::if_possible(self.scale, separator));
         }
         self
     }
@@ -57,7 +56,7 @@ impl<'p> FixedLine<'p> {
         self
     }
 
-    /// Uses portable instructions only. The text is the same; this is for tests and comparisons.
+    /// Uses portable instructions only, for tests and comparisons. The text is the same.
     pub fn portable(self) -> Self {
         Self {
             #[cfg(target_arch = "x86_64")]
@@ -87,8 +86,8 @@ impl<'p> FixedLine<'p> {
     /// `room_bytes(N)` bytes from `pen` must be inside its buffer; `G` must be `scale.groups()`.
     #[inline(always)]
     unsafe fn row<const G: usize, const N: usize, R: Real>(&self, pen: Pen, values: &[R; N]) -> Pen {
-        // SAFETY: `room_bytes(N)` is the prefix, `MAX_FIXED_BYTES` and one byte for each value, and `SLACK`: what is
-        // left of it is enough for each call. `G` is the second condition.
+        // SAFETY: `room_bytes(N)` is the prefix, `MAX_FIXED_BYTES` and one byte for each value, and `SLACK`: the
+        // rest of it is enough for each call. `G` is the second condition.
         unsafe {
             let mut pen = self.prefix.put(pen);
             for &value in values {
@@ -98,14 +97,14 @@ impl<'p> FixedLine<'p> {
         }
     }
 
-    /// Puts the end in place of the last separator.
+    /// Replaces the last separator with the end of the line.
     ///
     /// # Safety
     /// One byte of room; `count` values, each with a separator, must have been stored.
     #[inline(always)]
     pub(super) unsafe fn finish(&self, pen: Pen, count: usize) -> Pen {
-        // SAFETY: for no value, one byte of room, the first condition. Otherwise the byte before `pen` is the separator
-        // of the last value, which the second condition says was stored.
+        // SAFETY: without values, one byte of room, the first condition. Otherwise the byte before `pen` is the
+        // separator of the last value, which the second condition says was stored.
         unsafe {
             if count == 0 {
                 return pen.put([self.end], 1);
@@ -118,7 +117,7 @@ impl<'p> FixedLine<'p> {
     /// The prefix of each line.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) fn prefix(&self) -> &Prefix<'p> {
+    pub(super) fn prefix(&self) -> &LinePrefix<'p> {
         &self.prefix
     }
 
@@ -132,7 +131,7 @@ impl<'p> FixedLine<'p> {
             ($groups:literal) => {
                 for row in rows {
                     // SAFETY: `room_bytes(N)` bytes are left for this row, since each row before it took at most that.
-                    // The arm is that of `scale.groups()`; 4 groups are the most that `Scale` has.
+                    // The arm matches `scale.groups()`; `Scale` has at most 4 groups.
                     pen = unsafe { self.row::<$groups, N, R>(pen, row) };
                 }
             };
@@ -158,8 +157,8 @@ impl<'p> FixedLine<'p> {
         if let Some(plan) = &self.plan
             && rows.len() > 1
         {
-            // SAFETY: `Plan::if_possible` made the plan, so the CPU has its instructions. The room is this function's
-            // condition.
+            // SAFETY: `LinePlan::if_possible` made the plan, so the CPU has its instructions. The room is this
+            // function's condition.
             return unsafe { plan.rows(pen, self, rows) };
         }
         // SAFETY: the room is this function's condition.
@@ -199,7 +198,7 @@ pub(super) fn fixed_lines<const N: usize, R: Real>(
     rows.len() - left.len()
 }
 
-/// One line near the end of the page, value by value.
+/// Writes one line near the end of the page, value by value.
 #[cold]
 #[inline(never)]
 fn fixed_line_if_it_fits<const N: usize, R: Real>(
@@ -223,15 +222,15 @@ fn fixed_line_if_it_fits<const N: usize, R: Real>(
 /// Inside a group the indices are joined by `/` unless set otherwise.
 #[derive(Clone, Debug)]
 pub struct IndexLine<'p> {
-    prefix: Prefix<'p>,
+    prefix: LinePrefix<'p>,
     joint: [u8; 2],
     joint_bytes: usize,
 }
 
 impl<'p> IndexLine<'p> {
-    /// Lines that begin with `prefix`: `b"f"` for the faces of an OBJ file, the count for those of a PLY file.
+    /// Lines that start with `prefix`: `b"f"` for the faces of an OBJ file, the vertex count for those of a PLY file.
     pub fn new(prefix: &'p [u8]) -> Self {
-        Self { prefix: Prefix::new(prefix), joint: [b'/'; 2], joint_bytes: 1 }
+        Self { prefix: LinePrefix::new(prefix), joint: [b'/'; 2], joint_bytes: 1 }
     }
 
     /// Joins indices by this byte.
@@ -265,8 +264,8 @@ impl<'p> IndexLine<'p> {
         // `SLACK`.
         unsafe {
             let mut pen = pen.put([b' '], 1);
-            for (place, index) in indices.into_iter().enumerate() {
-                if place > 0 {
+            for (position, index) in indices.into_iter().enumerate() {
+                if position > 0 {
                     pen = pen.put(self.joint, self.joint_bytes);
                 }
                 pen = integer::u32(pen, index);
@@ -299,8 +298,8 @@ pub(super) fn index_line<const K: usize>(
     }
 }
 
-/// One line near the end of the page, index by index. The iterator is `dyn`, so that `next` is inlined in the only
-/// other place that calls it.
+/// Writes one line near the end of the page, index by index. The iterator is `dyn`, so that `next` is inlined in the
+/// only other caller.
 #[cold]
 #[inline(never)]
 fn index_line_if_it_fits<const K: usize>(
@@ -311,8 +310,8 @@ fn index_line_if_it_fits<const K: usize>(
     page.bytes(line.prefix.text);
     for indices in corners {
         page.byte(b' ');
-        for (place, index) in indices.into_iter().enumerate() {
-            if place > 0 {
+        for (position, index) in indices.into_iter().enumerate() {
+            if position > 0 {
                 page.bytes(&line.joint[..line.joint_bytes]);
             }
             page.u32(index);
@@ -324,16 +323,16 @@ fn index_line_if_it_fits<const K: usize>(
 
 /// Bytes that start each line; up to 16 of them are stored by one instruction.
 #[derive(Clone, Debug)]
-pub(super) struct Prefix<'p> {
+pub(super) struct LinePrefix<'p> {
     text: &'p [u8],
     head: [u8; 16],
 }
 
-impl<'p> Prefix<'p> {
+impl<'p> LinePrefix<'p> {
     pub(super) fn new(text: &'p [u8]) -> Self {
         let mut head = [0; 16];
-        for (place, &byte) in head.iter_mut().zip(text) {
-            *place = byte;
+        for (slot, &byte) in head.iter_mut().zip(text) {
+            *slot = byte;
         }
         Self { text, head }
     }
@@ -347,8 +346,8 @@ impl<'p> Prefix<'p> {
     /// Room for the text, and `SLACK` more.
     #[inline(always)]
     pub(super) unsafe fn put(&self, pen: Pen) -> Pen {
-        // SAFETY: `put` stores 16 bytes and advances by at most 16, within text and `SLACK`; a longer text is copied as
-        // it is.
+        // SAFETY: `put` stores 16 bytes and advances by at most 16, within text and `SLACK`; a longer text is copied
+        // exactly.
         unsafe {
             if self.text.len() <= self.head.len() {
                 return pen.put(self.head, self.text.len());

@@ -1,10 +1,10 @@
-//! Numbers one after another and the text between them: tables, wrapped lists, blocks of text with numbers in them.
+//! Sequences of numbers and the text between them: tables, wrapped lists, blocks of text that contain numbers.
 //!
-//! [`NumberLines`] describes the text after each number; room is checked for many of them at once. Shortest digits come
-//! from [`super::lanes`], many values at a time; integers are written one by one.
+//! [`NumberLines`] describes the text after each number; room is checked for many of them at once. [`super::lanes`]
+//! computes the shortest digits of many values at a time; integers are written individually.
 
 use super::integer;
-use super::line::Prefix;
+use super::line::LinePrefix;
 use super::pen::{Pen, SLACK};
 use super::{MAX_I32, Page};
 
@@ -26,17 +26,17 @@ use super::{MAX_I32, Page};
 pub struct NumberLines<'p, const E: usize = 1> {
     columns: usize,
     separator: u8,
-    ends: [Prefix<'p>; E],
-    /// The longest end.
+    ends: [LinePrefix<'p>; E],
+    /// Bytes of the longest end.
     end_bytes: usize,
 }
 
-/// The place of a number in its line.
-pub(super) struct Walk<'l, 'p, const E: usize> {
+/// The position of a number in its line.
+pub(super) struct LineWalk<'l, 'p, const E: usize> {
     lines: &'l NumberLines<'p, E>,
-    /// Numbers up to the end of the line, at least one.
+    /// Numbers left in the line, at least one.
     left: usize,
-    /// Which end that is.
+    /// The index of the line's end.
     end: usize,
 }
 
@@ -44,20 +44,21 @@ impl<'p, const E: usize> NumberLines<'p, E> {
     /// Lines of `columns` numbers (0 counts as 1).
     pub fn new(columns: usize, separator: u8, ends: [&'p [u8]; E]) -> Self {
         const { assert!(E > 0) };
-        let end_bytes = ends.iter().fold(0, |most, end| most.max(end.len()));
-        Self { columns: columns.max(1), separator, ends: ends.map(Prefix::new), end_bytes }
+        let end_bytes = ends.iter().fold(0, |longest, end| longest.max(end.len()));
+        Self { columns: columns.max(1), separator, ends: ends.map(LinePrefix::new), end_bytes }
     }
 
-    /// The number of bytes after number `place` of the list.
-    pub fn bytes_behind(&self, place: usize) -> usize {
-        let (line, column) = (place / self.columns, place % self.columns);
+    /// The number of bytes after number `index` of the list.
+    pub fn bytes_behind(&self, index: usize) -> usize {
+        let line = index / self.columns;
+        let column = index % self.columns;
         if column + 1 == self.columns { self.ends[line % E].text().len() } else { 1 }
     }
 
-    /// From number `place` of the list on.
+    /// A walk that starts at number `index` of the list.
     #[inline(always)]
-    pub(super) fn walk(&self, place: usize) -> Walk<'_, 'p, E> {
-        Walk { lines: self, left: self.columns - place % self.columns, end: place / self.columns % E }
+    pub(super) fn walk(&self, index: usize) -> LineWalk<'_, 'p, E> {
+        LineWalk { lines: self, left: self.columns - index % self.columns, end: index / self.columns % E }
     }
 
     /// How many numbers of up to `number_bytes` certainly fit, [`SLACK`] included.
@@ -68,7 +69,7 @@ impl<'p, const E: usize> NumberLines<'p, E> {
     }
 }
 
-impl<const E: usize> Walk<'_, '_, E> {
+impl<const E: usize> LineWalk<'_, '_, E> {
     /// Stores the text after a number, and moves to the next.
     ///
     /// # Safety
@@ -76,8 +77,8 @@ impl<const E: usize> Walk<'_, '_, E> {
     #[inline(always)]
     pub(super) unsafe fn step(&mut self, pen: Pen) -> Pen {
         self.left -= 1;
-        // SAFETY: a separator is one byte. `Prefix::put` needs room for its text, at most the longest end, and `SLACK`:
-        // this function's condition.
+        // SAFETY: a separator is one byte. `LinePrefix::put` needs room for its text, at most the longest end, and
+        // `SLACK`: this function's condition.
         unsafe {
             if self.left > 0 {
                 return pen.put([self.lines.separator], 1);
@@ -90,17 +91,18 @@ impl<const E: usize> Walk<'_, '_, E> {
     }
 }
 
-/// Writes numbers near the end of a page; returns how many fit.
-pub(super) fn one_by_one<T: Copy, const E: usize>(
+/// Writes numbers near the end of a page, starting at index `first` of the list; returns how many fit.
+pub(super) fn one_at_a_time<T: Copy, const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,
-    place: usize,
+    first: usize,
     values: &[T],
     append: impl Fn(&mut Page<'_>, T),
 ) -> usize {
-    let mut at = place;
+    let mut index = first;
     for &value in values {
-        let (line, column) = (at / lines.columns, at % lines.columns);
+        let line = index / lines.columns;
+        let column = index % lines.columns;
         let is_last = column + 1 == lines.columns;
         let fitted = page.whole(|page| {
             append(page, value);
@@ -109,29 +111,29 @@ pub(super) fn one_by_one<T: Copy, const E: usize>(
         if !fitted {
             break;
         }
-        at += 1;
+        index += 1;
     }
-    at - place
+    index - first
 }
 
 /// See [`Page::integer_lines`].
 pub(super) fn integers<const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,
-    place: usize,
+    first: usize,
     values: &[i32],
 ) -> usize {
-    let mut done = 0;
+    let mut written = 0;
     loop {
-        let left = &values[done..];
+        let left = &values[written..];
         let count = left.len().min(lines.fitting(page.room(), MAX_I32));
         if count == 0 {
-            return done + one_by_one(page, lines, place + done, left, |page, value| page.i32(value));
+            return written + one_at_a_time(page, lines, first + written, left, |page, value| page.i32(value));
         }
-        let mut walk = lines.walk(place + done);
+        let mut walk = lines.walk(first + written);
         let mut pen = page.pen();
         // SAFETY: `fitting` counted `MAX_I32` bytes and a separator for each of `count` numbers, the ends of all lines
-        // that they complete, and `SLACK`. So `integer::i32` has its 12 bytes and `step` its room each time; `pen` came
+        // that they complete, and `SLACK`. So `integer::i32` has its 12 bytes and `step` its room each time; `pen` is
         // from this page.
         unsafe {
             for &value in &left[..count] {
@@ -139,6 +141,6 @@ pub(super) fn integers<const E: usize>(
             }
             page.take(pen);
         }
-        done += count;
+        written += count;
     }
 }

@@ -1,14 +1,14 @@
-//! Numbers and lines to text, appended to a buffer that the caller owns.
+//! Formats numbers and lines as text, appended to the caller's buffer.
 //!
-//! [`Page`] is the cursor: it appends bytes, integers, fixed and shortest digits, one by one. [`FixedLine`] and
-//! [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1 2/2/1 3/3/1`), which a page writes after
-//! one check of its room; [`NumberLines`] describes the text between the numbers of a list.
+//! [`Page`] is the cursor: it appends bytes, integers, fixed and shortest digits, one value at a time. [`FixedLine`]
+//! and [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1 2/2/1 3/3/1`), which a page writes
+//! after one check of its room; [`NumberLines`] describes the text between the numbers of a list.
 //!
 //! [`RowFormat`] is a template (`"{flag:y/n} {value:.2f}\n"`, or `printf`'s) compiled once and run over rows of typed
 //! columns.
 //!
-//! It never allocates (except to compile a template), never panics on any value, ignores the locale, and writes the
-//! same bytes on every machine. Text that does not fit is not written at all, and sets [`Page::overflowed`].
+//! Nothing allocates (except compiling a template) or panics on any value, the locale is ignored, and every machine
+//! writes the same bytes. Text that does not fit is not written at all, and sets [`Page::overflowed`].
 //!
 //! Where to look next: `fixed` (how `%.6f` takes 3 ns), `exact` and `big` (the remaining values), `significant` and
 //! `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (the same for many values at once),
@@ -49,7 +49,8 @@ pub use fixed::{MAX_DIGITS, Real};
 pub use line::{FixedLine, IndexLine};
 pub use lines::NumberLines;
 pub use row::{
-    Column, ColumnsError, Dialect, Kind, MAX_PRECISION, MAX_WIDTH, Problem, RowError, RowFormat, Rows, TemplateError,
+    BoundFormat, ColumnsError, MAX_PRECISION, MAX_WIDTH, PrintfDialect, RowFormat, RowValueError, StridedColumn,
+    TemplateError, TemplateProblem, ValueType,
 };
 
 /// Longest text of [`Page::u32`] in bytes.
@@ -120,12 +121,12 @@ impl<'a> Page<'a> {
         &self.buffer[..self.len]
     }
 
-    /// The length of the text, if all of it fitted.
+    /// The length of the text, if nothing overflowed.
     fn fitted(&self) -> Option<usize> {
         (!self.overflowed).then_some(self.len)
     }
 
-    /// Forgets all text, and that something did not fit.
+    /// Drops all text and clears the overflow flag.
     #[inline]
     pub fn clear(&mut self) {
         self.truncate(0);
@@ -166,8 +167,8 @@ impl<'a> Page<'a> {
     #[inline]
     pub fn byte(&mut self, byte: u8) {
         match self.buffer.get_mut(self.len) {
-            Some(place) => {
-                *place = byte;
+            Some(slot) => {
+                *slot = byte;
                 self.len += 1;
             }
             None => self.overflowed = true,
@@ -178,8 +179,8 @@ impl<'a> Page<'a> {
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         match self.buffer[self.len..].get_mut(..bytes.len()) {
-            Some(place) => {
-                place.copy_from_slice(bytes);
+            Some(slots) => {
+                slots.copy_from_slice(bytes);
                 self.len += bytes.len();
             }
             None => self.overflowed = true,
@@ -276,9 +277,9 @@ impl<'a> Page<'a> {
         shortest::shortest_f64(self, value);
     }
 
-    /// Appends numbers of a list, the first at `place`, with their shortest digits and the text after each; returns how
-    /// many fit. The digits are those of [`shortest_f32`](Self::shortest_f32) or [`shortest_f64`](Self::shortest_f64),
-    /// computed many at a time.
+    /// Appends numbers of a list, starting at index `first`, with their shortest digits and the text after each;
+    /// returns how many fit. The digits equal those of [`shortest_f32`](Self::shortest_f32) and
+    /// [`shortest_f64`](Self::shortest_f64), computed for many values at a time.
     ///
     /// ```
     /// # use polyhaul_text::format::{NumberLines, Page};
@@ -291,15 +292,15 @@ impl<'a> Page<'a> {
     pub fn shortest_lines<R: Real, const E: usize>(
         &mut self,
         lines: &NumberLines<'_, E>,
-        place: usize,
+        first: usize,
         values: &[R],
     ) -> usize {
-        lanes::lines(self, lines, place, values)
+        lanes::lines(self, lines, first, values)
     }
 
-    /// Appends integers of a list, the first at `place`, and the text after each; returns how many fit.
-    pub fn integer_lines<const E: usize>(&mut self, lines: &NumberLines<'_, E>, place: usize, values: &[i32]) -> usize {
-        lines::integers(self, lines, place, values)
+    /// Appends integers of a list, starting at index `first`, and the text after each; returns how many fit.
+    pub fn integer_lines<const E: usize>(&mut self, lines: &NumberLines<'_, E>, first: usize, values: &[i32]) -> usize {
+        lines::integers(self, lines, first, values)
     }
 
     /// Appends a line of `N` values with fixed digits.
@@ -312,9 +313,8 @@ impl<'a> Page<'a> {
 
     /// Appends a line for each row while they fit; returns how many did.
     ///
-    /// Rows left over are no overflow: empty the page and go on with them. None fits only if a
-    /// single line is longer than the room. This is the fastest way to write numbers, by far the
-    /// most so with AVX-512.
+    /// Remaining rows do not set the overflow flag: empty the page and continue with them. Returns 0 only if a single
+    /// line is longer than the room. This is the fastest way to write numbers, especially with AVX-512.
     ///
     /// ```
     /// # use polyhaul_text::format::{FixedLine, Page};
@@ -348,14 +348,14 @@ impl<'a> Page<'a> {
         line::index_line(self, line, corners.into_iter());
     }
 
-    /// Appends what `write` stores.
+    /// Appends the text that `write` stores.
     ///
     /// # Safety
     /// `write` must store at most `MAX` bytes from its pen, and return a pen that is at most `MAX` bytes further.
     #[inline(always)]
     unsafe fn append<const MAX: usize>(&mut self, write: impl FnOnce(Pen) -> Pen) {
         if self.room() < MAX {
-            // SAFETY: its condition on `write` is this function's.
+            // SAFETY: the condition on `write` is the same.
             let written = unsafe { append_if_it_fits::<MAX>(self.rest(), write) };
             return self.accept(written);
         }
@@ -363,8 +363,8 @@ impl<'a> Page<'a> {
         self.len += write(start).since(start);
     }
 
-    /// A page over the room of this one. Rare paths get this instead of the page itself, so that the compiler can keep
-    /// the page in registers: that saves 2 ns per value.
+    /// A page over the free room of this one. Rare paths get this instead of the page itself, so that the compiler can
+    /// keep the page in registers: that saves 2 ns per value.
     #[inline(always)]
     fn rest(&mut self) -> Page<'_> {
         Page::new(&mut self.buffer[self.len..])
@@ -395,7 +395,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// [`Page::append`] near the end of the buffer, by way of a buffer of its own: returns the number of bytes.
+/// [`Page::append`] near the end of the buffer, through a scratch buffer: returns the number of bytes.
 ///
 /// # Safety
 /// As for [`Page::append`].

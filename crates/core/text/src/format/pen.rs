@@ -1,7 +1,6 @@
-//! A raw write position and the digit tables: the only place where bytes of the page are stored
-//! unchecked.
+//! A raw write position and the digit tables: the only module that stores bytes unchecked.
 //!
-//! A [`Pen`] does not know the end of its room. Its creator (only [`super::Page`]) has checked the room first; each
+//! A [`Pen`] does not know the end of its buffer. Its creator (only [`super::Page`]) has checked the room first; each
 //! function that takes one states how many bytes it stores at most.
 
 /// No writer stores further than this many bytes past the end of its text.
@@ -37,7 +36,7 @@ impl Pen {
         }
     }
 
-    /// Moves on over bytes that are stored already.
+    /// Advances over bytes that are already stored.
     ///
     /// # Safety
     /// `count` bytes from here must be inside the buffer.
@@ -61,14 +60,14 @@ impl Pen {
         }
     }
 
-    /// Stores a slice that is rarely longer than 32 bytes: without a call.
+    /// Stores a slice that is rarely longer than 32 bytes, without calling memcpy for short ones.
     ///
     /// # Safety
     /// `bytes.len()` bytes from here must be inside the buffer.
     #[inline(always)]
     pub(super) unsafe fn copy_short(self, bytes: &[u8]) -> Self {
         // SAFETY: `count` is `bytes.len()`, and that many bytes are inside the buffer. The first store ends at 16, 8 or
-        // 4, which is at most `count`; the second begins at `count` minus as many and ends at `count`.
+        // 4, which is at most `count`; the second starts that many bytes before `count` and ends at `count`.
         unsafe {
             let count = bytes.len();
             if let (Some(&first), Some(&last), 16..=32) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>(), count) {
@@ -111,7 +110,7 @@ impl Pen {
         }
     }
 
-    /// Stores `group` (< 1000) as three digits, and moves on by `advance`.
+    /// Stores `group` (< 1000) as three digits, and advances by `advance`.
     ///
     /// # Safety
     /// `max(4, advance)` bytes from here must be inside the buffer, and `group` below 1000.

@@ -1,4 +1,4 @@
-//! Powers of ten from 10^-323 to 10^342 in 128 bits each, made when the crate is compiled.
+//! Powers of ten from 10^-323 to 10^342 in 128 bits each, computed at compile time.
 
 /// The lowest power needed: for the smallest f64.
 const LOWEST: i32 = -323;
@@ -6,17 +6,17 @@ const LOWEST: i32 = -323;
 const HIGHEST: i32 = 342;
 const COUNT: usize = (HIGHEST - LOWEST + 1) as usize;
 
-/// 10^k: its upper 128 bits, the highest one set, cut off and not rounded.
+/// 10^k: its upper 128 bits, the highest one set, truncated.
 #[derive(Clone, Copy)]
-pub(super) struct Power {
+pub(super) struct PowerBits {
     pub(super) high: u64,
     pub(super) low: u64,
 }
 
 /// 10^`k`, and the exponent of two of its highest bit. Zeros outside the table.
 #[inline(always)]
-pub(super) fn power(k: i32) -> (Power, i32) {
-    let power = TABLE.get((k - LOWEST) as usize).copied().unwrap_or(Power { high: 0, low: 0 });
+pub(super) fn power(k: i32) -> (PowerBits, i32) {
+    let power = TABLE.get((k - LOWEST) as usize).copied().unwrap_or(PowerBits { high: 0, low: 0 });
     (power, highest_bit(k))
 }
 
@@ -26,16 +26,16 @@ pub(super) fn is_exact(k: i32) -> bool {
     (k as u32) <= 55
 }
 
-/// The exponent of two of the highest bit of 10^`k`; the table holds it to that.
+/// The exponent of two of the highest bit of 10^`k`, which the table's construction asserts.
 #[inline(always)]
 pub(super) const fn highest_bit(k: i32) -> i32 {
     (k * 217_706) >> 16
 }
 
-static TABLE: [Power; COUNT] = {
-    let mut table = [Power { high: 0, low: 0 }; COUNT];
+static TABLE: [PowerBits; COUNT] = {
+    let mut table = [PowerBits { high: 0, low: 0 }; COUNT];
     // 10^k = 5^k · 2^k: 5^k as an integer for positive k, and 2^BITS / 5^-k for negative ones.
-    let mut five = Big::power_of_two(0);
+    let mut five = PowerInteger::power_of_two(0);
     let mut k = 0;
     while k <= HIGHEST {
         table[(k - LOWEST) as usize] = five.upper_bits();
@@ -43,12 +43,12 @@ static TABLE: [Power; COUNT] = {
         five.times_five();
         k += 1;
     }
-    let mut fifth = Big::power_of_two(Big::BITS - 1);
+    let mut fifth = PowerInteger::power_of_two(PowerInteger::BITS - 1);
     let mut k = 0;
     while k >= LOWEST {
         if k < 0 {
             table[(k - LOWEST) as usize] = fifth.upper_bits();
-            assert!(fifth.highest_bit() - (Big::BITS as i32 - 1) + k == highest_bit(k));
+            assert!(fifth.highest_bit() - (PowerInteger::BITS as i32 - 1) + k == highest_bit(k));
         }
         fifth.divide_by_five();
         k -= 1;
@@ -57,9 +57,9 @@ static TABLE: [Power; COUNT] = {
 };
 
 /// An integer of a fixed number of bits, lowest limb first: enough for 5^342, and for 2^895 / 5^323 to 128 bits.
-struct Big([u64; 14]);
+struct PowerInteger([u64; 14]);
 
-impl Big {
+impl PowerInteger {
     const LIMBS: usize = 14;
     const BITS: usize = 64 * Self::LIMBS;
 
@@ -70,7 +70,8 @@ impl Big {
     }
 
     const fn times_five(&mut self) {
-        let (mut limb, mut carry) = (0, 0);
+        let mut limb = 0;
+        let mut carry = 0;
         while limb < Self::LIMBS {
             let wide = self.0[limb] as u128 * 5 + carry;
             self.0[limb] = wide as u64;
@@ -79,9 +80,10 @@ impl Big {
         }
     }
 
-    /// Cuts the remainder off: doing so again and again is the same as once at the end.
+    /// Drops the remainder: repeated divisions give the same quotient as a single one.
     const fn divide_by_five(&mut self) {
-        let (mut limb, mut rest) = (Self::LIMBS, 0);
+        let mut limb = Self::LIMBS;
+        let mut rest = 0;
         while limb > 0 {
             limb -= 1;
             let wide = rest << 64 | self.0[limb] as u128;
@@ -102,12 +104,13 @@ impl Big {
         if index >= 0 && index < Self::LIMBS as i32 { self.0[index as usize] as u128 } else { 0 }
     }
 
-    const fn upper_bits(&self) -> Power {
+    const fn upper_bits(&self) -> PowerBits {
         let lowest = self.highest_bit() - 127;
-        let (limb, shift) = (lowest.div_euclid(64), lowest.rem_euclid(64) as u32);
+        let limb = lowest.div_euclid(64);
+        let shift = lowest.rem_euclid(64) as u32;
         let lower = (self.limb(limb + 1) << 64 | self.limb(limb)) >> shift;
         let upper = if shift == 0 { 0 } else { self.limb(limb + 2) << (128 - shift) };
         let bits = upper | lower;
-        Power { high: (bits >> 64) as u64, low: bits as u64 }
+        PowerBits { high: (bits >> 64) as u64, low: bits as u64 }
     }
 }

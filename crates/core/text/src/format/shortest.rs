@@ -1,7 +1,7 @@
 //! Shortest digits that parse back to the same value, in the notation that text formats share.
 //!
-//! The digits come from the `zmij` crate (of the shortest, the closest to the value). The notation
-//! is ours: no trailing `.0`, no `+` in exponents, `nan` and `inf` as the fixed digits have them.
+//! The digits come from the `zmij` crate (the shortest, and among those the closest to the value). The notation is this
+//! crate's: no trailing `.0`, no `+` in exponents, `nan` and `inf` as in fixed digits.
 
 use super::Page;
 use super::pen::Pen;
@@ -45,7 +45,7 @@ fn finite(page: &mut Page<'_>, text: &[u8]) {
 /// `MAX_SHORTEST_F32` bytes of room.
 #[inline]
 pub(super) unsafe fn put_f32(pen: Pen, value: f32) -> Pen {
-    // SAFETY: `MAX_SHORTEST_F32` bytes are the longest text of an f32, and the words are at most 4.
+    // SAFETY: `MAX_SHORTEST_F32` bytes are the longest text of an f32, and `nan` and `inf` have at most 4.
     unsafe {
         if value.is_finite() {
             digits_of_f32(value, |text| put(pen, text))
@@ -61,7 +61,7 @@ pub(super) unsafe fn put_f32(pen: Pen, value: f32) -> Pen {
 /// `MAX_SHORTEST_F64` bytes of room.
 #[inline]
 pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
-    // SAFETY: `MAX_SHORTEST_F64` bytes are the longest text of an f64, and the words are at most 4.
+    // SAFETY: `MAX_SHORTEST_F64` bytes are the longest text of an f64, and `nan` and `inf` have at most 4.
     unsafe {
         if value.is_finite() {
             digits_of_f64(value, |text| put(pen, text))
@@ -71,13 +71,15 @@ pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
     }
 }
 
-/// Hands on the shortest digits of a finite f32: plain with `.0` from 1e-6 to below 1e13, otherwise with an exponent.
+/// Calls `then` with the shortest digits of a finite f32: plain with `.0` from 1e-6 to below 1e13, otherwise with an
+/// exponent.
 #[inline(always)]
 pub(super) fn digits_of_f32<T>(value: f32, then: impl FnOnce(&[u8]) -> T) -> T {
     then(zmij::Buffer::new().format_finite(value).as_bytes())
 }
 
-/// The same of a finite f64: plain from 1e-5 to below 1e16.
+/// Calls `then` with the shortest digits of a finite f64: plain with `.0` from 1e-5 to below 1e16, otherwise with an
+/// exponent.
 #[inline(always)]
 pub(super) fn digits_of_f64<T>(value: f64, then: impl FnOnce(&[u8]) -> T) -> T {
     then(zmij::Buffer::new().format_finite(value).as_bytes())
@@ -95,7 +97,7 @@ unsafe fn put(pen: Pen, text: &[u8]) -> Pen {
     }
 }
 
-/// The two parts of the text that we keep: what precedes `.0` or `+`, and the exponent after `+`.
+/// The two parts of the text to write: the part before `.0` or `+`, and the exponent after `+`.
 #[inline(always)]
 fn pieces(text: &[u8]) -> (&[u8], &[u8]) {
     match text {
@@ -105,7 +107,7 @@ fn pieces(text: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The words of glibc's printf, the sign of NaN included.
+/// `nan` and `inf` as glibc's printf writes them, including the sign of NaN.
 #[cold]
 pub(super) fn nonfinite(nan: bool, negative: bool) -> &'static [u8] {
     match (nan, negative) {

@@ -1,14 +1,14 @@
-//! A given number of significant digits, for `%e` and `%g`.
+//! Rounds to a given number of significant digits, for `%e` and `%g`.
 //!
 //! The value times a power of ten, in 192 bits, is truncated to an integer of that many digits. The power is known to
 //! 128 bits, so the product is too small by less than 2 in its bit 64 (3 in its bit 63). Only a value that appears to
-//! be that close to a tie is left to [`super::big`]: no other value can be rounded the wrong way.
+//! be that close to a tie is left to [`super::big`]: no other value can be rounded incorrectly.
 
 use super::big;
 use super::fixed::POWERS;
 use super::power::{is_exact, power};
 
-/// The most digits that fit here.
+/// Maximum number of digits of a [`Significant`].
 pub(super) const MAX: usize = 19;
 
 /// One half in units of 2^-64.
@@ -46,13 +46,13 @@ pub(super) fn significant(magnitude: f64, digits: usize) -> Significant {
     if (HALF - 2..HALF).contains(&fraction) && !is_exact(scale) {
         return big::significant(magnitude, exponent, digits);
     }
-    // Without branches on the rounded bits: they would be mispredicted half of the time.
+    // No branches on the rounded bits: they would be mispredicted half of the time.
     let more = (product as u64 & ((1 << shift) - 1)) | lower as u64 | u64::from(!is_exact(scale));
     let up = (fraction > HALF) | (fraction == HALF) & ((more != 0) | (integer & 1 == 1));
     carried(integer + u64::from(up), exponent, digits)
 }
 
-/// After rounding up, ten digits of 9 are eleven digits.
+/// Corrects a result that rounding up made a digit longer (99 became 100).
 #[inline(always)]
 pub(super) fn carried(integer: u64, exponent: i32, digits: usize) -> Significant {
     match POWERS.get(digits) {
@@ -67,7 +67,7 @@ pub(super) fn exponent(magnitude: f64) -> i32 {
     first_digit(bits, first_bit)
 }
 
-/// The bits of the significand, the highest one set, and its exponent of two.
+/// The significand, shifted so that its highest bit is set, and the exponent of two of that bit.
 #[inline(always)]
 fn normalized(magnitude: f64) -> (u64, i32) {
     let bits = magnitude.to_bits();
@@ -79,8 +79,8 @@ fn normalized(magnitude: f64) -> (u64, i32) {
 
 /// The exponent of ten of `bits` · 2^(first_bit - 63).
 ///
-/// 2^first_bit has it, or the next one if the value has reached the next power of ten. That power has more than 64
-/// bits from 10^28 on, so there it is greater than any value with the same upper 64.
+/// It is the exponent of 2^first_bit, or the next one if the value has reached the next power of ten. From 10^28 on,
+/// that power has more than 64 bits, so it is greater than any value with the same upper 64.
 #[inline(always)]
 fn first_digit(bits: u64, first_bit: i32) -> i32 {
     let exponent = (first_bit * 1_262_611) >> 22;

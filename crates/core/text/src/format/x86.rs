@@ -1,12 +1,12 @@
-//! Lines of fixed digits by AVX-512: four values at a time, 16 bytes each, squeezed into one store.
+//! Lines of fixed digits with AVX-512: four values at a time, 16 bytes each, compressed into one store.
 //!
 //! Every value below 10^13 after scaling is laid out as sign, 13 digits including the point, separator. Unwanted bytes
 //! (leading zeros, the sign of a positive number) are dropped by one compressing instruction. Lines with any other
-//! value, or with a tie to break, go to the portable writer. The text is the same, which a test verifies.
+//! value, or with a tie to break, are left to the portable writer. The text is the same, which a test verifies.
 //!
-//! Several such quads go through each step together. A quad alone is a chain of some 70 cycles, and
-//! a CPU looks too few instructions ahead to overlap the chains of one line after the other:
-//! measured 21 ns per line of three values that way, 6.6 ns this way.
+//! Several such quads go through each step together. A single quad is a chain of some 70 cycles, and a CPU looks too
+//! few instructions ahead to overlap the chains of successive lines: measured 21 ns per line of three values that way,
+//! 6.6 ns this way.
 
 use std::arch::x86_64::*;
 
@@ -23,31 +23,33 @@ const QUAD: usize = 4;
 /// Quads that go through each step together.
 const QUADS: usize = 8;
 
-/// What is the same for all lines.
+/// Vectors and masks that are the same for all lines of a scale and a separator.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
-    /// The places of pairs of digits; bytes of value j start at 16 j, lowest pair first, in every other byte.
-    order: Bytes,
-    /// '-', room for every digit, point, separator.
-    template: Bytes,
-    /// The places of a pair's first and second digits.
+pub(super) struct LinePlan {
+    /// Byte indices of pairs of digits; the pairs of value j start at 16 j, the lowest pair first, in every other byte.
+    order: AlignedBytes,
+    /// '-', zeros for the digits, point, separator.
+    template: AlignedBytes,
+    /// The bytes of pairs' first digits.
     tens: u64,
+    /// The bytes of pairs' second digits.
     ones: u64,
-    /// The last digit of the whole part, and all that follows it.
+    /// The bytes that are always written: the last digit of the whole part, and everything after it.
     always: u64,
     power: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Bytes([u8; 64]);
+struct AlignedBytes([u8; 64]);
 
-/// The first and the second digit of 0 to 99.
-static TENS: [Bytes; 2] = digit_table(10);
-static ONES: [Bytes; 2] = digit_table(1);
+/// The first digits of 0 to 99.
+static TENS: [AlignedBytes; 2] = digit_table(10);
+/// The second digits of 0 to 99.
+static ONES: [AlignedBytes; 2] = digit_table(1);
 
-const fn digit_table(weight: usize) -> [Bytes; 2] {
-    let mut table = [Bytes([b'0'; 64]); 2];
+const fn digit_table(weight: usize) -> [AlignedBytes; 2] {
+    let mut table = [AlignedBytes([b'0'; 64]); 2];
     let mut n = 0;
     while n < 100 {
         table[n / 64].0[n % 64] = b'0' + (n / weight % 10) as u8;
@@ -56,8 +58,8 @@ const fn digit_table(weight: usize) -> [Bytes; 2] {
     table
 }
 
-impl Plan {
-    /// A plan, if this CPU has the instructions.
+impl LinePlan {
+    /// A plan, if this CPU has the required instructions.
     pub(super) fn if_possible(scale: &Scale, separator: u8) -> Option<Self> {
         let possible = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
@@ -73,21 +75,28 @@ impl Plan {
     }
 
     fn new(scale: &Scale, separator: u8) -> Self {
-        let mut plan =
-            Self { order: Bytes([0; 64]), template: Bytes([0; 64]), tens: 0, ones: 0, always: 0, power: scale.power };
-        // Without a point the digits move up to the separator.
+        let mut plan = Self {
+            order: AlignedBytes([0; 64]),
+            template: AlignedBytes([0; 64]),
+            tens: 0,
+            ones: 0,
+            always: 0,
+            power: scale.power,
+        };
+        // Without a point, the digits extend to the separator.
         let point = if scale.digits == 0 { 1 } else { DIGITS + 1 - scale.digits };
-        for at in 0..64 {
-            let (value, place) = (at / 16, at % 16);
-            plan.template.0[at] = match place {
+        for byte in 0..64 {
+            let value = byte / 16;
+            let position = byte % 16;
+            plan.template.0[byte] = match position {
                 0 => b'-',
                 15 => separator,
-                _ if place == point => b'.',
+                _ if position == point => b'.',
                 _ => {
-                    let weight = DIGITS + usize::from(place > point) - place;
-                    plan.order.0[at] = (16 * value + weight / 2 * 2) as u8;
+                    let weight = DIGITS + usize::from(position > point) - position;
+                    plan.order.0[byte] = (16 * value + weight / 2 * 2) as u8;
                     let digits = if weight % 2 == 1 { &mut plan.tens } else { &mut plan.ones };
-                    *digits |= 1 << at;
+                    *digits |= 1 << byte;
                     0
                 }
             };
@@ -100,8 +109,8 @@ impl Plan {
     /// Stores lines.
     ///
     /// # Safety
-    /// The room that [`FixedLine::portable_rows`] asks for, and a CPU with the features that `target_feature` names:
-    /// [`Plan::if_possible`] proves them.
+    /// The room that [`FixedLine::portable_rows`] requires, and a CPU with the features that `target_feature` names:
+    /// [`LinePlan::if_possible`] proves them.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
     pub(super) unsafe fn rows<const N: usize, R: Real>(
@@ -115,9 +124,9 @@ impl Plan {
         let mut groups = rows.chunks_exact(rows_together);
         for group in &mut groups {
             let values = quads(group, quads_per_row);
-            // SAFETY: each row of the group has its `room_bytes(N)` left. `store` passes at most 16 bytes per value,
-            // fewer than `room_bytes` counts, and stores 64, which are within `SLACK` behind the text; prefix and end
-            // are counted too.
+            // SAFETY: each row of the group has its `room_bytes(N)` left. `store` advances by at most 16 bytes per
+            // value, fewer than `room_bytes` counts, and stores 64, which are within `SLACK` behind the text; prefix
+            // and end are counted too.
             unsafe {
                 let Some(texts) = self.texts::<R>(values) else {
                     pen = line.portable_rows(pen, group);
@@ -144,19 +153,20 @@ impl Plan {
         // Each value twice: one lane for its lower eight digits, one for the rest.
         let twice = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
         let mut parts = [_mm512_setzero_si512(); QUADS];
-        let (mut fine, mut no_ties) = (0xFF, 0xFF);
+        let mut fits = 0xFF;
+        let mut no_ties = 0xFF;
         for (part, values) in parts.iter_mut().zip(values) {
             let magnitude = _mm512_abs_pd(_mm512_permutexvar_pd(twice, _mm512_castpd256_pd512(values)));
             let scaled = _mm512_mul_pd(magnitude, _mm512_set1_pd(self.power));
             *part = _mm512_cvt_roundpd_epu64::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(scaled);
             // Below 10^13 after rounding too; never true for NaN.
-            fine &= _mm512_cmp_pd_mask::<_CMP_LE_OQ>(scaled, _mm512_set1_pd(1e13 - 1.0));
+            fits &= _mm512_cmp_pd_mask::<_CMP_LE_OQ>(scaled, _mm512_set1_pd(1e13 - 1.0));
             if R::PRODUCT_IS_ROUNDED {
                 let rest = _mm512_abs_pd(_mm512_sub_pd(_mm512_cvtepu64_pd(*part), scaled));
                 no_ties &= _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(rest, _mm512_set1_pd(0.5));
             }
         }
-        if fine != 0xFF || (no_ties != 0xFF && !self.ties_are_exact(values)) {
+        if fits != 0xFF || (no_ties != 0xFF && !self.ties_are_exact(values)) {
             return None;
         }
         split_into_pairs(&mut parts);
@@ -164,7 +174,7 @@ impl Plan {
         Some(parts)
     }
 
-    /// Whether all products that end in exactly one half are not rounded, so that they are the ties they seem.
+    /// Whether all products that end in exactly one half are exact, so that they really are ties.
     #[cold]
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512vl")]
@@ -174,7 +184,7 @@ impl Plan {
             let whole = _mm256_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(scaled);
             let rest = _mm256_mul_pd(_mm256_sub_pd(whole, scaled), _mm256_set1_pd(2.0));
             let ties = _mm256_cmp_pd_mask::<_CMP_EQ_OQ>(_mm256_mul_pd(rest, rest), _mm256_set1_pd(1.0));
-            // The error of the multiplication, computed by a fused one.
+            // The rounding error of the multiplication, computed by a fused multiply-subtract.
             let lost = _mm512_fmsub_pd(
                 _mm512_castpd256_pd512(values),
                 _mm512_set1_pd(self.power),
@@ -184,15 +194,15 @@ impl Plan {
         })
     }
 
-    /// The text of quads of four values: [`digits`](Self::digits) with the bytes that belong.
+    /// The text of quads of four values: [`digits`](Self::digits) and which bytes are written.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
-    fn texts<R: Real>(&self, values: [__m256d; QUADS]) -> Option<[Text; QUADS]> {
+    fn texts<R: Real>(&self, values: [__m256d; QUADS]) -> Option<[QuadText; QUADS]> {
         let parts = self.digits::<R>(values)?;
-        let mut texts = [Text { bytes: _mm512_setzero_si512(), kept: 0 }; QUADS];
+        let mut texts = [QuadText { bytes: _mm512_setzero_si512(), written: 0 }; QUADS];
         for ((text, bytes), values) in texts.iter_mut().zip(parts).zip(values) {
-            *text = Text { bytes, kept: self.kept(bytes, values) };
+            *text = QuadText { bytes, written: self.written(bytes, values) };
         }
         Some(texts)
     }
@@ -201,7 +211,8 @@ impl Plan {
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi")]
     fn place(&self, parts: &mut [__m512i; QUADS]) {
-        let (order, template) = (vector(&self.order), vector(&self.template));
+        let order = vector(&self.order);
+        let template = vector(&self.template);
         for part in parts.iter_mut() {
             *part = _mm512_mask_permutexvar_epi8(template, self.tens | self.ones, order, *part);
         }
@@ -213,30 +224,31 @@ impl Plan {
         }
     }
 
-    /// Which bytes of a quad's text belong.
+    /// A bit for each byte of a quad's text that is written.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
-    fn kept(&self, bytes: __m512i, values: __m256d) -> u64 {
+    fn written(&self, bytes: __m512i, values: __m256d) -> u64 {
         let negative = _mm256_movemask_pd(values) as u64;
         let text = self.tens | self.ones | self.always;
-        self.belonging(bytes) & text | _pdep_u64(negative, FIRST_BYTES)
+        self.significant(bytes) & text | _pdep_u64(negative, FIRST_BYTES)
     }
 
-    /// In each 16 bits: that of the first digit to keep, and all above it.
+    /// In each 16 bits: the bit of the first digit to write, and all above it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn belonging(&self, bytes: __m512i) -> u64 {
+    fn significant(&self, bytes: __m512i) -> u64 {
         let digits = self.tens | self.ones;
         let seen = _mm512_mask_cmpneq_epi8_mask(digits, bytes, _mm512_set1_epi8(b'0' as i8)) | self.always;
         seen | (!seen).wrapping_add(FIRST_BYTES)
     }
 }
 
-impl Plan {
-    /// Right-aligned texts of values of any size below 10^13: see [`super::row`].
+impl LinePlan {
+    /// Right-aligned texts of values below 10^13 after scaling: see [`super::row`].
     ///
-    /// Each text ends before the last of its 16 bytes, padded with `-` on the left. Returns the place of each first
-    /// digit, a bit in 16 for each quad, or `None` if a value is too large or close to a tie.
+    /// Each text ends before the last of its 16 bytes, padded with `-` on the left. Returns the position of each first
+    /// digit (16 bits for each value of a quad, set from that digit on), or `None` if a value is too large or close to
+    /// a tie.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -248,7 +260,7 @@ impl Plan {
         let parts = self.digits::<R>(quads(values.as_chunks::<QUAD>().0, 1))?;
         let mut firsts = [0; QUADS];
         for ((bytes, text), first) in parts.into_iter().zip(texts).zip(&mut firsts) {
-            *first = self.belonging(bytes);
+            *first = self.significant(bytes);
             let filled = _mm512_mask_mov_epi8(bytes, !*first, _mm512_set1_epi8(b'-' as i8));
             // SAFETY: `__m512i` and `[u8; 64]` have the same size, and every bit pattern is valid for bytes.
             *text = unsafe { std::mem::transmute::<__m512i, [u8; 64]>(filled) };
@@ -257,14 +269,14 @@ impl Plan {
     }
 }
 
-/// The text of four values with bytes that do not belong, and a bit for each that does.
+/// The text of four values, and a bit for each byte that is written.
 #[derive(Clone, Copy)]
-struct Text {
+struct QuadText {
     bytes: __m512i,
-    kept: u64,
+    written: u64,
 }
 
-impl Text {
+impl QuadText {
     /// Stores the first `count` values, each with a separator.
     ///
     /// # Safety
@@ -272,12 +284,12 @@ impl Text {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
     unsafe fn store(self, pen: Pen, count: usize) -> Pen {
-        let kept = _bzhi_u64(self.kept, 16 * count as u32);
+        let written = _bzhi_u64(self.written, 16 * count as u32);
         // SAFETY: `__m512i` and `[u8; 64]` have the same size, and every bit pattern is valid for bytes. 64 bytes from
-        // `pen` are inside the buffer; `kept` has at most 64 bits, so that the pen stays within them.
+        // `pen` are inside the buffer; `written` has at most 64 bits, so that the pen stays within them.
         unsafe {
-            let packed: [u8; 64] = std::mem::transmute(_mm512_maskz_compress_epi8(kept, self.bytes));
-            pen.put(packed, kept.count_ones() as usize)
+            let packed: [u8; 64] = std::mem::transmute(_mm512_maskz_compress_epi8(written, self.bytes));
+            pen.put(packed, written.count_ones() as usize)
         }
     }
 }
@@ -288,7 +300,8 @@ impl Text {
 fn quads<const N: usize, R: Real>(rows: &[[R; N]], quads_per_row: usize) -> [__m256d; QUADS] {
     let mut quads = [_mm256_setzero_pd(); QUADS];
     for (index, quad) in quads.iter_mut().enumerate() {
-        let (row, first) = (index / quads_per_row, index % quads_per_row * QUAD);
+        let row = index / quads_per_row;
+        let first = index % quads_per_row * QUAD;
         if row < rows.len() {
             let values = &rows[row][first..];
             // SAFETY: `values` is the rest of a row, and `count` at most its length.
@@ -298,7 +311,7 @@ fn quads<const N: usize, R: Real>(rows: &[[R; N]], quads_per_row: usize) -> [__m
     quads
 }
 
-/// Loads `count` (at most 4) values as f64; the lanes left over are zero.
+/// Loads `count` (at most 4) values as f64; the remaining lanes are zero.
 ///
 /// # Safety
 /// `count` values must be readable at `values`, and the CPU has the features that `target_feature` names.
@@ -307,7 +320,7 @@ fn quads<const N: usize, R: Real>(rows: &[[R; N]], quads_per_row: usize) -> [__m
 unsafe fn load<R: Real>(values: *const R, count: usize) -> __m256d {
     let lanes = !(0xFF << count) & 0xF;
     // SAFETY: a masked load reads only the lanes in its mask: the first `count`, which are readable. `Real` is sealed
-    // to f32 and f64, which their size tells apart.
+    // to f32 and f64, which differ in size.
     unsafe {
         if size_of::<R>() == size_of::<f32>() {
             _mm256_cvtps_pd(_mm_maskz_loadu_ps(lanes, values.cast()))
@@ -319,8 +332,8 @@ unsafe fn load<R: Real>(values: *const R, count: usize) -> __m256d {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn vector(bytes: &Bytes) -> __m512i {
-    // SAFETY: `Bytes` is 64 bytes and `repr(align(64))`, as the aligned load requires.
+fn vector(bytes: &AlignedBytes) -> __m512i {
+    // SAFETY: `AlignedBytes` is 64 bytes and `repr(align(64))`, as the aligned load requires.
     unsafe { _mm512_load_si512(bytes.0.as_ptr().cast()) }
 }
 

@@ -1,4 +1,4 @@
-//! Numbers that several parsers share.
+//! Constants that several parsers share.
 
 use super::FLOAT_SIZE;
 
@@ -6,27 +6,30 @@ use super::FLOAT_SIZE;
 /// finite.
 pub const NOT_INTEGER: u8 = 1;
 
-/// The bit of `marks` for an integer that is larger than [`MOST_EXACT`] or has more than 19 digits: the value may be
+/// The bit of `marks` for an integer that is larger than [`MAX_EXACT`] or has more than 19 digits: the value may be
 /// inexact.
 pub const WIDE: u8 = 2;
 
-/// Integers up to this size are kept exactly by an f64, with all that are smaller.
-pub const MOST_EXACT: u64 = 1 << 53;
+/// Largest magnitude up to which an f64 represents every integer exactly.
+pub const MAX_EXACT: u64 = 1 << 53;
 
-/// The bits of an f64 that do not fit into an f32, and their value halfway between two f32s.
+/// The bits of an f64 that do not fit into an f32.
 pub(super) const BELOW_SINGLE: u64 = 0x1FFF_FFFF;
+/// Their value halfway between two f32s.
 pub(super) const HALF_SINGLE: u64 = 0x1000_0000;
 
-/// How many numbers are converted at once, at most: this many ends must follow the last one, and their places in the
+/// Maximum count of numbers converted at once: this many ends must follow the last one, and their elements of the
 /// output may change.
 pub(super) const TOGETHER: usize = 8;
 
-/// If it is not known which ones are.
+/// [`RunProgress::odd`](super::plain::RunProgress) if the odd numbers are unknown.
 pub(super) const ALL_ODD: u8 = u8::MAX;
 
-/// 10^0 to 10^14, and ones: 32, so that any five bits are an index.
+/// 10^0 to 10^14, then ones. 32 entries, so that any five bits are an index.
 pub(super) const TENS: [f64; 32] = {
-    let (mut table, mut places, mut power) = ([1.0; 32], 0, 1.0);
+    let mut table = [1.0; 32];
+    let mut places = 0;
+    let mut power = 1.0;
     while places <= FLOAT_SIZE {
         table[places] = power;
         power *= 10.0;

@@ -1,20 +1,20 @@
-//! Decimal numbers to the nearest float, exactly: `digits · 10^exponent` by one multiplication with 128 bits of the
-//! power.
+//! Rounds decimal numbers to the nearest float, exactly: `digits · 10^exponent` by one multiplication with 128 bits of
+//! the power.
 //!
 //! The idea is Eisel's and Lemire's (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021,
-//! <https://arxiv.org/abs/2101.11408>): the product of the digits with a power of five, cut to 128 bits, is wrong by
-//! less than one unit of its last places, so all bits of the float are right unless the bits that are cut off decide.
-//! If they might, and for powers that the table does not have, the result is `None`: the caller has a slower way.
+//! <https://arxiv.org/abs/2101.11408>): the product of the digits and a power of five, truncated to 128 bits, is off by
+//! less than one unit in its last place, so all bits of the float are correct unless the truncated bits decide. If they
+//! might, and for powers outside the table, the result is `None`: the caller has a slower path.
 
-use super::consts::{MOST_EXACT, NOT_INTEGER, WIDE};
+use super::consts::{MAX_EXACT, NOT_INTEGER, WIDE};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK};
 
-/// The most digits that always fit.
-pub(super) const MOST_DIGITS: usize = 19;
-/// Powers from 5^-55 to 5^55: these fit 128 bits exactly, or are the reciprocals of such.
-const MOST_POWER: i32 = 55;
+/// Maximum number of digits that always fit 64 bits.
+pub(super) const MAX_DIGITS: usize = 19;
+/// The table's powers are 5^-55 to 5^55: these fit 128 bits exactly, or are the reciprocals of powers that do.
+const MAX_POWER: i32 = 55;
 
-/// A number as written.
+/// A decimal number as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     pub(super) digits: u64,
@@ -25,8 +25,8 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// The number that is the whole of `token`, if it has up to 19 digits and no other notation than digits, one point,
-    /// a sign and an exponent of one to three digits.
+    /// Parses all of `token`, if it has up to 19 digits and consists of a sign, digits, one point, and an exponent of
+    /// one to three digits.
     pub(super) fn from_token(token: &[u8]) -> Option<Decimal> {
         let (negative, mut rest) = match token {
             [b'-', rest @ ..] => (true, rest),
@@ -34,28 +34,28 @@ impl Decimal {
             _ => (false, token),
         };
         let mut digits = 0;
-        let mut count = run(&mut digits, &mut rest);
+        let mut count = take_digits(&mut digits, &mut rest);
         let mut places = 0;
         let is_pointed = rest.first() == Some(&b'.');
         if is_pointed {
             rest = &rest[1..];
-            places = run(&mut digits, &mut rest);
+            places = take_digits(&mut digits, &mut rest);
             count += places;
         }
         let scale = exponent(rest)?;
-        let fits = count > 0 && count <= MOST_DIGITS;
+        let fits = count > 0 && count <= MAX_DIGITS;
         let exponent = scale - i32::try_from(places).ok()?;
         fits.then_some(Decimal { digits, exponent, negative, is_whole: !is_pointed && rest.is_empty() })
     }
 
-    /// The nearest f64, if that can be told.
+    /// The nearest f64, if this is certain.
     #[inline]
     pub(super) fn f64(self) -> Option<f64> {
         let bits = match self.digits {
             0 => 0,
             digits => {
-                let Rounded { significand, exponent } = nearest::<53>(digits, self.exponent)?;
-                // The table's powers lead to no subnormal and to nothing too large. A carry into bit 53 correctly adds
+                let RoundedBits { significand, exponent } = nearest::<53>(digits, self.exponent)?;
+                // The table's powers lead to neither subnormal nor infinite values. A carry into bit 53 correctly adds
                 // to the exponent.
                 (((exponent + 52 + 1023) as u64) << 52) + (significand - (1 << 52))
             }
@@ -72,18 +72,18 @@ impl Decimal {
         let size = self.digits as f64;
         let mark = match self.digits {
             0 => u8::from(self.negative) * NOT_INTEGER,
-            digits => u8::from(digits > MOST_EXACT) * WIDE,
+            digits => u8::from(digits > MAX_EXACT) * WIDE,
         };
         Some((if self.negative { -size } else { size }, mark))
     }
 
-    /// An f64 with the same nearest f32, if that is certain.
+    /// An f64 with the same nearest f32, if this is certain.
     ///
-    /// It has been rounded three times, and is less than four units off: that of the digits, of the power, and of their
-    /// product. See [`super::quotient`].
+    /// It has been rounded three times (the digits, the power, and their product), and is less than four units off. See
+    /// [`super::quotient`].
     #[inline(always)]
     fn near(self) -> Option<f64> {
-        let power = TENS.get(usize::try_from(self.exponent + MOST_TENS_BELOW).ok()?)?;
+        let power = TENS.get(usize::try_from(self.exponent + MAX_TENS).ok()?)?;
         let value = self.digits as f64 * power;
         let is_certain = value.to_bits().wrapping_add(MARGIN) & MIDDLE_MASK != MIDDLE;
         is_certain.then_some(f64::from_bits(value.to_bits() | u64::from(self.negative) << 63))
@@ -98,7 +98,7 @@ impl Decimal {
         }
     }
 
-    /// The nearest f32, if that can be told.
+    /// The nearest f32, if this is certain.
     #[inline(always)]
     pub(super) fn f32(self) -> Option<f32> {
         match self.near() {
@@ -112,7 +112,7 @@ impl Decimal {
         let bits = match self.digits {
             0 => 0,
             digits => {
-                let Rounded { significand, exponent } = nearest::<24>(digits, self.exponent)?;
+                let RoundedBits { significand, exponent } = nearest::<24>(digits, self.exponent)?;
                 let biased = exponent + 23 + 127;
                 if !(1..254).contains(&biased) {
                     return None;
@@ -124,9 +124,9 @@ impl Decimal {
     }
 }
 
-/// Takes the leading digits of `rest`; returns how many. Beyond [`MOST_DIGITS`] in all they wrap around.
+/// Consumes the leading digits of `rest`; returns how many. The value wraps around beyond [`MAX_DIGITS`] digits.
 #[inline(always)]
-fn run(digits: &mut u64, rest: &mut &[u8]) -> usize {
+fn take_digits(digits: &mut u64, rest: &mut &[u8]) -> usize {
     let before = rest.len();
     while let Some((eight, behind)) = rest.split_first_chunk::<8>()
         && let Some(number) = super::swar::eight_digits(u64::from_le_bytes(*eight))
@@ -143,7 +143,7 @@ fn run(digits: &mut u64, rest: &mut &[u8]) -> usize {
     before - rest.len()
 }
 
-/// The value of an exponent that is the whole of `text`; 0 if empty.
+/// The value of an exponent with its letter; 0 if `text` is empty.
 #[inline(always)]
 pub(super) fn exponent(text: &[u8]) -> Option<i32> {
     let Some((e, rest)) = text.split_first() else { return Some(0) };
@@ -164,26 +164,28 @@ pub(super) fn exponent(text: &[u8]) -> Option<i32> {
 }
 
 /// `significand · 2^exponent`.
-struct Rounded {
+struct RoundedBits {
     significand: u64,
     exponent: i32,
 }
 
 /// `digits` (not 0) times 10^`exponent`, rounded to `BITS` bits, ties to even; a carry adds a bit.
 #[inline(always)]
-fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<Rounded> {
-    let power = POWERS.get(usize::try_from(exponent + MOST_POWER).ok()?)?;
+fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<RoundedBits> {
+    let power = POWERS.get(usize::try_from(exponent + MAX_POWER).ok()?)?;
     let zeros = digits.leading_zeros();
     let factor = u128::from(digits << zeros);
-    // The upper 128 bits of 192, the highest or the next of which is set; what is behind them is less than one unit.
+    // The upper 128 bits of 192, the highest or the next of which is set; the bits below them are less than one unit.
     let rest = factor * u128::from(power.bits as u64);
     let product = factor * (power.bits >> 64) + (rest >> 64);
-    let (high, low) = ((product >> 64) as u64, product as u64);
+    let high = (product >> 64) as u64;
+    let low = product as u64;
     let shift = 64 - BITS - (1 - (high >> 63) as u32);
-    let (significand, half) = (high >> shift, high >> (shift - 1) & 1);
-    // A power below 1 is too small by less than a unit, and never right: the product is too small by less than two.
-    // That reaches `high` only if all of `low` are ones, and then decides only right below the middle of two floats:
-    // quotients that are floats, as 0.5 is, are rounded up to themselves.
+    let significand = high >> shift;
+    let half = high >> (shift - 1) & 1;
+    // A power below 1 is too small by less than a unit, and never exact: the product is too small by less than two.
+    // This reaches `high` only if `low` is all ones, and then matters only just below the halfway point of two floats:
+    // quotients that are floats, such as 0.5, are rounded up to themselves.
     let is_below = exponent < 0;
     if is_below && low == u64::MAX && high & ((1 << shift) - 1) == (1 << (shift - 1)) - 1 {
         return None;
@@ -191,18 +193,21 @@ fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<Rounded> {
     let is_above_half = is_below | (high << (65 - shift) | low | rest as u64 != 0);
     let up = half & (u64::from(is_above_half) | significand & 1);
     let exponent = (64 + shift) as i32 + 64 - zeros as i32 + power.exponent + exponent;
-    Some(Rounded { significand: significand + up, exponent })
+    Some(RoundedBits { significand: significand + up, exponent })
 }
 
-/// The powers of ten of [`TENS`]: with up to 19 digits, all products are normal f32s.
-const MOST_TENS_BELOW: i32 = 18;
-const TENS_COUNT: usize = 2 * MOST_TENS_BELOW as usize + 1;
+/// The largest exponent of [`TENS`], either sign: with up to 19 digits, all products are normal f32s.
+const MAX_TENS: i32 = 18;
+const TENS_COUNT: usize = 2 * MAX_TENS as usize + 1;
 
 /// 10^-18 to 10^18, each rounded once.
 static TENS: [f64; TENS_COUNT] = {
-    let (mut table, mut size, mut power) = ([1.0; TENS_COUNT], 0, 1.0);
-    while size <= MOST_TENS_BELOW as usize {
-        (table[MOST_TENS_BELOW as usize + size], table[MOST_TENS_BELOW as usize - size]) = (power, 1.0 / power);
+    let mut table = [1.0; TENS_COUNT];
+    let mut size = 0;
+    let mut power = 1.0;
+    while size <= MAX_TENS as usize {
+        table[MAX_TENS as usize + size] = power;
+        table[MAX_TENS as usize - size] = 1.0 / power;
         power *= 10.0;
         size += 1;
     }
@@ -211,20 +216,21 @@ static TENS: [f64; TENS_COUNT] = {
 
 /// `bits · 2^exponent` is a power of five, or less than one unit below it.
 #[derive(Clone, Copy)]
-struct Power {
+struct PowerOfFive {
     /// The highest bit is set.
     bits: u128,
     exponent: i32,
 }
 
-static POWERS: [Power; 2 * MOST_POWER as usize + 1] = {
-    let mut table = [Power { bits: 0, exponent: 0 }; 2 * MOST_POWER as usize + 1];
-    let (mut size, mut power) = (0, 1u128);
+static POWERS: [PowerOfFive; 2 * MAX_POWER as usize + 1] = {
+    let mut table = [PowerOfFive { bits: 0, exponent: 0 }; 2 * MAX_POWER as usize + 1];
+    let mut size = 0;
+    let mut power = 1u128;
     loop {
         let zeros = power.leading_zeros();
-        table[MOST_POWER as usize + size] = Power { bits: power << zeros, exponent: -(zeros as i32) };
-        table[MOST_POWER as usize - size] = reciprocal(power);
-        if size == MOST_POWER as usize {
+        table[MAX_POWER as usize + size] = PowerOfFive { bits: power << zeros, exponent: -(zeros as i32) };
+        table[MAX_POWER as usize - size] = reciprocal(power);
+        if size == MAX_POWER as usize {
             break table;
         }
         size += 1;
@@ -232,14 +238,16 @@ static POWERS: [Power; 2 * MOST_POWER as usize + 1] = {
     }
 };
 
-/// 1 divided by a power of five, cut to 128 bits.
-const fn reciprocal(power: u128) -> Power {
+/// 1 divided by a power of five, truncated to 128 bits.
+const fn reciprocal(power: u128) -> PowerOfFive {
     if power == 1 {
-        return Power { bits: 1 << 127, exponent: -127 };
+        return PowerOfFive { bits: 1 << 127, exponent: -127 };
     }
-    // The highest bit of the quotient comes first: the dividend is the power of two just below the divisor.
+    // The dividend is the largest power of two below the divisor, so that the first quotient bit is the highest.
     let bits = (128 - power.leading_zeros()) as i32;
-    let (mut rest, mut quotient, mut step) = (1u128 << (bits - 1), 0u128, 0);
+    let mut rest = 1u128 << (bits - 1);
+    let mut quotient = 0u128;
+    let mut step = 0;
     while step < 128 {
         let carries = rest >> 127 == 1;
         rest <<= 1;
@@ -250,15 +258,15 @@ const fn reciprocal(power: u128) -> Power {
         }
         step += 1;
     }
-    Power { bits: quotient, exponent: -127 - bits }
+    PowerOfFive { bits: quotient, exponent: -127 - bits }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Random decimals, most of them beside or in the middle of two f32s, where a value that is only near would round
-    /// to the wrong one.
+    /// Random decimals, most of them at or next to the halfway point of two f32s, where an inexact value could round to
+    /// the wrong one.
     #[test]
     fn near_values_round_like_the_numbers() {
         let mut state = 1u64;
@@ -280,8 +288,8 @@ mod tests {
             };
             let decimal = Decimal { digits, exponent, negative: round % 2 == 0, is_whole: exponent == 0 };
             let text = format!("{}{digits}e{exponent}", if decimal.negative { "-" } else { "" });
-            let wanted = text.parse::<f32>().unwrap();
-            assert!(decimal.f32().is_none_or(|value| value.to_bits() == wanted.to_bits()), "{text}");
+            let expected = text.parse::<f32>().unwrap();
+            assert!(decimal.f32().is_none_or(|value| value.to_bits() == expected.to_bits()), "{text}");
             let narrowed = text.parse::<f64>().unwrap() as f32;
             assert!(decimal.nearly_marked().is_none_or(|(value, _)| (value as f32).to_bits() == narrowed.to_bits()));
             near += u32::from(decimal.near().is_some());

@@ -1,8 +1,8 @@
-//! Faces: runs of `f 1 2 3`, `f 1/2 3/4 5/6`, `f 1//2 3//4 5//6` or `f 1/2/3 4/5/6 7/8/9`.
+//! Parses faces: runs of `f 1 2 3`, `f 1/2 3/4 5/6`, `f 1//2 3//4 5//6` or `f 1/2/3 4/5/6 7/8/9`.
 //!
-//! Consecutive rows of one shape are taken together, up to 64 tokens with their keywords.
+//! Consecutive rows of one shape are parsed together, up to 64 tokens with their keywords.
 
-use super::rows::{Keyword, Window};
+use super::rows::{LineKeyword, Window};
 use super::swar;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 use super::vector;
@@ -40,7 +40,7 @@ impl CornerForm {
 /// The result of [`face_rows`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaceRows {
-    /// The number of lines taken.
+    /// The number of lines parsed.
     pub rows: usize,
     /// The number of values written.
     pub values: usize,
@@ -52,12 +52,12 @@ pub struct FaceRows {
 
 /// Values are written eight at a time: leave this much room after the last.
 pub const VALUE_SLACK: usize = 64;
-/// The most tokens of a batch of rows, keywords included: slash bits come 64 at a time.
+/// Maximum number of tokens in a batch of rows, keywords included: slash bits come 64 at a time.
 const BATCH_TOKENS: usize = 64;
 /// How many tokens after a batch may be examined: they are converted eight at a time.
 const AHEAD: usize = 7;
 
-/// Takes faces: rows of a keyword and at least three corners, all of the same form and at most 63 indices.
+/// Parses faces: rows of a keyword and at least three corners, all of the same form and at most 63 indices.
 ///
 /// A plain index has one to eight digits and is not zero, or has a minus and one to seven digits. All indices of the
 /// rows are of the same kind. Writes the values of all corners, 1-based as in the text, to `values` (leave
@@ -70,8 +70,8 @@ pub fn face_rows(
     values: &mut [u32],
     row_ends: &mut [u32],
 ) -> FaceRows {
-    let Some(keyword) = Keyword::new(keyword).filter(|_| window.fits()) else { return FaceRows::default() };
-    // A file counts backwards everywhere or nowhere: a kernel for both at once would be slower for each.
+    let Some(keyword) = LineKeyword::new(keyword).filter(|_| window.fits()) else { return FaceRows::default() };
+    // Files use either negative indices or positive ones: a kernel for both would be slower for each.
     if counts_backwards(window, line) {
         let rows = at_level::<true>(window, line, keyword, values, row_ends);
         FaceRows { is_negative: rows.rows > 0, ..rows }
@@ -80,7 +80,7 @@ pub fn face_rows(
     }
 }
 
-/// Whether the first index of a line begins with a minus.
+/// Whether the first index of a line starts with a minus.
 #[inline]
 fn counts_backwards(window: Window<'_>, line: usize) -> bool {
     if line >= window.index.line_count {
@@ -91,20 +91,19 @@ fn counts_backwards(window: Window<'_>, line: usize) -> bool {
     behind.iter().find(|byte| !is_space(**byte)) == Some(&b'-')
 }
 
-/// The same with the kernel of the window's level; with `NEGATIVE`, for rows whose indices all count backwards. The
-/// window [fits](Window::fits).
+/// [`face_rows`] with the kernel of the window's level; `NEGATIVE` is for rows whose indices all count backwards.
 #[inline]
 fn at_level<const NEGATIVE: bool>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     values: &mut [u32],
     row_ends: &mut [u32],
 ) -> FaceRows {
     match window.level.usable() {
         _ if !window.fits() => FaceRows::default(),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `usable()` returns only what this CPU has, and the first arm has returned where `fits()` is false.
+        // SAFETY: `usable()` returns only levels of this CPU, and the first arm returns if `fits()` is false.
         Level::Avx512 => unsafe { face_rows_avx512::<NEGATIVE>(window, line, keyword, values, row_ends) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
@@ -128,14 +127,14 @@ fn at_level<const NEGATIVE: bool>(
 unsafe fn face_rows_avx512<const NEGATIVE: bool>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     values: &mut [u32],
     row_ends: &mut [u32],
 ) -> FaceRows {
     let text = window.padded.as_ptr();
     face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
-        // SAFETY: `Batch::tokens` takes ends from the index and at most 7 behind `end_count`, which `Index::close` set
-        // to `start`. All are at least 64 (PADDING), and `fits()` puts them inside the text. The features are this
+        // SAFETY: `RowBatch::tokens` takes ends from the index and at most 7 behind `end_count`, which `Index::close`
+        // set to `start`. All are at least 64 (PADDING), and `fits()` puts them inside the text. The features are this
         // function's.
         convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx512::<NEGATIVE>(text, ends, keep, out) })
     })
@@ -148,7 +147,7 @@ unsafe fn face_rows_avx512<const NEGATIVE: bool>(
 unsafe fn face_rows_avx2<const NEGATIVE: bool>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     values: &mut [u32],
     row_ends: &mut [u32],
 ) -> FaceRows {
@@ -166,7 +165,7 @@ unsafe fn face_rows_avx2<const NEGATIVE: bool>(
 unsafe fn face_rows_vector<const NEGATIVE: bool>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     values: &mut [u32],
     row_ends: &mut [u32],
 ) -> FaceRows {
@@ -177,57 +176,57 @@ unsafe fn face_rows_vector<const NEGATIVE: bool>(
     })
 }
 
-/// The tokens of a batch.
-struct Tokens<'a> {
+/// The tokens of a batch of rows.
+struct BatchTokens<'a> {
     /// Their ends, and [`AHEAD`] more.
     ends: &'a [u32],
-    /// One bit each: those that are not keywords.
+    /// A bit for each token that is not a keyword.
     indices: u64,
 }
 
-/// What is invalid or absent in a batch, a bit per token; bits of keywords mean nothing.
+/// A bit for each invalid or absent token of a batch; the bits of keywords have no meaning.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct IndexFaults {
     /// Tokens that are not plain, and zeros.
     pub(super) bad: u64,
     pub(super) empty: u64,
 }
 
-/// The loop over batches; `convert` writes the indices of a batch one after the other.
+/// The loop over batches; `convert` writes the indices of a batch sequentially.
 #[inline(always)]
 fn face_rows_with(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     values: &mut [u32],
     row_ends: &mut [u32],
-    convert: impl Fn(Tokens<'_>, &mut [u32]) -> Found,
+    convert: impl Fn(BatchTokens<'_>, &mut [u32]) -> IndexFaults,
 ) -> FaceRows {
-    let mut done = FaceRows::default();
-    while let Some(batch) = Batch::find(window, line + done.rows, keyword) {
-        let Some(room) = values.get_mut(done.values..) else { break };
+    let mut parsed = FaceRows::default();
+    while let Some(batch) = RowBatch::find(window, line + parsed.rows, keyword) {
+        let Some(room) = values.get_mut(parsed.values..) else { break };
         let fitting = room.len().saturating_sub(VALUE_SLACK) / batch.size;
-        let rows = batch.rows.min(fitting).min(row_ends.len() - done.rows);
+        let rows = batch.rows.min(fitting).min(row_ends.len() - parsed.rows);
         if rows == 0 {
             break;
         }
-        let found = convert(batch.tokens(window, rows), room);
+        let faults = convert(batch.tokens(window, rows), room);
         for row in 0..rows {
-            match batch.row_form(row, &found) {
-                Some(form) if done.rows == 0 || form == done.form => {
-                    done = FaceRows { rows: done.rows + 1, values: done.values + batch.size, form, ..done };
-                    row_ends[done.rows - 1] = done.values as u32;
+            match batch.row_form(row, &faults) {
+                Some(form) if parsed.rows == 0 || form == parsed.form => {
+                    parsed = FaceRows { rows: parsed.rows + 1, values: parsed.values + batch.size, form, ..parsed };
+                    row_ends[parsed.rows - 1] = parsed.values as u32;
                 }
-                _ => return done,
+                _ => return parsed,
             }
         }
     }
-    done
+    parsed
 }
 
-/// Consecutive rows with as many tokens each and the same slashes.
-struct Batch {
-    /// The first row's keyword.
+/// Consecutive rows with the same number of tokens and the same slashes.
+struct RowBatch {
+    /// The index of the first row's keyword.
     first: usize,
     rows: usize,
     /// The number of indices in a row.
@@ -235,9 +234,9 @@ struct Batch {
     form: CornerForm,
 }
 
-impl Batch {
+impl RowBatch {
     #[inline(always)]
-    fn find(window: Window<'_>, line: usize, keyword: Keyword) -> Option<Batch> {
+    fn find(window: Window<'_>, line: usize, keyword: LineKeyword) -> Option<RowBatch> {
         let index = window.index;
         let lines = index.lines().get(line..)?;
         let first = index.first_token(line);
@@ -248,35 +247,36 @@ impl Batch {
         let slashes = index.slash_bits(first);
         let mask = u64::MAX >> (BATCH_TOKENS - stride);
         let form = corner_form(slashes & mask, stride - 1)?;
-        let (mut rows, mut start) = (0, index.line_start(line));
+        let mut rows = 0;
+        let mut start = index.line_start(line);
         for line in lines.iter().take(BATCH_TOKENS / stride) {
             let token = first + rows * stride;
-            let same = line.tokens as usize == token + stride
+            let is_same = line.tokens as usize == token + stride
                 && (slashes >> (rows * stride) ^ slashes) & mask == 0
                 && keyword.is_at(window.padded, start, index.ends[token]);
-            if !same {
+            if !is_same {
                 break;
             }
             start = line.newline as usize + 1;
             rows += 1;
         }
-        Some(Batch { first, rows, size: stride - 1, form })
+        Some(RowBatch { first, rows, size: stride - 1, form })
     }
 
-    fn tokens<'a>(&self, window: Window<'a>, rows: usize) -> Tokens<'a> {
+    fn tokens<'a>(&self, window: Window<'a>, rows: usize) -> BatchTokens<'a> {
         let stride = self.size + 1;
         let row = u64::MAX >> (BATCH_TOKENS - stride) & !1;
-        let indices = (0..rows).fold(0, |bits, at| bits | row << (at * stride));
-        Tokens { ends: &window.index.ends[self.first..][..rows * stride + AHEAD], indices }
+        let indices = (0..rows).fold(0, |bits, index| bits | row << (index * stride));
+        BatchTokens { ends: &window.index.ends[self.first..][..rows * stride + AHEAD], indices }
     }
 
-    /// The form of a row, if all is well with it.
+    /// The form of a row, if it is valid.
     #[inline(always)]
-    fn row_form(&self, row: usize, found: &Found) -> Option<CornerForm> {
+    fn row_form(&self, row: usize, faults: &IndexFaults) -> Option<CornerForm> {
         let mask = u64::MAX >> (BATCH_TOKENS - self.size);
-        let own = |bits: u64| bits >> (row * (self.size + 1) + 1) & mask;
-        match own(found.empty) {
-            _ if own(found.bad) != 0 => None,
+        let row_bits = |bits: u64| bits >> (row * (self.size + 1) + 1) & mask;
+        match row_bits(faults.empty) {
+            _ if row_bits(faults.bad) != 0 => None,
             0 => Some(self.form),
             empty if self.form == CornerForm::All && empty == MIDDLES & mask => Some(CornerForm::PositionNormal),
             _ => None,
@@ -284,7 +284,7 @@ impl Batch {
     }
 }
 
-/// Every second of three tokens, from the first on.
+/// The second of every three tokens.
 const MIDDLES: u64 = 0o222_222_222_222_222_222_222;
 /// The slashes of `1/2 3/4`, from the keyword on.
 const PAIRS: u64 = 0xAAAA_AAAA_AAAA_AAAA;
@@ -293,7 +293,7 @@ const TRIPLES: u64 = 0o666_666_666_666_666_666_666;
 
 /// The form of a row of `size` indices with these slash bits (the keyword's is the lowest).
 ///
-/// No slash ends a line's last token, so what has these patterns has whole corners.
+/// No slash ends a line's last token, so rows with these patterns have complete corners.
 #[inline(always)]
 fn corner_form(slashes: u64, size: usize) -> Option<CornerForm> {
     let mask = u64::MAX >> (BATCH_TOKENS - 1 - size);
@@ -310,11 +310,12 @@ fn corner_form(slashes: u64, size: usize) -> Option<CornerForm> {
 
 fn convert_portable(
     window: Window<'_>,
-    tokens: Tokens<'_>,
+    tokens: BatchTokens<'_>,
     out: &mut [u32],
     convert: impl Fn(&[u8], usize) -> Option<u32>,
-) -> Found {
-    let (mut found, mut rest) = (Found::default(), tokens.indices);
+) -> IndexFaults {
+    let mut faults = IndexFaults::default();
+    let mut rest = tokens.indices;
     for out in out {
         if rest == 0 {
             break;
@@ -322,30 +323,35 @@ fn convert_portable(
         let bit = rest & rest.wrapping_neg();
         let value = convert(window.padded, tokens.ends[rest.trailing_zeros() as usize] as usize);
         match value {
-            None => found.bad |= bit,
-            Some(0) => found.empty |= bit,
+            None => faults.bad |= bit,
+            Some(0) => faults.empty |= bit,
             Some(_) => {}
         }
         *out = value.unwrap_or(0);
         rest ^= bit;
     }
-    found
+    faults
 }
 
 /// Converts eight tokens at a time.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
-fn convert_with(tokens: Tokens<'_>, out: &mut [u32], convert: impl Fn(&[u32; 8], u8, &mut [u32; 8]) -> Found) -> Found {
-    let (mut found, mut done) = (Found::default(), 0);
+fn convert_with(
+    tokens: BatchTokens<'_>,
+    out: &mut [u32],
+    convert: impl Fn(&[u32; 8], u8, &mut [u32; 8]) -> IndexFaults,
+) -> IndexFaults {
+    const ALL_BAD: IndexFaults = IndexFaults { bad: u64::MAX, empty: 0 };
+    let mut faults = IndexFaults::default();
+    let mut written = 0;
     for at in (0..tokens.ends.len() - AHEAD).step_by(8) {
         let keep = (tokens.indices >> at) as u8;
-        let (Some(ends), Some(out)) = (tokens.ends[at..].first_chunk(), out[done..].first_chunk_mut()) else {
-            return Found { bad: u64::MAX, empty: 0 };
-        };
-        let Found { bad, empty } = convert(ends, keep, out);
-        found.bad |= bad << at;
-        found.empty |= empty << at;
-        done += keep.count_ones() as usize;
+        let Some(ends) = tokens.ends[at..].first_chunk() else { return ALL_BAD };
+        let Some(out) = out[written..].first_chunk_mut() else { return ALL_BAD };
+        let IndexFaults { bad, empty } = convert(ends, keep, out);
+        faults.bad |= bad << at;
+        faults.empty |= empty << at;
+        written += keep.count_ones() as usize;
     }
-    found
+    faults
 }

@@ -1,4 +1,4 @@
-//! Facets: runs of seven lines with nine keywords and twelve floats, as STL has them.
+//! Parses STL facets: runs of seven lines with nine keywords and twelve floats.
 //!
 //! ```text
 //! facet normal 0 0 1
@@ -9,12 +9,12 @@
 //!   endloop
 //! endfacet
 //! ```
-//! Letter case and blanks do not matter. The numbers of many facets are gathered and converted together; those of a
-//! facet with a number in another notation, one by one.
+//! Letter case and blanks do not matter. The numbers of many facets are gathered and converted together; a facet with a
+//! number in another notation is converted number by number.
 
 use super::consts::TOGETHER;
 use super::number;
-use super::plain::{Before, Numbers};
+use super::plain::{NumberRun, Preceding};
 use super::rows::Window;
 use crate::scan::is_space;
 
@@ -23,52 +23,53 @@ pub type Facet = [[f32; 3]; 4];
 
 /// Lines of a facet.
 pub const LINES: usize = 7;
-/// Its tokens.
+/// Tokens of a facet.
 const TOKENS: usize = 21;
-/// Its numbers.
+/// Numbers of a facet.
 const NUMBERS: usize = 12;
-/// How many facets are converted together.
+/// Number of facets converted together.
 const BATCH: usize = 32;
 
 /// The number of tokens up to the end of each line.
 const LINE_TOKENS: [usize; LINES] = [5, 7, 11, 15, 19, 20, 21];
-/// Which tokens are numbers.
+/// The indices of the tokens that are numbers.
 const NUMBER_TOKENS: [usize; NUMBERS] = [2, 3, 4, 8, 9, 10, 12, 13, 14, 16, 17, 18];
-/// The other tokens: their places and keywords.
-const KEYWORDS: [(usize, Keyword); TOKENS - NUMBERS] = [
-    (0, Keyword::new(b"facet")),
-    (1, Keyword::new(b"normal")),
-    (5, Keyword::new(b"outer")),
-    (6, Keyword::new(b"loop")),
-    (7, Keyword::new(b"vertex")),
-    (11, Keyword::new(b"vertex")),
-    (15, Keyword::new(b"vertex")),
-    (19, Keyword::new(b"endloop")),
-    (20, Keyword::new(b"endfacet")),
+/// The indices and keywords of the other tokens.
+const KEYWORDS: [(usize, FacetKeyword); TOKENS - NUMBERS] = [
+    (0, FacetKeyword::new(b"facet")),
+    (1, FacetKeyword::new(b"normal")),
+    (5, FacetKeyword::new(b"outer")),
+    (6, FacetKeyword::new(b"loop")),
+    (7, FacetKeyword::new(b"vertex")),
+    (11, FacetKeyword::new(b"vertex")),
+    (15, FacetKeyword::new(b"vertex")),
+    (19, FacetKeyword::new(b"endloop")),
+    (20, FacetKeyword::new(b"endfacet")),
 ];
 
-/// The last eight bytes of a token, with small letters.
-struct Keyword {
+/// A keyword as the last eight bytes of a token, in lowercase.
+struct FacetKeyword {
     word: u64,
     mask: u64,
     size: usize,
 }
 
-impl Keyword {
-    /// Of up to eight letters.
-    const fn new(keyword: &[u8]) -> Keyword {
-        let (mut word, mut at) = (0, 0);
+impl FacetKeyword {
+    /// A keyword of up to eight letters.
+    const fn new(keyword: &[u8]) -> FacetKeyword {
+        let mut word = 0;
+        let mut at = 0;
         while at < keyword.len() {
             word |= (keyword[at] as u64) << (8 * (8 - keyword.len() + at));
             at += 1;
         }
-        Keyword { word, mask: u64::MAX << (64 - 8 * keyword.len()), size: keyword.len() }
+        FacetKeyword { word, mask: u64::MAX << (64 - 8 * keyword.len()), size: keyword.len() }
     }
 
-    /// Whether this is the token that ends at `end`, in a window that begins at `start`.
+    /// Whether this is the token that ends at `end`, in a window that starts at `start`.
     #[inline(always)]
     fn ends_at(&self, padded: &[u8], end: usize, start: usize) -> bool {
-        // Only letters become small letters by this bit.
+        // This bit turns only letters into lowercase letters.
         const SMALL: u64 = 0x2020_2020_2020_2020;
         let Some(bytes) = padded.get(..end).and_then(|text| text.last_chunk::<9>()) else { return false };
         let word = u64::from_le_bytes(*bytes.last_chunk().unwrap_or(&[0; 8]));
@@ -76,25 +77,25 @@ impl Keyword {
     }
 }
 
-/// Takes facets from `line` on into `out`; returns how many it took, [`LINES`] lines each.
+/// Parses facets from `line` on into `out`; returns how many, [`LINES`] lines each.
 ///
-/// A facet must have its lines to itself, with no other token on them and no empty line between. Its numbers may have
-/// any notation of [`number::f32`].
+/// There must be no other tokens on a facet's lines and no empty lines between them. Its numbers may have any notation
+/// of [`number::f32`].
 pub fn facets(window: Window<'_>, line: usize, out: &mut [Facet]) -> usize {
     if !window.fits() {
         return 0;
     }
-    let mut done = 0;
+    let mut parsed = 0;
     for out in out.chunks_mut(BATCH) {
         let mut ends = [0; BATCH * NUMBERS + TOGETHER];
-        let found = find(window, line + LINES * done, out.len(), &mut ends);
-        let taken = convert(window, &mut ends, found, out);
-        done += taken;
-        if taken < out.len() {
+        let count = find(window, line + LINES * parsed, out.len(), &mut ends);
+        let converted = convert(window, &mut ends, count, out);
+        parsed += converted;
+        if converted < out.len() {
             break;
         }
     }
-    done
+    parsed
 }
 
 /// Finds up to `count` facets from `line` on, and the ends of their numbers; returns how many.
@@ -115,11 +116,12 @@ fn number_ends(window: Window<'_>, line: usize, row: &mut [u32; NUMBERS]) -> boo
     let lines = index.lines().get(line..).and_then(|lines| lines.first_chunk::<LINES>());
     let first = if lines.is_some() { index.first_token(line) } else { 0 };
     let ends = index.ends.get(first..).and_then(|ends| ends.first_chunk::<TOKENS>());
-    let (Some(lines), Some(ends)) = (lines, ends) else { return false };
+    let Some(lines) = lines else { return false };
+    let Some(ends) = ends else { return false };
     let fits = lines.iter().zip(LINE_TOKENS).all(|(line, tokens)| line.tokens as usize == first + tokens)
         && KEYWORDS.iter().all(|(token, keyword)| keyword.ends_at(window.padded, ends[*token] as usize, index.start()))
         && index.slash_bits(first) & ((1 << TOKENS) - 1) == 0;
-    // One by one: an array of them would be stored in parts and loaded as a whole, which stalls.
+    // Element by element: an array would be stored in parts and loaded as a whole, which stalls.
     row.iter_mut().zip(NUMBER_TOKENS).for_each(|(end, token)| *end = ends[token]);
     fits
 }
@@ -131,41 +133,41 @@ fn convert(window: Window<'_>, ends: &mut [u32], count: usize, out: &mut [Facet]
     let last = ends[(NUMBERS * count).saturating_sub(1)];
     ends[NUMBERS * count..][..TOGETHER].fill(last);
     let mut values = [0.0; BATCH * NUMBERS + TOGETHER];
-    let mut done = 0;
-    while done < count {
-        let start = NUMBERS * done;
-        let numbers = Numbers {
+    let mut converted = 0;
+    while converted < count {
+        let start = NUMBERS * converted;
+        let numbers = NumberRun {
             padded: window.padded,
             ends: &ends[start..NUMBERS * count + TOGETHER],
-            before: Before::Token,
+            preceding: Preceding::Token,
             level: window.level.usable(),
         };
         // SAFETY: `facets` checked `fits()`, and `find` took ends of whole lines of the index: they are at least 64
         // (PADDING) bytes into the text and inside it. `usable()` returned the level.
-        done += unsafe { numbers.f32s(&mut values[start..]) } / NUMBERS;
-        let start = NUMBERS * done;
-        if done < count {
-            let one = Numbers { ends: &ends[start..start + NUMBERS + TOGETHER], ..numbers };
-            if !any(one, &mut values[start..]) {
+        converted += unsafe { numbers.f32s(&mut values[start..]) } / NUMBERS;
+        let start = NUMBERS * converted;
+        if converted < count {
+            let single = NumberRun { ends: &ends[start..start + NUMBERS + TOGETHER], ..numbers };
+            if !convert_any(single, &mut values[start..]) {
                 break;
             }
-            done += 1;
+            converted += 1;
         }
     }
-    let facets = values.as_chunks::<NUMBERS>().0.iter().take(done);
+    let facets = values.as_chunks::<NUMBERS>().0.iter().take(converted);
     out.iter_mut().zip(facets).for_each(|(out, values)| out.as_flattened_mut().copy_from_slice(values));
-    done
+    converted
 }
 
 /// Converts the numbers of one facet in any notation; `false` if one is invalid.
-fn any(numbers: Numbers<'_>, values: &mut [f32]) -> bool {
-    // SAFETY: `convert` passes ends that it took from the same index, as above.
-    let done = unsafe { numbers.long_f32s(values) };
-    let rest = values.iter_mut().zip(&numbers.ends[..NUMBERS]).skip(done);
-    let converted = rest.map_while(|(value, &end)| {
+fn convert_any(numbers: NumberRun<'_>, values: &mut [f32]) -> bool {
+    // SAFETY: `convert` passes ends of the same index, as above.
+    let converted = unsafe { numbers.long_f32s(values) };
+    let rest = values.iter_mut().zip(&numbers.ends[..NUMBERS]).skip(converted);
+    let others = rest.map_while(|(value, &end)| {
         let text = numbers.padded.get(..end as usize)?;
         let start = text.iter().rposition(|&byte| is_space(byte))? + 1;
         number::f32(&text[start..]).map(|number| *value = number)
     });
-    done + converted.count() >= NUMBERS
+    converted + others.count() >= NUMBERS
 }

@@ -1,10 +1,10 @@
-//! Grids: text in which every line has the same number of numbers, each with the same number of digits after its point,
-//! as printed by `%.6f`.
+//! Parses grids: text in which every line has the same count of numbers, each with the same number of digits after its
+//! point, as printed by `%.6f`.
 //!
-//! Recognizing a text as a grid validates all of its numbers. What remains is a conversion that cannot fail: the places
-//! of the numbers in an array are known in advance, and they are stored there directly. Any other text is left to
-//! [`super::fields`], and so are grids if the CPU has no AVX-512. Digits are below 2^53 and powers of ten exact, so the
-//! only rounding is that of a division.
+//! Recognizing a text as a grid validates all of its numbers. The conversion that remains cannot fail: the positions of
+//! the numbers in an array are known in advance, and they are stored there directly. [`super::fields`] parses any other
+//! text, and grids if the CPU has no AVX-512. Digits are below 2^53 and powers of ten exact, so the only rounding is
+//! that of a division.
 
 use super::FLOAT_SIZE;
 #[cfg(target_arch = "x86_64")]
@@ -15,19 +15,19 @@ use std::collections::TryReserveError;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// The most columns of a grid.
-pub const MOST_COLUMNS: usize = 64;
-/// How many numbers are converted at once.
+/// Maximum number of columns of a grid.
+pub const MAX_COLUMNS: usize = 64;
+/// Number of values converted at once.
 pub(super) const TOGETHER: usize = 8;
-/// The most characters of a number, its minus included: then it has at most 15 digits.
-pub(super) const MOST_SIZE: usize = 16;
-/// Places after the last end that scanning may write to.
+/// Maximum number of characters of a number, including its minus: then it has at most 15 digits.
+pub(super) const MAX_SIZE: usize = 16;
+/// Elements after the last end that scanning may write to.
 const SLACK: usize = 80;
 
-/// The places of the numbers of a grid. The memory is reused from text to text.
+/// The offsets of the numbers of a grid. The memory is reused from text to text.
 #[derive(Debug, Default)]
 pub struct Grid {
-    /// The place before the first number; then the end of each.
+    /// The offset before the first number; then the end of each.
     pub(super) ends: Vec<u32>,
     /// The number of numbers.
     pub(super) count: usize,
@@ -40,15 +40,15 @@ pub struct Grid {
 /// The shape required of a grid.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-pub(super) struct Shape {
+pub(super) struct GridShape {
     pub(super) separator: u8,
     pub(super) columns: usize,
     pub(super) places: usize,
 }
 
 impl Grid {
-    /// Looks for a grid with this many columns in `padded[range]`, which consists of whole lines; returns whether it is
-    /// one. If not, there are no numbers.
+    /// Checks whether `padded[range]`, which consists of whole lines, is a grid with this many columns. If not, the
+    /// grid is empty.
     ///
     /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Needs up to two bytes of memory per byte of text.
     pub fn scan(
@@ -67,34 +67,35 @@ impl Grid {
         }
         let Some(shape) = shape(&padded[range.clone()], separator, columns) else { return Ok(false) };
         // A number has a point, digits after it, and a terminator.
-        let most = range.len() / (shape.places + 2) + 1;
-        reserve(&mut self.ends, 1 + most + SLACK)?;
-        (self.places, self.limit) = (shape.places, range.end);
+        let max_count = range.len() / (shape.places + 2) + 1;
+        reserve(&mut self.ends, 1 + max_count + SLACK)?;
+        self.places = shape.places;
+        self.limit = range.end;
         let start = range.start as u32 - 1;
         self.ends[0] = start;
         self.count = find(self, padded, range, shape);
-        // Kernels look at a few more.
+        // Kernels read a few elements past the end.
         self.ends[self.count + 1..][..2 * TOGETHER].fill(start);
         Ok(self.count > 0)
     }
 
-    /// Forgets all numbers.
+    /// Removes all numbers.
     pub fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// The number of numbers in all columns.
+    /// The count of numbers in all columns.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// The memory that is held, in bytes.
+    /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
         4 * self.ends.capacity()
     }
 
-    /// Converts the numbers from `first` on to the nearest f64s and fills all of `out`. `padded` is the scanned text.
+    /// Converts numbers from `first` on to the nearest f64s and fills all of `out`. `padded` is the scanned text.
     ///
     /// # Panics
     /// If there are fewer numbers than that, or the text is shorter than the scanned one.
@@ -109,7 +110,7 @@ impl Grid {
         }
     }
 
-    /// The same for the nearest f32s.
+    /// Converts numbers from `first` on to the nearest f32s and fills all of `out`. `padded` is the scanned text.
     ///
     /// # Panics
     /// Like [`Grid::f64s`].
@@ -117,20 +118,20 @@ impl Grid {
         self.check(padded, first, out.len());
         #[cfg(target_arch = "x86_64")]
         if !out.is_empty() {
-            // SAFETY: as in `f64s`: `check` proved the same of `first`, `out` and `padded`.
+            // SAFETY: as in `f64s`: `check` proved the same for `first`, `out` and `padded`.
             unsafe { x86::f32s(self, padded, first, out) };
         }
     }
 
     fn check(&self, padded: &[u8], first: usize, count: usize) {
-        let is_there = first.checked_add(count).is_some_and(|end| end <= self.count);
-        assert!(is_there && padded.len() >= self.limit + PADDING, "the numbers are not from this text");
+        let exists = first.checked_add(count).is_some_and(|end| end <= self.count);
+        assert!(exists && padded.len() >= self.limit + PADDING, "the numbers are not from this text");
     }
 }
 
-/// The shape according to the first number.
-fn shape(text: &[u8], separator: Separator, columns: usize) -> Option<Shape> {
-    let head = &text[..text.len().min(MOST_SIZE + 1)];
+/// The shape that the first number suggests.
+fn shape(text: &[u8], separator: Separator, columns: usize) -> Option<GridShape> {
+    let head = &text[..text.len().min(MAX_SIZE + 1)];
     let end = head.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'.'))?;
     let places = head[..end].iter().rev().position(|byte| *byte == b'.')?;
     let separator = match separator {
@@ -138,7 +139,7 @@ fn shape(text: &[u8], separator: Separator, columns: usize) -> Option<Shape> {
         Separator::Blanks if head[end] == b'\t' => b'\t',
         Separator::Blanks => b' ',
     };
-    ((1..=MOST_COLUMNS).contains(&columns) && (1..=FLOAT_SIZE).contains(&places)).then_some(Shape {
+    ((1..=MAX_COLUMNS).contains(&columns) && (1..=FLOAT_SIZE).contains(&places)).then_some(GridShape {
         separator,
         columns,
         places,
@@ -153,7 +154,7 @@ fn reserve<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<(), T
     Ok(())
 }
 
-/// Whether there is code for a level.
+/// Whether there is a kernel for a level.
 fn has_kernel(level: Level) -> bool {
     #[cfg(target_arch = "x86_64")]
     return level.usable() == Level::Avx512;
@@ -166,7 +167,7 @@ fn has_kernel(level: Level) -> bool {
 
 /// Finds the numbers; returns how many there are, or 0.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
-fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: Shape) -> usize {
+fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: GridShape) -> usize {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: `scan` calls this only after `has_kernel`, which is true only where `usable()` is AVX-512; it also
     // checked that `padded` has PADDING (64) bytes after `range.end`.

@@ -1,18 +1,18 @@
-//! Grids with AVX-512: found 64 bytes at a time, converted eight numbers at a time.
+//! Parses grids with AVX-512: scans 64 bytes at a time, converts eight numbers at a time.
 
 use super::consts::TENS;
-use super::grid::{Grid, MOST_SIZE, Shape, TOGETHER};
+use super::grid::{Grid, GridShape, MAX_SIZE, TOGETHER};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS, number};
 use crate::scan::x86::spread_avx512;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Blocks that are looked at before it is asked whether the text is still a grid.
+/// Number of blocks scanned between checks whether the text is still a grid.
 const STRIDE: usize = 64;
 
-/// The bits of a block that matter.
-struct Marks {
+/// The characters of a block, a bit each.
+struct GridMarks {
     end: u64,
     newline: u64,
     point: u64,
@@ -21,13 +21,13 @@ struct Marks {
 }
 
 /// The state between blocks.
-struct Walk {
-    /// The marks of the block before.
+struct GridWalk {
+    /// Marks of the previous block.
     end: u64,
     point: u64,
     numbers: usize,
     lines: usize,
-    /// Bits that should not be.
+    /// Not zero if the text is not a grid.
     bad: u64,
 }
 
@@ -36,9 +36,9 @@ struct Walk {
 /// # Safety
 /// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: Shape) -> usize {
+pub(super) unsafe fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: GridShape) -> usize {
     let newlines = newlines(shape.columns);
-    let mut walk = Walk { end: 1 << 63, point: 0, numbers: 0, lines: 0, bad: 0 };
+    let mut walk = GridWalk { end: 1 << 63, point: 0, numbers: 0, lines: 0, bad: 0 };
     let mut base = range.start;
     while base < range.end && walk.bad == 0 {
         let stop = range.end.min(base + 64 * STRIDE);
@@ -61,71 +61,76 @@ pub(super) unsafe fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, s
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn are_of_size(ends: &[u32], places: usize) -> bool {
     // Including the character after each.
-    let (least, most) = (places as u32 + 2, MOST_SIZE as u32 + 1);
-    let outside = |(before, end): (&u32, &u32)| u32::from(end.wrapping_sub(*before).wrapping_sub(least) > most - least);
-    ends.iter().zip(&ends[1..]).map(outside).fold(0, |any, one| any | one) == 0
+    let min_size = places as u32 + 2;
+    let max_size = MAX_SIZE as u32 + 1;
+    let outside =
+        |(before, end): (&u32, &u32)| u32::from(end.wrapping_sub(*before).wrapping_sub(min_size) > max_size - min_size);
+    ends.iter().zip(&ends[1..]).map(outside).fold(0, |outside, bit| outside | bit) == 0
 }
 
-/// The ends that are newlines, a bit each, from a line's begin on.
+/// A bit for each end that is a newline, counted from the start of a line.
 fn newlines(columns: usize) -> u128 {
     (columns - 1..128).step_by(columns).fold(0, |bits, at| bits | 1 << at)
 }
 
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn marks(block: &[u8; 64], separator: u8, inside: u64) -> Marks {
+fn marks(block: &[u8; 64], separator: u8, inside: u64) -> GridMarks {
     // SAFETY: `block` is a reference to 64 bytes, as many as the load reads; it needs no alignment.
     let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
     let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)) & inside;
     let digit = _mm512_cmple_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8)), _mm512_set1_epi8(9));
-    let (newline, point, minus) = (equal(b'\n'), equal(b'.'), equal(b'-'));
+    let newline = equal(b'\n');
+    let point = equal(b'.');
+    let minus = equal(b'-');
     let end = newline | equal(separator);
-    Marks { end, newline, point, minus, other: inside & !(digit | point | minus | end) }
+    GridMarks { end, newline, point, minus, other: inside & !(digit | point | minus | end) }
 }
 
-impl Walk {
-    /// Moves past a block.
+impl GridWalk {
+    /// Advances past a block.
     #[target_feature(enable = "bmi1,bmi2,popcnt")]
     #[inline]
-    fn step(&mut self, marks: &Marks, newlines: u128, shape: &Shape) {
+    fn step(&mut self, marks: &GridMarks, newlines: u128, shape: &GridShape) {
         let back = shape.places + 1;
         let behind = marks.point << back | self.point >> (64 - back);
         let count = marks.end.count_ones();
-        // The place in the line: valid as long as nothing is bad.
-        let place = self.numbers.wrapping_sub(self.lines * shape.columns);
-        let expected = _bzhi_u64((newlines >> (place & 63)) as u64, count);
-        let found = _pext_u64(marks.newline, marks.end);
-        let begins = marks.end << 1 | self.end >> 63;
-        self.bad |= marks.other | marks.minus & !begins | behind ^ marks.end | found ^ expected;
+        // The column in the line: valid as long as nothing is bad.
+        let column = self.numbers.wrapping_sub(self.lines * shape.columns);
+        let expected = _bzhi_u64((newlines >> (column & 63)) as u64, count);
+        let actual = _pext_u64(marks.newline, marks.end);
+        let starts = marks.end << 1 | self.end >> 63;
+        self.bad |= marks.other | marks.minus & !starts | behind ^ marks.end | actual ^ expected;
         self.numbers += count as usize;
         self.lines += marks.newline.count_ones() as usize;
-        (self.end, self.point) = (marks.end, marks.point);
+        self.end = marks.end;
+        self.point = marks.point;
     }
 }
 
-/// What conversion needs to know about a grid.
-struct Kernel {
+/// The constants for converting the numbers of a grid.
+struct GridKernel {
     text: *const u8,
-    /// The place of each of a number's 16 characters once all digits are moved to the end and the point is left out.
+    /// The index of each of a number's 16 characters after moving all digits to the end and omitting the point.
     order: __m512i,
     power: __m512d,
 }
 
-/// Converts as many numbers as `out` has places, from `first` on.
+/// Converts `out.len()` numbers from `first` on.
 ///
 /// # Safety
 /// - The CPU has the features that `target_feature` names.
-/// - `first + out.len() <= grid.count`, and `grid.ends` has 16 places after the last end, as [`Grid::scan`] leaves
-///   them.
+/// - `first + out.len() <= grid.count`, and `grid.ends` has 16 elements after the last end, which
+///   [`Grid::scan`] guarantees.
 /// - Every end in `grid.ends`, these 16 included, is less than `padded.len() - 64`.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
 pub(super) unsafe fn f64s(grid: &Grid, padded: &[u8], first: usize, out: &mut [MaybeUninit<f64>]) {
-    let kernel = Kernel::new(grid, padded, &TENS);
+    let kernel = GridKernel::new(grid, padded, &TENS);
     let (eights, rest) = out.as_chunks_mut::<TOGETHER>();
     let mut at = first;
     for out in eights {
-        // SAFETY: `at < first + out.len() <= grid.count`, the second condition, so `Kernel::f64s` may take number `at`.
-        // `out` is a reference to eight places of 8 bytes; `storeu` needs no alignment.
+        // SAFETY: `at < first + out.len() <= grid.count`, the second condition, so `GridKernel::f64s` may take number
+        // `at`. `out` is a reference to eight elements of 8 bytes; `storeu` needs no alignment.
         unsafe { _mm512_storeu_pd(out.as_mut_ptr().cast(), kernel.f64s(grid, at)) };
         at += TOGETHER;
     }
@@ -136,20 +141,20 @@ pub(super) unsafe fn f64s(grid: &Grid, padded: &[u8], first: usize, out: &mut [M
     }
 }
 
-/// Like [`f64s`].
+/// Like [`f64s`], for f32s.
 ///
 /// # Safety
 /// As for [`f64s`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
 pub(super) unsafe fn f32s(grid: &Grid, padded: &[u8], first: usize, out: &mut [MaybeUninit<f32>]) {
-    let kernel = Kernel::new(grid, padded, &TENTHS);
+    let kernel = GridKernel::new(grid, padded, &TENTHS);
     for (step, out) in out.chunks_mut(TOGETHER).enumerate() {
         let at = first + step * TOGETHER;
         // SAFETY: `chunks_mut` yields no empty chunk, so `at < first + out.len() <= grid.count`, the second condition
         // of this function.
         let (products, unsure) = unsafe { kernel.f32s(grid, at) };
         let near = _mm512_cvtpd_ps(products);
-        // SAFETY: the mask has `out.len()` bits (1 to 8), so that only the places of this chunk are written.
+        // SAFETY: the mask has `out.len()` bits (1 to 8), so that only the elements of this chunk are written.
         unsafe { _mm256_mask_storeu_ps(out.as_mut_ptr().cast(), u8::MAX >> (TOGETHER - out.len()), near) };
         if unsure != 0 {
             for (lane, out) in out.iter_mut().enumerate().filter(|(lane, _)| unsure >> lane & 1 == 1) {
@@ -159,9 +164,9 @@ pub(super) unsafe fn f32s(grid: &Grid, padded: &[u8], first: usize, out: &mut [M
     }
 }
 
-/// One number, whatever rounding it needs.
+/// Number `at`, correctly rounded.
 fn nearest(grid: &Grid, padded: &[u8], at: usize) -> f32 {
-    let (Some(&before), Some(&end)) = (grid.ends.get(at), grid.ends.get(at + 1)) else { return f32::NAN };
+    let Some(&[before, end]) = grid.ends.get(at..).and_then(<[u32]>::first_chunk) else { return f32::NAN };
     let token = padded.get(before as usize + 1..end as usize).unwrap_or_default();
     number::f32(token).unwrap_or(f32::NAN)
 }
@@ -171,28 +176,28 @@ fn values(vector: __m512d) -> [f64; 8] {
     unsafe { std::mem::transmute(vector) }
 }
 
-impl Kernel {
+impl GridKernel {
     #[target_feature(enable = "avx512f")]
     #[inline]
-    fn new(grid: &Grid, padded: &[u8], powers: &[f64; 32]) -> Kernel {
+    fn new(grid: &Grid, padded: &[u8], powers: &[f64; 32]) -> GridKernel {
         let point = 15 - grid.places as i8;
         let order: [i8; 16] = std::array::from_fn(|at| at as i8 - i8::from(at as i8 <= point));
         // SAFETY: `order` is an array of 16 bytes, as many as the load reads.
         let order = unsafe { _mm_loadu_si128(order.as_ptr().cast()) };
         let power = _mm512_set1_pd(powers[grid.places & 31]);
-        Kernel { text: padded.as_ptr(), order: _mm512_broadcast_i32x4(order), power }
+        GridKernel { text: padded.as_ptr(), order: _mm512_broadcast_i32x4(order), power }
     }
 
     /// The quotients of eight numbers, each rounded once.
     ///
     /// # Safety
     /// - The CPU has the features that `target_feature` names, and `self` was made for `grid` and its text.
-    /// - `at < grid.count`, and `grid.ends` is as the function `f64s` requires: 16 places after the last end, all more
-    ///   than 64 bytes before the end of the text.
+    /// - `at < grid.count`, and `grid.ends` is as the function `f64s` requires: 16 elements after the last end, all
+    /// more than 64 bytes before the end of the text.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
     #[inline]
     unsafe fn f64s(&self, grid: &Grid, at: usize) -> __m512d {
-        // SAFETY: both conditions are this function's.
+        // SAFETY: the conditions are the same.
         let (whole, negative) = unsafe { self.digits(grid, at) };
         let values = _mm512_div_pd(whole, self.power);
         _mm512_mask_xor_pd(values, negative, values, _mm512_set1_pd(-0.0))
@@ -201,11 +206,11 @@ impl Kernel {
     /// Eight products, which are less than two ulps of an f64 off, and a bit for each that may not be rounded to f32.
     ///
     /// # Safety
-    /// As for [`Kernel::f64s`].
+    /// As for [`GridKernel::f64s`].
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
     #[inline]
     unsafe fn f32s(&self, grid: &Grid, at: usize) -> (__m512d, u8) {
-        // SAFETY: both conditions are this function's.
+        // SAFETY: the conditions are the same.
         let (whole, negative) = unsafe { self.digits(grid, at) };
         let products = _mm512_mul_pd(whole, self.power);
         let near = _mm512_add_epi64(_mm512_castpd_si512(products), _mm512_set1_epi64(MARGIN as i64));
@@ -217,30 +222,30 @@ impl Kernel {
     /// The digits of eight numbers, each as one number without its point, and a bit for each that has a minus.
     ///
     /// # Safety
-    /// As for [`Kernel::f64s`].
+    /// As for [`GridKernel::f64s`].
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
     #[inline]
     unsafe fn digits(&self, grid: &Grid, at: usize) -> (__m512d, u8) {
-        // SAFETY: `at < grid.count`, and `grid.ends` has `count + 1 + 16` places.
+        // SAFETY: `at < grid.count`, and `grid.ends` has `count + 1 + 16` elements.
         let ends = unsafe { grid.ends.as_ptr().add(at) };
-        // SAFETY: the loads read `ends[at..at + 9]`; `at + 9 <= count + 8`, inside the `count + 17` places.
+        // SAFETY: the loads read `ends[at..at + 9]`; `at + 9 <= count + 8`, inside the `count + 17` elements.
         let (before, end) = unsafe { (_mm256_loadu_si256(ends.cast()), _mm256_loadu_si256(ends.add(1).cast())) };
-        // The characters that numbers have less than 16.
+        // How many characters fewer than 16 each number has.
         let short = _mm256_sub_epi32(_mm256_add_epi32(before, _mm256_set1_epi32(17)), end);
-        // Every second number in each vector: packing the two puts them in order.
-        // SAFETY: `load` reads ends `at` to `at + 7`, inside the 16 places after the last end; each is more than 64
+        // Every second number in each vector: packing the two restores the order.
+        // SAFETY: `load` reads ends `at` to `at + 7`, inside the 16 elements after the last end; each is more than 64
         // bytes before the end of the text.
         let bytes = unsafe { [self.load(ends), self.load(ends.add(1))] };
         let fours = [self.fours(bytes[0], short, 0), self.fours(bytes[1], short, 4)];
         let eights = _mm512_madd_epi16(_mm512_packus_epi32(fours[0], fours[1]), _mm512_set1_epi32(0x0001_2710));
         let low = _mm512_cvtepi64_pd(_mm512_srli_epi64::<32>(eights));
         let high = _mm512_cvtepi64_pd(_mm512_and_si512(eights, _mm512_set1_epi64(0xFFFF_FFFF)));
-        // Of the characters that may begin a number, only a minus has neither of these bits.
+        // Of the characters that may start a number, only a minus has neither of these bits.
         let negative = _mm512_testn_epi64_mask(_mm512_unpacklo_epi64(bytes[0], bytes[1]), _mm512_set1_epi64(0x12));
         (_mm512_fmadd_pd(high, _mm512_set1_pd(1e8), low), negative)
     }
 
-    /// 16 bytes from the start of each of four numbers: the one after the end at `ends`, and every second one.
+    /// 16 bytes from the start of each of four numbers: the number after the end at `ends`, and every second one.
     ///
     /// # Safety
     /// The CPU has the features that `target_feature` names. `ends[0]`, `ends[2]`, `ends[4]` and `ends[6]` are readable
@@ -260,13 +265,13 @@ impl Kernel {
     #[inline]
     fn fours(&self, bytes: __m512i, short: __m256i, first: u8) -> __m512i {
         const LANE: i64 = 0x0101_0101_0101_0101;
-        // Anything below `0` becomes zero: a minus, like a point, has no value.
+        // Characters below `0` become zero: minus and point have no value.
         let values = _mm512_subs_epu8(bytes, _mm512_set1_epi8(b'0' as i8));
         // Consecutive lanes are two sizes apart.
         let [a, b, c, d] = [0, 8, 16, 24].map(|byte| (byte + i64::from(first)) * LANE);
-        let own = _mm512_set_epi64(d, d, c, c, b, b, a, a);
-        let short = _mm512_permutexvar_epi8(own, _mm512_castsi256_si512(short));
-        // Places before a number are negative, which yields zeros.
+        let lanes = _mm512_set_epi64(d, d, c, c, b, b, a, a);
+        let short = _mm512_permutexvar_epi8(lanes, _mm512_castsi256_si512(short));
+        // Indices before a number are negative, which yields zeros.
         let digits = _mm512_shuffle_epi8(values, _mm512_sub_epi8(self.order, short));
         let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
         _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064))

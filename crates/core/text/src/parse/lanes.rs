@@ -1,10 +1,10 @@
-//! Four floats or eight indices as 64 bits: finds the parts of their bytes without branches.
+//! Locates the parts of four floats or eight indices in 64 bits, without branches.
 //!
 //! Vector code compares 64 bytes with the characters of interest and passes a bit per byte. A token has a lane of 16
 //! bits (a float) or 8 bits (an index), its last character lowest. So the byte before a token is the lowest bit outside
 //! the token, and one subtraction finds it in all lanes at once: subtracting 1 from a lane clears its lowest set bit
-//! and sets all bits below it. No borrow leaves a lane, since every lane has a bit set at its longest form. This module
-//! loads nothing and converts nothing.
+//! and sets all bits below it. No borrow leaves a lane, since every lane has a bit set at its maximum length. This
+//! module neither loads nor converts.
 
 use super::FLOAT_SIZE;
 
@@ -17,7 +17,7 @@ pub(super) const NARROW: u64 = 0x0101_0101_0101_0101;
 /// The highest bit of each lane of an index.
 pub(super) const NARROW_TOP: u64 = NARROW << 7;
 
-/// The characters of four floats, or of two.
+/// The characters of four floats, or of two, a bit each.
 pub(super) struct FloatMarks {
     pub(super) digit: u64,
     pub(super) point: u64,
@@ -25,9 +25,9 @@ pub(super) struct FloatMarks {
     pub(super) space: u64,
 }
 
-/// The places of their parts.
-pub(super) struct Floats {
-    /// The digits after the point, or all of them.
+/// The parts of four floats, or of two, a bit for each character.
+pub(super) struct FloatParts {
+    /// The digits after the point; all digits if there is no point.
     pub(super) low: u64,
     /// The digits before the point.
     pub(super) high: u64,
@@ -41,13 +41,13 @@ pub(super) struct Floats {
     pub(super) bad: u64,
 }
 
-/// Splits floats of up to `LANE` - 2 characters, their minus aside: four in lanes of 16 bits, or two in lanes of 32.
+/// Splits floats of up to `LANE` - 2 characters without their minus: four in lanes of 16 bits, or two in lanes of 32.
 #[inline(always)]
-pub(super) fn floats<const LANE: u32>(marks: FloatMarks) -> Floats {
+pub(super) fn floats<const LANE: u32>(marks: FloatMarks) -> FloatParts {
     const { assert!(LANE == 32 || LANE == 16 && FLOAT_SIZE == 14) };
     let lowest = if LANE == 16 { WIDE } else { 1 << 32 | 1 };
     let highest = lowest << (LANE - 1);
-    // At the latest, a token ends at the character after its longest form.
+    // A token ends at the character after its maximum length at the latest.
     let outside = !(marks.digit | marks.point) | lowest << (LANE - 2);
     let inside = (outside - lowest) & !outside;
     let start = inside + lowest;
@@ -60,34 +60,34 @@ pub(super) fn floats<const LANE: u32>(marks: FloatMarks) -> Floats {
     let high = inside & !(below ^ ends);
     let has_digits = (low | high) + (highest - lowest);
     let bad = before & !marks.space | ends & high | !has_digits & highest;
-    Floats { low, high, point: ends & inside, negative, before, bad }
+    FloatParts { low, high, point: ends & inside, negative, before, bad }
 }
 
-/// The places of the digits of eight indices.
-pub(super) struct Indices {
+/// The parts of eight indices.
+pub(super) struct IndexParts {
     pub(super) digits: u64,
     /// A bit in each lane whose token is empty.
     pub(super) empty: u64,
     /// A bit in each lane whose token is not plain.
     pub(super) bad: u64,
-    /// The top bit of each lane that is all digits: the byte before them is not in view.
+    /// The top bit of each lane that is all digits: the byte before them was not loaded.
     pub(super) full: u64,
 }
 
 /// Finds the digits of eight indices.
 #[inline(always)]
-pub(super) fn indices(digit: u64, separator: u64) -> Indices {
+pub(super) fn indices(digit: u64, separator: u64) -> IndexParts {
     let seven = ((!digit | NARROW_TOP) - NARROW) & digit & !NARROW_TOP;
     let before = seven + NARROW;
     let full = before & digit & NARROW_TOP;
     let start = before & !full;
-    Indices { digits: seven | full, empty: start & NARROW, bad: start & !separator, full }
+    IndexParts { digits: seven | full, empty: start & NARROW, bad: start & !separator, full }
 }
 
-/// Finds the digits of eight indices that count backwards: a minus, then one to seven digits. [`Indices::full`] marks
-/// those whose minus is the first byte in view.
+/// Finds the digits of eight indices that count backwards: a minus, then one to seven digits. [`IndexParts::full`]
+/// marks those whose minus is the first byte loaded.
 #[inline(always)]
-pub(super) fn negative_indices(digit: u64, minus: u64, separator: u64) -> Indices {
+pub(super) fn negative_indices(digit: u64, minus: u64, separator: u64) -> IndexParts {
     let digits = ((!digit | NARROW_TOP) - NARROW) & digit & !NARROW_TOP;
     let before = digits + NARROW;
     let minus = before & minus;
@@ -95,5 +95,5 @@ pub(super) fn negative_indices(digit: u64, minus: u64, separator: u64) -> Indice
     let bare = minus & NARROW;
     let behind = (minus & !NARROW_TOP) << 1;
     let bad = (behind | unsigned & NARROW) & !separator | unsigned & !NARROW | bare;
-    Indices { digits, empty: unsigned & NARROW, bad, full: minus & NARROW_TOP }
+    IndexParts { digits, empty: unsigned & NARROW, bad, full: minus & NARROW_TOP }
 }

@@ -1,16 +1,16 @@
-//! Numbers one after another, up to the bracket that ends their list: text without an index.
+//! Parses lists of numbers up to the closing bracket, without an index.
 //!
 //! [`Lists`] finds the ends of up to a hundred numbers, then converts several at once; it stops before the first token
-//! that is not a number and returns its place. The caller decides what that token means: the end of the list, a
+//! that is not a number and returns its offset. The caller decides what that token means: the end of the list, a
 //! comment, a string, an error.
 //!
-//! White space here is only blank, tab, LF and CR. A token ends at white space, at `[`, `]` or `"`.
+//! White space here is only blank, tab, LF and CR. A token ends at white space, `[`, `]` or `"`.
 
 use super::consts::{ALL_ODD, BELOW_SINGLE, HALF_SINGLE, TOGETHER};
 #[cfg(target_arch = "x86_64")]
 use super::list_x86 as x86;
 use super::number::{self, IntegerError};
-use super::plain::{Before, Numbers, Run};
+use super::plain::{NumberRun, Preceding, RunProgress};
 use super::swar;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 use super::vector;
@@ -18,86 +18,86 @@ use crate::cpu::Level;
 use crate::scan::PADDING;
 use crate::scan::portable::{class, classes};
 
-/// How many ends are found before they are converted.
-const MOST_ENDS: usize = 128;
+/// Maximum number of ends that are found before they are converted.
+const MAX_ENDS: usize = 128;
 /// A block may have 64 more, and whole vectors are stored and read.
 const SLACK: usize = 80;
 
-/// Where a run of numbers stopped, and why.
+/// The offset where a run of numbers stopped, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
-    /// The first byte that is neither white space nor part of a number that was taken.
-    pub at: usize,
-    /// Whether a number begins there that the type does not hold.
+pub struct ListStop {
+    /// Offset of the first byte that is neither white space nor part of a converted number.
+    pub offset: usize,
+    /// Whether a number starts there that does not fit the type.
     pub overflow: bool,
 }
 
-/// The ends of numbers.
-pub(super) struct Ends {
-    pub(super) ends: [u32; MOST_ENDS + SLACK],
+/// The ends of the tokens found.
+pub(super) struct TokenEnds {
+    pub(super) ends: [u32; MAX_ENDS + SLACK],
     pub(super) count: usize,
 }
 
-/// The bytes of a block that matter, a bit each.
+/// The characters of a block, a bit each.
 #[derive(Clone, Copy)]
-pub(super) struct Masks {
+pub(super) struct ListMasks {
     pub(super) space: u64,
-    /// `[`, `]`, `"`, and characters of no number: `#`, `/`, vertical tab, form feed.
+    /// `[`, `]`, `"`, and characters that are not part of numbers: `#`, `/`, vertical tab, form feed.
     pub(super) stop: u64,
 }
 
-/// A text with lists in it, and the buffers for finding numbers.
+/// A text that contains lists, and the buffer for the ends of their numbers.
 ///
-/// `padded` has [`PADDING`] bytes before each list and after `end`, otherwise nothing is taken; the byte at `end` is
-/// white space.
+/// `padded` has [`PADDING`] bytes before each list and after `end`, otherwise nothing is converted; the byte at `end`
+/// is white space.
 pub struct Lists<'a> {
     padded: &'a [u8],
     end: usize,
     level: Level,
-    found: Ends,
+    tokens: TokenEnds,
 }
 
 impl<'a> Lists<'a> {
     /// The lists of a text that ends at `end`.
     pub fn new(padded: &'a [u8], end: usize, level: Level) -> Lists<'a> {
-        Lists { padded, end, level: level.usable(), found: Ends { ends: [0; MOST_ENDS + SLACK], count: 0 } }
+        Lists { padded, end, level: level.usable(), tokens: TokenEnds { ends: [0; MAX_ENDS + SLACK], count: 0 } }
     }
 
-    /// Appends the nearest f32s of the numbers from `start` on to `out`, up to the first token that is none.
+    /// Appends the nearest f32s of the numbers from `start` on to `out`, up to the first token that is not a number.
     ///
     /// # Errors
-    /// `None` where `out` cannot grow.
-    pub fn f32s(&mut self, start: usize, out: &mut Vec<f32>) -> Option<Stop> {
+    /// `None` if `out` cannot grow.
+    pub fn f32s(&mut self, start: usize, out: &mut Vec<f32>) -> Option<ListStop> {
         self.take::<Singles>(start, out)
     }
 
     /// Like [`Lists::f32s`], for f64s: the nearest of each number, or its neighbor if rounding it to f32 would not
     /// yield the number's nearest f32.
-    pub fn f64s(&mut self, start: usize, out: &mut Vec<f64>) -> Option<Stop> {
+    pub fn f64s(&mut self, start: usize, out: &mut Vec<f64>) -> Option<ListStop> {
         self.take::<Doubles>(start, out)
     }
 
-    /// Like [`Lists::f32s`], for decimal integers. It stops at one that does not fit.
-    pub fn i32s(&mut self, start: usize, out: &mut Vec<i32>) -> Option<Stop> {
+    /// Like [`Lists::f32s`], for decimal integers. Stops at one that does not fit.
+    pub fn i32s(&mut self, start: usize, out: &mut Vec<i32>) -> Option<ListStop> {
         self.take::<Integers>(start, out)
     }
 
-    /// The numbers from `start` on, as by [`Lists::f64s`], if there are exactly 16, and the end of the last one.
+    /// The numbers from `start` on, as with [`Lists::f64s`], and the end of the last one, if there are exactly 16.
     pub fn matrix(&mut self, start: usize) -> Option<([f64; 16], usize)> {
         const COUNT: usize = 16;
         if !self.has_room(start) {
             return None;
         }
-        let at = find(self.padded, start, self.end, self.level, &mut self.found);
-        if self.found.count != COUNT {
+        let list_end = find(self.padded, start, self.end, self.level, &mut self.tokens);
+        if self.tokens.count != COUNT {
             return None;
         }
         let mut out = [0.0; COUNT + TOGETHER];
         self.convert::<Doubles>(start, &mut out).ok()?;
-        Some((*out.first_chunk()?, at))
+        Some((*out.first_chunk()?, list_end))
     }
 
-    /// The nearest f32 of the token that ends at `end`, if it is plain.
+    /// The nearest f32 of the token that ends at `end`, if the token is plain.
     pub fn f32_until(&self, end: usize) -> Option<f32> {
         let is_before = |at: usize| self.padded.get(at).is_some_and(|&byte| is_before(byte));
         swar::float_after(self.padded, end, is_before)
@@ -109,108 +109,109 @@ impl<'a> Lists<'a> {
         start >= PADDING && start <= end && padded.len() >= end + PADDING && padded.len() <= u32::MAX as usize
     }
 
-    fn take<K: Kind>(&mut self, start: usize, out: &mut Vec<K::Value>) -> Option<Stop> {
+    fn take<K: ListNumber>(&mut self, start: usize, out: &mut Vec<K::Value>) -> Option<ListStop> {
         if !self.has_room(start) {
-            return Some(Stop { at: start, overflow: false });
+            return Some(ListStop { offset: start, overflow: false });
         }
-        let mut at = start;
+        let mut offset = start;
         loop {
-            let next = find(self.padded, at, self.end, self.level, &mut self.found);
+            let next = find(self.padded, offset, self.end, self.level, &mut self.tokens);
             let first = out.len();
-            let room = self.found.count + TOGETHER;
+            let room = self.tokens.count + TOGETHER;
             out.try_reserve(room).ok()?;
             out.resize(first + room, K::Value::default());
-            let converted = self.convert::<K>(at, &mut out[first..]);
-            let done = converted.map_or_else(|(done, _)| done, |()| self.found.count);
-            out.truncate(first + done);
+            let converted = self.convert::<K>(offset, &mut out[first..]);
+            let count = converted.map_or_else(|(count, _)| count, |()| self.tokens.count);
+            out.truncate(first + count);
             if let Err((_, stop)) = converted {
                 return Some(stop);
             }
-            at = skip_blanks(self.padded, next, self.end);
-            if done > 0 && ends_token(self.padded[at]) && at < self.end {
-                return Some(Stop { at, overflow: false });
+            offset = skip_blanks(self.padded, next, self.end);
+            if count > 0 && ends_token(self.padded[offset]) && offset < self.end {
+                return Some(ListStop { offset, overflow: false });
             }
-            if done == 0 {
-                // The token here is longer than a block, or not a number.
-                let token = &self.padded[at..token_end(self.padded, at, self.end)];
+            if count == 0 {
+                // The next token is longer than a block, or not a number.
+                let token = &self.padded[offset..token_end(self.padded, offset, self.end)];
                 match K::any(token) {
                     Ok(value) => {
                         out.try_reserve(1).ok()?;
                         out.push(value);
-                        at += token.len();
+                        offset += token.len();
                     }
-                    Err(error) => return Some(Stop { at, overflow: error == IntegerError::Overflow }),
+                    Err(error) => return Some(ListStop { offset, overflow: error == IntegerError::Overflow }),
                 }
             }
         }
     }
 
-    /// Converts the numbers that were found, of which the first begins at or after `at`. `out` has room for
-    /// [`TOGETHER`] more.
+    /// Converts the numbers found, of which the first starts at or after `start`. `out` has room for [`TOGETHER`] more.
     ///
     /// # Errors
-    /// If one is invalid: how many precede it, and its place.
+    /// If one is invalid: how many precede it, and its offset.
     #[inline]
-    fn convert<K: Kind>(&self, at: usize, out: &mut [K::Value]) -> Result<(), (usize, Stop)> {
-        let Lists { padded, level, ref found, .. } = *self;
-        let (mut done, count) = (0, found.count);
-        while done < count {
-            let ends = &found.ends[done..count + TOGETHER];
-            let Run { done: more, mut odd } =
-                K::plain(Numbers { padded, ends, before: Before::List, level }, &mut out[done..]);
-            done += more;
-            let next = count.min(done + TOGETHER);
-            // Two that are not plain are a habit: exponents, or more digits.
-            if done < next && odd.count_ones() > 1 {
-                let ends = &found.ends[done..next + TOGETHER];
-                let more = K::long(Numbers { padded, ends, before: Before::List, level }, &mut out[done..]);
-                done += more;
+    fn convert<K: ListNumber>(&self, start: usize, out: &mut [K::Value]) -> Result<(), (usize, ListStop)> {
+        let Lists { padded, level, ref tokens, .. } = *self;
+        let count = tokens.count;
+        let mut converted = 0;
+        while converted < count {
+            let ends = &tokens.ends[converted..count + TOGETHER];
+            let RunProgress { converted: more, mut odd } =
+                K::plain(NumberRun { padded, ends, preceding: Preceding::List, level }, &mut out[converted..]);
+            converted += more;
+            let next = count.min(converted + TOGETHER);
+            // If two are not plain, the file has many such numbers: with exponents, or more digits.
+            if converted < next && odd.count_ones() > 1 {
+                let ends = &tokens.ends[converted..next + TOGETHER];
+                let more =
+                    K::long(NumberRun { padded, ends, preceding: Preceding::List, level }, &mut out[converted..]);
+                converted += more;
                 odd = odd.checked_shr(more as u32).unwrap_or(0);
             }
             while odd != 0 {
-                let place = done + odd.trailing_zeros() as usize;
-                if place >= next {
+                let index = converted + odd.trailing_zeros() as usize;
+                if index >= next {
                     break;
                 }
                 odd &= odd - 1;
-                let before = if place == 0 { at } else { found.ends[place - 1] as usize };
-                let end = found.ends[place] as usize;
-                let from = skip_blanks(padded, before, end);
-                let overflow = |error| Stop { at: from, overflow: error == IntegerError::Overflow };
-                out[place] = K::any(&padded[from..end]).map_err(|error| (place, overflow(error)))?;
+                let before = if index == 0 { start } else { tokens.ends[index - 1] as usize };
+                let end = tokens.ends[index] as usize;
+                let number_start = skip_blanks(padded, before, end);
+                let overflow = |error| ListStop { offset: number_start, overflow: error == IntegerError::Overflow };
+                out[index] = K::any(&padded[number_start..end]).map_err(|error| (index, overflow(error)))?;
             }
-            done = next;
+            converted = next;
         }
         Ok(())
     }
 }
 
-/// The nearest f32 of a number in any notation that is the whole of a token.
+/// Parses all of a token as a number in any notation and returns the nearest f32.
 pub fn f32(token: &[u8]) -> Option<f32> {
     Singles::any(token).ok()
 }
 
-/// The f64 of a number, as by [`Lists::f64s`].
+/// Parses all of a token as a number; the f64 is that of [`Lists::f64s`].
 pub fn f64(token: &[u8]) -> Option<f64> {
     Doubles::any(token).ok()
 }
 
-/// The integer that is the whole of a token.
+/// Parses all of a token as an integer.
 ///
 /// # Errors
-/// Why it is none.
+/// If the token is not an integer or does not fit.
 pub fn i32(token: &[u8]) -> Result<i32, IntegerError> {
     Integers::any(token)
 }
 
-/// A type of number.
-pub(super) trait Kind {
+/// A type of numbers in lists.
+pub(super) trait ListNumber {
     type Value: Copy + Default;
     /// Converts numbers until one is not plain. `out` has room for [`TOGETHER`] more.
-    fn plain(numbers: Numbers<'_>, out: &mut [Self::Value]) -> Run;
-    /// Converts numbers that may be longer, until one is in another notation; returns how many.
-    fn long(numbers: Numbers<'_>, out: &mut [Self::Value]) -> usize;
-    /// A number in any notation.
+    fn plain(numbers: NumberRun<'_>, out: &mut [Self::Value]) -> RunProgress;
+    /// Converts numbers that may be longer, until one has another notation; returns how many.
+    fn long(numbers: NumberRun<'_>, out: &mut [Self::Value]) -> usize;
+    /// Parses a number in any notation.
     fn any(token: &[u8]) -> Result<Self::Value, IntegerError>;
 }
 
@@ -218,16 +219,16 @@ pub(super) struct Singles;
 pub(super) struct Doubles;
 pub(super) struct Integers;
 
-impl Kind for Singles {
+impl ListNumber for Singles {
     type Value = f32;
 
-    fn plain(numbers: Numbers<'_>, out: &mut [f32]) -> Run {
+    fn plain(numbers: NumberRun<'_>, out: &mut [f32]) -> RunProgress {
         // SAFETY: `level` came from `Lists::new`, which calls `usable()`. `ends` came from `find` over `start..=end`,
         // for which `has_room` checked `start >= PADDING` (64) and `padded.len() >= end + PADDING`.
         unsafe { numbers.list_f32s(out) }
     }
 
-    fn long(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
+    fn long(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
         // SAFETY: as in `Singles::plain`.
         unsafe { numbers.long_f32s(out) }
     }
@@ -241,15 +242,15 @@ impl Kind for Singles {
     }
 }
 
-impl Kind for Doubles {
+impl ListNumber for Doubles {
     type Value = f64;
 
-    fn plain(numbers: Numbers<'_>, out: &mut [f64]) -> Run {
-        // SAFETY: as in `Singles::plain`: the same `Numbers` of `Lists::convert`.
-        unsafe { numbers.list_f64s::<{ MOST_ENDS + SLACK }>(out) }
+    fn plain(numbers: NumberRun<'_>, out: &mut [f64]) -> RunProgress {
+        // SAFETY: as in `Singles::plain`: the same `NumberRun` of `Lists::convert`.
+        unsafe { numbers.list_f64s::<{ MAX_ENDS + SLACK }>(out) }
     }
 
-    fn long(numbers: Numbers<'_>, out: &mut [f64]) -> usize {
+    fn long(numbers: NumberRun<'_>, out: &mut [f64]) -> usize {
         // SAFETY: as in `Singles::plain`.
         let count = unsafe { numbers.long_f64s(out, &mut [0; TOGETHER]) };
         out[..count].iter().position(|&value| is_middle(value)).unwrap_or(count)
@@ -265,17 +266,17 @@ impl Kind for Doubles {
     }
 }
 
-impl Kind for Integers {
+impl ListNumber for Integers {
     type Value = i32;
 
-    fn plain(numbers: Numbers<'_>, out: &mut [i32]) -> Run {
+    fn plain(numbers: NumberRun<'_>, out: &mut [i32]) -> RunProgress {
         // SAFETY: as in `Singles::plain`: `has_room` put 64 bytes before every end, and `usable()` in `Lists::new`
         // returned this level.
-        let done = unsafe { numbers.i32s(out) };
-        Run { done, odd: ALL_ODD }
+        let converted = unsafe { numbers.i32s(out) };
+        RunProgress { converted, odd: ALL_ODD }
     }
 
-    fn long(_: Numbers<'_>, _: &mut [i32]) -> usize {
+    fn long(_: NumberRun<'_>, _: &mut [i32]) -> usize {
         0
     }
 
@@ -285,13 +286,13 @@ impl Kind for Integers {
     }
 }
 
-/// Whether an f64 may be halfway between two f32s: any other rounds like the number it is nearest to. Below the normal
-/// f32s the halfway points are elsewhere.
+/// Whether an f64 may be halfway between two f32s: any other rounds like the exact number. Below the normal f32s, the
+/// halfway points are elsewhere.
 fn is_middle(value: f64) -> bool {
     value.to_bits() & BELOW_SINGLE == HALF_SINGLE || value.abs() < f64::from(f32::MIN_POSITIVE)
 }
 
-/// The f64 of a number, or its neighbor that rounds to `single`, the nearest f32 of that number.
+/// `value`, or its neighbor if only that rounds to `single`, the nearest f32 of the exact number.
 fn nudged(value: f64, single: f32) -> f64 {
     let rounded = value as f32;
     if rounded.to_bits() == single.to_bits() || rounded.is_nan() {
@@ -306,7 +307,7 @@ fn is_number(token: &[u8]) -> bool {
     matches!(digits, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..])
 }
 
-/// An integer after `0x`, of up to 16 digits.
+/// Parses `0x` and up to 16 digits.
 fn hexadecimal(token: &[u8]) -> Option<f64> {
     let (negative, rest) = match token {
         [b'-', rest @ ..] => (true, rest),
@@ -336,13 +337,13 @@ pub fn ends_token(byte: u8) -> bool {
     is_blank(byte) || matches!(byte, b'[' | b']' | b'"')
 }
 
-/// Whether a plain number may begin after a byte.
+/// Whether a plain number may start after a byte.
 #[inline(always)]
 pub(super) fn is_before(byte: u8) -> bool {
     is_blank(byte) || byte == b'['
 }
 
-/// The end of a token that begins at `start`.
+/// The end of the token that starts at `start`.
 fn token_end(padded: &[u8], start: usize, end: usize) -> usize {
     let rest = padded.get(start..end).unwrap_or_default();
     start + rest.iter().position(|&byte| ends_token(byte)).unwrap_or(rest.len())
@@ -353,20 +354,20 @@ fn skip_blanks(padded: &[u8], at: usize, end: usize) -> usize {
     at + rest.iter().position(|&byte| !is_blank(byte)).unwrap_or(rest.len())
 }
 
-/// Finds the ends of tokens from `at` on, up to the first that is not a number; returns where to continue: after the
-/// last one.
-fn find(padded: &[u8], at: usize, end: usize, level: Level, found: &mut Ends) -> usize {
+/// Finds the ends of tokens from `start` on, up to the first that is not a number; returns the offset to continue at:
+/// after the last token.
+fn find(padded: &[u8], start: usize, end: usize, level: Level, tokens: &mut TokenEnds) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `level` is that of `Lists::new`, which calls `usable()`: this CPU has its features.
-        Level::Avx512 => unsafe { x86::find_avx512(padded, at, end, found) },
+        // SAFETY: `level` is from `Lists::new`, which calls `usable()`: this CPU has its features.
+        Level::Avx512 => unsafe { x86::find_avx512(padded, start, end, tokens) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
-        Level::Avx2 => unsafe { x86::find_avx2(padded, at, end, found) },
+        Level::Avx2 => unsafe { x86::find_avx2(padded, start, end, tokens) },
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as for `Avx512` above.
-        Level::Vector => unsafe { vector::find(padded, at, end, found) },
-        _ => find_blocks(padded, at, end, found, masks, spread),
+        Level::Vector => unsafe { vector::find(padded, start, end, tokens) },
+        _ => find_blocks(padded, start, end, tokens, masks, spread),
     }
 }
 
@@ -376,48 +377,49 @@ pub(super) fn find_blocks(
     padded: &[u8],
     start: usize,
     end: usize,
-    found: &mut Ends,
-    masks: impl Fn(&[u8; 64]) -> Masks,
+    tokens: &mut TokenEnds,
+    masks: impl Fn(&[u8; 64]) -> ListMasks,
     spread: impl Fn(u64, u32, &mut [u32; 64]),
 ) -> usize {
-    found.count = 0;
+    tokens.count = 0;
     // White space or a bracket precedes the first block.
-    let (mut base, mut carry) = (start, 1);
-    while base < end && found.count <= MOST_ENDS - 64 {
+    let mut base = start;
+    let mut carry = 1;
+    while base < end && tokens.count <= MAX_ENDS - 64 {
         let Some(block) = padded[base..].first_chunk::<64>() else { break };
-        let Masks { space, stop } = masks(block);
+        let ListMasks { space, stop } = masks(block);
         let parts = space | stop;
         let mut ends = parts & !(parts << 1 | carry);
         carry = parts >> 63;
         if stop != 0 {
-            // All up to and including it; it terminates a number if it is one of the characters that may.
+            // Only the ends up to the stop remain, including it if it is a character that terminates a number.
             let first = stop.trailing_zeros();
-            let ends_it = ends_token(block[first as usize]);
-            let kept = if ends_it { u64::MAX >> (63 - first) } else { (1 << first) - 1 };
-            ends &= kept;
+            let is_end = ends_token(block[first as usize]);
+            let before = if is_end { u64::MAX >> (63 - first) } else { (1 << first) - 1 };
+            ends &= before;
         }
-        let Some(target) = found.ends[found.count..].first_chunk_mut::<64>() else { break };
+        let Some(target) = tokens.ends[tokens.count..].first_chunk_mut::<64>() else { break };
         spread(ends, base as u32, target);
-        found.count += ends.count_ones() as usize;
+        tokens.count += ends.count_ones() as usize;
         base += 64;
         if stop != 0 {
             break;
         }
     }
-    // Anything found after the text is discarded.
-    while found.count > 0 && found.ends[found.count - 1] as usize > end {
-        found.count -= 1;
+    // Discard ends after the text.
+    while tokens.count > 0 && tokens.ends[tokens.count - 1] as usize > end {
+        tokens.count -= 1;
     }
-    match found.count {
+    match tokens.count {
         0 => start,
-        count => found.ends[count - 1] as usize,
+        count => tokens.ends[count - 1] as usize,
     }
 }
 
-fn masks(block: &[u8; 64]) -> Masks {
+fn masks(block: &[u8; 64]) -> ListMasks {
     let is_stop = |byte: u8| matches!(byte, b'[' | b']' | b'"' | b'#' | b'/' | 0x0B | 0x0C);
     let classes = classes(block, |byte| u8::from(is_blank(byte)) | u8::from(is_stop(byte)) << 1);
-    Masks { space: class(&classes, 0), stop: class(&classes, 1) }
+    ListMasks { space: class(&classes, 0), stop: class(&classes, 1) }
 }
 
 fn spread(mut bits: u64, base: u32, out: &mut [u32; 64]) {
@@ -440,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_end_where_they_end_on_every_level() {
+    fn lists_end_at_the_same_offset_on_every_level() {
         let long: String = (0..300).map(|n| format!("{}.{:03} ", n * 7 - 900, n)).collect();
         let values: Vec<f32> = (0..300).map(|n| format!("{}.{:03}", n * 7 - 900, n).parse().unwrap()).collect();
         for level in Level::all() {
@@ -448,7 +450,7 @@ mod tests {
                 let (bytes, start, end) = padded(text);
                 let mut out = Vec::new();
                 let stop = Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap();
-                assert_eq!((out.len(), stop.at - start), (count, at), "{text} {level:?}");
+                assert_eq!((out.len(), stop.offset - start), (count, at), "{text} {level:?}");
             }
             for gap in 0..70 {
                 let text = format!("{}{long}\"x\"", " ".repeat(gap));
@@ -456,33 +458,35 @@ mod tests {
                 let mut out = Vec::new();
                 let stop = Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap();
                 assert_eq!(out, values);
-                assert_eq!(bytes[stop.at], b'"');
+                assert_eq!(bytes[stop.offset], b'"');
             }
         }
     }
 
     #[test]
-    fn every_notation_and_what_is_none() {
+    fn numbers_have_any_notation_and_other_words_stop_a_list() {
         let good = "+8 -1 .5 5. 1e3 1.E+0 -.5e-1 0x10 00.5000000000000000000000001 1e-38 16777217 7 8 9 10";
-        let wanted: Vec<f32> =
+        let expected: Vec<f32> =
             vec![8.0, -1.0, 0.5, 5.0, 1e3, 1.0, -0.05, 16.0, 0.5, 1e-38, 16777216.0, 7.0, 8.0, 9.0, 10.0];
         for level in Level::all() {
             let (bytes, start, end) = padded(good);
-            let (mut out, mut wide) = (Vec::new(), Vec::new());
-            assert_eq!(Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap().at, end);
-            assert_eq!(out, wanted);
+            let mut out = Vec::new();
+            let mut wide = Vec::new();
+            assert_eq!(Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap().offset, end);
+            assert_eq!(out, expected);
             Lists::new(&bytes, end, level).f64s(start, &mut wide).unwrap();
-            assert!(wide.iter().map(|&value| value as f32).eq(wanted.iter().copied()));
+            assert!(wide.iter().map(|&value| value as f32).eq(expected.iter().copied()));
             for bad in
                 ["nan", "inf", "-", "+", ".", "1e", "3#c", "1/2", "1\x0b2", "x", "--1", "0x", "1,5", "-inf", "True"]
             {
                 for before in ["", "1 ", "1 2 3 ", "1 2 3 4 5 6 7 8 9 "] {
                     let (bytes, start, end) = padded(&format!("{before}{bad} 1 2 3 4 5"));
-                    let (mut out, mut ints) = (Vec::new(), Vec::new());
+                    let mut out = Vec::new();
+                    let mut ints = Vec::new();
                     let stop = Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap();
-                    assert_eq!(stop.at, start + before.len(), "{before}{bad} {level:?}");
+                    assert_eq!(stop.offset, start + before.len(), "{before}{bad} {level:?}");
                     assert_eq!(out.len() * 2, before.len());
-                    assert_eq!(Lists::new(&bytes, end, level).i32s(start, &mut ints).unwrap().at, stop.at);
+                    assert_eq!(Lists::new(&bytes, end, level).i32s(start, &mut ints).unwrap().offset, stop.offset);
                 }
             }
         }
@@ -496,14 +500,14 @@ mod tests {
             let mut out = Vec::new();
             let stop = Lists::new(&bytes, end, level).i32s(start, &mut out).unwrap();
             assert_eq!(out, [0, 1, 26, -5, 7, i32::MAX, i32::MIN, 12345678, 123456789, 0, 0, 3]);
-            assert!(stop.overflow && bytes[stop.at..].starts_with(b"2147483648 1"));
+            assert!(stop.overflow && bytes[stop.offset..].starts_with(b"2147483648 1"));
             let (bytes, start, end) = padded("1 2 1.5 3");
             let stop = Lists::new(&bytes, end, level).i32s(start, &mut out).unwrap();
-            assert!(!stop.overflow && bytes[stop.at..].starts_with(b"1.5"));
+            assert!(!stop.overflow && bytes[stop.offset..].starts_with(b"1.5"));
         }
     }
 
-    /// Numbers of every kind, by turns and by chance: plain ones with odd ones among them.
+    /// Random numbers: plain ones, and some with exponents, many digits or ties.
     fn mixed(count: usize, state: &mut u64) -> Vec<String> {
         let mut next = |limit: u64| {
             *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -513,7 +517,7 @@ mod tests {
             0 => format!("{}e-{}", next(100_000), next(50)),
             1 => format!("-{}.{}E{}", next(10), next(1_000_000), next(30)),
             2 => format!("{}.{:09}{:09}", next(100), next(1_000_000_000), next(1_000_000_000)),
-            // Beside the middle of two f32s, normal ones and others.
+            // Next to the halfway point of two f32s, normal and subnormal ones.
             3 => format!("{}.00000000{}", 16_777_217 + 2 * next(1000), next(2)),
             4 => format!("{}", f64::from(f32::from_bits(next(1 << 23) as u32)) + 0.7e-45),
             5 => format!("-{}", next(10)),
@@ -528,15 +532,17 @@ mod tests {
         for round in 0..400 {
             let numbers = mixed(if round % 2 == 0 { 16 } else { round % 50 }, &mut state);
             let (bytes, start, end) = padded(&format!(" {} ]", numbers.join(" ")));
-            let wanted: Vec<u32> = numbers.iter().map(|number| number.parse::<f32>().unwrap().to_bits()).collect();
+            let expected: Vec<u32> = numbers.iter().map(|number| number.parse::<f32>().unwrap().to_bits()).collect();
             for level in Level::all() {
-                let (mut singles, mut doubles, mut lists) = (Vec::new(), Vec::new(), Lists::new(&bytes, end, level));
-                assert_eq!(lists.f32s(start, &mut singles).unwrap().at, end - 1);
+                let mut singles = Vec::new();
+                let mut doubles = Vec::new();
+                let mut lists = Lists::new(&bytes, end, level);
+                assert_eq!(lists.f32s(start, &mut singles).unwrap().offset, end - 1);
                 assert!(
-                    singles.iter().map(|value| value.to_bits()).eq(wanted.iter().copied()),
+                    singles.iter().map(|value| value.to_bits()).eq(expected.iter().copied()),
                     "{level:?} {numbers:?}"
                 );
-                assert_eq!(lists.f64s(start, &mut doubles).unwrap().at, end - 1);
+                assert_eq!(lists.f64s(start, &mut doubles).unwrap().offset, end - 1);
                 for (value, number) in doubles.iter().zip(&numbers) {
                     let nearest: f64 = number.parse().unwrap();
                     let apart = value.to_bits().abs_diff(nearest.to_bits());

@@ -1,26 +1,26 @@
-//! The parts of [`super::list`] with AVX2 and AVX-512: the same answers as its portable twins.
+//! The kernels of [`super::list`] with AVX2 and AVX-512. Results equal those of the portable code.
 
-use super::list::{Ends, Masks, find_blocks};
+use super::list::{ListMasks, TokenEnds, find_blocks};
 use super::plain::integers;
 use super::x86;
 use crate::scan::x86::{movemask, spread_avx2, spread_avx512};
 use crate::tables::{BEFORE_IN_LIST, BLANKS, STOPS};
 use std::arch::x86_64::*;
 
-/// Finds where tokens end, see [`super::list`].
+/// Finds the ends of tokens; see [`super::list`].
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn find_avx512(padded: &[u8], at: usize, end: usize, found: &mut Ends) -> usize {
+pub(super) unsafe fn find_avx512(padded: &[u8], start: usize, end: usize, ends: &mut TokenEnds) -> usize {
     let masks = |block: &[u8; 64]| {
         // SAFETY: `block` is a reference to 64 bytes, as many as the load reads; it needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
         let space = lookup_avx512(&BLANKS, bytes);
         let tab = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(0x0B));
-        Masks { space, stop: lookup_avx512(&STOPS, bytes) | tab }
+        ListMasks { space, stop: lookup_avx512(&STOPS, bytes) | tab }
     };
-    find_blocks(padded, at, end, found, masks, |bits, base, out| spread_avx512(bits, base, out))
+    find_blocks(padded, start, end, ends, masks, |bits, base, out| spread_avx512(bits, base, out))
 }
 
 /// Like [`find_avx512`].
@@ -28,7 +28,7 @@ pub(super) unsafe fn find_avx512(padded: &[u8], at: usize, end: usize, found: &m
 /// # Safety
 /// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn find_avx2(padded: &[u8], at: usize, end: usize, found: &mut Ends) -> usize {
+pub(super) unsafe fn find_avx2(padded: &[u8], start: usize, end: usize, ends: &mut TokenEnds) -> usize {
     let masks = |block: &[u8; 64]| {
         let from = block.as_ptr().cast::<__m256i>();
         // SAFETY: `block` is a reference to 64 bytes: the two loads read bytes 0 to 31 and 32 to 63, and need no
@@ -36,12 +36,12 @@ pub(super) unsafe fn find_avx2(padded: &[u8], at: usize, end: usize, found: &mut
         let [low, high] = unsafe { [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))] };
         let tab = _mm256_set1_epi8(0x0B);
         let tab = movemask(_mm256_cmpeq_epi8(low, tab), _mm256_cmpeq_epi8(high, tab));
-        Masks { space: lookup_avx2(&BLANKS, low, high), stop: lookup_avx2(&STOPS, low, high) | tab }
+        ListMasks { space: lookup_avx2(&BLANKS, low, high), stop: lookup_avx2(&STOPS, low, high) | tab }
     };
-    find_blocks(padded, at, end, found, masks, |bits, base, out| spread_avx2(bits, base, out))
+    find_blocks(padded, start, end, ends, masks, |bits, base, out| spread_avx2(bits, base, out))
 }
 
-/// The bytes that are in a table.
+/// A bit for each byte that is in a table.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn lookup_avx512(table: &[u8; 16], bytes: __m512i) -> u64 {
@@ -59,7 +59,7 @@ fn lookup_avx2(table: &[u8; 16], low: __m256i, high: __m256i) -> u64 {
     movemask(find(low), find(high))
 }
 
-/// Characters that may precede a number.
+/// A bit for each byte that may precede a number.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn before_avx512(bytes: __m512i) -> u64 {
@@ -72,7 +72,7 @@ pub(super) fn before_avx2(low: __m256i, high: __m256i) -> u64 {
     lookup_avx2(&BEFORE_IN_LIST, low, high)
 }
 
-/// Plain integers that end at `ends`, eight at a time: returns how many were converted.
+/// Converts plain integers that end at `ends`, eight at a time; returns how many.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and every end is at least 64 and at most `padded.len()`.
@@ -81,8 +81,8 @@ pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -
     integers(padded, ends, out, |ends, out| {
         // SAFETY: the closure gets elements of this function's `ends`, 64 bytes into `padded` by its second condition;
         // the features of `indices_avx512` are a part of its first.
-        let found = unsafe { x86::indices_avx512::<false>(padded.as_ptr(), ends, 0xFF, out) };
-        found.bad | found.empty
+        let faults = unsafe { x86::indices_avx512::<false>(padded.as_ptr(), ends, 0xFF, out) };
+        faults.bad | faults.empty
     })
 }
 
@@ -95,7 +95,7 @@ pub(super) unsafe fn i32s_avx2(padded: &[u8], ends: &[u32], out: &mut [i32]) -> 
     integers(padded, ends, out, |ends, out| {
         // SAFETY: the closure gets elements of this function's `ends`, 16 bytes into `padded` by its second condition;
         // the features of `indices_avx2` are its first.
-        let found = unsafe { x86::indices_avx2::<false>(padded.as_ptr(), ends, 0xFF, out) };
-        found.bad | found.empty
+        let faults = unsafe { x86::indices_avx2::<false>(padded.as_ptr(), ends, 0xFF, out) };
+        faults.bad | faults.empty
     })
 }

@@ -1,9 +1,9 @@
-//! Text to numbers: correctly rounded floats, integers with their range checked, and whole rows.
+//! Parses numbers: correctly rounded floats, range-checked integers, and whole rows.
 //!
-//! [`number`] takes one token at a time in any notation. [`rows`] takes runs of lines of the same plain shape through
+//! [`number`] parses one token at a time in any notation. [`rows`] parses runs of lines of the same plain shape through
 //! the index of [`crate::scan`], many numbers at once, and stops at the first line that is not plain: the caller then
-//! reads that line with [`number`] and continues. [`tokens`] does the same for lines without keywords, [`facets`] for
-//! those of STL, [`fields`] for tables, [`grid`] for tables as regular as programs print them.
+//! parses that line with [`number`] and continues. [`tokens`] does the same for lines without keywords, [`facets`] for
+//! STL, [`fields`] for tables, [`grid`] for the regular tables that programs print.
 
 mod consts;
 mod decimal;
@@ -36,13 +36,14 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// The most characters of a plain float, its minus aside.
+/// Maximum number of characters of a plain float, without its minus.
 const FLOAT_SIZE: usize = 14;
 
-/// 10^0 to 10^-14, each rounded once, and one for [`NO_POINT`]. 32, so that any five bits are an index.
+/// 10^0 to 10^-14, each rounded once, and 1 for [`NO_POINT`]. 32 entries, so that any five bits are an index.
 const TENTHS: [f64; 32] = {
     let mut table = [1.0; 32];
-    let (mut places, mut power) = (0, 1.0);
+    let mut places = 0;
+    let mut power = 1.0;
     while places <= FLOAT_SIZE {
         table[places] = 1.0 / power;
         power *= 10.0;
@@ -51,22 +52,22 @@ const TENTHS: [f64; 32] = {
     table
 };
 
-/// The place of the point in 16 characters without one.
+/// The position of the point in 16 characters that have none.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 const NO_POINT: u32 = 16;
 
-/// Added to the bits of an f64 to find whether it is near the halfway point of two f32s.
+/// Added to the bits of an f64 to detect whether it is near the halfway point of two f32s.
 const MARGIN: u64 = 4;
-/// The bits that show this.
+/// The bits that decide it.
 const MIDDLE_MASK: u64 = 0x1FFF_FFFF & !(2 * MARGIN - 1);
 /// Their value at such a point.
 const MIDDLE: u64 = 0x1000_0000;
 
-/// `digits / 10^places` as an f32, or `None` where rounding twice could go wrong.
+/// `digits / 10^places` as an f32, or `None` if rounding twice could give the wrong result.
 ///
 /// `digits` < 10^14 is exact as an f64. The factor and the product are rounded once each, so the product is less than
-/// two ulps of an f64 off; rounding to f32 is right unless a halfway point of two f32s is that close. (A division has
-/// only one rounding, but takes longer.)
+/// two ulps of an f64 off; rounding to f32 is correct unless a halfway point of two f32s is that close. (A division has
+/// only one rounding, but is slower.)
 #[inline(always)]
 fn quotient(digits: u64, places: usize) -> Option<f32> {
     let value = digits as f64 * TENTHS[places & 31];

@@ -1,20 +1,20 @@
-//! Long numbers with AVX2, for whoever needs them as f32s: f64s near enough.
+//! Converts long numbers with AVX2 to f64s that have the same nearest f32s as the exact numbers.
 //!
-//! Of a number like `-1.9958388417042257`, the first 16 characters after the sign tell its nearest f32, nearly always:
-//! what follows moves the value by less than one unit of the 15th digit. If both bounds have the same nearest f32, so
-//! has the number. All digits ([`super::long_x86`]) take products of 128 bits. The benchmark is `read ply style
-//! printf17`.
+//! For a number like `-1.9958388417042257`, the first 16 characters after the sign nearly always determine its nearest
+//! f32: the rest changes the value by less than one unit of the 15th digit. If both bounds have the same nearest f32,
+//! so has the number. Using all digits ([`super::long_x86`]) requires products of 128 bits. The benchmark is `read ply
+//! style printf17`.
 
 use super::consts::NOT_INTEGER;
 use super::decimal::Decimal;
-use super::plain::{Before, Numbers};
+use super::plain::{NumberRun, Preceding};
 use super::{long_x86, swar};
 use std::arch::x86_64::*;
 
 /// The characters that are read: 15 digits and a point.
 const HEAD: usize = 16;
-/// The most characters of a number after its sign: the last [`HEAD`] are checked to be digits.
-const MOST: usize = 2 * HEAD;
+/// Maximum number of characters after the sign: the last [`HEAD`] are checked to be digits.
+const MAX_SIZE: usize = 2 * HEAD;
 /// How far bounds are moved apart, relative to their values: more than the roundings of four products, of a power of
 /// ten, and of the number to an f64, 2^-53 each.
 const WIDENING: f64 = 1.0 / (1u64 << 50) as f64;
@@ -23,39 +23,39 @@ const WIDENING: f64 = 1.0 / (1u64 << 50) as f64;
 /// nearest f32s are those of the nearest f64s.
 ///
 /// # Safety
-/// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
+/// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) unsafe fn f64s(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
+pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
     let mut before = None;
-    let places = out.iter_mut().zip(marks.iter_mut());
-    for (at, (&end, (out, mark))) in numbers.wanted().iter().zip(places).enumerate() {
-        // SAFETY: the end is a wanted one: below the end of the text, with 64 bytes before it.
-        let found = unsafe { number(&numbers, before, end as usize) };
-        let found = found.or_else(|| {
-            let mut found = None;
+    let slots = out.iter_mut().zip(marks.iter_mut());
+    for (index, (&end, (out, mark))) in numbers.own_ends().iter().zip(slots).enumerate() {
+        // SAFETY: the end is one of the run's: below the end of the text, with 64 bytes before it.
+        let near = unsafe { number(&numbers, before, end as usize) };
+        let marked = near.or_else(|| {
+            let mut exact = None;
             let take = |_, decimal: Decimal| {
-                found = decimal.marked();
-                found.is_some()
+                exact = decimal.marked();
+                exact.is_some()
             };
-            // SAFETY: both conditions of `each` are this function's.
-            unsafe { long_x86::each(numbers.part(at, 1), take) };
-            found
+            // SAFETY: the conditions of `each` are the same.
+            unsafe { long_x86::each(numbers.part(index, 1), take) };
+            exact
         });
-        let Some(found) = found else { return at };
-        (*out, *mark) = found;
+        let Some(marked) = marked else { return index };
+        (*out, *mark) = marked;
         before = Some(end);
     }
-    numbers.wanted().len().min(out.len()).min(marks.len())
+    numbers.own_ends().len().min(out.len()).min(marks.len())
 }
 
-/// One number that ends at `end`, if the end of the one before it is known, and its mark.
+/// The number that ends at `end`, if the end of the previous one is known, and its mark.
 ///
 /// # Safety
-/// The CPU has AVX2, and `end` is a wanted end of `numbers`.
+/// The CPU has AVX2, and `end` is an end of `numbers`.
 #[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]
 #[inline]
-unsafe fn number(numbers: &Numbers<'_>, before: Option<u32>, end: usize) -> Option<(f64, u8)> {
-    if matches!(numbers.before, Before::Field(_)) {
+unsafe fn number(numbers: &NumberRun<'_>, before: Option<u32>, end: usize) -> Option<(f64, u8)> {
+    if matches!(numbers.preceding, Preceding::Field(_)) {
         return None;
     }
     let start = numbers.start_after(before?) as usize;
@@ -65,23 +65,22 @@ unsafe fn number(numbers: &Numbers<'_>, before: Option<u32>, end: usize) -> Opti
     if size < HEAD {
         return swar::double_after(numbers.padded, end, |at| numbers.is_before(at));
     }
-    let text = numbers.padded.get(first..end).filter(|text| text.len() <= MOST)?;
-    let (head, tail) = (text.first_chunk()?, text.last_chunk()?);
-    let value = of_head(head, tail, size)?;
+    let text = numbers.padded.get(first..end).filter(|text| text.len() <= MAX_SIZE)?;
+    let value = value_of_head(text.first_chunk()?, text.last_chunk()?, size)?;
     Some((f64::from_bits(value.to_bits() | u64::from(negative) << 63), NOT_INTEGER))
 }
 
-/// A value that has the same nearest f32 as the number of `size` characters with this head and tail, if that is
+/// A value that has the same nearest f32 as the number of `size` characters with this head and tail, if this is
 /// certain.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
-fn of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f64> {
+fn value_of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f64> {
     // SAFETY: both arrays have 16 bytes, as many as the loads read.
     let (head, tail) = unsafe { (_mm_loadu_si128(head.as_ptr().cast()), _mm_loadu_si128(tail.as_ptr().cast())) };
     let (values, odd) = digits(head);
     let point = odd.trailing_zeros();
     let is_point = _mm_movemask_epi8(_mm_cmpeq_epi8(head, _mm_set1_epi8(b'.' as i8))) as u32 == odd;
-    // The point may be in the tail, too.
+    // The point may also be in the tail.
     let in_tail = ((1u64 << HEAD << point) >> size) as u32;
     if !is_point || odd.count_ones() != 1 || digits(tail).1 != in_tail {
         return None;
@@ -93,14 +92,15 @@ fn of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f64> {
     let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
     let eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x0001_2710));
     let eights = _mm_cvtsi128_si64(eights) as u64;
-    // Below 10^15, and so exact.
+    // Below 10^15, and therefore exact.
     let whole = ((eights & 0xFFFF_FFFF) * 100_000_000 + (eights >> 32)) as f64;
     let value = whole * TENTHS[point];
-    let (low, high) = (value * (1.0 - WIDENING), (whole + 1.0) * TENTHS[point] * (1.0 + WIDENING));
+    let low = value * (1.0 - WIDENING);
+    let high = (whole + 1.0) * TENTHS[point] * (1.0 + WIDENING);
     (low as f32 == high as f32).then_some(value)
 }
 
-/// The values of digits, and a bit for each byte that is none.
+/// The values of digits, and a bit for each byte that is not a digit.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn digits(bytes: __m128i) -> (__m128i, u32) {
@@ -109,7 +109,7 @@ fn digits(bytes: __m128i) -> (__m128i, u32) {
     (values, _mm_movemask_epi8(are_digits) as u32 ^ 0xFFFF)
 }
 
-/// For each place of the point, the places of the other characters after a zero.
+/// For each position of the point, the indices of the other characters, after a zero.
 static WITHOUT: [[u8; HEAD]; HEAD] = {
     let mut table = [[0x80; HEAD]; HEAD];
     let mut point = 0;
@@ -124,9 +124,11 @@ static WITHOUT: [[u8; HEAD]; HEAD] = {
     table
 };
 
-/// For each place of the point, the unit of the last of 15 digits, rounded once.
+/// For each position of the point, the weight of the last of 15 digits, rounded once.
 static TENTHS: [f64; HEAD] = {
-    let (mut table, mut point, mut power) = ([1.0; HEAD], HEAD - 1, 1.0);
+    let mut table = [1.0; HEAD];
+    let mut point = HEAD - 1;
+    let mut power = 1.0;
     while point > 0 {
         point -= 1;
         power *= 10.0;

@@ -1,21 +1,21 @@
-//! One token in any notation: the exact path, which also decides what is not a number.
+//! Parses one token in any notation: the exact path, which also decides whether a token is a number.
 
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::decimal::Decimal;
 
-/// Why a token is not an integer.
+/// The reason that a token is not an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegerError {
-    /// It is not written as one.
+    /// The token is not written as an integer.
     Malformed,
-    /// It is one, but too large for the type.
+    /// The integer is too large for the type.
     Overflow,
 }
 
-/// The nearest f32 of a decimal number that is the whole of `token`.
+/// Parses all of `token` as a decimal number and returns the nearest f32.
 ///
 /// Accepts an optional sign, digits with or without a point (`.5`, `5.`), an exponent, and `nan`, `inf` and `infinity`
-/// in any case. Values that are too large become infinite, too small ones zero.
+/// in any case. Values that are too large become infinite; values that are too small become zero.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::f32(b"-.5e1"), Some(-5.0));
@@ -25,7 +25,7 @@ pub fn f32(token: &[u8]) -> Option<f32> {
     Decimal::from_token(token).and_then(Decimal::f32).or_else(|| any_f32(token))
 }
 
-/// The nearest f64 of a decimal number that is the whole of `token`; notation as for [`f32()`].
+/// Parses all of `token` as a decimal number and returns the nearest f64; notation as for [`f32()`].
 pub fn f64(token: &[u8]) -> Option<f64> {
     Decimal::from_token(token).and_then(Decimal::f64).or_else(|| any_f64(token))
 }
@@ -42,25 +42,25 @@ pub fn f64(token: &[u8]) -> Option<f64> {
 pub fn narrow(value: f64) -> Option<f32> {
     let single = value as f32;
     let is_normal = value.abs() >= f64::from(f32::MIN_POSITIVE) && single.is_finite();
-    let is_told = value.to_bits() & BELOW_SINGLE != HALF_SINGLE;
-    (is_told && is_normal || value == 0.0).then_some(single)
+    let is_certain = value.to_bits() & BELOW_SINGLE != HALF_SINGLE;
+    (is_certain && is_normal || value == 0.0).then_some(single)
 }
 
-/// Words, many digits, powers far from 1, and ties that no faster path decides.
+/// `nan` and `inf`, many digits, large exponents, and ties that no faster path decides.
 #[cold]
 #[inline(never)]
 pub(super) fn any_f32(token: &[u8]) -> Option<f32> {
     fast_float2::parse(token).ok()
 }
 
-/// The same for f64.
+/// [`any_f32`] for f64.
 #[cold]
 #[inline(never)]
 pub(super) fn any_f64(token: &[u8]) -> Option<f64> {
     fast_float2::parse(token).ok()
 }
 
-/// A decimal integer with an optional sign that is the whole of `token`.
+/// Parses all of `token` as a decimal integer with an optional sign.
 /// ```
 /// use polyhaul_text::parse::number::{self, IntegerError};
 /// assert_eq!(number::i64(b"-12"), Ok(-12));
@@ -78,7 +78,7 @@ pub fn i64(token: &[u8]) -> Result<i64, IntegerError> {
     value.ok_or(IntegerError::Overflow)
 }
 
-/// A decimal integer without a sign that is the whole of `token`.
+/// Parses all of `token` as a decimal integer without a sign.
 pub fn u64(token: &[u8]) -> Result<u64, IntegerError> {
     if token.is_empty() || !token.iter().all(u8::is_ascii_digit) {
         return Err(IntegerError::Malformed);

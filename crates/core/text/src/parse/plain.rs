@@ -1,4 +1,4 @@
-//! Runs of plain numbers whose ends are known, many at once: shared by tokens of lines, fields of tables, and lists.
+//! Converts runs of plain numbers whose ends are known, many at once, for tokens of lines, fields of tables, and lists.
 //!
 //! A plain number has up to 14 characters, digits with at most one point, and a minus before them. Each function
 //! continues while the numbers are plain and returns how many it converted.
@@ -22,17 +22,17 @@ use super::vector;
 use crate::cpu::Level;
 use crate::scan::{Separator, is_space};
 
-/// How far a run of numbers went.
-pub(super) struct Run {
-    /// So many are converted.
-    pub(super) done: usize,
-    /// A bit for each of the [`TOGETHER`] after them that was not converted, usually because it is not plain.
+/// How much of a run was converted.
+pub(super) struct RunProgress {
+    /// Number of converted numbers.
+    pub(super) converted: usize,
+    /// A bit for each of the next [`TOGETHER`] numbers that was not converted, usually because it is not plain.
     pub(super) odd: u8,
 }
 
-/// What may precede a number.
+/// The characters that may precede a number.
 #[derive(Clone, Copy)]
-pub(super) enum Before {
+pub(super) enum Preceding {
     /// White space or a slash.
     Token,
     /// A separator of fields, or a newline, or one blank after either.
@@ -41,38 +41,38 @@ pub(super) enum Before {
     List,
 }
 
-/// Numbers in a text, and the condition of the unsafe functions below: every wanted end is at least 64 and below
-/// `padded.len()`, and `level` came from [`Level::usable`].
+/// A run of numbers in a text. The unsafe functions below require that each of its ends is at least 64 and below
+/// `padded.len()`, and that `level` came from [`Level::usable`].
 #[derive(Clone, Copy)]
-pub(super) struct Numbers<'a> {
-    /// The text. It has 64 bytes before each wanted end, and the byte at the end.
+pub(super) struct NumberRun<'a> {
+    /// The text. It has 64 bytes before each of the run's ends, and the byte at the end.
     pub(super) padded: &'a [u8],
-    /// The ends of the wanted numbers, and [`TOGETHER`] more ends, which are counted but not read from.
+    /// The run's ends, then [`TOGETHER`] more, at which no text is read.
     pub(super) ends: &'a [u32],
-    pub(super) before: Before,
+    pub(super) preceding: Preceding,
     /// A level that [`Level::usable`] returned.
     pub(super) level: Level,
 }
 
-impl Numbers<'_> {
-    /// The number of wanted numbers.
+impl NumberRun<'_> {
+    /// The count of numbers in the run.
     fn count(&self) -> usize {
         self.ends.len() - TOGETHER
     }
 
-    /// The ends of the wanted numbers.
+    /// The ends of the numbers in the run.
     #[inline(always)]
-    pub(super) fn wanted(&self) -> &[u32] {
+    pub(super) fn own_ends(&self) -> &[u32] {
         &self.ends[..self.count()]
     }
 
-    /// `count` of the wanted numbers from `first` on. The ends after them may be wanted ones.
+    /// `count` numbers of the run from `first` on.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn part(self, first: usize, count: usize) -> Self {
-        Numbers { ends: &self.ends[first..first + count + TOGETHER], ..self }
+        NumberRun { ends: &self.ends[first..first + count + TOGETHER], ..self }
     }
 
-    /// The start of the number after one that ends at `end`; white space may be between them.
+    /// The start of the number after one that ends at `end`, skipping white space.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn start_after(&self, end: u32) -> u32 {
@@ -83,10 +83,10 @@ impl Numbers<'_> {
         start
     }
 
-    /// Converts numbers that may be longer. Converts none if this CPU has no fast kernel.
+    /// Converts numbers that may be longer to the nearest f32s. Converts none if this CPU has no fast kernel.
     ///
     /// # Safety
-    /// As for [`Numbers::f32s`].
+    /// As for [`NumberRun::f32s`].
     pub(super) unsafe fn long_f32s(self, out: &mut [f32]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
@@ -99,10 +99,10 @@ impl Numbers<'_> {
         }
     }
 
-    /// The same as f64s with their marks.
+    /// Converts numbers that may be longer to the nearest f64s, with their marks.
     ///
     /// # Safety
-    /// As for [`Numbers::f32s`].
+    /// As for [`NumberRun::f32s`].
     pub(super) unsafe fn long_f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
@@ -115,10 +115,10 @@ impl Numbers<'_> {
         }
     }
 
-    /// The same, where only the nearest f32s and integers matter; see [`super::tokens::Precision`].
+    /// [`long_f64s`](Self::long_f64s) if only the nearest f32s and integers matter; see [`super::tokens::Precision`].
     ///
     /// # Safety
-    /// As for [`Numbers::f32s`].
+    /// As for [`NumberRun::f32s`].
     pub(super) unsafe fn near_f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
@@ -134,7 +134,7 @@ impl Numbers<'_> {
     /// Converts plain numbers to the nearest f32s.
     ///
     /// # Safety
-    /// - Every wanted end is at least 64 and below `padded.len()`.
+    /// - Each of the run's ends is at least 64 and below `padded.len()`.
     /// - `level` came from [`Level::usable`].
     pub(super) unsafe fn f32s(self, out: &mut [f32]) -> usize {
         debug_assert!(self.count() == 0 || out.len() >= self.ends.len() - 1);
@@ -160,7 +160,7 @@ impl Numbers<'_> {
     /// Converts plain numbers to the nearest f64s, with a mark for each; see [`super::fields`].
     ///
     /// # Safety
-    /// As for [`Numbers::f32s`].
+    /// As for [`NumberRun::f32s`].
     pub(super) unsafe fn f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
         debug_assert!(self.count() == 0 || out.len().min(marks.len()) >= self.ends.len() - 1);
         match self.level {
@@ -177,8 +177,8 @@ impl Numbers<'_> {
                 let ends = self.ends[..self.count()].iter();
                 let values =
                     ends.map_while(|&end| swar::double_after(self.padded, end as usize, |at| self.is_before(at)));
-                let places = out.iter_mut().zip(marks);
-                values.zip(places).map(|(value, (out, mark))| (*out, *mark) = value).count()
+                let slots = out.iter_mut().zip(marks);
+                values.zip(slots).map(|(value, (out, mark))| (*out, *mark) = value).count()
             }
         }
     }
@@ -186,9 +186,9 @@ impl Numbers<'_> {
     /// Converts integers of one to eight digits, with or without a minus.
     ///
     /// # Safety
-    /// As for [`Numbers::f32s`].
+    /// As for [`NumberRun::f32s`].
     pub(super) unsafe fn i32s(self, out: &mut [i32]) -> usize {
-        let ends = self.wanted();
+        let ends = self.own_ends();
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
@@ -206,110 +206,113 @@ impl Numbers<'_> {
         }
     }
 
-    /// Like [`Numbers::f32s`], for a list; also returns where it stopped.
+    /// Like [`NumberRun::f32s`], for a list; also returns which numbers stopped it.
     ///
     /// # Safety
-    /// As for [`Numbers::f32s`].
-    pub(super) unsafe fn list_f32s(self, out: &mut [f32]) -> Run {
+    /// As for [`NumberRun::f32s`].
+    pub(super) unsafe fn list_f32s(self, out: &mut [f32]) -> RunProgress {
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
             Level::Avx512 => unsafe { x86::list_f32s_avx512(self, out) },
-            // SAFETY: both conditions of `f32s` are this function's.
-            _ => Run { done: unsafe { self.f32s(out) }, odd: ALL_ODD },
+            // SAFETY: the conditions of `f32s` are the same.
+            _ => RunProgress { converted: unsafe { self.f32s(out) }, odd: ALL_ODD },
         }
     }
 
-    /// Like [`Numbers::list_f32s`], for f64s, none of which is halfway between two f32s. `out` has at most `MOST`
-    /// places.
+    /// Like [`NumberRun::list_f32s`], for f64s; stops at one halfway between two f32s. `out` has at most `MAX_COUNT`
+    /// elements.
     ///
     /// # Safety
-    /// As for [`Numbers::f32s`].
-    pub(super) unsafe fn list_f64s<const MOST: usize>(self, out: &mut [f64]) -> Run {
+    /// As for [`NumberRun::f32s`].
+    pub(super) unsafe fn list_f64s<const MAX_COUNT: usize>(self, out: &mut [f64]) -> RunProgress {
         #[cfg(target_arch = "x86_64")]
         if self.level == Level::Avx512 {
             // SAFETY: `level` is usable and AVX-512; the ends are as this function requires.
             return unsafe { x86::list_f64s_avx512(self, out) };
         }
-        // SAFETY: both conditions of `f64s` are this function's.
-        let count = unsafe { self.f64s(out, &mut [0; MOST]) };
+        // SAFETY: the conditions of `f64s` are the same.
+        let count = unsafe { self.f64s(out, &mut [0; MAX_COUNT]) };
         let is_middle = |value: &f64| value.to_bits() & BELOW_SINGLE == HALF_SINGLE;
-        Run { done: out[..count].iter().position(is_middle).unwrap_or(count), odd: ALL_ODD }
+        RunProgress { converted: out[..count].iter().position(is_middle).unwrap_or(count), odd: ALL_ODD }
     }
 
-    /// Whether a number may begin after the byte at a place.
+    /// Whether a number may start after the byte at `offset`.
     #[inline(always)]
-    pub(super) fn is_before(&self, at: usize) -> bool {
-        let byte = self.padded[at];
-        match self.before {
-            Before::Token => swar::separates(byte),
-            Before::List => list::is_before(byte),
-            Before::Field(Separator::Blanks) => is_space(byte),
-            Before::Field(Separator::Byte(separator)) => {
+    pub(super) fn is_before(&self, offset: usize) -> bool {
+        let byte = self.padded[offset];
+        match self.preceding {
+            Preceding::Token => swar::separates(byte),
+            Preceding::List => list::is_before(byte),
+            Preceding::Field(Separator::Blanks) => is_space(byte),
+            Preceding::Field(Separator::Byte(separator)) => {
                 let ends = |byte: u8| byte == separator || byte == b'\n' || byte == b'\r';
-                ends(byte) || is_space(byte) && at > 0 && ends(self.padded[at - 1])
+                ends(byte) || is_space(byte) && offset > 0 && ends(self.padded[offset - 1])
             }
         }
     }
 
-    /// Calls `convert` with `N` ends each time, until it refuses; if there are fewer, the last end is repeated. Returns
-    /// how many numbers were converted.
+    /// Calls `convert` with `N` ends each time, until it returns `false`; if there are fewer, the last end is repeated.
+    /// Returns how many numbers were converted.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
     #[inline(always)]
     pub(super) fn batches<const N: usize>(self, mut convert: impl FnMut(usize, &[u32; N]) -> bool) -> usize {
-        let (count, mut done) = (self.count(), 0);
+        let count = self.count();
+        let mut converted = 0;
         let mut last = [0; N];
-        while done < count {
-            let Some(mut ends) = self.ends[done..].first_chunk::<N>() else { break };
-            if count - done < N {
-                last = std::array::from_fn(|at| self.ends[(done + at).min(count - 1)]);
+        while converted < count {
+            let Some(mut ends) = self.ends[converted..].first_chunk::<N>() else { break };
+            if count - converted < N {
+                last = std::array::from_fn(|at| self.ends[(converted + at).min(count - 1)]);
                 ends = &last;
             }
-            // Called in one place, so that compilers put it there.
-            if !convert(done, ends) {
-                return done;
+            // Called only here, so that compilers inline it.
+            if !convert(converted, ends) {
+                return converted;
             }
-            done += N;
+            converted += N;
         }
         let _ = last;
-        done.min(count)
+        converted.min(count)
     }
 }
 
-/// The most numbers in a row that are converted one by one before `many` is tried again.
-const MOST_SINGLES: usize = 64;
+/// Maximum count of numbers converted individually before `many` is tried again.
+const MAX_SINGLES: usize = 64;
 
-/// Converts `count` numbers with `many` while they are plain, otherwise with `long` up to a given place, and the
-/// numbers that `long` does not take with `one`, until that fails. `many` is tried less often while it takes few.
+/// Converts `count` numbers with `many` while they are plain, otherwise with `long` up to a given index, and the
+/// numbers that `long` does not convert with `single`, until that fails. `many` is tried less often while it converts
+/// few.
 #[inline(always)]
 pub(super) fn runs<O: ?Sized>(
     count: usize,
     out: &mut O,
     mut many: impl FnMut(&mut O, usize) -> usize,
     mut long: impl FnMut(&mut O, usize, usize) -> usize,
-    mut one: impl FnMut(&mut O, usize) -> bool,
+    mut single: impl FnMut(&mut O, usize) -> bool,
 ) -> usize {
-    let (mut done, mut singles) = (0, TOGETHER);
-    while done < count {
-        let plain = many(out, done);
-        done += plain;
-        singles = if plain > 0 { TOGETHER } else { MOST_SINGLES.min(2 * singles) };
-        let stop = count.min(done + singles);
-        while done < stop {
-            done += long(out, done, stop);
-            if done < stop {
-                if !one(out, done) {
-                    return done;
+    let mut converted = 0;
+    let mut singles = TOGETHER;
+    while converted < count {
+        let plain = many(out, converted);
+        converted += plain;
+        singles = if plain > 0 { TOGETHER } else { MAX_SINGLES.min(2 * singles) };
+        let end = count.min(converted + singles);
+        while converted < end {
+            converted += long(out, converted, end);
+            if converted < end {
+                if !single(out, converted) {
+                    return converted;
                 }
-                done += 1;
+                converted += 1;
             }
         }
     }
-    done
+    converted
 }
 
-/// Converts plain integers: calls `convert` with eight ends each time; numbers it cannot convert (a zero, a minus) are
-/// taken one by one.
+/// Converts plain integers: calls `convert` with eight ends each time; numbers it cannot convert (zero, negative ones)
+/// are converted individually.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 pub(super) fn integers(
@@ -318,24 +321,25 @@ pub(super) fn integers(
     out: &mut [i32],
     convert: impl Fn(&[u32; 8], &mut [u32; 8]) -> u64,
 ) -> usize {
-    let mut done = 0;
+    let mut converted = 0;
     for eight in ends.as_chunks::<8>().0 {
         let mut values = [0; 8];
         let mut odd = convert(eight, &mut values);
-        let Some(place) = out.get_mut(done..).and_then(|out| out.first_chunk_mut::<8>()) else { return done };
-        *place = values.map(|value| value as i32);
+        let Some(slots) = out.get_mut(converted..).and_then(|out| out.first_chunk_mut::<8>()) else { return converted };
+        *slots = values.map(|value| value as i32);
         while odd != 0 {
             let lane = odd.trailing_zeros() as usize & 7;
-            let Some(value) = swar::integer(padded, eight[lane] as usize) else { return done + lane };
-            place[lane] = value;
+            let Some(value) = swar::integer(padded, eight[lane] as usize) else { return converted + lane };
+            slots[lane] = value;
             odd &= odd - 1;
         }
-        done += 8;
+        converted += 8;
     }
-    while let Some(&end) = ends.get(done) {
-        let (Some(value), Some(place)) = (swar::integer(padded, end as usize), out.get_mut(done)) else { return done };
-        *place = value;
-        done += 1;
+    while let Some(&end) = ends.get(converted) {
+        let Some(value) = swar::integer(padded, end as usize) else { return converted };
+        let Some(slot) = out.get_mut(converted) else { return converted };
+        *slot = value;
+        converted += 1;
     }
-    done
+    converted
 }

@@ -1,12 +1,12 @@
-//! Plain numbers with AVX2 (four at a time) and AVX-512 (eight): the same answers as `swar`.
+//! Converts plain numbers with AVX2 (four at a time) and AVX-512 (eight). Results equal those of `swar`.
 
 use super::consts::ALL_ODD;
 use super::consts::TENS;
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
-use super::lanes::{self, FloatMarks, Floats, WIDE_TOP};
+use super::lanes::{self, FloatMarks, FloatParts, WIDE_TOP};
 use super::list_x86;
-use super::plain::{Before, Numbers, Run};
-use super::x86::{self, Four};
+use super::plain::{NumberRun, Preceding, RunProgress};
+use super::x86::{self, FourNumbers};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
 use crate::scan::Separator;
 use crate::scan::x86::{movemask, separator_mask, separators};
@@ -16,17 +16,17 @@ use std::arch::x86_64::*;
 static TENS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENS);
 static TENTHS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENTHS);
 
-/// Converts plain numbers to f32s, eight at a time and up to seven at last.
+/// Converts plain numbers to f32s, eight at a time and finally up to seven.
 ///
 /// # Safety
-/// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
+/// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
-pub(super) unsafe fn f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
-    let convert = |eight: &Eight, at: usize| {
+pub(super) unsafe fn f32s_avx512(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
+    let convert = |eight: &EightNumbers, at: usize| {
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
         eight.odd == 0 && eight.f32s(out) == 0
     };
-    // SAFETY: both conditions of `eights` are this function's.
+    // SAFETY: the conditions of `eights` are the same.
     unsafe { eights(numbers, convert) }
 }
 
@@ -35,16 +35,16 @@ pub(super) unsafe fn f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> usize
 /// # Safety
 /// As for [`f32s_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
-pub(super) unsafe fn f64s_avx512(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
-    let convert = |eight: &Eight, at: usize| {
-        let (Some(out), Some(marks)) = (out.get_mut(at..), marks.get_mut(at..)) else { return false };
-        let (Some(out), Some(marks)) = (out.first_chunk_mut(), marks.first_chunk_mut()) else { return false };
+pub(super) unsafe fn f64s_avx512(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
+    let convert = |eight: &EightNumbers, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut) else { return false };
+        let Some(marks) = marks.get_mut(at..).and_then(<[u8]>::first_chunk_mut) else { return false };
         if eight.odd == 0 {
             eight.marks(eight.f64s(out), marks);
         }
         eight.odd == 0
     };
-    // SAFETY: both conditions of `eights` are this function's.
+    // SAFETY: the conditions of `eights` are the same.
     unsafe { eights(numbers, convert) }
 }
 
@@ -53,17 +53,17 @@ pub(super) unsafe fn f64s_avx512(numbers: Numbers<'_>, out: &mut [f64], marks: &
 /// # Safety
 /// As for [`f32s_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
-pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> Run {
+pub(super) unsafe fn list_f32s_avx512(numbers: NumberRun<'_>, out: &mut [f32]) -> RunProgress {
     let mut odd = ALL_ODD;
-    let convert = |eight: &Eight, at: usize| {
+    let convert = |eight: &EightNumbers, at: usize| {
         odd = ALL_ODD;
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
         odd = eight.odd | eight.f32s(out);
         odd == 0
     };
-    // SAFETY: both conditions of `eights` are this function's; `before` is not among them.
-    let done = unsafe { eights(Numbers { before: Before::List, ..numbers }, convert) };
-    Run { done, odd }
+    // SAFETY: the conditions of `eights` are the same and do not include `preceding`.
+    let converted = unsafe { eights(NumberRun { preceding: Preceding::List, ..numbers }, convert) };
+    RunProgress { converted, odd }
 }
 
 /// Like [`list_f32s_avx512`], for f64s; one halfway between two f32s is odd.
@@ -71,18 +71,18 @@ pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> 
 /// # Safety
 /// As for [`f32s_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
-pub(super) unsafe fn list_f64s_avx512(numbers: Numbers<'_>, out: &mut [f64]) -> Run {
+pub(super) unsafe fn list_f64s_avx512(numbers: NumberRun<'_>, out: &mut [f64]) -> RunProgress {
     let mut odd = ALL_ODD;
-    let convert = |eight: &Eight, at: usize| {
+    let convert = |eight: &EightNumbers, at: usize| {
         odd = ALL_ODD;
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
         let below = _mm512_and_si512(_mm512_castpd_si512(eight.f64s(out)), _mm512_set1_epi64(BELOW_SINGLE as i64));
         odd = eight.odd | _mm512_cmpeq_epi64_mask(below, _mm512_set1_epi64(HALF_SINGLE as i64));
         odd == 0
     };
-    // SAFETY: both conditions of `eights` are this function's; `before` is not among them.
-    let done = unsafe { eights(Numbers { before: Before::List, ..numbers }, convert) };
-    Run { done, odd }
+    // SAFETY: the conditions of `eights` are the same and do not include `preceding`.
+    let converted = unsafe { eights(NumberRun { preceding: Preceding::List, ..numbers }, convert) };
+    RunProgress { converted, odd }
 }
 
 /// The loop over eight numbers at a time, for every kind of preceding character.
@@ -91,49 +91,50 @@ pub(super) unsafe fn list_f64s_avx512(numbers: Numbers<'_>, out: &mut [f64]) -> 
 /// As for [`f32s_avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 #[inline]
-unsafe fn eights(numbers: Numbers<'_>, mut convert: impl FnMut(&Eight, usize) -> bool) -> usize {
+unsafe fn eights(numbers: NumberRun<'_>, mut convert: impl FnMut(&EightNumbers, usize) -> bool) -> usize {
     let text = numbers.padded.as_ptr();
-    match numbers.before {
-        Before::Token => numbers.batches(|at, ends| {
-            // SAFETY: `batches` hands on wanted ends only (the last one again where there are fewer than eight): each
-            // has 64 bytes before it in `text`, and `load` reads 16. The features are this function's.
-            convert(&unsafe { Eight::load(text, ends, |bytes| separator_mask(bytes)) }, at)
+    match numbers.preceding {
+        Preceding::Token => numbers.batches(|at, ends| {
+            // SAFETY: `batches` passes only the run's own ends (repeating the last one if there are fewer than eight):
+            // each has 64 bytes before it in `text`, and `load` reads 16. The features are this function's.
+            convert(&unsafe { EightNumbers::load(text, ends, |bytes| separator_mask(bytes)) }, at)
         }),
-        Before::List => numbers.batches(|at, ends| {
-            // SAFETY: as above: wanted ends, with 64 bytes before each.
-            convert(&unsafe { Eight::load(text, ends, |bytes| list_x86::before_avx512(bytes)) }, at)
+        Preceding::List => numbers.batches(|at, ends| {
+            // SAFETY: as above: own ends, with 64 bytes before each.
+            convert(&unsafe { EightNumbers::load(text, ends, |bytes| list_x86::before_avx512(bytes)) }, at)
         }),
-        Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
-            // SAFETY: as above: wanted ends, with 64 bytes before each.
-            convert(&unsafe { Eight::load(text, ends, |bytes| space_mask(bytes)) }, at)
+        Preceding::Field(Separator::Blanks) => numbers.batches(|at, ends| {
+            // SAFETY: as above: own ends, with 64 bytes before each.
+            convert(&unsafe { EightNumbers::load(text, ends, |bytes| space_mask(bytes)) }, at)
         }),
-        Before::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
-            // SAFETY: as above: wanted ends, with 64 bytes before each.
-            convert(&unsafe { Eight::load(text, ends, |bytes| before_mask(bytes, byte)) }, at)
+        Preceding::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
+            // SAFETY: as above: own ends, with 64 bytes before each.
+            convert(&unsafe { EightNumbers::load(text, ends, |bytes| before_mask(bytes, byte)) }, at)
         }),
     }
 }
 
-/// The parts of eight numbers.
-struct Eight {
+/// Eight numbers, split into their parts.
+struct EightNumbers {
     /// A bit for each that is not plain.
     odd: u8,
     /// The digits of each as one number.
     whole: __m512d,
-    /// 16 bits for each, one of which is set for a point, and for a minus.
+    /// 16 bits for each, one of which is set if it has a point.
     points: __m128i,
+    /// 16 bits for each, one of which is set if it has a minus.
     signs: __m128i,
 }
 
-impl Eight {
-    /// Eight numbers that end at `ends`. `spaces` finds what may precede one.
+impl EightNumbers {
+    /// Loads eight numbers that end at `ends`. `spaces` finds the characters that may precede one.
     ///
     /// # Safety
     /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
     #[inline]
-    unsafe fn load(text: *const u8, ends: &[u32; 8], spaces: impl Fn(__m512i) -> u64) -> Eight {
-        // Every second number in each vector: packing the two puts them in order.
+    unsafe fn load(text: *const u8, ends: &[u32; 8], spaces: impl Fn(__m512i) -> u64) -> EightNumbers {
+        // Every second number in each vector: packing the two restores the order.
         // SAFETY: `load_four_avx512` reads the 16 bytes before each end, this function's condition.
         let bytes = unsafe {
             [
@@ -148,7 +149,7 @@ impl Eight {
         let bad = interleave(parts[0].bad, parts[1].bad);
         let fours = [x86::fours_avx512(values[0], &parts[0]), x86::fours_avx512(values[1], &parts[1])];
         let eights = _mm512_madd_epi16(_mm512_packus_epi32(fours[0], fours[1]), _mm512_set1_epi32(0x2710_0001));
-        Eight {
+        EightNumbers {
             odd: _mm_test_epi16_mask(bad, bad),
             whole: join_eights(eights),
             points: interleave(parts[0].point, parts[1].point),
@@ -156,43 +157,45 @@ impl Eight {
         }
     }
 
-    /// The nearest f32s; a bit for each that double rounding could get wrong.
+    /// Stores the nearest f32s; returns a bit for each that double rounding could get wrong.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn f32s(&self, out: &mut [f32; 8]) -> u8 {
         let products = _mm512_mul_pd(self.whole, self.by_point(&TENTHS_BY_ZEROS));
         let near = _mm512_add_epi64(_mm512_castpd_si512(products), _mm512_set1_epi64(MARGIN as i64));
         let near = _mm512_and_si512(near, _mm512_set1_epi64(MIDDLE_MASK as i64));
-        let (values, minus) = (_mm512_cvtpd_ps(products), _mm256_set1_ps(-0.0));
+        let values = _mm512_cvtpd_ps(products);
+        let minus = _mm256_set1_ps(-0.0);
         let values = _mm256_mask_xor_ps(values, _mm_test_epi16_mask(self.signs, self.signs), values, minus);
         // SAFETY: `out` is a reference to eight f32s, as many as the store writes.
         unsafe { _mm256_storeu_ps(out.as_mut_ptr(), values) };
         _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64))
     }
 
-    /// The f64s. Digits below 10^14 and powers up to that are exact, so the only rounding is that of a division.
+    /// Stores the f64s. Digits below 10^14 and powers up to that are exact, so the only rounding is that of a division.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn f64s(&self, out: &mut [f64; 8]) -> __m512d {
-        let (values, minus) = (_mm512_div_pd(self.whole, self.by_point(&TENS_BY_ZEROS)), _mm512_set1_pd(-0.0));
+        let values = _mm512_div_pd(self.whole, self.by_point(&TENS_BY_ZEROS));
+        let minus = _mm512_set1_pd(-0.0);
         let values = _mm512_mask_xor_pd(values, _mm_test_epi16_mask(self.signs, self.signs), values, minus);
         // SAFETY: `out` is a reference to eight f64s, as many as the store writes.
         unsafe { _mm512_storeu_pd(out.as_mut_ptr(), values) };
         values
     }
 
-    /// The marks of numbers that are these f64s.
+    /// Stores the marks of these numbers, whose f64s are `values`.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn marks(&self, values: __m512d, marks: &mut [u8; 8]) {
-        // A negative zero is its sign and nothing else.
+        // A negative zero has only its sign bit.
         let minus_zero = _mm512_cmpeq_epi64_mask(_mm512_castpd_si512(values), _mm512_set1_epi64(i64::MIN));
         let no_integers = _mm_test_epi16_mask(self.points, self.points) | minus_zero;
         // SAFETY: `marks` is a reference to eight bytes, as many as `_mm_storel_epi64` writes.
         unsafe { _mm_storel_epi64(marks.as_mut_ptr().cast(), _mm_maskz_set1_epi8(no_integers.into(), 1)) };
     }
 
-    /// A power of ten for each number, by the place of its point.
+    /// A power of ten for each number, by the position of its point.
     #[target_feature(enable = "avx512f,avx512cd")]
     #[inline]
     fn by_point(&self, by_zeros: &[f64; 16]) -> __m512d {
@@ -204,10 +207,10 @@ impl Eight {
     }
 }
 
-/// Splits four numbers of 16 bytes; `values` are the bytes minus `0`, `space` what may precede a number.
+/// Splits four numbers of 16 bytes; `values` are the bytes minus `0`, `space` the characters that may precede a number.
 #[target_feature(enable = "avx512f,avx512bw,bmi1")]
 #[inline]
-fn parts_avx512(bytes: __m512i, values: __m512i, space: u64) -> Floats {
+fn parts_avx512(bytes: __m512i, values: __m512i, space: u64) -> FloatParts {
     let point = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'.' as i8));
     let minus = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'-' as i8));
     lanes::floats::<16>(FloatMarks { digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)), point, minus, space })
@@ -230,17 +233,17 @@ fn join_eights(eights: __m512i) -> __m512d {
     _mm512_fmadd_pd(high, _mm512_set1_pd(1e8), low)
 }
 
-/// Converts plain numbers to f32s, four at a time and up to three at last.
+/// Converts plain numbers to f32s, four at a time and finally up to three.
 ///
 /// # Safety
-/// The CPU has the features that `target_feature` names, and the wanted ends are as [`Numbers`] requires.
+/// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-pub(super) unsafe fn f32s_avx2(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
-    let mut convert = |four: &Four, at: usize| {
+pub(super) unsafe fn f32s_avx2(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
+    let mut convert = |four: &FourNumbers, at: usize| {
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<4>()) else { return false };
         x86::floats_of_avx2(four).map(|values| *out = values).is_some()
     };
-    // SAFETY: both conditions of `fours` are this function's.
+    // SAFETY: the conditions of `fours` are the same.
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
@@ -249,61 +252,61 @@ pub(super) unsafe fn f32s_avx2(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
 /// # Safety
 /// As for [`f32s_avx2`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-pub(super) unsafe fn f64s_avx2(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
-    let mut convert = |four: &Four, at: usize| {
-        let (Some(out), Some(marks)) = (out.get_mut(at..), marks.get_mut(at..)) else { return false };
-        let (Some(out), Some(marks)) = (out.first_chunk_mut(), marks.first_chunk_mut()) else { return false };
+pub(super) unsafe fn f64s_avx2(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
+    let mut convert = |four: &FourNumbers, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(<[f64]>::first_chunk_mut) else { return false };
+        let Some(marks) = marks.get_mut(at..).and_then(<[u8]>::first_chunk_mut) else { return false };
         store(four, x86::by_point_avx2(four.point, &TENS), out, marks);
         true
     };
-    // SAFETY: both conditions of `fours` are this function's.
+    // SAFETY: the conditions of `fours` are the same.
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Like [`eights`]. `split` moves ends to those of plain numbers; `convert` receives what else it found.
+/// Like [`eights`]. `split` moves ends to those of plain numbers; `convert` receives its other results.
 ///
 /// # Safety
 /// As for [`f32s_avx2`], and `split` moves each end by at most 32 bytes to the front.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn fours<T>(
-    numbers: Numbers<'_>,
+    numbers: NumberRun<'_>,
     split: impl Fn(&[u32; 4]) -> Option<([u32; 4], T)>,
-    mut convert: impl FnMut(&Four, T, usize) -> bool,
+    mut convert: impl FnMut(&FourNumbers, T, usize) -> bool,
 ) -> usize {
     let text = numbers.padded.as_ptr();
-    match numbers.before {
-        Before::Token => numbers.batches(|at, ends| {
+    match numbers.preceding {
+        Preceding::Token => numbers.batches(|at, ends| {
             let Some((ends, more)) = split(ends) else { return false };
-            // SAFETY: `batches` hands on wanted ends only (the last one again where there are fewer than four): each
-            // has 64 bytes before it in `text`, of which `split` leaves 32, and `four_avx2` reads 16. The features are
-            // this function's.
+            // SAFETY: `batches` passes only the run's own ends (repeating the last one if there are fewer than four):
+            // each has 64 bytes before it in `text`, of which `split` leaves 32, and `four_avx2` reads 16. The features
+            // are this function's.
             let four = unsafe { x86::four_avx2(text, ends, |low, high| movemask(separators(low), separators(high))) };
             four.is_some_and(|four| convert(&four, more, at))
         }),
-        Before::List => numbers.batches(|at, ends| {
+        Preceding::List => numbers.batches(|at, ends| {
             let Some((ends, more)) = split(ends) else { return false };
-            // SAFETY: as above: wanted ends, with 64 bytes before each.
+            // SAFETY: as above: own ends, with 64 bytes before each.
             let four = unsafe { x86::four_avx2(text, ends, |low, high| list_x86::before_avx2(low, high)) };
             four.is_some_and(|four| convert(&four, more, at))
         }),
-        Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
+        Preceding::Field(Separator::Blanks) => numbers.batches(|at, ends| {
             let Some((ends, more)) = split(ends) else { return false };
-            // SAFETY: as above: wanted ends, with 64 bytes before each.
+            // SAFETY: as above: own ends, with 64 bytes before each.
             let four = unsafe { x86::four_avx2(text, ends, |low, high| movemask(spaces(low), spaces(high))) };
             four.is_some_and(|four| convert(&four, more, at))
         }),
-        Before::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
+        Preceding::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
             let Some((ends, more)) = split(ends) else { return false };
-            // SAFETY: as above: wanted ends, with 64 bytes before each.
+            // SAFETY: as above: own ends, with 64 bytes before each.
             let four = unsafe { x86::four_avx2(text, ends, |low, high| before_mask_avx2(low, high, byte)) };
             four.is_some_and(|four| convert(&four, more, at))
         }),
     }
 }
 
-/// The bytes that may precede a field, in reversed groups of 16 bytes: the byte before another is the next one, and the
-/// last one has none.
+/// The bytes that may precede a field, in reversed groups of 16 bytes: each byte is preceded by the next one, the last
+/// one by none.
 #[inline(always)]
 fn before(space: u64, end: u64) -> u64 {
     end | space & (end >> 1) & !WIDE_TOP
@@ -336,28 +339,28 @@ fn spaces(bytes: __m256i) -> __m256i {
 #[inline]
 fn before_mask_avx2(low: __m256i, high: __m256i, separator: u8) -> u64 {
     let equal = |byte: u8| {
-        let wanted = _mm256_set1_epi8(byte as i8);
-        movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))
+        let byte = _mm256_set1_epi8(byte as i8);
+        movemask(_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte))
     };
     before(movemask(spaces(low), spaces(high)), equal(separator) | equal(b'\n') | equal(b'\r'))
 }
 
-/// Stores four numbers as f64s; see [`Eight::f64s`].
+/// Stores four numbers as f64s; see [`EightNumbers::f64s`].
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-pub(super) fn store(four: &Four, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
+pub(super) fn store(four: &FourNumbers, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
     /// The top bit of each lane, and a bit for each byte of the marks.
     const TOPS: u64 = 0x8000_8000_8000_8000;
     let signs = ((four.negative + (TOPS - (TOPS >> 15))) & TOPS) as i64;
     let signs = _mm256_slli_epi64::<48>(_mm256_cvtepu16_epi64(_mm_cvtsi64_si128(signs)));
     let values = _mm256_xor_pd(_mm256_div_pd(four.whole, power), _mm256_castsi256_pd(signs));
-    // A negative zero is its sign and nothing else.
+    // A negative zero has only its sign bit.
     let minus_zero = _mm256_cmpeq_epi64(_mm256_castpd_si256(values), _mm256_set1_epi64x(i64::MIN));
     let minus_zero = _mm256_movemask_pd(_mm256_castsi256_pd(minus_zero)) as u64;
-    // At most one bit of each lane: adding all but the top one carries into that, and no further.
+    // At most one bit of each lane is set: adding all bits except the top one carries into the top bit only.
     let pointed = _pext_u64((four.point + (TOPS - (TOPS >> 15))) & TOPS, TOPS);
-    let found = _pdep_u64(pointed | minus_zero, 0x0101_0101) as u32;
-    *marks = found.to_le_bytes();
+    let not_integers = _pdep_u64(pointed | minus_zero, 0x0101_0101) as u32;
+    *marks = not_integers.to_le_bytes();
     // SAFETY: `out` is a reference to four f64s, as many as the store writes.
     unsafe { _mm256_storeu_pd(out.as_mut_ptr(), values) };
 }

@@ -1,12 +1,12 @@
-//! Runs of lines of one plain shape: `v 1.5 -2 3`, and through [`face_rows`] `f 1/2/3 4/5/6 7/8/9`.
+//! Parses runs of lines of one plain shape: `v 1.5 -2 3`, and with [`face_rows`] `f 1/2/3 4/5/6 7/8/9`.
 //!
-//! Each function starts at a line of an [`Index`] and continues while the lines fit; it returns how many did. It does
-//! not decide what any other line means.
+//! Each function starts at a line of an [`Index`] and continues while the lines have the expected shape; it returns how
+//! many have. The caller interprets other lines.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
 pub use super::faces::{CornerForm, FaceRows, VALUE_SLACK, face_rows};
-use super::plain::{Before, Numbers, runs};
+use super::plain::{NumberRun, Preceding, runs};
 
 #[cfg(target_arch = "x86_64")]
 use super::long_x86;
@@ -19,7 +19,7 @@ use super::x86;
 use crate::cpu::Level;
 use crate::scan::{Index, PADDING};
 
-/// The text and its index. If the text is shorter than the one that was indexed, no rows are taken.
+/// A text and its index. If the text is shorter than the one that was indexed, no rows are parsed.
 #[derive(Clone, Copy)]
 pub struct Window<'a> {
     /// The padded text from which `index` was made.
@@ -32,18 +32,18 @@ pub struct Window<'a> {
 
 /// A keyword of up to eight bytes, compared in one step.
 #[derive(Clone, Copy)]
-pub(super) struct Keyword {
+pub(super) struct LineKeyword {
     word: u64,
     mask: u64,
     size: usize,
 }
 
-impl Keyword {
-    pub(super) fn new(keyword: &[u8]) -> Option<Keyword> {
+impl LineKeyword {
+    pub(super) fn new(keyword: &[u8]) -> Option<LineKeyword> {
         let mut bytes = [0; 8];
         bytes.get_mut(..keyword.len())?.copy_from_slice(keyword);
         let mask = u64::MAX.checked_shr(64 - 8 * keyword.len() as u32).unwrap_or(0);
-        Some(Keyword { word: u64::from_le_bytes(bytes), mask, size: keyword.len() })
+        Some(LineKeyword { word: u64::from_le_bytes(bytes), mask, size: keyword.len() })
     }
 
     /// Whether a token from `start` to `end` is the keyword.
@@ -55,7 +55,7 @@ impl Keyword {
 }
 
 impl Window<'_> {
-    /// Whether the index was made from this text, or from one that is not longer: its offsets can be read.
+    /// Whether the index was made from this text, or from one that is not longer: its offsets are inside the text.
     pub(super) fn fits(&self) -> bool {
         self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
@@ -63,7 +63,7 @@ impl Window<'_> {
     /// Whether `ROWS` lines from `line` on are rows of a keyword and `N` tokens without a slash: if so,
     /// the token ends from the first keyword on.
     #[inline(always)]
-    fn rows<const N: usize, const ROWS: usize>(&self, line: usize, keyword: Keyword) -> Option<&[u32; 16]> {
+    fn rows<const N: usize, const ROWS: usize>(&self, line: usize, keyword: LineKeyword) -> Option<&[u32; 16]> {
         let first = self.index.first_token(line);
         let ends = self.index.ends[first..].first_chunk::<16>()?;
         let mut start = self.index.line_start(line);
@@ -81,17 +81,17 @@ impl Window<'_> {
     }
 }
 
-/// Takes rows of a keyword and `N` floats (2 to 7); returns how many lines from `line` on it took.
+/// Parses rows of a keyword and `N` floats (2 to 7); returns how many lines from `line` on it parsed.
 ///
-/// A plain float has up to 14 digits, one of which may be a point instead, and a minus before them. Values of `out`
-/// after the rows that it took may change. A keyword has at most eight bytes.
+/// A plain float has up to 14 characters, digits and at most one point, and an optional minus before them. Values of
+/// `out` after the parsed rows may change. A keyword has at most eight bytes.
 pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
     const { assert!(N >= 2 && N <= 7) };
-    let Some(keyword) = Keyword::new(keyword) else { return 0 };
+    let Some(keyword) = LineKeyword::new(keyword) else { return 0 };
     match window.level.usable() {
         _ if !window.fits() => 0,
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `usable()` returns only what this CPU has, and the first arm has returned where `fits()` is false.
+        // SAFETY: `usable()` returns only levels of this CPU, and the first arm returns if `fits()` is false.
         Level::Avx512 => unsafe { float_rows_avx512(window, line, keyword, out) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `Avx512` above.
@@ -103,51 +103,53 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
     }
 }
 
-/// Takes rows of a keyword and `N` floats (2 to 7) in any decimal notation with up to 19 digits; returns how many lines
-/// from `line` on it took.
+/// Parses rows of a keyword and `N` floats (2 to 7) in any decimal notation with up to 19 digits; returns how many
+/// lines from `line` on it parsed.
 ///
-/// Slower than [`float_rows`] for rows that both take. A value that is infinite or subnormal as an `f32`, or halfway
-/// between two, ends the run. Values of `out` after the rows that it took may change.
+/// Slower than [`float_rows`] for rows that both accept. Stops at a value that is infinite or subnormal as an `f32`, or
+/// halfway between two. Values of `out` after the parsed rows may change.
 pub fn long_float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
     const { assert!(N >= 2 && N <= 7) };
-    let Some(keyword) = Keyword::new(keyword).filter(|_| window.fits()) else { return 0 };
+    let Some(keyword) = LineKeyword::new(keyword).filter(|_| window.fits()) else { return 0 };
     let rows = window.index.line_count.saturating_sub(line).min(out.len());
     runs(
         rows,
         out,
-        |out, done| long_rows(window, line + done, keyword, &mut out[done..rows]),
+        |out, parsed| long_rows(window, line + parsed, keyword, &mut out[parsed..rows]),
         |_, _, _| 0,
-        |out, done| long_row(window, line + done, keyword, &mut out[done]).is_some(),
+        |out, parsed| long_row(window, line + parsed, keyword, &mut out[parsed]).is_some(),
     )
 }
 
-/// Takes rows of long floats, four numbers at a time. Takes none if this CPU has no kernel for them.
+/// Parses rows of long floats, four numbers at a time. Parses none if this CPU has no kernel for them.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
-fn long_rows<const N: usize>(window: Window<'_>, line: usize, keyword: Keyword, out: &mut [[f32; N]]) -> usize {
+fn long_rows<const N: usize>(window: Window<'_>, line: usize, keyword: LineKeyword, out: &mut [[f32; N]]) -> usize {
     match window.level.usable() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `usable()` returns only what this CPU has, and the caller has checked that `fits()`.
+        // SAFETY: `usable()` returns only levels of this CPU, and the caller has checked that `fits()`.
         Level::Avx2 | Level::Avx512 => unsafe { long_rows_avx2(window, line, keyword, out) },
         _ => 0,
     }
 }
 
-/// Takes one row of long floats, one number at a time.
-fn long_row<const N: usize>(window: Window<'_>, line: usize, keyword: Keyword, out: &mut [f32; N]) -> Option<()> {
+/// Parses one row of long floats, one number at a time.
+fn long_row<const N: usize>(window: Window<'_>, line: usize, keyword: LineKeyword, out: &mut [f32; N]) -> Option<()> {
     let ends = &window.rows::<N, 1>(line, keyword)?[1..=N + TOGETHER];
-    let numbers = Numbers { padded: window.padded, ends, before: Before::Token, level: window.level.usable() };
-    // SAFETY: the `N` wanted ends are of a whole line of the index: at least 64 (PADDING) bytes into the text, and
+    let numbers = NumberRun { padded: window.padded, ends, preceding: Preceding::Token, level: window.level.usable() };
+    // SAFETY: the `N` ends are of a whole line of the index: at least 64 (PADDING) bytes into the text, and
     // inside it because the caller has checked that `fits()`. `level` is usable.
-    let done = unsafe { numbers.long_f32s(out) };
-    let rest = out[done..].iter_mut().zip(&ends[done..]);
-    rest.map(|(value, &end)| tokens::long(window.padded, end as usize).and_then(Decimal::f32).map(|it| *value = it))
-        .collect()
+    let converted = unsafe { numbers.long_f32s(out) };
+    let rest = out[converted..].iter_mut().zip(&ends[converted..]);
+    rest.map(|(value, &end)| {
+        tokens::long(window.padded, end as usize).and_then(Decimal::f32).map(|single| *value = single)
+    })
+    .collect()
 }
 
 fn float_rows_portable<const N: usize>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     out: &mut [[f32; N]],
 ) -> usize {
     let rows = window.index.line_count.saturating_sub(line).min(out.len());
@@ -170,7 +172,7 @@ fn float_rows_portable<const N: usize>(
 unsafe fn float_rows_avx512<const N: usize>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     out: &mut [[f32; N]],
 ) -> usize {
     let text = window.padded.as_ptr();
@@ -186,7 +188,7 @@ unsafe fn float_rows_avx512<const N: usize>(
 unsafe fn float_rows_avx2<const N: usize>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     out: &mut [[f32; N]],
 ) -> usize {
     let text = window.padded.as_ptr();
@@ -201,7 +203,7 @@ unsafe fn float_rows_avx2<const N: usize>(
 unsafe fn float_rows_vector<const N: usize>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     out: &mut [[f32; N]],
 ) -> usize {
     let text = window.padded.as_ptr();
@@ -216,7 +218,7 @@ unsafe fn float_rows_vector<const N: usize>(
 unsafe fn long_rows_avx2<const N: usize>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     out: &mut [[f32; N]],
 ) -> usize {
     let text = window.padded.as_ptr();
@@ -225,26 +227,26 @@ unsafe fn long_rows_avx2<const N: usize>(
     float_rows_with(window, line, keyword, out, |starts, ends| unsafe { long_x86::four_f32s(text, starts, ends) })
 }
 
-/// The loop over rows; `convert` takes the starts and the ends of four tokens, which may belong to several rows.
+/// The loop over rows; `convert` receives the starts and the ends of four tokens, which may belong to several rows.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 fn float_rows_with<const N: usize>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     out: &mut [[f32; N]],
     convert: impl Fn([u32; 4], [u32; 4]) -> Option<[f32; 4]>,
 ) -> usize {
     let rows = window.index.line_count.saturating_sub(line).min(out.len());
     let out = &mut out[..rows];
     // As many rows at a time as fill lanes of four.
-    let done = match N {
+    let parsed = match N {
         2 => batches::<N, 2>(window, line, keyword, out, &convert),
         3 => batches::<N, 4>(window, line, keyword, out, &convert),
         6 => batches::<N, 2>(window, line, keyword, out, &convert),
         _ => batches::<N, 1>(window, line, keyword, out, &convert),
     };
-    done + batches::<N, 1>(window, line + done, keyword, &mut out[done..], &convert)
+    parsed + batches::<N, 1>(window, line + parsed, keyword, &mut out[parsed..], &convert)
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
@@ -252,7 +254,7 @@ fn float_rows_with<const N: usize>(
 fn batches<const N: usize, const ROWS: usize>(
     window: Window<'_>,
     line: usize,
-    keyword: Keyword,
+    keyword: LineKeyword,
     out: &mut [[f32; N]],
     convert: &impl Fn([u32; 4], [u32; 4]) -> Option<[f32; 4]>,
 ) -> usize {
@@ -261,10 +263,11 @@ fn batches<const N: usize, const ROWS: usize>(
     for (batch, out) in batches.iter_mut().enumerate() {
         let Some(ends) = window.rows::<N, ROWS>(line + batch * ROWS, keyword) else { return batch * ROWS };
         // Lanes without a token repeat the first.
-        let place = |token: usize| if token < N * ROWS { token + token / N } else { 0 };
+        let before = |token: usize| if token < N * ROWS { token + token / N } else { 0 };
         for (four, out) in out.as_flattened_mut().chunks_mut(4).enumerate() {
-            let places = [0, 1, 2, 3].map(|lane| place(4 * four + lane));
-            let (starts, stops) = (places.map(|at| ends[at] + 1), places.map(|at| ends[at + 1]));
+            let indices = [0, 1, 2, 3].map(|lane| before(4 * four + lane));
+            let starts = indices.map(|at| ends[at] + 1);
+            let stops = indices.map(|at| ends[at + 1]);
             let Some(values) = convert(starts, stops) else { return batch * ROWS };
             out.copy_from_slice(&values[..out.len()]);
         }

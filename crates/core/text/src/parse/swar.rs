@@ -1,7 +1,7 @@
-//! Conversion of tokens whose end is known, in portable Rust: eight digits in one 64-bit word.
+//! Converts tokens whose end is known, in portable Rust: eight digits in one 64-bit word.
 //!
-//! The reference that the vector kernels are tested against. It takes plain tokens only (digits with at most one point
-//! and a minus) and refuses everything else.
+//! This is the reference that the vector kernels are tested against. It accepts only plain tokens (digits with at most
+//! one point and a minus).
 
 use super::consts::{NOT_INTEGER, TENS};
 use super::{FLOAT_SIZE, quotient};
@@ -24,51 +24,51 @@ pub(super) fn zeros(word: u64) -> u64 {
 }
 
 /// A run of digits.
-struct Digits {
+struct DigitRun {
     value: u64,
     count: usize,
-    /// The byte before it.
+    /// The byte before the run.
     before: u8,
 }
 
-/// The last 16 digits of a run that ends at `end`, or all of fewer.
+/// The last up to 16 digits of a run that ends at `end`.
 #[inline(always)]
-fn digits(padded: &[u8], end: usize) -> Option<Digits> {
+fn digits(padded: &[u8], end: usize) -> Option<DigitRun> {
     let low = eight(padded, end)?;
     if low.count < 8 {
         return Some(low);
     }
     let high = eight(padded, end - 8)?;
     let value = high.value * 100_000_000 + low.value;
-    Some(Digits { value, count: high.count + 8, before: high.before })
+    Some(DigitRun { value, count: high.count + 8, before: high.before })
 }
 
-/// The last eight digits of a run that ends at `end`, or all of fewer.
+/// The last up to eight digits of a run that ends at `end`.
 #[inline(always)]
-fn eight(padded: &[u8], end: usize) -> Option<Digits> {
+fn eight(padded: &[u8], end: usize) -> Option<DigitRun> {
     let word = u64::from_le_bytes(*padded.get(..end)?.last_chunk()?);
     let values = word ^ (0x30 * ONES);
-    // The top bit of every byte that is not 0 to 9: 0x76 + 10 is 0x80, so that a byte above 9 carries into its top bit,
-    // and no further.
+    // The top bit of every byte that is not 0 to 9: 0x76 + 10 is 0x80, so that a byte above 9 carries into its top bit
+    // only.
     let others = (((values & !TOPS) + 0x76 * ONES) | values) & TOPS;
     let bits = others.leading_zeros();
     let count = bits as usize / 8;
     let before = *padded.get(end.wrapping_sub(count + 1))?;
     let outside = u64::MAX.checked_shr(bits).unwrap_or(0);
-    Some(Digits { value: number(values & !outside), count, before })
+    Some(DigitRun { value: number(values & !outside), count, before })
 }
 
-/// Eight digits in memory order, the values 0 to 9 already: the number that they write.
+/// The number of eight digit values (0 to 9) in memory order.
 #[inline(always)]
 fn number(word: u64) -> u64 {
-    // Neighbors are joined: digits to pairs, pairs to fours, fours to eight. Each product adds 10, 100 or 10,000 times
+    // Join neighbors: digits to pairs, pairs to fours, fours to eight. Each product adds 10, 100 or 10,000 times
     // the first of two, which is the lower byte, to the second.
     let pairs = (word * 10 + (word >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
     (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF
 }
 
-/// The number that eight digits in memory order write, if they are digits.
+/// The number of eight characters in memory order, if they are digits.
 #[inline(always)]
 pub(super) fn eight_digits(word: u64) -> Option<u64> {
     let values = word ^ (0x30 * ONES);
@@ -82,8 +82,8 @@ pub(super) fn separates(byte: u8) -> bool {
     is_space(byte) || byte == b'/'
 }
 
-/// Of eight indices whose characters in view are all digits, those that no separator precedes: a bit for each. `full`
-/// has the top bit of their bytes.
+/// A bit for each of eight indices that no separator precedes. `full` has the top bits of the indices to check: those
+/// whose loaded characters are all digits.
 ///
 /// # Safety
 /// For each end, `text[end - 9]` is readable, and `full` has at most the top bit of each byte.
@@ -102,31 +102,31 @@ pub(super) unsafe fn unseparated(text: *const u8, ends: &[u32; 8], mut full: u64
     bad
 }
 
-/// An index of 1 to 8 digits that ends at `end`: `Some(0)` for an empty token, `None` for a
-/// literal zero and for everything else.
+/// An index of 1 to 8 digits that ends at `end`: `Some(0)` for an empty token, `None` for a literal zero and for other
+/// tokens.
 #[inline(always)]
 pub(super) fn index(padded: &[u8], end: usize) -> Option<u32> {
-    let Digits { value, count, before } = eight(padded, end)?;
-    let plain = separates(before) && (value != 0 || count == 0);
-    plain.then_some(value as u32)
+    let DigitRun { value, count, before } = eight(padded, end)?;
+    let is_plain = separates(before) && (value != 0 || count == 0);
+    is_plain.then_some(value as u32)
 }
 
 /// An index of a minus and 1 to 7 digits that ends at `end`, as its bits: `Some(0)` for an empty token, `None` for
-/// everything else.
+/// other tokens.
 #[inline(always)]
 pub(super) fn negative_index(padded: &[u8], end: usize) -> Option<u32> {
-    let Digits { value, count, before } = eight(padded, end)?;
+    let DigitRun { value, count, before } = eight(padded, end)?;
     if count == 0 {
         return separates(before).then_some(0);
     }
-    let plain = before == b'-' && count < 8 && value != 0 && separates(*padded.get(end.wrapping_sub(count + 2))?);
-    plain.then_some((value as u32).wrapping_neg())
+    let is_plain = before == b'-' && count < 8 && value != 0 && separates(*padded.get(end.wrapping_sub(count + 2))?);
+    is_plain.then_some((value as u32).wrapping_neg())
 }
 
 /// An integer of 1 to 8 digits, with or without a minus before them, that ends at `end`.
 #[inline(always)]
 pub(super) fn integer(padded: &[u8], end: usize) -> Option<i32> {
-    let Digits { value, count, before } = eight(padded, end)?;
+    let DigitRun { value, count, before } = eight(padded, end)?;
     let minus = before == b'-';
     let before = if minus { *padded.get(end.wrapping_sub(count + 2))? } else { before };
     if count == 0 || !is_space(before) {
@@ -144,7 +144,7 @@ pub(super) fn float(padded: &[u8], end: usize) -> Option<f32> {
 }
 
 /// A plain number: `digits / 10^places`.
-struct Decimal {
+struct PlainDecimal {
     digits: u64,
     places: usize,
     has_point: bool,
@@ -153,9 +153,10 @@ struct Decimal {
 }
 
 #[inline(always)]
-fn decimal(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<Decimal> {
+fn decimal(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<PlainDecimal> {
     let mut whole = digits(padded, end)?;
-    let (mut size, mut places) = (whole.count, 0);
+    let mut size = whole.count;
+    let mut places = 0;
     if whole.before == b'.' {
         places = whole.count.min(FLOAT_SIZE);
         let fraction = whole.value;
@@ -166,22 +167,22 @@ fn decimal(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Opti
     }
     let minus = u32::from(whole.before == b'-');
     let before = end.checked_sub(size + 1 + minus as usize)?;
-    let plain = whole.count > 0 && size <= FLOAT_SIZE && is_before(before);
-    plain.then_some(Decimal { digits: whole.value, places, has_point: size > whole.count, minus })
+    let is_plain = whole.count > 0 && size <= FLOAT_SIZE && is_before(before);
+    is_plain.then_some(PlainDecimal { digits: whole.value, places, has_point: size > whole.count, minus })
 }
 
-/// A float that ends at `end`, if `is_before` accepts the place before it.
+/// A float that ends at `end`, if `is_before` accepts the offset of the byte before it.
 #[inline(always)]
 pub(super) fn float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<f32> {
-    let Decimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;
+    let PlainDecimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;
     // No branch on signs: half of them would be mispredicted.
     Some(f32::from_bits(quotient(digits, places)?.to_bits() | minus << 31))
 }
 
-/// The same for an f64, and its mark; see [`super::fields`].
+/// Like [`float_after`], for an f64 and its mark; see [`super::fields`].
 #[inline(always)]
 pub(super) fn double_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<(f64, u8)> {
-    let Decimal { digits, places, minus, has_point } = decimal(padded, end, is_before)?;
+    let PlainDecimal { digits, places, minus, has_point } = decimal(padded, end, is_before)?;
     let value = digits as f64 / TENS[places & 31];
     let mark = if has_point || minus != 0 && digits == 0 { NOT_INTEGER } else { 0 };
     Some((f64::from_bits(value.to_bits() | u64::from(minus) << 63), mark))

@@ -1,21 +1,21 @@
-//! Runs of tokens of one type, whatever their lines are: the numbers of a table.
+//! Parses runs of tokens of one type, regardless of lines: the numbers of a table.
 //!
-//! Like [`super::rows`], each function continues while the tokens are plain and returns how many were. It ignores line
+//! As in [`super::rows`], each function continues while the tokens are plain and returns how many were. It ignores line
 //! ends.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
-use super::plain::{Before, Numbers, runs};
+use super::plain::{NumberRun, Preceding, runs};
 use super::rows::Window;
 use super::swar;
 use crate::scan::is_space;
 use std::ops::Range;
 
-/// More characters than a decimal number of 19 digits has: its signs, point, exponent, and some zeros.
-const LONGEST: usize = 48;
+/// Maximum size of a token: a decimal number of 19 digits with signs, point, exponent and some zeros is shorter.
+const MAX_TOKEN_SIZE: usize = 48;
 
 impl Window<'_> {
-    /// The tokens of line `line`, counted from the first of the window. A `/` ends a token too.
+    /// The tokens of line `line`, counted from the first of the window. A `/` also ends a token.
     #[inline]
     pub fn tokens(&self, line: usize) -> Range<usize> {
         let end = self.index.lines().get(line).map_or(0, |line| line.tokens as usize);
@@ -33,30 +33,32 @@ impl Window<'_> {
         })
     }
 
-    /// The ends of `count` tokens from `first` on, or of as many as there are.
+    /// The ends of up to `count` tokens from `first` on.
     fn ends(&self, first: usize, count: usize) -> &[u32] {
-        let found = self.index.ends.get(..self.index.end_count).and_then(|ends| ends.get(first..)).unwrap_or(&[]);
-        &found[..count.min(found.len())]
+        let ends = self.index.ends.get(..self.index.end_count).and_then(|ends| ends.get(first..)).unwrap_or(&[]);
+        &ends[..count.min(ends.len())]
     }
 }
 
-/// Takes tokens from `first` on as floats into `out`; returns how many it took.
+/// Parses tokens from `first` on as floats into `out`; returns how many.
 ///
-/// A float is decimal, in any notation with up to 19 digits. Values that are infinite or subnormal as an `f32`, or
-/// halfway between two, end the run. Values of `out` after those that it took may change.
+/// A float has any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an `f32`,
+/// or halfway between two. Values of `out` after the parsed ones may change.
 pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
-    let Some(tokens) = Run::new(window, first, out.len()) else { return 0 };
-    let one = |out: &mut [f32], at: usize| tokens.decimal(at).and_then(Decimal::f32).map(|it| out[at] = it).is_some();
-    let done = runs(
+    let Some(tokens) = TokenRun::new(window, first, out.len()) else { return 0 };
+    let single = |out: &mut [f32], index: usize| {
+        tokens.decimal(index).and_then(Decimal::f32).map(|value| out[index] = value).is_some()
+    };
+    let parsed = runs(
         tokens.whole,
         out,
-        // SAFETY: `Run::new` found that the window fits, and `numbers` has ends of the index and a usable level.
-        |out, done| unsafe { tokens.numbers(done, tokens.whole).f32s(&mut out[done..]) },
+        // SAFETY: `TokenRun::new` checked that the window fits, and `numbers` has ends of the index and a usable level.
+        |out, converted| unsafe { tokens.numbers(converted, tokens.whole).f32s(&mut out[converted..]) },
         // SAFETY: as above.
-        |out, done, stop| unsafe { tokens.numbers(done, stop).long_f32s(&mut out[done..]) },
-        one,
+        |out, converted, end| unsafe { tokens.numbers(converted, end).long_f32s(&mut out[converted..]) },
+        single,
     );
-    tokens.rest(done, |at| one(out, at))
+    tokens.rest(parsed, |index| single(out, index))
 }
 
 /// How exact the values of [`doubles`] are.
@@ -64,107 +66,116 @@ pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
 pub enum Precision {
     /// The nearest f64s.
     Double,
-    /// Values that have the same nearest f32s as the nearest f64s; integers are exact. That takes less time for numbers
-    /// with more than 14 characters.
+    /// Values that have the same nearest f32s as the nearest f64s; integers are exact. This is faster for numbers with
+    /// more than 14 characters.
     Single,
 }
 
-/// Takes tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields); returns how
-/// many it took.
+/// Parses tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields); returns
+/// how many.
 ///
-/// The notation is as for [`floats`]. Values of `out` and `marks` after those that it took may change.
+/// The notation is as for [`floats`]. Values of `out` and `marks` after the parsed ones may change.
 pub fn doubles(window: Window<'_>, first: usize, precision: Precision, out: &mut [f64], marks: &mut [u8]) -> usize {
-    let Some(tokens) = Run::new(window, first, out.len().min(marks.len())) else { return 0 };
+    let Some(tokens) = TokenRun::new(window, first, out.len().min(marks.len())) else { return 0 };
     let marked = match precision {
         Precision::Double => Decimal::marked,
         Precision::Single => Decimal::nearly_marked,
     };
-    let one = |(out, marks): &mut (&mut [f64], &mut [u8]), at: usize| {
-        let found = tokens.decimal(at).and_then(marked);
-        found.map(|it| (out[at], marks[at]) = it).is_some()
+    let single = |(out, marks): &mut (&mut [f64], &mut [u8]), index: usize| {
+        let value = tokens.decimal(index).and_then(marked);
+        value.map(|marked| (out[index], marks[index]) = marked).is_some()
     };
-    let mut places = (out, marks);
-    let done = runs(
+    let mut slots = (out, marks);
+    let parsed = runs(
         tokens.whole,
-        &mut places,
-        // SAFETY: `Run::new` found that the window fits, and `numbers` has ends of the index and a usable level.
-        |(out, marks), done| unsafe { tokens.numbers(done, tokens.whole).f64s(&mut out[done..], &mut marks[done..]) },
+        &mut slots,
+        // SAFETY: `TokenRun::new` checked that the window fits, and `numbers` has ends of the index and a usable level.
+        |(out, marks), converted| unsafe {
+            tokens.numbers(converted, tokens.whole).f64s(&mut out[converted..], &mut marks[converted..])
+        },
         // SAFETY: as above.
-        |(out, marks), done, stop| unsafe {
-            let (numbers, out, marks) = (tokens.numbers(done, stop), &mut out[done..], &mut marks[done..]);
+        |(out, marks), converted, end| unsafe {
+            let numbers = tokens.numbers(converted, end);
+            let out = &mut out[converted..];
+            let marks = &mut marks[converted..];
             match precision {
                 Precision::Double => numbers.long_f64s(out, marks),
                 Precision::Single => numbers.near_f64s(out, marks),
             }
         },
-        one,
+        single,
     );
-    tokens.rest(done, |at| one(&mut places, at))
+    tokens.rest(parsed, |index| single(&mut slots, index))
 }
 
 /// Tokens of a window that fits.
 #[derive(Clone, Copy)]
-struct Run<'a> {
+struct TokenRun<'a> {
     window: Window<'a>,
     first: usize,
     count: usize,
-    /// How many of them are converted several at a time: the last ones have no room after them.
+    /// Number of tokens converted several at a time: the last ones have no room after them.
     whole: usize,
 }
 
-impl<'a> Run<'a> {
-    fn new(window: Window<'a>, first: usize, most: usize) -> Option<Run<'a>> {
-        let count = window.fits().then(|| window.ends(first, most).len())?;
-        Some(Run { window, first, count, whole: count.saturating_sub(TOGETHER - 1) })
+impl<'a> TokenRun<'a> {
+    fn new(window: Window<'a>, first: usize, max_count: usize) -> Option<TokenRun<'a>> {
+        let count = window.fits().then(|| window.ends(first, max_count).len())?;
+        Some(TokenRun { window, first, count, whole: count.saturating_sub(TOGETHER - 1) })
     }
 
-    /// Their numbers: all wanted ends are below `end_count`, and so at 64 (PADDING) or more and inside the text.
-    fn numbers(&self, from: usize, to: usize) -> Numbers<'a> {
+    /// Tokens `start` to `end` as numbers: all ends are below `end_count`, and so at 64 (PADDING) or more and inside
+    /// the text.
+    fn numbers(&self, start: usize, end: usize) -> NumberRun<'a> {
         let Window { padded, index, level } = self.window;
-        let ends = &index.ends[self.first + from..][..to - from + TOGETHER];
-        Numbers { padded, ends, before: Before::Token, level: level.usable() }
+        let ends = &index.ends[self.first + start..][..end - start + TOGETHER];
+        NumberRun { padded, ends, preceding: Preceding::Token, level: level.usable() }
     }
 
-    fn decimal(&self, at: usize) -> Option<Decimal> {
-        long(self.window.padded, self.window.index.ends[self.first + at] as usize)
+    fn decimal(&self, index: usize) -> Option<Decimal> {
+        long(self.window.padded, self.window.index.ends[self.first + index] as usize)
     }
 
-    /// Continues one by one after the first `done`, unless these stopped early; returns how many there are in all.
-    fn rest(&self, done: usize, one: impl FnMut(usize) -> bool) -> usize {
-        if done < self.whole { done } else { done + (done..self.count).map(one).take_while(|took| *took).count() }
+    /// Continues with single tokens after the first `parsed`, unless these stopped early; returns the total count.
+    fn rest(&self, parsed: usize, single: impl FnMut(usize) -> bool) -> usize {
+        if parsed < self.whole {
+            parsed
+        } else {
+            parsed + (parsed..self.count).map(single).take_while(|is_parsed| *is_parsed).count()
+        }
     }
 }
 
-/// The characters between white space and `end`: up to [`LONGEST`], none of which is below a blank.
+/// The up to [`MAX_TOKEN_SIZE`] characters between white space and `end`, all of them above a blank.
 fn token_before(padded: &[u8], end: usize) -> Option<&[u8]> {
-    let text = padded.get(end.checked_sub(LONGEST)?..end)?;
-    // Eight at a time: one by one takes longer than the conversion.
+    let text = padded.get(end.checked_sub(MAX_TOKEN_SIZE)?..end)?;
+    // Eight at a time: a search byte by byte would take longer than the conversion.
     for (word, &bytes) in text.as_rchunks::<8>().1.iter().rev().enumerate() {
         let lows = swar::up_to_blank(u64::from_le_bytes(bytes));
         if lows != 0 {
-            let start = LONGEST - 8 * word - lows.leading_zeros() as usize / 8;
+            let start = MAX_TOKEN_SIZE - 8 * word - lows.leading_zeros() as usize / 8;
             return is_space(text[start - 1]).then(|| &text[start..]);
         }
     }
     None
 }
 
-/// A number in any notation that ends at `end`, with white space before it.
+/// Parses a number in any notation that ends at `end`, with white space before it.
 pub(super) fn long(padded: &[u8], end: usize) -> Option<Decimal> {
     Decimal::from_token(token_before(padded, end)?)
 }
 
-/// Takes tokens from `first` on as integers into `out`; returns how many it took.
+/// Parses tokens from `first` on as integers into `out`; returns how many.
 ///
-/// A plain integer has one to eight digits and a minus before them. Values of `out` after those that it took may
+/// A plain integer has one to eight digits and an optional minus before them. Values of `out` after the parsed ones may
 /// change.
 pub fn integers(window: Window<'_>, first: usize, out: &mut [i32]) -> usize {
-    let Some(tokens) = Run::new(window, first, out.len()) else { return 0 };
-    // SAFETY: `Run::new` found that the window fits, and `numbers` has ends of the index and a usable level.
-    let done = unsafe { tokens.numbers(0, tokens.whole).i32s(out) };
-    let one = |at: usize| {
-        let found = swar::integer(window.padded, window.index.ends[first + at] as usize);
-        found.map(|it| out[at] = it).is_some()
+    let Some(tokens) = TokenRun::new(window, first, out.len()) else { return 0 };
+    // SAFETY: `TokenRun::new` found that the window fits, and `numbers` has ends of the index and a usable level.
+    let parsed = unsafe { tokens.numbers(0, tokens.whole).i32s(out) };
+    let single = |index: usize| {
+        let value = swar::integer(window.padded, window.index.ends[first + index] as usize);
+        value.map(|integer| out[index] = integer).is_some()
     };
-    tokens.rest(done, one)
+    tokens.rest(parsed, single)
 }

@@ -1,10 +1,10 @@
-//! Conversion of several tokens at once with AVX2 and AVX-512: the same results as `swar`.
+//! Converts several tokens at once with AVX2 and AVX-512. Results equal those of `swar`.
 //!
 //! Floats: four tokens, 16 bytes each. Indices: eight tokens, 8 bytes each. The bytes of a token
 //! are reversed when they are loaded, see [`lanes`].
 
-use super::faces::Found;
-use super::lanes::{self, FloatMarks, Floats, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
+use super::faces::IndexFaults;
+use super::lanes::{self, FloatMarks, FloatParts, IndexParts, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
 use super::swar::unseparated;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
 use crate::scan::x86::{movemask, separator_mask, separators};
@@ -12,7 +12,7 @@ use crate::tables::{PLACES, REVERSE};
 use std::arch::x86_64::*;
 
 /// The parts of four plain numbers: the digits as one number, a bit at each point, and one in each negative lane.
-pub(super) struct Four {
+pub(super) struct FourNumbers {
     pub(super) whole: __m256d,
     pub(super) point: u64,
     pub(super) negative: u64,
@@ -62,7 +62,7 @@ pub(super) unsafe fn load_four_avx512(text: *const u8, ends: [u32; 4]) -> __m512
 /// Four numbers in parts of four digits, the lowest first.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-pub(super) fn fours_avx512(values: __m512i, parts: &Floats) -> __m512i {
+pub(super) fn fours_avx512(values: __m512i, parts: &FloatParts) -> __m512i {
     // Close the gap of the point: the bytes before it move down by one.
     let digits = _mm512_maskz_mov_epi8(parts.low, values);
     let digits = _mm512_mask_mov_epi8(digits, parts.high >> 1, _mm512_bsrli_epi128::<1>(values));
@@ -70,10 +70,11 @@ pub(super) fn fours_avx512(values: __m512i, parts: &Floats) -> __m512i {
     _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001))
 }
 
-/// Reorders a table by places for [`by_point_avx512`]: a point at place p of its 64 bits has 63 - p zeros before it, 15
-/// - p in the lower four bits; without a point these are zeros.
+/// Reorders a table of powers for [`by_point_avx512`]: a point at bit p of its 64 bits has 63 - p leading zeros, which
+/// are 15 - p in the lower four bits; without a point these are 0.
 pub(super) const fn by_zeros(by_places: &[f64]) -> [f64; 16] {
-    let (mut table, mut zeros) = ([1.0; 16], 1);
+    let mut table = [1.0; 16];
+    let mut zeros = 1;
     while zeros < 16 {
         table[zeros] = by_places[15 - zeros];
         zeros += 1;
@@ -83,7 +84,7 @@ pub(super) const fn by_zeros(by_places: &[f64]) -> [f64; 16] {
 
 static TENTHS_BY_ZEROS: [f64; 16] = by_zeros(&TENTHS);
 
-/// A power of ten for each of four numbers, by the place of their points.
+/// A power of ten for each of four numbers, by the positions of their points.
 #[target_feature(enable = "avx512f,avx512cd,avx512vl")]
 #[inline]
 fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
@@ -109,11 +110,12 @@ pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32
 /// The nearest f32s of four numbers; `None` if double rounding could go wrong.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
-pub(super) fn floats_of_avx2(four: &Four) -> Option<[f32; 4]> {
+pub(super) fn floats_of_avx2(four: &FourNumbers) -> Option<[f32; 4]> {
     round(four.whole, by_point_avx2(four.point, &TENTHS), four.negative)
 }
 
-/// Four numbers that end at `ends`; `None` if one of them is not plain. `spaces` finds what may precede one.
+/// Four numbers that end at `ends`; `None` if one of them is not plain. `spaces` finds the characters that may precede
+/// one.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -123,14 +125,15 @@ pub(super) unsafe fn four_avx2(
     text: *const u8,
     ends: [u32; 4],
     spaces: impl Fn(__m256i, __m256i) -> u64,
-) -> Option<Four> {
+) -> Option<FourNumbers> {
     let reverse = _mm256_broadcastsi128_si256(constant(&REVERSE));
     // SAFETY: `load_pair` reads the 16 bytes before each end, this function's condition.
     let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
-    let (low, high) = (_mm256_shuffle_epi8(low, reverse), _mm256_shuffle_epi8(high, reverse));
+    let low = _mm256_shuffle_epi8(low, reverse);
+    let high = _mm256_shuffle_epi8(high, reverse);
     let equal = |byte: u8| {
-        let wanted = _mm256_set1_epi8(byte as i8);
-        movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))
+        let byte = _mm256_set1_epi8(byte as i8);
+        movemask(_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte))
     };
     let value = |bytes| _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
     let is_digit = |value| _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
@@ -144,7 +147,8 @@ pub(super) unsafe fn four_avx2(
     if parts.bad != 0 {
         return None;
     }
-    let (before, behind) = (spread(parts.high >> 1), spread(parts.low));
+    let before = spread(parts.high >> 1);
+    let behind = spread(parts.low);
     let fours = |half: usize| {
         // Close the gap of the point: the bytes before it move down by one.
         let moved = _mm256_and_si256(_mm256_bsrli_epi128::<1>(values[half]), before[half]);
@@ -158,7 +162,7 @@ pub(super) unsafe fn four_avx2(
     // Below 2^52, an integer in the bits of 2^52 is added to it.
     let magic = _mm256_set1_pd((1u64 << 52) as f64);
     let shifted = _mm256_castsi256_pd(_mm256_or_si256(whole, _mm256_castpd_si256(magic)));
-    Some(Four { whole: _mm256_sub_pd(shifted, magic), point: parts.point, negative: parts.negative })
+    Some(FourNumbers { whole: _mm256_sub_pd(shifted, magic), point: parts.point, negative: parts.negative })
 }
 
 /// The bits of a mask as bytes of ones and zeros.
@@ -172,12 +176,12 @@ fn spread(mask: u64) -> [__m256i; 2] {
         _mm256_set_epi64x((first + 3) * ones, (first + 2) * ones, (first + 1) * ones, first * ones)
     };
     [eighths(0), eighths(4)].map(|bytes| {
-        let own = _mm256_and_si256(_mm256_shuffle_epi8(mask, bytes), bits);
-        _mm256_cmpeq_epi8(own, bits)
+        let weighted = _mm256_and_si256(_mm256_shuffle_epi8(mask, bytes), bits);
+        _mm256_cmpeq_epi8(weighted, bits)
     })
 }
 
-/// A power of ten for each of four numbers, by the place of their points.
+/// A power of ten for each of four numbers, by the positions of their points.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 pub(super) fn by_point_avx2(point: u64, by_places: &[f64; 32]) -> __m256d {
@@ -208,7 +212,7 @@ fn constant(bytes: &[u8; 16]) -> __m128i {
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
-/// Four times a number in two parts of up to eight digits, the lower one first, as one.
+/// Joins two parts of up to eight digits, the lower one first, in each of four lanes.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn join_eights(eights: __m256i) -> __m256i {
@@ -231,7 +235,7 @@ fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {
     Some(signed(_mm256_cvtpd_ps(products), negative))
 }
 
-/// Four numbers with a minus in each lane of `negative` that has a bit.
+/// Four numbers, negated in each lane of `negative` that has a bit.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn signed(values: __m128, negative: u64) -> [f32; 4] {
@@ -244,8 +248,8 @@ pub(super) fn signed(values: __m128, negative: u64) -> [f32; 4] {
     result
 }
 
-/// Eight indices that end at `ends`: writes those that have a bit in `keep`, one after the other. With `NEGATIVE` they
-/// count backwards, and the bits of negative numbers are written.
+/// Converts eight indices that end at `ends` and writes those that have a bit in `keep` without gaps. With `NEGATIVE`
+/// they count backwards, and the bits of negative numbers are written.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 64..end]` is readable.
@@ -256,8 +260,8 @@ pub(super) unsafe fn indices_avx512<const NEGATIVE: bool>(
     ends: &[u32; 8],
     keep: u8,
     out: &mut [u32; 8],
-) -> Found {
-    // SAFETY: `load_eight_avx512` has this function's conditions.
+) -> IndexFaults {
+    // SAFETY: the conditions of `load_eight_avx512` are the same.
     let bytes = unsafe { load_eight_avx512(text, ends) };
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
     let digit = _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9));
@@ -273,9 +277,9 @@ pub(super) unsafe fn indices_avx512<const NEGATIVE: bool>(
     let excess = _mm512_mul_epu32(_mm512_srli_epi64::<32>(fours), _mm512_set1_epi64((1 << 32) - 10_000));
     let result = _mm512_cvtepi64_epi32(_mm512_sub_epi64(fours, excess));
     let result = if NEGATIVE { _mm256_sub_epi32(_mm256_setzero_si256(), result) } else { result };
-    let kept = _mm256_maskz_compress_epi32(keep, result);
+    let compressed = _mm256_maskz_compress_epi32(keep, result);
     // SAFETY: `out` is a reference to eight `u32`s, the 32 bytes that the store writes.
-    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), kept) };
+    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), compressed) };
     let zeros = _mm256_testn_epi32_mask(result, result);
     // SAFETY: `judge` reads one byte 9 before an end, which is among the 64 that this function's condition covers.
     unsafe { judge(text, ends, &parts, zeros) }
@@ -291,23 +295,24 @@ unsafe fn load_eight_avx512(text: *const u8, ends: &[u32; 8]) -> __m512i {
     const LANE: i64 = NARROW as i64;
     let last = ends[7];
     // SAFETY: `ends` is a reference to eight `u32`s, the 32 bytes that the load reads.
-    let at = unsafe { _mm256_loadu_si256(ends.as_ptr().cast()) };
+    let ends_vector = unsafe { _mm256_loadu_si256(ends.as_ptr().cast()) };
     if last.wrapping_sub(ends[0]) > 56 {
-        // SAFETY: each lane reads `text[end - 8..end]`, which this function's condition covers; the base alone may lie
+        // SAFETY: each lane reads `text[end - 8..end]`, which this function's condition covers; only the base may lie
         // before the text, so it wraps. `cvtepu32` extends without a sign: offsets from 2^31 on stay positive.
-        let bytes = unsafe { _mm512_i64gather_epi64::<1>(_mm512_cvtepu32_epi64(at), text.wrapping_sub(8).cast()) };
+        let bytes =
+            unsafe { _mm512_i64gather_epi64::<1>(_mm512_cvtepu32_epi64(ends_vector), text.wrapping_sub(8).cast()) };
         let backwards = _mm_set_epi64x(0x0809_0A0B_0C0D_0E0F, 0x0001_0203_0405_0607);
         return _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(backwards));
     }
-    // All are in one vector, which is cheaper than eight loads.
+    // All are within one vector, and one load is cheaper than eight.
     // SAFETY: `text[last - 64..last]`: `last` is one of the ends, and this function's condition covers 64 bytes before
     // each.
     let bytes = unsafe { _mm512_loadu_si512(text.add(last as usize - 64).cast()) };
     // Byte i of a token is at its end - 1 - i; that of the vector is at `last` - 64.
     let fours = _mm512_set_epi64(28 * LANE, 24 * LANE, 20 * LANE, 16 * LANE, 12 * LANE, 8 * LANE, 4 * LANE, 0);
-    let own = _mm512_permutexvar_epi8(fours, _mm512_castsi256_si512(at));
+    let lane_ends = _mm512_permutexvar_epi8(fours, _mm512_castsi256_si512(ends_vector));
     let back = _mm512_sub_epi8(_mm512_set1_epi64(0x3839_3A3B_3C3D_3E3F), _mm512_set1_epi8(last as i8));
-    _mm512_permutexvar_epi8(_mm512_add_epi8(own, back), bytes)
+    _mm512_permutexvar_epi8(_mm512_add_epi8(lane_ends, back), bytes)
 }
 
 /// Like [`indices_avx512`].
@@ -321,7 +326,7 @@ pub(super) unsafe fn indices_avx2<const NEGATIVE: bool>(
     ends: &[u32; 8],
     keep: u8,
     out: &mut [u32; 8],
-) -> Found {
+) -> IndexFaults {
     // SAFETY: `load_four` reads the eight bytes before each end, which this function's condition covers.
     let bytes = unsafe {
         [load_four(text, [ends[0], ends[1], ends[2], ends[3]]), load_four(text, [ends[4], ends[5], ends[6], ends[7]])]
@@ -369,16 +374,16 @@ unsafe fn load_four(text: *const u8, ends: [u32; 4]) -> __m256i {
     _mm256_set_epi64x(load(ends[3]), load(ends[2]), load(ends[1]), load(ends[0]))
 }
 
-/// What is invalid or absent in eight indices.
+/// The invalid and the empty ones of eight indices.
 ///
 /// # Safety
 /// The CPU has BMI2. For each end, `text[end - 9]` is readable.
 #[target_feature(enable = "bmi1,bmi2")]
 #[inline]
-unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &Indices, zeros: u8) -> Found {
+unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &IndexParts, zeros: u8) -> IndexFaults {
     let mut bad = _pext_u64(((parts.bad & !NARROW_TOP) + (NARROW_TOP - NARROW)) | parts.bad, NARROW_TOP);
     let empty = _pext_u64(parts.empty, NARROW);
-    // SAFETY: this function's condition is that of `unseparated`.
+    // SAFETY: the condition of `unseparated` is the same.
     bad |= unsafe { unseparated(text, ends, parts.full) };
-    Found { bad: bad | u64::from(zeros) & !empty, empty }
+    IndexFaults { bad: bad | u64::from(zeros) & !empty, empty }
 }

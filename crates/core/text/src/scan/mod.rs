@@ -1,6 +1,6 @@
-//! Finds where tokens and lines end: an index of a window of text, made before anything is parsed.
+//! Finds the ends of tokens and lines: an index of a window of text, made before anything is parsed.
 //!
-//! A parser that takes one number at a time cannot begin a number before it has found the end of the previous one. The
+//! A parser that reads one number at a time cannot start a number before it has found the end of the previous one. The
 //! index breaks that chain: it is made 64 bytes at a time, and then many numbers can be converted at once
 //! ([`crate::parse::rows`]). This module converts nothing. A *token* ends at the first byte of a run of white space (as
 //! in C's `isspace`) or at a `/`. In a table, a [`Separator`] ends it.
@@ -14,15 +14,16 @@ pub(crate) mod x86;
 
 use crate::cpu::Level;
 use std::alloc::{Layout, alloc_zeroed};
+use std::ops::Range;
 
 /// Bytes that must be readable before and after the text that is indexed: whole vectors are loaded.
 pub const PADDING: usize = 64;
 
-/// The most token ends that one window holds.
+/// Maximum number of token ends in one window.
 pub const MAX_ENDS: usize = 4096;
-/// The most lines that one window holds.
+/// Maximum number of lines in one window.
 pub const MAX_LINES: usize = 1024;
-/// One block of 64 bytes may exceed the caps by 64; tokens may be examined 16 at a time.
+/// A block of 64 bytes may exceed the caps by 64; tokens may be examined 16 at a time.
 const SLACK: usize = 80;
 const SLASH_WORDS: usize = (MAX_ENDS + SLACK) / 64 + 2;
 
@@ -32,47 +33,46 @@ pub const fn is_space(byte: u8) -> bool {
     byte == b' ' || byte.wrapping_sub(b'\t') <= b'\r' - b'\t'
 }
 
-/// What ends the fields of a table's lines, in addition to the end of a line.
+/// The separator of a table's fields. The end of a line also ends a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// A run of white space; at the beginning or end of a line it is ignored.
+    /// A run of white space; ignored at the start and the end of a line.
     Blanks,
-    /// This byte, each time: two of them have an empty field between them. No newline, and no byte
-    /// that numbers have.
+    /// This byte: two successive ones enclose an empty field. Neither a newline nor a character of numbers.
     Byte(u8),
 }
 
 /// The unit of vector code.
 type Block = [u8; 64];
 
-/// The bytes of a block that matter, a bit each.
-struct Masks {
+/// The characters of a block, a bit each.
+struct BlockMasks {
     space: u64,
     slash: u64,
     line_feed: u64,
     carriage_return: u64,
 }
 
-/// How a level handles a block.
-struct Kernel<M, S, P, L> {
-    /// Finds the bytes that matter.
+/// The functions of a level that handle a block.
+struct ScanKernel<M, S, P, L> {
+    /// Finds the characters.
     masks: M,
-    /// Writes the places of a mask's bits, counted from an offset; the space after them may be overwritten.
+    /// Writes the positions of a mask's bits, counted from an offset; the elements after them may be overwritten.
     spread: S,
-    /// Closes up the bits of the first mask that are at the bits of the second.
+    /// Compresses the bits of the first mask that are at the bits of the second.
     pick: P,
     /// Writes the lines that end at the first mask's bits, with the second mask's bits as token ends, counted from
-    /// those before; the space after them may be overwritten.
+    /// the previous ones; the elements after them may be overwritten.
     line_ends: L,
 }
 
-/// A line's end.
+/// The end of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct LineEnd {
     /// The offset of the newline in the text: an LF, or a CR that no LF follows.
     pub newline: u32,
-    /// How many tokens of the window end before or at it.
+    /// Number of tokens of the window that end before or at the newline.
     pub tokens: u32,
 }
 
@@ -116,17 +116,17 @@ impl Index {
         // SAFETY: an `Index` is not of size 0.
         let zeroed = unsafe { alloc_zeroed(Layout::new::<Index>()) }.cast::<Index>();
         // SAFETY: unless it is null, the memory is from the global allocator, of the size and alignment of an `Index`,
-        // and owned by nothing else. Its bytes are zero, which is what `Index::new` returns: integers that are all 0.
+        // and owned by nothing else. Its bytes are zero, as in the result of `Index::new`: all fields are integers.
         (!zeroed.is_null()).then(|| unsafe { Box::from_raw(zeroed) })
     }
 
     /// Indexes `padded[start..end]` until the text or a cap is reached.
     ///
     /// `padded` holds [`PADDING`] bytes before `start` and after `end`, of any value, and is shorter than 4 GiB;
-    /// otherwise the index is empty. `start` begins a line. A CR that is the last byte of the text ends a line,
-    /// whatever follows.
+    /// otherwise the index is empty. `start` is the start of a line. A CR that is the last byte of the text ends a
+    /// line, regardless of the next byte.
     pub fn scan(&mut self, padded: &[u8], start: usize, end: usize, level: Level) {
-        if !self.begin(padded, start, end) {
+        if !self.reset(padded, start, end) {
             return;
         }
         match level.usable() {
@@ -138,7 +138,7 @@ impl Index {
             Level::Avx2 => unsafe { x86::scan_avx2(self, padded, start, end) },
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: as for `Avx512` above: `usable()` returned this level.
-            Level::Vector => unsafe { vector::scan(self, padded, (start, end)) },
+            Level::Vector => unsafe { vector::scan(self, padded, start..end) },
             _ => portable::scan(self, padded, start, end),
         }
         self.close();
@@ -147,9 +147,9 @@ impl Index {
     /// Like [`Index::scan`], for the fields of a table: a token is a field, which may have white space before and after
     /// it.
     ///
-    /// Only an empty line has no field, or with [`Separator::Blanks`] a line of white space.
+    /// Only an empty line has no fields; with [`Separator::Blanks`] a line of white space has none, too.
     pub fn scan_fields(&mut self, padded: &[u8], start: usize, end: usize, separator: Separator, level: Level) {
-        if !self.begin(padded, start, end) {
+        if !self.reset(padded, start, end) {
             return;
         }
         match level.usable() {
@@ -161,15 +161,18 @@ impl Index {
             Level::Avx2 => unsafe { x86::scan_fields_avx2(self, padded, start, end, separator) },
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: as for `Avx512` above: `usable()` returned this level.
-            Level::Vector => unsafe { vector::scan_fields(self, padded, (start, end), separator) },
+            Level::Vector => unsafe { vector::scan_fields(self, padded, start..end, separator) },
             _ => portable::scan_fields(self, padded, start, end, separator),
         }
         self.close();
     }
 
     /// Clears the index; returns whether the text can be indexed.
-    fn begin(&mut self, padded: &[u8], start: usize, end: usize) -> bool {
-        (self.end_count, self.line_count, self.start, self.limit) = (0, 0, start, end);
+    fn reset(&mut self, padded: &[u8], start: usize, end: usize) -> bool {
+        self.end_count = 0;
+        self.line_count = 0;
+        self.start = start;
+        self.limit = end;
         self.slashes[0] = 0;
         start >= PADDING
             && start <= end
@@ -177,12 +180,12 @@ impl Index {
             && padded.len() - PADDING.min(padded.len()) >= end
     }
 
-    /// Kernels look a few tokens ahead: lets them see offsets of this text.
+    /// Fills the elements after the last end: kernels read a few of them, which must be offsets of this text.
     fn close(&mut self) {
         self.ends[self.end_count..self.end_count + 16].fill(self.start as u32);
     }
 
-    /// The ends of the lines that lie in the window as a whole.
+    /// The ends of the whole lines in the window.
     pub fn lines(&self) -> &[LineEnd] {
         &self.lines[..self.line_count]
     }
@@ -192,17 +195,17 @@ impl Index {
         self.end_count.saturating_sub(self.first_token(line))
     }
 
-    /// The beginning of the first line.
+    /// The start of the first line.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// The beginning of the line after the last whole line: where the next scan starts.
+    /// The start of the line after the last whole line: where the next scan starts.
     pub fn next_start(&self) -> usize {
         self.lines().last().map_or(self.start, |line| line.newline as usize + 1)
     }
 
-    /// The beginning of line `line`, which is at most the number of lines.
+    /// The start of line `line`, which is at most the number of lines.
     pub fn line_start(&self, line: usize) -> usize {
         match line {
             0 => self.start,
@@ -220,18 +223,20 @@ impl Index {
 
     /// The loop over blocks, the same on every level.
     #[inline(always)]
-    fn scan_blocks<M, S, P, L>(&mut self, padded: &[u8], (start, end): (usize, usize), kernel: Kernel<M, S, P, L>)
+    fn scan_blocks<M, S, P, L>(&mut self, padded: &[u8], range: Range<usize>, kernel: ScanKernel<M, S, P, L>)
     where
-        M: Fn(&Block) -> Masks,
+        M: Fn(&Block) -> BlockMasks,
         S: Fn(u64, u32, &mut [u32; 64]),
         P: Fn(u64, u64) -> u64,
         L: Fn(u64, u64, LineEnd, &mut [LineEnd; 64]),
     {
-        // The byte before a line is white space, whatever it is.
-        let (mut base, mut carry) = (start, 1);
+        let Range { start, end } = range;
+        let mut base = start;
+        // The byte before a line counts as white space.
+        let mut carry = 1;
         while base < end && self.has_room() {
             let Some((block, [next, ..])) = padded[base..].split_first_chunk::<64>() else { return };
-            let Masks { space, slash, line_feed, carriage_return } = (kernel.masks)(block);
+            let BlockMasks { space, slash, line_feed, carriage_return } = (kernel.masks)(block);
             let ends = (space & !(space << 1 | carry)) | slash;
             carry = space >> 63;
             let before = self.end_count;
@@ -252,13 +257,13 @@ impl Index {
         }
     }
 
-    /// Removes what was found from `end` on, in the last block.
+    /// Removes ends at or after `end`, which the last block may contain.
     fn cut(&mut self, padded: &[u8], end: usize) {
         let beyond = |offset: u32| offset as usize >= end;
-        let found = &self.ends[..self.end_count];
-        self.end_count -= found.iter().rev().take_while(|&&token| beyond(token)).count();
+        let ends = &self.ends[..self.end_count];
+        self.end_count -= ends.iter().rev().take_while(|&&token| beyond(token)).count();
         self.line_count -= self.lines().iter().rev().take_while(|line| beyond(line.newline)).count();
-        // A CR at the very end ends a line, whatever follows.
+        // A CR at the very end ends a line, regardless of the next byte.
         if padded[end - 1] == b'\r' && self.next_start() < end {
             self.lines[self.line_count] = LineEnd { newline: end as u32 - 1, tokens: self.end_count as u32 };
             self.line_count += 1;
@@ -271,10 +276,11 @@ impl Index {
         self.end_count <= MAX_ENDS - 64 && self.line_count <= MAX_LINES - 64
     }
 
-    /// Appends slash bits to those of the tokens from `at` on.
+    /// Appends slash bits of the tokens from `token` on.
     #[inline(always)]
-    fn push_slashes(&mut self, bits: u64, at: usize) {
-        let (word, shift) = (at / 64, at % 64);
+    fn push_slashes(&mut self, bits: u64, token: usize) {
+        let word = token / 64;
+        let shift = token % 64;
         self.slashes[word] |= bits << shift;
         self.slashes[word + 1] = bits >> 1 >> (63 - shift);
     }
@@ -282,16 +288,17 @@ impl Index {
     /// The slash bits of 64 tokens from `token` on.
     #[inline(always)]
     pub(crate) fn slash_bits(&self, token: usize) -> u64 {
-        let (word, shift) = (token / 64, token % 64);
+        let word = token / 64;
+        let shift = token % 64;
         self.slashes[word] >> shift | self.slashes[word + 1] << 1 << (63 - shift)
     }
 }
 
-/// The line ends in a block, one by one.
+/// Writes the line ends in a block.
 #[inline(always)]
 fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
-    // Four at a time, whether they are there or not: a branch that depends on the length of lines
-    // is mispredicted, which costs more than the whole block.
+    // Always four at a time, even if there are fewer: a branch that depends on the length of lines is mispredicted,
+    // which costs more than the whole block.
     let (steps, _) = out.as_chunks_mut::<4>();
     for step in steps {
         for slot in step {
@@ -300,7 +307,7 @@ fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 
                 newline: origin.newline.wrapping_add(newlines.trailing_zeros()),
                 tokens: origin.tokens + (ends & through).count_ones(),
             };
-            // Volatile, or compilers put vectors of four lines together: that takes longer (a sixth of a scan).
+            // Volatile, so that compilers do not assemble vectors of four lines, which costs a sixth of a scan.
             // SAFETY: `slot` is an element of `out`, borrowed exclusively by this loop: valid for one aligned write.
             unsafe { (&raw mut *slot).write_volatile(line) };
             newlines &= newlines.wrapping_sub(1);

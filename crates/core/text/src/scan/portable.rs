@@ -1,40 +1,40 @@
-//! The index in portable Rust: the twin that the vector paths are held to.
+//! The index in portable Rust: the reference for the vector paths.
 
-use super::{Block, Index, Kernel, Masks, Separator, is_space, line_ends};
+use super::{Block, BlockMasks, Index, ScanKernel, Separator, is_space, line_ends};
 
 /// The lowest bit of each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
-/// Moves the lowest bit of each byte, the first byte's first, to the top byte.
+/// Multiplier that moves the lowest bit of each byte, starting with the first byte, to the top byte.
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
 pub(super) fn scan(index: &mut Index, padded: &[u8], start: usize, end: usize) {
-    index.scan_blocks(padded, (start, end), Kernel { masks, spread, pick, line_ends });
+    index.scan_blocks(padded, start..end, ScanKernel { masks, spread, pick, line_ends });
 }
 
 pub(super) fn scan_fields(index: &mut Index, padded: &[u8], start: usize, end: usize, separator: Separator) {
     let masks = |block: &Block| field_masks(block, separator);
-    index.scan_blocks(padded, (start, end), Kernel { masks, spread, pick, line_ends });
+    index.scan_blocks(padded, start..end, ScanKernel { masks, spread, pick, line_ends });
 }
 
-/// Matches the vector paths: newlines end a field at their first, a separator each time.
+/// Equals the vector paths: the first of successive newlines ends a field, and each separator does.
 #[inline(always)]
-fn field_masks(block: &Block, separator: Separator) -> Masks {
-    let Masks { space, line_feed, carriage_return, .. } = masks(block);
+fn field_masks(block: &Block, separator: Separator) -> BlockMasks {
+    let BlockMasks { space, line_feed, carriage_return, .. } = masks(block);
     match separator {
-        Separator::Blanks => Masks { space, slash: 0, line_feed, carriage_return },
+        Separator::Blanks => BlockMasks { space, slash: 0, line_feed, carriage_return },
         Separator::Byte(byte) => {
             let (words, _) = block.as_chunks::<8>();
             let slash = words.iter().enumerate().fold(0, |mask, (at, word)| {
-                let bits = u64::from_le_bytes(word.map(|found| u8::from(found == byte)));
+                let bits = u64::from_le_bytes(word.map(|character| u8::from(character == byte)));
                 mask | bits.wrapping_mul(GATHER) >> 56 << (8 * at)
             });
-            Masks { space: line_feed | carriage_return, slash, line_feed, carriage_return }
+            BlockMasks { space: line_feed | carriage_return, slash, line_feed, carriage_return }
         }
     }
 }
 
 #[inline(always)]
-fn masks(block: &Block) -> Masks {
+fn masks(block: &Block) -> BlockMasks {
     let classes = classes(block, |byte| {
         u8::from(is_space(byte))
             | u8::from(byte == b'/') << 1
@@ -42,7 +42,7 @@ fn masks(block: &Block) -> Masks {
             | u8::from(byte == b'\r') << 3
     });
     let [space, slash, line_feed, carriage_return] = [0, 1, 2, 3].map(|bit| class(&classes, bit));
-    Masks { space, slash, line_feed, carriage_return }
+    BlockMasks { space, slash, line_feed, carriage_return }
 }
 
 /// A bit for each class of a byte. Compilers turn it into vectors of any width, 16 bytes with SSE2 and NEON.
@@ -73,15 +73,16 @@ fn spread(mut bits: u64, base: u32, out: &mut [u32; 64]) {
 }
 
 #[inline(always)]
-fn pick(mut from: u64, mut places: u64) -> u64 {
-    let (mut picked, mut at) = (0, 0);
-    from &= places;
-    while from != 0 {
+fn pick(mut bits: u64, mut places: u64) -> u64 {
+    let mut picked = 0;
+    let mut position = 0;
+    bits &= places;
+    while bits != 0 {
         let lowest = places & places.wrapping_neg();
-        picked |= u64::from(from & lowest != 0) << at;
-        from &= !lowest;
+        picked |= u64::from(bits & lowest != 0) << position;
+        bits &= !lowest;
         places ^= lowest;
-        at += 1;
+        position += 1;
     }
     picked
 }

@@ -1,21 +1,22 @@
-//! Quotes around fields of a table, left out in one pass over a text if that changes nothing else.
+//! Removes quotes around fields of a table in one pass over a text, if this changes nothing else.
 //!
 //! Portable code: three classes of bytes become masks of 64 bits, and the rest is bit operations. It decides only
-//! whether all quotes are of the simple kind; what others mean is up to the reader of tables.
+//! whether all quotes are simple; the table reader interprets others.
 
 use super::portable::{class, classes};
 use super::{Separator, is_space};
 
-/// Room that the output needs behind the text: parts are copied 16 bytes at a time.
+/// Bytes that the output needs after the text: parts are copied 16 bytes at a time.
 pub const UNQUOTED_SLACK: usize = 16;
 
 /// Copies `text`, which consists of whole lines, without its quotes to `out`, if each pair encloses a whole field that
-/// is not empty and contains neither quotes, white space, separators nor `other`; returns the size, or `None` if a
-/// quote is another one. `out` must be longer than the text by [`UNQUOTED_SLACK`].
+/// is not empty and contains neither quotes, white space, separators nor `other`; returns the size, or `None` if there
+/// are other quotes. `out` must be longer than the text by [`UNQUOTED_SLACK`].
 ///
 /// ```
 /// # use polyhaul_text::scan::{Separator, quotes::{UNQUOTED_SLACK, unquote}};
-/// let (text, comma) = (b"\"1.5\",2\n3,\"4\"\n", Separator::Byte(b','));
+/// let text = b"\"1.5\",2\n3,\"4\"\n";
+/// let comma = Separator::Byte(b',');
 /// let mut out = [0; 14 + UNQUOTED_SLACK];
 /// let size = unquote(text, comma, b'#', &mut out).unwrap();
 /// assert_eq!(&out[..size], b"1.5,2\n3,4\n");
@@ -34,41 +35,44 @@ pub fn unquote(text: &[u8], separator: Separator, other: u8, out: &mut [u8]) -> 
             | u8::from(is_end(byte)) << 1
             | u8::from(is_end(byte) || is_space(byte) || byte == other) << 2
     };
-    let (mut state, mut size) = (QuoteState::default(), 0);
+    let mut state = QuoteState::default();
+    let mut size = 0;
     let (blocks, rest) = text.as_chunks::<BLOCK>();
     let mut last = [b'\n'; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
     for (number, block) in blocks.iter().chain([&last]).enumerate() {
-        let found = classes(block, kind);
-        let [mut quotes, ends, odd] = [0, 1, 2].map(|bit| class(&found, bit));
+        let classes = classes(block, kind);
+        let [mut quotes, ends, odd] = [0, 1, 2].map(|bit| class(&classes, bit));
         if !state.step(quotes, ends, odd) {
             return None;
         }
-        let (mut from, end) = (number * BLOCK, text.len().min((number + 1) * BLOCK));
+        let mut start = number * BLOCK;
+        let end = text.len().min((number + 1) * BLOCK);
         while quotes != 0 {
             let quote = number * BLOCK + quotes.trailing_zeros() as usize;
-            size += copy(text, from, quote, &mut out[size..]);
-            (from, quotes) = (quote + 1, quotes & (quotes - 1));
+            size += copy(text, start, quote, &mut out[size..]);
+            start = quote + 1;
+            quotes &= quotes - 1;
         }
-        size += copy(text, from, end, &mut out[size..]);
+        size += copy(text, start, end, &mut out[size..]);
     }
     Some(size)
 }
 
 const BLOCK: usize = 64;
 
-/// Copies `text[from..to]` to the beginning of `out`; returns its size. Parts between quotes are short.
+/// Copies `text[start..end]` to the start of `out`; returns its size. Parts between quotes are short.
 #[inline(always)]
-fn copy(text: &[u8], from: usize, to: usize, out: &mut [u8]) -> usize {
-    let size = to.saturating_sub(from);
-    match (text.get(from..).and_then(<[u8]>::first_chunk::<UNQUOTED_SLACK>), out.first_chunk_mut()) {
+fn copy(text: &[u8], start: usize, end: usize, out: &mut [u8]) -> usize {
+    let size = end.saturating_sub(start);
+    match (text.get(start..).and_then(<[u8]>::first_chunk::<UNQUOTED_SLACK>), out.first_chunk_mut()) {
         (Some(part), Some(out)) if size <= UNQUOTED_SLACK => *out = *part,
-        _ => out[..size].copy_from_slice(&text[from..to.max(from)]),
+        _ => out[..size].copy_from_slice(&text[start..end.max(start)]),
     }
     size
 }
 
-/// What one block leaves to the next one: the last bit of each mask.
+/// The state between blocks: the last bit of each mask.
 struct QuoteState {
     inside: bool,
     end: bool,
@@ -77,23 +81,24 @@ struct QuoteState {
 }
 
 impl Default for QuoteState {
-    /// The text begins like after a line end.
+    /// The state at the start of a line.
     fn default() -> Self {
         QuoteState { inside: false, end: true, opening: false, closing: false }
     }
 }
 
 impl QuoteState {
-    /// Whether the quotes of a block are simple, as far as it shows.
+    /// Advances past a block; returns whether its quotes are simple, as far as the blocks up to it show.
     #[inline(always)]
     fn step(&mut self, quotes: u64, ends: u64, odd: u64) -> bool {
-        // All bits from each quote on are flipped: ones from an opening quote up to before the closing one.
+        // A prefix XOR: ones from each opening quote up to before the closing one.
         let mut inside = quotes;
         for shift in [1, 2, 4, 8, 16, 32] {
             inside ^= inside << shift;
         }
         inside ^= 0u64.wrapping_sub(u64::from(self.inside));
-        let (opening, closing) = (quotes & inside, quotes & !inside);
+        let opening = quotes & inside;
+        let closing = quotes & !inside;
         let after = |mask: u64, carry: bool| mask << 1 | u64::from(carry);
         let wrong = inside & odd
             | opening & !after(ends, self.end)
@@ -109,7 +114,7 @@ impl QuoteState {
 mod tests {
     use super::*;
 
-    /// The same, field by field; `None` if a quote is not simple.
+    /// Removes quotes field by field; `None` if a quote is not simple.
     fn naive(text: &str, separator: char) -> Option<String> {
         let field = |field: &str| match field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
             Some(inner) if inner.is_empty() || inner.contains(['"', ' ', '\t', '#']) => None,
@@ -123,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_go_as_field_by_field() {
+    fn unquoting_equals_unquoting_field_by_field() {
         let mut state = 1u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -147,9 +152,9 @@ mod tests {
             }
             let mut out = vec![0; text.len() + UNQUOTED_SLACK];
             let size = unquote(text.as_bytes(), Separator::Byte(b','), b'#', &mut out);
-            let found = size.map(|size| String::from_utf8(out[..size].to_vec()).unwrap());
-            assert_eq!(found, naive(&text, ','), "{text:?}");
-            simple += u32::from(found.is_some());
+            let unquoted = size.map(|size| String::from_utf8(out[..size].to_vec()).unwrap());
+            assert_eq!(unquoted, naive(&text, ','), "{text:?}");
+            simple += u32::from(unquoted.is_some());
         }
         assert!((500..3500).contains(&simple), "{simple}");
     }

@@ -1,27 +1,27 @@
-//! The index on every level against one made byte by byte.
+//! Compares the index on every level with one made byte by byte.
 
 use super::*;
 
-/// The ends of tokens, whether each is at a slash, and the ends of lines, of a whole text.
-struct Naive {
+/// The token ends of a whole text, whether each is at a slash, and the line ends.
+struct NaiveIndex {
     ends: Vec<(u32, bool)>,
     lines: Vec<LineEnd>,
 }
 
-fn naive(padded: &[u8], start: usize, end: usize) -> Naive {
-    let mut found = Naive { ends: Vec::new(), lines: Vec::new() };
+fn naive(padded: &[u8], start: usize, end: usize) -> NaiveIndex {
+    let mut index = NaiveIndex { ends: Vec::new(), lines: Vec::new() };
     let mut after_space = true;
-    for at in start..end {
-        let byte = padded[at];
+    for offset in start..end {
+        let byte = padded[offset];
         if byte == b'/' || is_space(byte) && !after_space {
-            found.ends.push((at as u32, byte == b'/'));
+            index.ends.push((offset as u32, byte == b'/'));
         }
         after_space = is_space(byte);
-        if byte == b'\n' || byte == b'\r' && (at + 1 == end || padded[at + 1] != b'\n') {
-            found.lines.push(LineEnd { newline: at as u32, tokens: found.ends.len() as u32 });
+        if byte == b'\n' || byte == b'\r' && (offset + 1 == end || padded[offset + 1] != b'\n') {
+            index.lines.push(LineEnd { newline: offset as u32, tokens: index.ends.len() as u32 });
         }
     }
-    found
+    index
 }
 
 fn padded(text: &[u8], filler: u8) -> Vec<u8> {
@@ -31,7 +31,7 @@ fn padded(text: &[u8], filler: u8) -> Vec<u8> {
     padded
 }
 
-/// Scans the text window by window on every level; all must find what the naive index has.
+/// Scans the text window by window on every level and compares with the naive index.
 fn check(text: &[u8]) {
     for filler in [b'\n', b'7', b' ', b'/'] {
         let padded = padded(text, filler);
@@ -47,14 +47,14 @@ fn check_windows(index: &mut Index, padded: &[u8], level: Level) {
     let mut start = PADDING;
     while start < end {
         index.scan(padded, start, end, level);
-        let wanted = naive(padded, start, end);
+        let expected = naive(padded, start, end);
         let slash = |token| index.slash_bits(token) & 1 == 1;
         let ends: Vec<_> = (0..index.end_count).map(|token| (index.ends[token], slash(token))).collect();
-        assert_eq!(ends, wanted.ends[..ends.len()], "{level:?}");
-        assert_eq!(index.lines(), &wanted.lines[..index.lines().len()], "{level:?}");
+        assert_eq!(ends, expected.ends[..ends.len()], "{level:?}");
+        assert_eq!(index.lines(), &expected.lines[..index.lines().len()], "{level:?}");
         assert!(index.end_count <= MAX_ENDS && index.line_count <= MAX_LINES);
-        let all = ends.len() == wanted.ends.len() && index.lines().len() == wanted.lines.len();
-        assert!(all || index.end_count > MAX_ENDS - 64 || index.line_count > MAX_LINES - 64, "{level:?}");
+        let is_complete = ends.len() == expected.ends.len() && index.lines().len() == expected.lines.len();
+        assert!(is_complete || index.end_count > MAX_ENDS - 64 || index.line_count > MAX_LINES - 64, "{level:?}");
         assert!(index.ends[index.end_count..][..16].iter().all(|&end| end as usize == start));
         assert_eq!((index.start(), index.line_start(0)), (start, start));
         if index.next_start() == start {
@@ -64,7 +64,7 @@ fn check_windows(index: &mut Index, padded: &[u8], level: Level) {
     }
 }
 
-/// Numbers that look random.
+/// A generator of pseudorandom numbers.
 fn random() -> impl FnMut(usize) -> usize {
     let mut state = 7u64;
     move |below| {
@@ -74,7 +74,7 @@ fn random() -> impl FnMut(usize) -> usize {
 }
 
 #[test]
-fn every_level_finds_what_is_there() {
+fn every_level_finds_the_same_ends() {
     let mut random = random();
     for alphabet in [
         &b"0123456789.-+eE/ \t\r\n#vfn\\\0x"[..],
@@ -110,7 +110,7 @@ fn lines_end_around_the_borders_of_blocks() {
 }
 
 #[test]
-fn windows_fill_up() {
+fn full_windows_stop_at_the_caps() {
     check(&b"1 ".repeat(MAX_ENDS));
     check(&b"\n".repeat(2 * MAX_LINES + 7));
     check(&b"/".repeat(MAX_ENDS + 70));
@@ -136,7 +136,7 @@ fn a_text_that_does_not_fit_has_an_empty_index() {
 }
 
 #[test]
-fn kernels_agree_with_line_ends_one_by_one() {
+fn line_ends_equal_those_counted_bit_by_bit() {
     let mut random = random();
     let mut out = [LineEnd::default(); 64];
     for _ in 0..1000 {
@@ -144,9 +144,9 @@ fn kernels_agree_with_line_ends_one_by_one() {
         let ends = newlines ^ (random(1 << 31) as u64) << 20;
         line_ends(newlines, ends, LineEnd { newline: 1000, tokens: 50 }, &mut out);
         let bits = (0..64u32).filter(|bit| newlines >> bit & 1 == 1);
-        for (found, bit) in out.iter().zip(bits) {
+        for (line_end, bit) in out.iter().zip(bits) {
             let tokens = 50 + (ends & (u64::MAX >> (63 - bit))).count_ones();
-            assert_eq!(*found, LineEnd { newline: 1000 + bit, tokens });
+            assert_eq!(*line_end, LineEnd { newline: 1000 + bit, tokens });
         }
     }
 }

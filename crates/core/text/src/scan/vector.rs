@@ -1,15 +1,16 @@
-//! The index with vectors of 16 bytes: the same result as `portable`, 64 bytes at a time.
+//! The index with vectors of 16 bytes, 64 bytes at a time. Results equal those of `portable`.
 
-use super::{Block, Index, Kernel, Masks, Separator, line_ends};
+use super::{Block, BlockMasks, Index, ScanKernel, Separator, line_ends};
 use crate::tables::{PLACES, SEPARATORS};
-use crate::vector::{counts, either, equal, found, load, sum, text_bits};
+use crate::vector::{counts, either, equal, in_table, load, sum, text_bits};
+use std::ops::Range;
 
 /// Scans lines of tokens.
 ///
 /// # Safety
 /// The CPU has the instructions of [`Level::Vector`](crate::cpu::Level).
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
-pub(super) unsafe fn scan(index: &mut Index, padded: &[u8], range: (usize, usize)) {
+pub(super) unsafe fn scan(index: &mut Index, padded: &[u8], range: Range<usize>) {
     scan_with(index, padded, range, masks);
 }
 
@@ -18,57 +19,62 @@ pub(super) unsafe fn scan(index: &mut Index, padded: &[u8], range: (usize, usize
 /// # Safety
 /// As for [`scan`].
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
-pub(super) unsafe fn scan_fields(index: &mut Index, padded: &[u8], range: (usize, usize), separator: Separator) {
+pub(super) unsafe fn scan_fields(index: &mut Index, padded: &[u8], range: Range<usize>, separator: Separator) {
     match separator {
         Separator::Blanks => {
-            scan_with(index, padded, range, |block| Masks { slash: 0, ..masks(block) });
+            scan_with(index, padded, range, |block| BlockMasks { slash: 0, ..masks(block) });
         }
         Separator::Byte(byte) => {
             scan_with(index, padded, range, |block| {
                 let bytes = load(block);
-                let (feeds, returns) = (equal(bytes, b'\n'), equal(bytes, b'\r'));
+                let feeds = equal(bytes, b'\n');
+                let returns = equal(bytes, b'\r');
                 let space = text_bits(either(feeds, returns));
-                let (line_feed, carriage_return) = (text_bits(feeds), text_bits(returns));
-                Masks { space, slash: text_bits(equal(bytes, byte)), line_feed, carriage_return }
+                let line_feed = text_bits(feeds);
+                let carriage_return = text_bits(returns);
+                BlockMasks { space, slash: text_bits(equal(bytes, byte)), line_feed, carriage_return }
             });
         }
     }
 }
 
 #[inline(always)]
-fn scan_with(index: &mut Index, padded: &[u8], range: (usize, usize), masks: impl Fn(&Block) -> Masks) {
+fn scan_with(index: &mut Index, padded: &[u8], range: Range<usize>, masks: impl Fn(&Block) -> BlockMasks) {
     let spread = |bits, base, out: &mut [u32; 64]| spread(bits, base, out);
-    index.scan_blocks(padded, range, Kernel { masks, spread, pick, line_ends });
+    index.scan_blocks(padded, range, ScanKernel { masks, spread, pick, line_ends });
 }
 
 #[inline(always)]
-fn masks(block: &Block) -> Masks {
+fn masks(block: &Block) -> BlockMasks {
     let bytes = load(block);
     let slash = text_bits(equal(bytes, b'/'));
-    let space = text_bits(found(&SEPARATORS, bytes)) ^ slash;
-    let (line_feed, carriage_return) = (text_bits(equal(bytes, b'\n')), text_bits(equal(bytes, b'\r')));
-    Masks { space, slash, line_feed, carriage_return }
+    let space = text_bits(in_table(&SEPARATORS, bytes)) ^ slash;
+    let line_feed = text_bits(equal(bytes, b'\n'));
+    let carriage_return = text_bits(equal(bytes, b'\r'));
+    BlockMasks { space, slash, line_feed, carriage_return }
 }
 
-/// Eight places at a time, by a table. Without branches: how many bits a block has cannot be foreseen.
+/// Writes the positions of bits, eight bits at a time, with a table. No branches: the number of bits in a block is
+/// unpredictable.
 #[inline(always)]
 pub(crate) fn spread(bits: u64, base: u32, out: &mut [u32; 64]) {
-    // Each byte is the number of bits below its own.
+    // Each byte counts the bits in the bytes below it.
     let before = counts(bits).wrapping_mul(0x0101_0101_0101_0101) << 8;
     let bytes = bits.to_le_bytes().into_iter().zip(before.to_le_bytes());
     for (base, (byte, before)) in (base..).step_by(8).zip(bytes) {
-        // SAFETY: `before` counts the bits of seven bytes at most, so it is 56 at most, and eight places end at 64 of
+        // SAFETY: `before` counts the bits of seven bytes at most, so it is 56 at most, and eight elements end at 64 of
         // 64 at most. A check would cost a branch for each byte.
         let slots = unsafe { &mut *out.as_mut_ptr().add(usize::from(before)).cast::<[u32; 8]>() };
         *slots = sum(&PLACES[usize::from(byte)], base);
     }
 }
 
-/// Closes up the bits of `from` that are at the bits of `places`. There is no instruction for it; text has few slashes
-/// in 64 bytes, and the counts of different ones do not wait for each other.
+/// Compresses the bits of `bits` that are at the bits of `places`. There is no instruction for it; text has few slashes
+/// in 64 bytes, and the counts for different slashes are independent.
 #[inline(always)]
-fn pick(from: u64, places: u64) -> u64 {
-    let (mut left, mut picked) = (from & places, 0);
+fn pick(bits: u64, places: u64) -> u64 {
+    let mut left = bits & places;
+    let mut picked = 0;
     while left != 0 {
         let below = (left ^ (left - 1)) >> 1;
         picked |= 1 << (places & below).count_ones();

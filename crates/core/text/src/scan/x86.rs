@@ -1,8 +1,9 @@
-//! The index with AVX2 and with AVX-512: the same result as `portable`, 64 bytes at a time.
+//! The index with AVX2 and with AVX-512, 64 bytes at a time. Results equal those of `portable`.
 
-use super::{Block, Index, Kernel, LineEnd, Masks, Separator, line_ends};
+use super::{Block, BlockMasks, Index, LineEnd, ScanKernel, Separator, line_ends};
 use crate::tables::{PLACES, SEPARATORS};
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 /// Scans with AVX-512 (F, BW, VBMI2), BMI2 and POPCNT.
 ///
@@ -10,8 +11,8 @@ use std::arch::x86_64::*;
 /// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_avx512(index: &mut Index, padded: &[u8], start: usize, end: usize) {
-    // SAFETY: this function's condition is that of `scan_avx512_with`, whose features are the same.
-    unsafe { scan_avx512_with(index, padded, (start, end), |block| masks_avx512(block)) }
+    // SAFETY: the condition of `scan_avx512_with` is the same.
+    unsafe { scan_avx512_with(index, padded, start..end, |block| masks_avx512(block)) }
 }
 
 /// Like [`scan_avx512`], for fields.
@@ -26,19 +27,20 @@ pub(super) unsafe fn scan_fields_avx512(
     end: usize,
     separator: Separator,
 ) {
-    // SAFETY: this function's condition is that of `scan_avx512_with`, whose features are the same. `block` is a
+    // SAFETY: the condition of `scan_avx512_with` is the same. `block` is a
     // reference to 64 bytes, as many as `_mm512_loadu_si512` reads; it needs no alignment.
     unsafe {
         match separator {
             Separator::Blanks => {
-                scan_avx512_with(index, padded, (start, end), |block| Masks { slash: 0, ..masks_avx512(block) })
+                scan_avx512_with(index, padded, start..end, |block| BlockMasks { slash: 0, ..masks_avx512(block) })
             }
-            Separator::Byte(byte) => scan_avx512_with(index, padded, (start, end), |block| {
+            Separator::Byte(byte) => scan_avx512_with(index, padded, start..end, |block| {
                 prefetch(block);
                 let bytes = _mm512_loadu_si512(block.as_ptr().cast());
                 let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
-                let (line_feed, carriage_return) = (equal(b'\n'), equal(b'\r'));
-                Masks { space: line_feed | carriage_return, slash: equal(byte), line_feed, carriage_return }
+                let line_feed = equal(b'\n');
+                let carriage_return = equal(b'\r');
+                BlockMasks { space: line_feed | carriage_return, slash: equal(byte), line_feed, carriage_return }
             }),
         }
     }
@@ -48,11 +50,16 @@ pub(super) unsafe fn scan_fields_avx512(
 /// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
 #[inline]
-unsafe fn scan_avx512_with(index: &mut Index, padded: &[u8], range: (usize, usize), masks: impl Fn(&Block) -> Masks) {
+unsafe fn scan_avx512_with(
+    index: &mut Index,
+    padded: &[u8],
+    range: Range<usize>,
+    masks: impl Fn(&Block) -> BlockMasks,
+) {
     index.scan_blocks(
         padded,
         range,
-        Kernel {
+        ScanKernel {
             masks,
             spread: |bits, base, out: &mut [u32; 64]| spread_avx512(bits, base, out),
             pick: |from, places| _pext_u64(from, places),
@@ -61,7 +68,7 @@ unsafe fn scan_avx512_with(index: &mut Index, padded: &[u8], range: (usize, usiz
     );
 }
 
-/// Asks for the text some blocks ahead: text that is not in the cache is scanned twice as fast so.
+/// Prefetches the text some blocks ahead: this doubles the speed of scanning text that is not in the cache.
 #[inline(always)]
 fn prefetch(block: &Block) {
     // SAFETY: a prefetch never faults and reads nothing into the program, so any address is valid; `wrapping_add` may
@@ -71,24 +78,24 @@ fn prefetch(block: &Block) {
 
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn masks_avx512(block: &Block) -> Masks {
+fn masks_avx512(block: &Block) -> BlockMasks {
     prefetch(block);
     // SAFETY: `block` is a reference to 64 bytes, as many as the load reads; it needs no alignment.
     let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
     let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     let slash = equal(b'/');
     let space = separator_mask(bytes) ^ slash;
-    Masks { space, slash, line_feed: equal(b'\n'), carriage_return: equal(b'\r') }
+    BlockMasks { space, slash, line_feed: equal(b'\n'), carriage_return: equal(b'\r') }
 }
 
-/// The bytes that are white space or a slash.
+/// A bit for each byte that is white space or a slash.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(crate) fn separator_mask(bytes: __m512i) -> u64 {
     // SAFETY: `SEPARATORS` has 16 bytes, as many as the load reads.
     let table = unsafe { _mm_loadu_si128(SEPARATORS.as_ptr().cast()) };
-    let found = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes);
-    _mm512_cmpeq_epi8_mask(found, bytes)
+    let entries = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes);
+    _mm512_cmpeq_epi8_mask(entries, bytes)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
@@ -99,10 +106,10 @@ pub(crate) fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
     let origin = _mm512_set1_epi32(base as i32);
     let mut store = |part: usize, offsets: __m128i| {
         let wide = _mm512_add_epi32(_mm512_cvtepu8_epi32(offsets), origin);
-        // SAFETY: `part` is 0 to 3 in all four calls below: the store of 16 places begins at 48 of 64 at most.
+        // SAFETY: `part` is 0 to 3 in all four calls below: the store of 16 elements starts at 48 of 64 at most.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * part).cast(), wide) };
     };
-    // Text seldom has more than 32 tokens in 64 bytes: that branch is foreseen, one at 16 is not.
+    // Text seldom has more than 32 tokens in 64 bytes: this branch is predictable, one at 16 is not.
     store(0, _mm512_castsi512_si128(offsets));
     store(1, _mm512_extracti32x4_epi32::<1>(offsets));
     if bits.count_ones() > 32 {
@@ -151,8 +158,8 @@ static IOTA: [u8; 64] = {
 /// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_avx2(index: &mut Index, padded: &[u8], start: usize, end: usize) {
-    // SAFETY: this function's condition is that of `scan_avx2_with`, whose features are the same.
-    unsafe { scan_avx2_with(index, padded, (start, end), |block| masks_avx2(block)) }
+    // SAFETY: the condition of `scan_avx2_with` is the same.
+    unsafe { scan_avx2_with(index, padded, start..end, |block| masks_avx2(block)) }
 }
 
 /// Like [`scan_avx2`], for fields.
@@ -167,20 +174,21 @@ pub(super) unsafe fn scan_fields_avx2(
     end: usize,
     separator: Separator,
 ) {
-    // SAFETY: this function's condition is that of `scan_avx2_with`, whose features are the same.
+    // SAFETY: the condition of `scan_avx2_with` is the same.
     unsafe {
         match separator {
             Separator::Blanks => {
-                scan_avx2_with(index, padded, (start, end), |block| Masks { slash: 0, ..masks_avx2(block) })
+                scan_avx2_with(index, padded, start..end, |block| BlockMasks { slash: 0, ..masks_avx2(block) })
             }
-            Separator::Byte(byte) => scan_avx2_with(index, padded, (start, end), |block| {
+            Separator::Byte(byte) => scan_avx2_with(index, padded, start..end, |block| {
                 let [low, high] = load_avx2(block);
                 let equal = |byte: u8| {
-                    let wanted = _mm256_set1_epi8(byte as i8);
-                    movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))
+                    let byte = _mm256_set1_epi8(byte as i8);
+                    movemask(_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte))
                 };
-                let (line_feed, carriage_return) = (equal(b'\n'), equal(b'\r'));
-                Masks { space: line_feed | carriage_return, slash: equal(byte), line_feed, carriage_return }
+                let line_feed = equal(b'\n');
+                let carriage_return = equal(b'\r');
+                BlockMasks { space: line_feed | carriage_return, slash: equal(byte), line_feed, carriage_return }
             }),
         }
     }
@@ -190,11 +198,11 @@ pub(super) unsafe fn scan_fields_avx2(
 /// The CPU has the features that `target_feature` names.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 #[inline]
-unsafe fn scan_avx2_with(index: &mut Index, padded: &[u8], range: (usize, usize), masks: impl Fn(&Block) -> Masks) {
+unsafe fn scan_avx2_with(index: &mut Index, padded: &[u8], range: Range<usize>, masks: impl Fn(&Block) -> BlockMasks) {
     index.scan_blocks(
         padded,
         range,
-        Kernel {
+        ScanKernel {
             masks,
             spread: |bits, base, out: &mut [u32; 64]| spread_avx2(bits, base, out),
             pick: |from, places| _pext_u64(from, places),
@@ -203,27 +211,27 @@ unsafe fn scan_avx2_with(index: &mut Index, padded: &[u8], range: (usize, usize)
     );
 }
 
-/// A block, and a wish for one further on.
+/// Loads a block, and prefetches a later one.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load_avx2(block: &Block) -> [__m256i; 2] {
     prefetch(block);
-    let at = block.as_ptr().cast::<__m256i>();
+    let start = block.as_ptr().cast::<__m256i>();
     // SAFETY: `block` is a reference to 64 bytes: the two loads read bytes 0 to 31 and 32 to 63, and need no alignment.
-    unsafe { [_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1))] }
+    unsafe { [_mm256_loadu_si256(start), _mm256_loadu_si256(start.add(1))] }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn masks_avx2(block: &Block) -> Masks {
+fn masks_avx2(block: &Block) -> BlockMasks {
     let [low, high] = load_avx2(block);
     let equal = |byte: u8| {
-        let wanted = _mm256_set1_epi8(byte as i8);
-        movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))
+        let byte = _mm256_set1_epi8(byte as i8);
+        movemask(_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte))
     };
     let slash = equal(b'/');
     let space = movemask(separators(low), separators(high)) ^ slash;
-    Masks { space, slash, line_feed: equal(b'\n'), carriage_return: equal(b'\r') }
+    BlockMasks { space, slash, line_feed: equal(b'\n'), carriage_return: equal(b'\r') }
 }
 
 /// Marks the bytes that are white space or a slash.
@@ -251,7 +259,7 @@ pub(crate) fn spread_avx2(bits: u64, base: u32, out: &mut [u32; 64]) {
     for (step, byte) in bits.to_le_bytes().into_iter().enumerate() {
         let before = bits & ((1 << (8 * step)) - 1);
         // SAFETY: a row of `PLACES` has 8 bytes, as many as `_mm_loadl_epi64` reads. `before` has only the bits of
-        // earlier steps, at most 8 · 7 = 56, so the store of eight places ends at 64 of 64 at most.
+        // earlier steps, at most 8 · 7 = 56, so the store of eight elements ends at 64 of 64 at most.
         unsafe {
             let places = _mm_loadl_epi64(PLACES[usize::from(byte)].as_ptr().cast());
             let wide = _mm256_add_epi32(_mm256_cvtepu8_epi32(places), origin);

@@ -1,21 +1,21 @@
-//! Vectors of 16 bytes: what the kernels of `scan` and `parse` need of them, by NEON on aarch64, whose CPUs all have
-//! it, by simd128 in WebAssembly, and by SSE on x86-64 without AVX2. Nothing here knows what a line is.
+//! Vectors of 16 bytes for the kernels of `scan` and `parse`: with NEON on aarch64, whose CPUs all have it, with
+//! simd128 in WebAssembly, and with SSE on x86-64 without AVX2.
 //!
-//! All have the same functions:
+//! All three modules have the same functions:
 //!
 //! | | |
 //! |---|---|
-//! | [`constant`], [`load`] | loads; `load` may put the 64 bytes into another order, which [`text_bits`] puts right |
-//! | [`equal`], [`found`], [`digits`] | marks: all bits of a byte, or none |
+//! | [`constant`], [`load`] | loads; `load` may reorder the 64 bytes, and [`text_bits`] restores the order |
+//! | [`equal`], [`in_table`], [`digits`] | marks: all bits of a byte are set, or none |
 //! | [`text_bits`], [`bits`], [`spread`] | marks to a bit each: of bytes from `load`, of other bytes, and back |
-//! | [`either`], [`both`], [`moved_down`] | bit by bit, and each byte to the place before it |
-//! | [`counts`], [`sum`] | the bits of each byte; eight places after a base |
-//! | [`reversed`], [`reversed_halves`] | loads of one token or two, the last byte first |
+//! | [`either`], [`both`], [`moved_down`] | bitwise operations, and moving each byte down by one |
+//! | [`counts`], [`sum`] | the number of bits in each byte; eight positions plus a base |
+//! | [`reversed`], [`reversed_halves`] | loads of one or two tokens, the last byte first |
 //! | [`wholes`], [`numbers`] | digits, the last one first, as numbers of 16 digits or of 8 |
 //! | [`doubles`], [`product`], [`quotient`], [`is_any`], [`singles`], [`signed`] | pairs of f64s |
 
-/// Four values by an expression of their place. A closure for `array::map` would not do: on x86-64, compilers may make
-/// it a function of its own, which then lacks the instructions of its kernel and calls a function for each of them.
+/// Four values of an expression that contains their index. Not `array::map`: on x86-64, compilers may outline the
+/// closure, which then lacks the target features of its kernel and calls a function for each instruction.
 macro_rules! four {
     ($at:ident => $value:expr) => {
         [
@@ -47,7 +47,7 @@ pub(crate) use simd128::*;
 pub(crate) use sse::*;
 
 /// 64 bytes, or marks for them.
-pub(crate) type Vectors = [Bytes; 4];
+pub(crate) type Vectors = [ByteVector; 4];
 
-/// A bit for each byte of eight, twice.
+/// The weight of each byte's bit, for eight bytes, twice.
 const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];

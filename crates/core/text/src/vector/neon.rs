@@ -1,28 +1,28 @@
-//! Vectors of 16 bytes by NEON.
+//! Vectors of 16 bytes with NEON.
 //!
-//! There is no instruction that gathers a bit of each byte, as `movemask` of x86 does. For text, every fourth byte is
-//! loaded into the same vector, so that three shifts with insertion put the bits of four bytes together
-//! ([`text_bits`]). For numbers, which have a vector each, a mask is weighted by powers of two, and neighbors are added
-//! until a byte is left of eight ([`bits`]). Digits become numbers by taking every second one of two vectors (`uzp1`,
-//! `uzp2`), so that each step works on half as many vectors as the one before.
+//! There is no instruction that gathers a bit of each byte, like `movemask` on x86. For text, every fourth byte is
+//! loaded into the same vector, so that three shifts with insertion combine the bits of four bytes ([`text_bits`]). For
+//! numbers, which have a vector each, a mask is weighted by powers of two, and neighbors are added until eight bytes
+//! have become one ([`bits`]). Digits become numbers by taking every second one of two vectors (`uzp1`, `uzp2`), so
+//! that each step works on half as many vectors as the previous one.
 
 use super::{Vectors, WEIGHTS};
 use std::arch::aarch64::*;
 use std::arch::asm;
 
-pub(crate) type Bytes = uint8x16_t;
-pub(crate) type Doubles = float64x2_t;
+pub(crate) type ByteVector = uint8x16_t;
+pub(crate) type DoublePair = float64x2_t;
 
-/// Instructions that work on registers alone.
+/// Instructions that access registers only.
 macro_rules! neon {
     ($($body:tt)*) => {
-        // SAFETY: every aarch64 CPU has NEON, and what is written here takes and returns values.
+        // SAFETY: every aarch64 CPU has NEON, and the instructions take and return values.
         unsafe { $($body)* }
     };
 }
 
 #[inline(always)]
-pub(crate) fn constant(bytes: &[u8; 16]) -> Bytes {
+pub(crate) fn constant(bytes: &[u8; 16]) -> ByteVector {
     // SAFETY: `bytes` is a reference to 16 bytes, as many as the load reads.
     unsafe { vld1q_u8(bytes.as_ptr()) }
 }
@@ -45,11 +45,12 @@ pub(crate) fn text_bits([first, second, third, fourth]: Vectors) -> u64 {
     }
 }
 
-/// The sums of neighbors. As an intrinsic, compilers see that no two bits meet, and make three instructions of it.
+/// The sums of neighbors. Not an intrinsic: compilers see that no two bits collide and replace it with three
+/// instructions.
 #[inline(always)]
-fn sums(a: Bytes, b: Bytes) -> Bytes {
+fn sums(a: ByteVector, b: ByteVector) -> ByteVector {
     let sums;
-    // SAFETY: the instruction is part of NEON, reads and writes these registers alone, and has no other effect.
+    // SAFETY: the instruction is part of NEON, accesses only these registers, and has no other effect.
     unsafe {
         asm!("addp {sums:v}.16b, {a:v}.16b, {b:v}.16b", a = in(vreg) a, b = in(vreg) b, sums = lateout(vreg) sums,
             options(pure, nomem, nostack, preserves_flags));
@@ -73,18 +74,19 @@ pub(crate) fn bits([a, b]: [Vectors; 2]) -> [u64; 2] {
 
 #[inline(always)]
 pub(crate) fn spread(bits: u64) -> Vectors {
-    let (bits, weights) = (neon!(vreinterpretq_u8_u64(vdupq_n_u64(bits))), constant(&WEIGHTS));
+    let bits = neon!(vreinterpretq_u8_u64(vdupq_n_u64(bits)));
+    let weights = constant(&WEIGHTS);
     [0, 1, 2, 3].map(|part| {
-        let own = neon!(vcombine_u8(vdup_n_u8(2 * part), vdup_n_u8(2 * part + 1)));
-        common(neon!(vqtbl1q_u8(bits, own)), weights)
+        let indices = neon!(vcombine_u8(vdup_n_u8(2 * part), vdup_n_u8(2 * part + 1)));
+        common(neon!(vqtbl1q_u8(bits, indices)), weights)
     })
 }
 
-/// Marks the bytes that have a bit in common. As for [`sums`], the intrinsic becomes more instructions than it is.
+/// Marks the bytes that have a bit in common. As for [`sums`], compilers replace the intrinsic with more instructions.
 #[inline(always)]
-fn common(a: Bytes, b: Bytes) -> Bytes {
+fn common(a: ByteVector, b: ByteVector) -> ByteVector {
     let common;
-    // SAFETY: as in `sums`: the instruction reads and writes these registers alone.
+    // SAFETY: as in `sums`: the instruction accesses only these registers.
     unsafe {
         asm!("cmtst {common:v}.16b, {a:v}.16b, {b:v}.16b", a = in(vreg) a, b = in(vreg) b,
             common = lateout(vreg) common, options(pure, nomem, nostack, preserves_flags));
@@ -98,7 +100,7 @@ pub(crate) fn equal(bytes: Vectors, byte: u8) -> Vectors {
 }
 
 #[inline(always)]
-pub(crate) fn found(table: &[u8; 16], bytes: Vectors) -> Vectors {
+pub(crate) fn in_table(table: &[u8; 16], bytes: Vectors) -> Vectors {
     let table = constant(table);
     bytes.map(|bytes| neon!(vceqq_u8(vqtbl1q_u8(table, vandq_u8(bytes, vdupq_n_u8(15))), bytes)))
 }
@@ -134,7 +136,8 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
     let mut sums = [0; 8];
     // SAFETY: `places` is a reference to 8 bytes, as many as the load reads, and each store writes half of `sums`.
     unsafe {
-        let (origin, places) = (vdupq_n_u32(base), vmovl_u8(vld1_u8(places.as_ptr())));
+        let origin = vdupq_n_u32(base);
+        let places = vmovl_u8(vld1_u8(places.as_ptr()));
         vst1q_u32(sums.as_mut_ptr(), vaddw_u16(origin, vget_low_u16(places)));
         vst1q_u32(sums.as_mut_ptr().add(4), vaddw_high_u16(origin, places));
     }
@@ -142,29 +145,30 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
 }
 
 #[inline(always)]
-pub(crate) unsafe fn reversed(text: *const u8) -> Bytes {
+pub(crate) unsafe fn reversed(text: *const u8) -> ByteVector {
     // SAFETY: this function's condition is that of the load, which needs no alignment.
     unsafe { vqtbl1q_u8(vld1q_u8(text), constant(&crate::tables::REVERSE)) }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> Bytes {
+pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     // SAFETY: as for `reversed`.
     unsafe { vrev64q_u8(vcombine_u8(vld1_u8(a), vld1_u8(b))) }
 }
 
-/// 64 digits as numbers of two: the lower one of a pair is first.
+/// 64 digits as numbers of two; the lower one of a pair is first.
 #[inline(always)]
-fn pairs(digits: Vectors) -> [Bytes; 2] {
+fn pairs(digits: Vectors) -> [ByteVector; 2] {
     [[digits[0], digits[1]], [digits[2], digits[3]]]
         .map(|[a, b]| neon!(vmlaq_u8(vuzp1q_u8(a, b), vuzp2q_u8(a, b), vdupq_n_u8(10))))
 }
 
 /// 32 numbers of two digits as numbers of four.
 #[inline(always)]
-fn fours([a, b]: [Bytes; 2]) -> [uint16x8_t; 2] {
+fn fours([a, b]: [ByteVector; 2]) -> [uint16x8_t; 2] {
     neon! {
-        let (low, high) = (vuzp1q_u8(a, b), vuzp2q_u8(a, b));
+        let low = vuzp1q_u8(a, b);
+        let high = vuzp2q_u8(a, b);
         [
             vmlal_u8(vmovl_u8(vget_low_u8(low)), vget_low_u8(high), vdup_n_u8(100)),
             vmlal_high_u8(vmovl_high_u8(low), high, vdupq_n_u8(100)),
@@ -177,7 +181,8 @@ fn fours([a, b]: [Bytes; 2]) -> [uint16x8_t; 2] {
 fn eights(digits: Vectors) -> [uint32x4_t; 2] {
     let [a, b] = fours(pairs(digits));
     neon! {
-        let (low, high) = (vuzp1q_u16(a, b), vuzp2q_u16(a, b));
+        let low = vuzp1q_u16(a, b);
+        let high = vuzp2q_u16(a, b);
         [
             vmlal_u16(vmovl_u16(vget_low_u16(low)), vget_low_u16(high), vdup_n_u16(10_000)),
             vmlal_high_u16(vmovl_high_u16(low), high, vdupq_n_u16(10_000)),
@@ -186,10 +191,11 @@ fn eights(digits: Vectors) -> [uint32x4_t; 2] {
 }
 
 #[inline(always)]
-pub(crate) fn wholes(digits: Vectors) -> [Doubles; 2] {
+pub(crate) fn wholes(digits: Vectors) -> [DoublePair; 2] {
     let [a, b] = eights(digits);
     neon! {
-        let (low, high) = (vuzp1q_u32(a, b), vuzp2q_u32(a, b));
+        let low = vuzp1q_u32(a, b);
+        let high = vuzp2q_u32(a, b);
         let whole = |low, high| vcvtq_f64_u64(vmlal_u32(vmovl_u32(low), high, vdup_n_u32(100_000_000)));
         [whole(vget_low_u32(low), vget_low_u32(high)), whole(vget_high_u32(low), vget_high_u32(high))]
     }
@@ -197,7 +203,8 @@ pub(crate) fn wholes(digits: Vectors) -> [Doubles; 2] {
 
 #[inline(always)]
 pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
-    let numbers = eights(digits).map(|it| if NEGATIVE { neon!(vsubq_u32(vdupq_n_u32(0), it)) } else { it });
+    let numbers =
+        eights(digits).map(|numbers| if NEGATIVE { neon!(vsubq_u32(vdupq_n_u32(0), numbers)) } else { numbers });
     let mut result = [0; 8];
     // SAFETY: `result` is an array of eight `u32`s; each store writes four of them.
     unsafe {
@@ -205,35 +212,35 @@ pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
         vst1q_u32(result.as_mut_ptr().add(4), numbers[1]);
     }
     neon! {
-        let zeros = numbers.map(|it| vmovn_u32(vceqzq_u32(it)));
+        let zeros = numbers.map(|numbers| vmovn_u32(vceqzq_u32(numbers)));
         let zeros = vmovn_u16(vcombine_u16(zeros[0], zeros[1]));
         (result, vaddv_u8(vand_u8(zeros, vcreate_u8(0x8040_2010_0804_0201))))
     }
 }
 
 #[inline(always)]
-pub(crate) fn doubles([a, b]: [f64; 2]) -> Doubles {
+pub(crate) fn doubles([a, b]: [f64; 2]) -> DoublePair {
     neon!(vcombine_f64(vdup_n_f64(a), vdup_n_f64(b)))
 }
 
 #[inline(always)]
-pub(crate) fn product(a: Doubles, b: Doubles) -> Doubles {
+pub(crate) fn product(a: DoublePair, b: DoublePair) -> DoublePair {
     neon!(vmulq_f64(a, b))
 }
 
 #[inline(always)]
-pub(crate) fn quotient(a: Doubles, b: Doubles) -> Doubles {
+pub(crate) fn quotient(a: DoublePair, b: DoublePair) -> DoublePair {
     neon!(vdivq_f64(a, b))
 }
 
 #[inline(always)]
-pub(crate) fn is_any(values: [Doubles; 2], add: u64, mask: u64, wanted: u64) -> bool {
+pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -> bool {
     neon! {
-        let is_wanted = values.map(|values| {
+        let is_equal = values.map(|values| {
             let sums = vaddq_u64(vreinterpretq_u64_f64(values), vdupq_n_u64(add));
-            vceqq_u64(vandq_u64(sums, vdupq_n_u64(mask)), vdupq_n_u64(wanted))
+            vceqq_u64(vandq_u64(sums, vdupq_n_u64(mask)), vdupq_n_u64(value))
         });
-        vmaxvq_u32(vreinterpretq_u32_u64(vorrq_u64(is_wanted[0], is_wanted[1]))) != 0
+        vmaxvq_u32(vreinterpretq_u32_u64(vorrq_u64(is_equal[0], is_equal[1]))) != 0
     }
 }
 
@@ -244,7 +251,7 @@ fn words(signs: u64) -> uint32x4_t {
 }
 
 #[inline(always)]
-pub(crate) fn singles(values: [Doubles; 2], signs: u64) -> [f32; 4] {
+pub(crate) fn singles(values: [DoublePair; 2], signs: u64) -> [f32; 4] {
     let signs = words(signs);
     let mut result = [0.0; 4];
     // SAFETY: `result` is an array of four f32s, as many as the store writes.
@@ -256,7 +263,7 @@ pub(crate) fn singles(values: [Doubles; 2], signs: u64) -> [f32; 4] {
 }
 
 #[inline(always)]
-pub(crate) fn signed(values: [Doubles; 2], signs: u64) -> [f64; 4] {
+pub(crate) fn signed(values: [DoublePair; 2], signs: u64) -> [f64; 4] {
     let signs = words(signs);
     let mut result = [0.0; 4];
     // SAFETY: `result` is an array of four f64s; each store writes two of them.

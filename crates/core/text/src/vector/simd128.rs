@@ -1,16 +1,16 @@
-//! Vectors of 16 bytes by WebAssembly's simd128, which a module has as a whole or not at all.
+//! Vectors of 16 bytes with WebAssembly's simd128, which a module uses as a whole or not at all.
 //!
-//! Bits of bytes are gathered by one instruction. Digits become numbers within their own lanes, since bytes cannot be
-//! multiplied.
+//! One instruction gathers the bits of bytes. Digits become numbers within their lanes, since there is no
+//! multiplication of bytes.
 
 use super::{Vectors, WEIGHTS};
 use std::arch::wasm32::*;
 
-pub(crate) type Bytes = v128;
-pub(crate) type Doubles = v128;
+pub(crate) type ByteVector = v128;
+pub(crate) type DoublePair = v128;
 
 #[inline(always)]
-pub(crate) fn constant(bytes: &[u8; 16]) -> Bytes {
+pub(crate) fn constant(bytes: &[u8; 16]) -> ByteVector {
     // SAFETY: `bytes` is a reference to 16 bytes, as many as the load reads.
     unsafe { v128_load(bytes.as_ptr().cast()) }
 }
@@ -34,10 +34,11 @@ pub(crate) fn bits(masks: [Vectors; 2]) -> [u64; 2] {
 
 #[inline(always)]
 pub(crate) fn spread(bits: u64) -> Vectors {
-    let (bits, weights) = (u64x2_splat(bits), constant(&WEIGHTS));
+    let bits = u64x2_splat(bits);
+    let weights = constant(&WEIGHTS);
     [0, 1, 2, 3].map(|part| {
-        let own = u64x2(0x0101_0101_0101_0101 * (2 * part), 0x0101_0101_0101_0101 * (2 * part + 1));
-        u8x16_eq(v128_and(u8x16_swizzle(bits, own), weights), weights)
+        let indices = u64x2(0x0101_0101_0101_0101 * (2 * part), 0x0101_0101_0101_0101 * (2 * part + 1));
+        u8x16_eq(v128_and(u8x16_swizzle(bits, indices), weights), weights)
     })
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn equal(bytes: Vectors, byte: u8) -> Vectors {
 }
 
 #[inline(always)]
-pub(crate) fn found(table: &[u8; 16], bytes: Vectors) -> Vectors {
+pub(crate) fn in_table(table: &[u8; 16], bytes: Vectors) -> Vectors {
     let table = constant(table);
     bytes.map(|bytes| u8x16_eq(u8x16_swizzle(table, v128_and(bytes, u8x16_splat(15))), bytes))
 }
@@ -83,7 +84,8 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
     let mut sums = [0u32; 8];
     // SAFETY: `places` is a reference to 8 bytes, as many as the load reads, and each store writes half of `sums`.
     unsafe {
-        let (origin, places) = (u32x4_splat(base), u16x8_load_extend_u8x8(places.as_ptr()));
+        let origin = u32x4_splat(base);
+        let places = u16x8_load_extend_u8x8(places.as_ptr());
         let out: *mut v128 = sums.as_mut_ptr().cast();
         v128_store(out, u32x4_add(origin, u32x4_extend_low_u16x8(places)));
         v128_store(out.add(1), u32x4_add(origin, u32x4_extend_high_u16x8(places)));
@@ -92,7 +94,7 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
 }
 
 #[inline(always)]
-pub(crate) unsafe fn reversed(text: *const u8) -> Bytes {
+pub(crate) unsafe fn reversed(text: *const u8) -> ByteVector {
     // SAFETY: this function's condition is that of the load, which needs no alignment.
     unsafe {
         let bytes = v128_load(text.cast());
@@ -101,7 +103,7 @@ pub(crate) unsafe fn reversed(text: *const u8) -> Bytes {
 }
 
 #[inline(always)]
-pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> Bytes {
+pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     // SAFETY: as for `reversed`.
     unsafe {
         let bytes = v128_load64_lane::<1>(v128_load64_zero(a.cast()), b.cast());
@@ -109,10 +111,10 @@ pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> Bytes {
     }
 }
 
-/// 64 digits as numbers of eight: the lower one of two is first.
+/// 64 digits as numbers of eight; the lower one of two is first.
 #[inline(always)]
 fn eights(digits: Vectors) -> [v128; 2] {
-    // A number of one or two digits in each byte; the upper one times a factor.
+    // Joins neighboring bytes: the lower one plus the upper one times a factor.
     let joined = |bytes, factor| {
         i16x8_add(v128_and(bytes, u16x8_splat(0xFF)), i16x8_mul(u16x8_shr(bytes, 8), u16x8_splat(factor)))
     };
@@ -124,20 +126,18 @@ fn eights(digits: Vectors) -> [v128; 2] {
 }
 
 #[inline(always)]
-pub(crate) fn wholes(digits: Vectors) -> [Doubles; 2] {
-    eights(digits).map(|it| {
-        {
-            let low = f64x2_convert_low_u32x4(i32x4_shuffle::<0, 2, 0, 2>(it, it));
-            let high = f64x2_convert_low_u32x4(i32x4_shuffle::<1, 3, 1, 3>(it, it));
-            // Both are below 10^8, and there are at most 14 digits: this is exact.
-            f64x2_add(low, f64x2_mul(high, f64x2_splat(1e8)))
-        }
+pub(crate) fn wholes(digits: Vectors) -> [DoublePair; 2] {
+    eights(digits).map(|numbers| {
+        let low = f64x2_convert_low_u32x4(i32x4_shuffle::<0, 2, 0, 2>(numbers, numbers));
+        let high = f64x2_convert_low_u32x4(i32x4_shuffle::<1, 3, 1, 3>(numbers, numbers));
+        // Both are below 10^8, and there are at most 14 digits: this is exact.
+        f64x2_add(low, f64x2_mul(high, f64x2_splat(1e8)))
     })
 }
 
 #[inline(always)]
 pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
-    let numbers = eights(digits).map(|it| if NEGATIVE { i32x4_neg(it) } else { it });
+    let numbers = eights(digits).map(|numbers| if NEGATIVE { i32x4_neg(numbers) } else { numbers });
     let mut result = [0u32; 8];
     // SAFETY: `result` is an array of eight `u32`s; each store writes four of them.
     unsafe {
@@ -145,34 +145,32 @@ pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
         v128_store(out, numbers[0]);
         v128_store(out.add(1), numbers[1]);
     }
-    let zeros = numbers.map(|it| i32x4_bitmask(i32x4_eq(it, u32x4_splat(0))));
+    let zeros = numbers.map(|numbers| i32x4_bitmask(i32x4_eq(numbers, u32x4_splat(0))));
     (result, zeros[0] | zeros[1] << 4)
 }
 
 #[inline(always)]
-pub(crate) fn doubles([a, b]: [f64; 2]) -> Doubles {
+pub(crate) fn doubles([a, b]: [f64; 2]) -> DoublePair {
     f64x2(a, b)
 }
 
 #[inline(always)]
-pub(crate) fn product(a: Doubles, b: Doubles) -> Doubles {
+pub(crate) fn product(a: DoublePair, b: DoublePair) -> DoublePair {
     f64x2_mul(a, b)
 }
 
 #[inline(always)]
-pub(crate) fn quotient(a: Doubles, b: Doubles) -> Doubles {
+pub(crate) fn quotient(a: DoublePair, b: DoublePair) -> DoublePair {
     f64x2_div(a, b)
 }
 
 #[inline(always)]
-pub(crate) fn is_any(values: [Doubles; 2], add: u64, mask: u64, wanted: u64) -> bool {
-    {
-        let is_wanted = values.map(|values| {
-            let sums = u64x2_add(values, u64x2_splat(add));
-            i64x2_eq(v128_and(sums, u64x2_splat(mask)), u64x2_splat(wanted))
-        });
-        v128_any_true(v128_or(is_wanted[0], is_wanted[1]))
-    }
+pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -> bool {
+    let is_equal = values.map(|values| {
+        let sums = u64x2_add(values, u64x2_splat(add));
+        i64x2_eq(v128_and(sums, u64x2_splat(mask)), u64x2_splat(value))
+    });
+    v128_any_true(v128_or(is_equal[0], is_equal[1]))
 }
 
 /// The signs as the top bits of words.
@@ -182,7 +180,7 @@ fn words(signs: u64) -> v128 {
 }
 
 #[inline(always)]
-pub(crate) fn singles(values: [Doubles; 2], signs: u64) -> [f32; 4] {
+pub(crate) fn singles(values: [DoublePair; 2], signs: u64) -> [f32; 4] {
     let mut result = [0f32; 4];
     // SAFETY: `result` is an array of four f32s, as many as the store writes.
     unsafe {
@@ -194,7 +192,7 @@ pub(crate) fn singles(values: [Doubles; 2], signs: u64) -> [f32; 4] {
 }
 
 #[inline(always)]
-pub(crate) fn signed(values: [Doubles; 2], signs: u64) -> [f64; 4] {
+pub(crate) fn signed(values: [DoublePair; 2], signs: u64) -> [f64; 4] {
     let signs = words(signs);
     let mut result = [0f64; 4];
     // SAFETY: `result` is an array of four f64s; each store writes two of them.

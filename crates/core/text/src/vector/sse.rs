@@ -1,26 +1,26 @@
-//! Vectors of 16 bytes by SSSE3, SSE4.1 and POPCNT: x86-64 without AVX2, which has kernels of its own.
+//! Vectors of 16 bytes with SSSE3, SSE4.1 and POPCNT: for x86-64 without AVX2, which has separate kernels.
 //!
-//! Every function here is put into its caller, so that the instructions are those of the kernel: compilers emit them
-//! only inside functions that have these features. Bits of bytes are gathered by one instruction, and neighboring
-//! digits are joined by multiplications that add two products.
+//! Every function here is inlined into its kernel: compilers emit these instructions only inside functions that have
+//! the target features. One instruction gathers the bits of bytes, and multiplications that add two products join
+//! neighboring digits.
 
 use super::{Vectors, WEIGHTS};
 use std::arch::x86_64::*;
 
-pub(crate) type Bytes = __m128i;
-pub(crate) type Doubles = __m128d;
+pub(crate) type ByteVector = __m128i;
+pub(crate) type DoublePair = __m128d;
 
-/// Instructions that work on registers alone.
+/// Instructions that access registers only.
 macro_rules! sse {
     ($($body:tt)*) => {
-        // SAFETY: what is written here takes and returns values. Only kernels of `Level::Vector` use this module, and
+        // SAFETY: the instructions take and return values. Only kernels of `Level::Vector` use this module, and
         // those are called on CPUs that have its instructions.
         unsafe { $($body)* }
     };
 }
 
 #[inline(always)]
-pub(crate) fn constant(bytes: &[u8; 16]) -> Bytes {
+pub(crate) fn constant(bytes: &[u8; 16]) -> ByteVector {
     // SAFETY: `bytes` is a reference to 16 bytes, as many as the load reads.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
@@ -45,10 +45,11 @@ pub(crate) fn bits([a, b]: [Vectors; 2]) -> [u64; 2] {
 #[inline(always)]
 pub(crate) fn spread(bits: u64) -> Vectors {
     const ONES: i64 = 0x0101_0101_0101_0101;
-    let (bits, weights) = (sse!(_mm_set1_epi64x(bits as i64)), constant(&WEIGHTS));
+    let bits = sse!(_mm_set1_epi64x(bits as i64));
+    let weights = constant(&WEIGHTS);
     four!(part => sse! {
-        let own = _mm_set_epi64x(ONES * (2 * part + 1), ONES * (2 * part));
-        _mm_cmpeq_epi8(_mm_and_si128(_mm_shuffle_epi8(bits, own), weights), weights)
+        let indices = _mm_set_epi64x(ONES * (2 * part + 1), ONES * (2 * part));
+        _mm_cmpeq_epi8(_mm_and_si128(_mm_shuffle_epi8(bits, indices), weights), weights)
     })
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn equal(bytes: Vectors, byte: u8) -> Vectors {
 }
 
 #[inline(always)]
-pub(crate) fn found(table: &[u8; 16], bytes: Vectors) -> Vectors {
+pub(crate) fn in_table(table: &[u8; 16], bytes: Vectors) -> Vectors {
     let table = constant(table);
     // Bytes that are not ASCII look up a zero.
     four!(part => sse!(_mm_cmpeq_epi8(_mm_shuffle_epi8(table, bytes[part]), bytes[part])))
@@ -99,7 +100,8 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
     // SAFETY: `places` is a reference to 8 bytes, as many as the load reads, and each store writes half of `sums`. The
     // instructions are those of `sse!`.
     unsafe {
-        let (origin, places) = (_mm_set1_epi32(base as i32), _mm_loadl_epi64(places.as_ptr().cast()));
+        let origin = _mm_set1_epi32(base as i32);
+        let places = _mm_loadl_epi64(places.as_ptr().cast());
         let out: *mut __m128i = sums.as_mut_ptr().cast();
         _mm_storeu_si128(out, _mm_add_epi32(origin, _mm_cvtepu8_epi32(places)));
         _mm_storeu_si128(out.add(1), _mm_add_epi32(origin, _mm_cvtepu8_epi32(_mm_bsrli_si128::<4>(places))));
@@ -108,26 +110,27 @@ pub(crate) fn sum(places: &[u8; 8], base: u32) -> [u32; 8] {
 }
 
 #[inline(always)]
-pub(crate) unsafe fn reversed(text: *const u8) -> Bytes {
+pub(crate) unsafe fn reversed(text: *const u8) -> ByteVector {
     // SAFETY: this function's condition is that of the load, which needs no alignment.
     unsafe { _mm_shuffle_epi8(_mm_loadu_si128(text.cast()), constant(&crate::tables::REVERSE)) }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> Bytes {
+pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     // SAFETY: as for `reversed`.
     unsafe {
-        // The halves change places, and then all bytes.
+        // Swapping the halves and reversing all bytes reverses each half.
         let bytes = _mm_unpacklo_epi64(_mm_loadl_epi64(b.cast()), _mm_loadl_epi64(a.cast()));
         _mm_shuffle_epi8(bytes, constant(&crate::tables::REVERSE))
     }
 }
 
-/// 64 digits as numbers of eight: the lower one of two is first.
+/// 64 digits as numbers of eight; the lower one of two is first.
 #[inline(always)]
-fn eights(digits: Vectors) -> [Bytes; 2] {
+fn eights(digits: Vectors) -> [ByteVector; 2] {
     sse! {
-        let (tens, hundreds) = (_mm_set1_epi16(0x0A01), _mm_set1_epi32(0x0064_0001));
+        let tens = _mm_set1_epi16(0x0A01);
+        let hundreds = _mm_set1_epi32(0x0064_0001);
         let fours = four!(part => _mm_madd_epi16(_mm_maddubs_epi16(digits[part], tens), hundreds));
         let packed = [_mm_packus_epi32(fours[0], fours[1]), _mm_packus_epi32(fours[2], fours[3])];
         let ten_thousands = _mm_set1_epi32(0x2710_0001);
@@ -136,14 +139,14 @@ fn eights(digits: Vectors) -> [Bytes; 2] {
 }
 
 #[inline(always)]
-pub(crate) fn wholes(digits: Vectors) -> [Doubles; 2] {
+pub(crate) fn wholes(digits: Vectors) -> [DoublePair; 2] {
     let [a, b] = eights(digits);
     [whole(a), whole(b)]
 }
 
-/// Two numbers of two parts each as one.
+/// Joins the two parts of each of two numbers.
 #[inline(always)]
-fn whole(eights: Bytes) -> Doubles {
+fn whole(eights: ByteVector) -> DoublePair {
     sse! {
         // Read as 64 bits, the upper part counts 2^32 instead of 10^8.
         let excess = _mm_mul_epu32(_mm_srli_epi64::<32>(eights), _mm_set1_epi64x((1 << 32) - 100_000_000));
@@ -173,40 +176,41 @@ pub(crate) fn numbers<const NEGATIVE: bool>(digits: Vectors) -> ([u32; 8], u8) {
 }
 
 #[inline(always)]
-pub(crate) fn doubles([a, b]: [f64; 2]) -> Doubles {
+pub(crate) fn doubles([a, b]: [f64; 2]) -> DoublePair {
     sse!(_mm_set_pd(b, a))
 }
 
 #[inline(always)]
-pub(crate) fn product(a: Doubles, b: Doubles) -> Doubles {
+pub(crate) fn product(a: DoublePair, b: DoublePair) -> DoublePair {
     sse!(_mm_mul_pd(a, b))
 }
 
 #[inline(always)]
-pub(crate) fn quotient(a: Doubles, b: Doubles) -> Doubles {
+pub(crate) fn quotient(a: DoublePair, b: DoublePair) -> DoublePair {
     sse!(_mm_div_pd(a, b))
 }
 
 #[inline(always)]
-pub(crate) fn is_any(values: [Doubles; 2], add: u64, mask: u64, wanted: u64) -> bool {
+pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -> bool {
     let [a, b] = values;
     sse! {
         let add = _mm_set1_epi64x(add as i64);
-        let (mask, wanted) = (_mm_set1_epi64x(mask as i64), _mm_set1_epi64x(wanted as i64));
-        let (a, b) = (_mm_add_epi64(_mm_castpd_si128(a), add), _mm_add_epi64(_mm_castpd_si128(b), add));
-        let (a, b) = (_mm_and_si128(a, mask), _mm_and_si128(b, mask));
-        _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi64(a, wanted), _mm_cmpeq_epi64(b, wanted))) != 0
+        let mask = _mm_set1_epi64x(mask as i64);
+        let value = _mm_set1_epi64x(value as i64);
+        let a = _mm_and_si128(_mm_add_epi64(_mm_castpd_si128(a), add), mask);
+        let b = _mm_and_si128(_mm_add_epi64(_mm_castpd_si128(b), add), mask);
+        _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi64(a, value), _mm_cmpeq_epi64(b, value))) != 0
     }
 }
 
 /// The signs as the top bits of words.
 #[inline(always)]
-fn words(signs: u64) -> Bytes {
+fn words(signs: u64) -> ByteVector {
     sse!(_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_cvtsi64_si128(signs as i64)))
 }
 
 #[inline(always)]
-pub(crate) fn singles(values: [Doubles; 2], signs: u64) -> [f32; 4] {
+pub(crate) fn singles(values: [DoublePair; 2], signs: u64) -> [f32; 4] {
     let mut result = [0.0; 4];
     // SAFETY: `result` is an array of four f32s, as many as the store writes.
     unsafe {
@@ -217,11 +221,12 @@ pub(crate) fn singles(values: [Doubles; 2], signs: u64) -> [f32; 4] {
 }
 
 #[inline(always)]
-pub(crate) fn signed(values: [Doubles; 2], signs: u64) -> [f64; 4] {
+pub(crate) fn signed(values: [DoublePair; 2], signs: u64) -> [f64; 4] {
     let mut result = [0.0; 4];
     // SAFETY: `result` is an array of four f64s; each store writes two of them.
     unsafe {
-        let (zero, signs) = (_mm_setzero_si128(), words(signs));
+        let zero = _mm_setzero_si128();
+        let signs = words(signs);
         let halves = [_mm_unpacklo_epi32(zero, signs), _mm_unpackhi_epi32(zero, signs)];
         for half in 0..2 {
             let values = _mm_xor_pd(values[half], _mm_castsi128_pd(halves[half]));

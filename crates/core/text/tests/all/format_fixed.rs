@@ -1,4 +1,4 @@
-//! Fixed digits against Rust's own exact formatter and against text that C's printf wrote.
+//! Compares fixed digits with Rust's exact formatter and with output of C's printf.
 
 use polyhaul_text::format::{MAX_DIGITS, MAX_FIXED_F32, MAX_FIXED_F64, Page};
 
@@ -70,7 +70,7 @@ fn f32_of_every_exponent() {
 }
 
 #[test]
-fn f32_of_everyday_size() {
+fn f32_of_ordinary_size() {
     let mut random = Random(2);
     for _ in 0..4_000 {
         let value = (random.next() as i32 as f32) * (0.5_f32).powi((random.next() % 40) as i32);
@@ -80,9 +80,9 @@ fn f32_of_everyday_size() {
     }
 }
 
-/// Odd multiples of 2^-(digits + 1) lie exactly between two numbers of that many digits.
+/// Odd multiples of 2^-(digits + 1) are exactly halfway between two numbers with that many digits.
 #[test]
-fn f32_ties_and_their_neighbours() {
+fn f32_ties_and_their_neighbors() {
     let mut random = Random(3);
     for digits in 0..=MAX_DIGITS {
         for _ in 0..2_000 {
@@ -108,7 +108,7 @@ fn f64_of_every_exponent() {
 }
 
 #[test]
-fn f64_of_everyday_size() {
+fn f64_of_ordinary_size() {
     let mut random = Random(5);
     for _ in 0..4_000 {
         let value = (random.next() as i64 as f64) * (0.5_f64).powi((random.next() % 90) as i32);
@@ -119,7 +119,7 @@ fn f64_of_everyday_size() {
 }
 
 #[test]
-fn f64_ties_and_their_neighbours() {
+fn f64_ties_and_their_neighbors() {
     let mut random = Random(6);
     for digits in 0..=MAX_DIGITS {
         for _ in 0..2_000 {
@@ -132,7 +132,7 @@ fn f64_ties_and_their_neighbours() {
     }
 }
 
-/// Values as close to a tie as an f64 comes: the rounded product cannot tell them from one.
+/// The f64s closest to a tie: their rounded products are indistinguishable from a tie.
 #[test]
 fn f64_next_to_decimal_ties() {
     let mut random = Random(7);
@@ -147,7 +147,7 @@ fn f64_next_to_decimal_ties() {
     }
 }
 
-/// Where one way of formatting ends and the next begins.
+/// Values around the limits between the kernels.
 #[test]
 fn borders_between_the_paths() {
     let powers = (0..=22).map(|n| 10f64.powi(n));
@@ -155,7 +155,8 @@ fn borders_between_the_paths() {
     for border in powers.chain(twos) {
         for digits in 0..=MAX_DIGITS {
             for value in [border, border / 10f64.powi(digits as i32)] {
-                let (wide, narrow) = (value.to_bits(), (value as f32).to_bits());
+                let wide = value.to_bits();
+                let narrow = (value as f32).to_bits();
                 (wide - 3..=wide + 3).for_each(|bits| check_f64(bits, digits));
                 (narrow - 3..=narrow + 3).for_each(|bits| check_f32(bits, digits));
             }
@@ -163,9 +164,9 @@ fn borders_between_the_paths() {
     }
 }
 
-/// Written by glibc 2.36, printf("%.*f").
+/// Output of printf("%.*f") in glibc 2.36.
 #[test]
-fn what_printf_writes() {
+fn digits_equal_those_of_printf() {
     let cases: &[(f64, usize, &str)] = &[
         (0.0, 0, "0"),
         (-0.0, 0, "-0"),
@@ -204,7 +205,7 @@ fn what_printf_writes() {
 }
 
 #[test]
-fn the_longest_texts_have_their_stated_lengths() {
+fn the_longest_texts_have_the_documented_lengths() {
     assert_eq!(fixed_f32(f32::MIN, 12).len(), MAX_FIXED_F32);
     assert_eq!(fixed_f64(f64::MIN, 12).len(), MAX_FIXED_F64);
     assert_eq!(fixed_f32(0.25, 99), fixed_f32(0.25, 12));

@@ -1,4 +1,4 @@
-//! Whole lines: equal to the same values one by one, on every path, in every amount of room.
+//! Compares whole lines with single values, on every path and for every buffer size.
 
 use polyhaul_text::format::{FixedLine, IndexLine, MAX_DIGITS, Page, Real};
 
@@ -10,7 +10,7 @@ impl Random {
         self.0 ^ (self.0 >> 29)
     }
 
-    /// Mostly everyday sizes; now and then ties, borders of the paths, huge, tiny and odd values.
+    /// Mostly ordinary sizes; sometimes ties, limits of the kernels, huge, tiny and odd values.
     fn value(&mut self) -> f64 {
         let plain = self.next() as i64 as f64 * 2f64.powi(-63);
         match self.next() % 24 {
@@ -29,8 +29,8 @@ impl Random {
     }
 }
 
-/// The line in terms of single values.
-fn one_by_one<R: Real>(prefix: &[u8], values: &[R], append: impl Fn(&mut Page<'_>, R), ends: [u8; 2]) -> Vec<u8> {
+/// A line written value by value.
+fn value_by_value<R: Real>(prefix: &[u8], values: &[R], append: impl Fn(&mut Page<'_>, R), ends: [u8; 2]) -> Vec<u8> {
     let mut buffer = vec![0; 16384];
     let mut page = Page::new(&mut buffer);
     page.bytes(prefix);
@@ -59,13 +59,13 @@ fn check_rows<const N: usize>(random: &mut Random, prefix: &[u8]) {
         let plain = fast.clone().portable();
         let expected: Vec<u8> = narrow
             .iter()
-            .flat_map(|row| one_by_one(prefix, row, |page, value| page.fixed_f32(value, digits), [b';', b'|']))
+            .flat_map(|row| value_by_value(prefix, row, |page, value| page.fixed_f32(value, digits), [b';', b'|']))
             .collect();
         assert_eq!(lines(&plain, &narrow, 1 << 18), (expected.clone(), 60));
         assert_eq!(lines(&fast, &narrow, 1 << 18), (expected, 60));
         let expected: Vec<u8> = wide
             .iter()
-            .flat_map(|row| one_by_one(prefix, row, |page, value| page.fixed_f64(value, digits), [b';', b'|']))
+            .flat_map(|row| value_by_value(prefix, row, |page, value| page.fixed_f64(value, digits), [b';', b'|']))
             .collect();
         assert_eq!(lines(&plain, &wide, 1 << 18), (expected.clone(), 60));
         assert_eq!(lines(&fast, &wide, 1 << 18), (expected, 60));
@@ -84,7 +84,7 @@ fn lines_equal_single_values_on_every_path() {
     check_rows::<9>(&mut random, b"\t");
 }
 
-/// The vector path and the scalar path hold the same bytes for a long run of everyday values.
+/// The vector path and the scalar path write the same bytes for a long run of ordinary values.
 #[test]
 fn vector_and_scalar_lines_are_equal() {
     let mut random = Random(12);
@@ -102,14 +102,15 @@ fn vector_and_scalar_lines_are_equal() {
     }
 }
 
-/// What the vector path must hand over, one value at a time among everyday ones: ties, values next to them, odd values.
+/// Single values that the vector path cannot write, among ordinary ones: ties, values next to them, odd values.
 #[test]
 fn one_hard_value_among_plain_ones() {
     let mut random = Random(13);
     let odd = [f64::NAN, -f64::INFINITY, 1e13, 1e13 - 1.0, -9.9999999999995e12, 1e300, f64::MAX, -0.0, 5e-324];
     for digits in 0..=MAX_DIGITS {
         let power = 10f64.powi(digits as i32);
-        let (fast, plain) = (FixedLine::new(b"", digits), FixedLine::new(b"", digits).portable());
+        let fast = FixedLine::new(b"", digits);
+        let plain = FixedLine::new(b"", digits).portable();
         for round in 0..300 {
             let mut rows = [[0.25, -1.5, 12.375]; 8];
             let tie = (random.next() >> 30) as f64 + 0.5;
@@ -127,13 +128,13 @@ fn one_hard_value_among_plain_ones() {
 fn lines_stop_at_the_last_that_fits() {
     let rows: Vec<[f32; 3]> = (0..40).map(|n| [n as f32, 0.5, -1e3 * n as f32]).collect();
     for line in [FixedLine::new(b"v ", 2), FixedLine::new(b"v ", 2).portable()] {
-        let (all, count) = lines(&line, &rows, 1 << 16);
+        let (whole, count) = lines(&line, &rows, 1 << 16);
         assert_eq!(count, rows.len());
-        for room in 0..=all.len() {
+        for room in 0..=whole.len() {
             let (text, count) = lines(&line, &rows, room);
-            assert!(all.starts_with(&text));
+            assert!(whole.starts_with(&text));
             assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), count);
-            let next = all[text.len()..].iter().position(|&byte| byte == b'\n').map_or(room + 1, |at| at + 1);
+            let next = whole[text.len()..].iter().position(|&byte| byte == b'\n').map_or(room + 1, |offset| offset + 1);
             assert!(text.len() + next > room, "one more line would have fitted");
         }
     }
@@ -153,7 +154,7 @@ fn a_single_line_overflows_as_a_whole() {
 }
 
 #[test]
-fn no_line_is_longer_than_stated() {
+fn no_line_is_longer_than_documented() {
     let line = FixedLine::new(b"v ", 12);
     let (text, _) = lines(&line, &[[f32::MIN; 3]], 4096);
     assert_eq!(text.len(), line.max_bytes::<f32>(3));
@@ -189,7 +190,7 @@ fn index_lines_in_every_amount_of_room() {
     }
 }
 
-/// An iterator whose stated length is wrong must not write past the room that was counted for it.
+/// An iterator with a wrong length must not write past the room that was counted for it.
 #[test]
 fn a_lying_iterator_is_cut_off() {
     struct Liar(u32);

@@ -1,4 +1,4 @@
-//! The page: integers, shortest digits, and what happens when it is full.
+//! Tests of the page: integers, shortest digits, and overflow.
 
 use polyhaul_text::format::{MAX_I32, MAX_I64, MAX_SHORTEST_F32, MAX_SHORTEST_F64, MAX_U32, MAX_U64, Page};
 
@@ -7,7 +7,7 @@ fn text(write: impl Fn(&mut Page<'_>)) -> String {
     let mut page = Page::new(&mut buffer);
     write(&mut page);
     let roomy = page.as_bytes().to_vec();
-    // The same into a buffer of exactly that size, and not at all into one that is a byte shorter.
+    // The text fits a buffer of exactly its size; one byte less, and nothing is written.
     let mut exact = vec![0xAA; roomy.len()];
     let mut page = Page::new(&mut exact);
     write(&mut page);
@@ -49,9 +49,9 @@ fn integers_by_the_thousand() {
         page.u32(n);
         let mut rest = n;
         let digits = page.as_bytes().iter().rev().all(|&digit| {
-            let right = digit == b'0' + (rest % 10) as u8;
+            let is_right = digit == b'0' + (rest % 10) as u8;
             rest /= 10;
-            right
+            is_right
         });
         assert!(digits && rest == 0 && (n == 0 || page.as_bytes()[0] != b'0'), "{n}");
     }
@@ -156,7 +156,7 @@ fn nothing_fits_an_empty_page() {
 }
 
 #[test]
-fn whole_takes_back_what_did_not_fit() {
+fn whole_undoes_text_that_does_not_fit() {
     let mut buffer = [0; 8];
     let mut page = Page::new(&mut buffer);
     assert!(page.whole(|page| page.bytes(b"v 1\n")));

@@ -1,20 +1,21 @@
-//! Shortest digits of many values at a time against those of one at a time, which are another implementation's.
+//! Compares shortest digits of many values at a time with those of single values, which another implementation
+//! computes.
 
 use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page, Real};
 
 const BLOCK: usize = 1024;
 
-/// Values that are compared by the block.
+/// Values that are compared in blocks.
 struct Values<R> {
     values: Vec<R>,
-    one: fn(&mut Page<'_>, R),
+    append: fn(&mut Page<'_>, R),
     texts: [Vec<u8>; 2],
 }
 
 impl<R: Real> Values<R> {
-    fn new(one: fn(&mut Page<'_>, R)) -> Self {
+    fn new(append: fn(&mut Page<'_>, R)) -> Self {
         let text = || vec![0; 2 * BLOCK * (MAX_SHORTEST_F64 + 2)];
-        Self { values: Vec::new(), one, texts: [text(), text()] }
+        Self { values: Vec::new(), append, texts: [text(), text()] }
     }
 
     fn push(&mut self, value: R) {
@@ -25,18 +26,18 @@ impl<R: Real> Values<R> {
     }
 
     fn compare(&mut self) {
-        let [many, one] = &mut self.texts;
-        let mut many = Page::new(many);
-        assert_eq!(many.shortest_lines(&NumberLines::new(1, b',', [b"\n"]), 0, &self.values), self.values.len());
-        let mut page = Page::new(one);
+        let [block_text, single_text] = &mut self.texts;
+        let mut block = Page::new(block_text);
+        assert_eq!(block.shortest_lines(&NumberLines::new(1, b',', [b"\n"]), 0, &self.values), self.values.len());
+        let mut singles = Page::new(single_text);
         for &value in &self.values {
-            (self.one)(&mut page, value);
-            page.byte(b'\n');
+            (self.append)(&mut singles, value);
+            singles.byte(b'\n');
         }
-        if many.as_bytes() != page.as_bytes() {
+        if block.as_bytes() != singles.as_bytes() {
             let lines = |page: &Page<'_>| String::from_utf8_lossy(page.as_bytes()).into_owned();
-            lines(&many).lines().zip(lines(&page).lines()).for_each(|(many, one)| assert_eq!(many, one));
-            panic!("not the same count of lines");
+            lines(&block).lines().zip(lines(&singles).lines()).for_each(|(block, single)| assert_eq!(block, single));
+            panic!("the numbers of lines differ");
         }
         self.values.clear();
     }
@@ -44,7 +45,7 @@ impl<R: Real> Values<R> {
 
 impl<R> Drop for Values<R> {
     fn drop(&mut self) {
-        // A forgotten block is a test that cannot fail.
+        // A test that does not compare its last block could not fail.
         assert!(self.values.is_empty() || std::thread::panicking());
     }
 }
@@ -85,7 +86,7 @@ fn every_exponent_with_edges_and_random_fractions() {
 }
 
 #[test]
-fn numbers_as_people_write_them() {
+fn round_numbers() {
     both(|singles, doubles| {
         for n in 0..20_000u32 {
             for scale in [1.0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7, 1e-9, 1.0 / 256.0, 1.0 / 1024.0, 1e4, 1e9, 1e12] {
@@ -109,21 +110,21 @@ fn numbers_as_people_write_them() {
     });
 }
 
-/// What stands behind number `place` of a list whose lines end in turn in `ends`.
-fn behind<'e>(place: usize, columns: usize, ends: &[&'e str]) -> &'e str {
-    if (place + 1).is_multiple_of(columns) { ends[place / columns % ends.len()] } else { "," }
+/// The text after number `index` of a list whose lines cycle through `ends`.
+fn behind<'e>(index: usize, columns: usize, ends: &[&'e str]) -> &'e str {
+    if (index + 1).is_multiple_of(columns) { ends[index / columns % ends.len()] } else { "," }
 }
 
-/// Lists of `E` ends against the same put together from single texts, in rooms of all sizes.
-fn list_of<const E: usize>(columns: usize, place: usize, ends: [&str; E]) {
+/// Compares lists with `E` ends with single texts, for buffers of all sizes; the first number has index `first`.
+fn list_of<const E: usize>(columns: usize, first: usize, ends: [&str; E]) {
     let values: Vec<f64> = random().take(3 * 40).map(|bits| (bits >> 40) as f64 / 1024.0).collect();
     let integers: Vec<i32> = random().take(3 * 40).map(|bits| (bits as i32) >> (bits >> 59)).collect();
     let lines = NumberLines::new(columns, b',', ends.map(str::as_bytes));
     let compare = |texts: &[String], write: &dyn Fn(&mut Page<'_>) -> usize| {
-        let text = |at: usize| texts[at].clone() + behind(place + at, columns, &ends);
+        let text = |at: usize| texts[at].clone() + behind(first + at, columns, &ends);
         let texts: Vec<String> = (0..texts.len()).map(text).collect();
-        let all = texts.concat();
-        for room in (0..all.len() + 200).step_by(7) {
+        let whole = texts.concat();
+        for room in (0..whole.len() + 200).step_by(7) {
             let mut buffer = vec![0xAA; room];
             let mut page = Page::new(&mut buffer);
             let count = write(&mut page);
@@ -131,13 +132,13 @@ fn list_of<const E: usize>(columns: usize, place: usize, ends: [&str; E]) {
             assert!(count == texts.len() || page.len() + texts[count].len() > room, "{room}");
             assert_eq!(page.overflowed(), count < texts.len());
         }
-        let behind_all: usize = (place..place + texts.len()).map(|at| lines.bytes_behind(at)).sum();
-        assert_eq!(behind_all, (place..place + texts.len()).map(|at| behind(at, columns, &ends).len()).sum());
+        let behind_all: usize = (first..first + texts.len()).map(|at| lines.bytes_behind(at)).sum();
+        assert_eq!(behind_all, (first..first + texts.len()).map(|at| behind(at, columns, &ends).len()).sum());
     };
     let texts: Vec<String> = values.iter().map(f64::to_string).collect();
-    compare(&texts, &|page| page.shortest_lines(&lines, place, &values));
+    compare(&texts, &|page| page.shortest_lines(&lines, first, &values));
     let texts: Vec<String> = integers.iter().map(i32::to_string).collect();
-    compare(&texts, &|page| page.integer_lines(&lines, place, &integers));
+    compare(&texts, &|page| page.integer_lines(&lines, first, &integers));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Numbers and text: a file for each kernel.
+//! Tests of formatting and parsing, a file for each kernel.
 
 mod format_fixed;
 mod format_lines;

@@ -1,4 +1,4 @@
-//! Rows of faces on every level, against a parser that splits strings.
+//! Compares rows of faces on every level with a parser that splits strings.
 
 use crate::parse_support::{Random, line_of, windows, words};
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows};
@@ -6,8 +6,8 @@ use polyhaul_text::scan::{MAX_ENDS, MAX_LINES};
 
 /// A plain index, or `None`: whether it counts backwards, and the bits of its value.
 fn index(text: &str) -> Option<(bool, u32)> {
-    let is_number = |digits: &str, most: usize| {
-        (1..=most).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+    let is_number = |digits: &str, max_size: usize| {
+        (1..=max_size).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
     let (negative, plain) = match text.strip_prefix('-') {
         Some(digits) => (true, is_number(digits, 7)),
@@ -48,15 +48,16 @@ fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, bool, Vec<u32>)> {
 
 /// The rows from `line` on, the same on every level.
 fn rows_on_all(windows: &[Window<'_>], line: usize, keyword: &str) -> (FaceRows, Vec<u32>, Vec<u32>) {
-    let mut all = windows.iter().map(|&window| {
-        let (mut values, mut row_ends) = (vec![7; MAX_ENDS + VALUE_SLACK], vec![7; MAX_LINES]);
-        let taken = face_rows(window, line, keyword.as_bytes(), &mut values, &mut row_ends);
-        values.truncate(taken.values);
-        row_ends.truncate(taken.rows);
-        (taken, values, row_ends)
+    let mut results = windows.iter().map(|&window| {
+        let mut values = vec![7; MAX_ENDS + VALUE_SLACK];
+        let mut row_ends = vec![7; MAX_LINES];
+        let parsed = face_rows(window, line, keyword.as_bytes(), &mut values, &mut row_ends);
+        values.truncate(parsed.values);
+        row_ends.truncate(parsed.rows);
+        (parsed, values, row_ends)
     });
-    let first = all.next().unwrap();
-    for other in all {
+    let first = results.next().unwrap();
+    for other in results {
         assert_eq!(
             other,
             first,
@@ -67,44 +68,45 @@ fn rows_on_all(windows: &[Window<'_>], line: usize, keyword: &str) -> (FaceRows,
     first
 }
 
-/// Reads a text on all levels at once; returns how many rows were taken.
+/// Parses a text on all levels at once; returns how many rows were parsed.
 fn check(text: &[u8], keyword: &str) -> usize {
     let mut count = 0;
     windows(text, |windows| {
         let lines = windows[0].index.lines().len();
         let mut line = 0;
         while line < lines {
-            let (taken, values, row_ends) = rows_on_all(windows, line, keyword);
-            let mut from = 0;
-            for (row, &to) in row_ends.iter().enumerate() {
+            let (parsed, values, row_ends) = rows_on_all(windows, line, keyword);
+            let mut start = 0;
+            for (row, &end) in row_ends.iter().enumerate() {
                 let text = line_of(windows[0], line + row);
-                let own = values[from..to as usize].to_vec();
+                let row_values = values[start..end as usize].to_vec();
                 assert_eq!(
                     naive(text, keyword),
-                    Some((taken.form, taken.is_negative, own)),
+                    Some((parsed.form, parsed.is_negative, row_values)),
                     "{:?}",
                     String::from_utf8_lossy(text)
                 );
-                from = to as usize;
+                start = end as usize;
             }
-            assert_eq!(from, taken.values);
-            count += taken.rows;
-            line += taken.rows;
+            assert_eq!(start, parsed.values);
+            count += parsed.rows;
+            line += parsed.rows;
             if line < lines {
-                let wanted = naive(line_of(windows[0], line), keyword);
-                let goes_on = wanted
-                    .is_some_and(|(form, sign, _)| taken.rows == 0 || (form, sign) == (taken.form, taken.is_negative));
-                assert!(!goes_on, "left: {:?}", String::from_utf8_lossy(line_of(windows[0], line)));
-                line += usize::from(taken.rows == 0);
+                let next = naive(line_of(windows[0], line), keyword);
+                let should_continue = next.is_some_and(|(form, sign, _)| {
+                    parsed.rows == 0 || (form, sign) == (parsed.form, parsed.is_negative)
+                });
+                assert!(!should_continue, "left: {:?}", String::from_utf8_lossy(line_of(windows[0], line)));
+                line += usize::from(parsed.rows == 0);
             }
         }
     });
     count
 }
 
-fn row(random: &mut Random, form: CornerForm, corners: usize, most: usize) -> String {
+fn row(random: &mut Random, form: CornerForm, corners: usize, max_digits: usize) -> String {
     let mut number = || {
-        let count = 1 + random.below(most);
+        let count = 1 + random.below(max_digits);
         random.digits(count)
     };
     let corner = |_| match form {
@@ -133,7 +135,7 @@ fn all_forms_with_1_to_63_indices() {
     }
 }
 
-/// The same row with indices that count backwards.
+/// Negates the indices of a row.
 fn negative(row: &str) -> String {
     let minus = |word: &str| match word {
         "f" | "" => word.to_owned(),
@@ -154,7 +156,7 @@ fn indices_that_count_backwards() {
             let text: String = (0..9).map(|_| negative(&row(&mut random, form, corners, 7))).collect();
             assert_eq!(check(text.as_bytes(), "f"), 9, "{form:?} {corners}");
         }
-        // Runs end where the sign changes, and a row with both is left.
+        // Runs end where the sign changes, and rows with both signs are rejected.
         let rows = [1, 2, 3, 4, 5].map(|_| row(&mut random, form, 4, 7));
         let text = rows.iter().flat_map(|row| [row.clone(), row.clone(), negative(row)]).collect::<String>();
         assert_eq!(check(text.as_bytes(), "f"), 15, "{form:?}");
@@ -172,16 +174,16 @@ fn indices_that_count_backwards() {
 #[test]
 fn forms_and_sizes_mixed() {
     let mut random = Random::new(2);
-    for most in 1..=9 {
+    for max_digits in 1..=9 {
         let text: String = (0..1500)
             .map(|_| {
                 let form = FORMS[random.below(4)];
                 let corners = if random.below(9) == 0 { 3 + random.below(60) } else { 3 + random.below(3) };
-                row(&mut random, form, corners, most)
+                row(&mut random, form, corners, max_digits)
             })
             .collect();
-        let taken = check(text.as_bytes(), "f");
-        assert!(taken > 300, "{taken} with up to {most} digits");
+        let parsed = check(text.as_bytes(), "f");
+        assert!(parsed > 300, "{parsed} with up to {max_digits} digits");
     }
 }
 
@@ -219,13 +221,13 @@ fn eight_digits_and_more() {
 fn tokens_further_apart_than_a_vector() {
     let mut random = Random::new(6);
     for form in FORMS {
-        for most in [6, 7, 8] {
+        for max_digits in [6, 7, 8] {
             for spaces in [1, 1, 2, 3, 9] {
                 let row = |_| {
                     let line = row(&mut random, form, 4, 1);
                     let mut digits = |byte: u8| match byte {
                         b'0'..=b'9' => {
-                            let count = most - random.below(2);
+                            let count = max_digits - random.below(2);
                             random.digits(count)
                         }
                         b' ' => " ".repeat(1 + random.below(spaces)),
@@ -241,7 +243,7 @@ fn tokens_further_apart_than_a_vector() {
 }
 
 #[test]
-fn what_is_not_plain_is_left() {
+fn rows_that_are_not_plain_are_rejected() {
     for word in [
         "0",
         "00",
@@ -279,8 +281,8 @@ fn what_is_not_plain_is_left() {
         ] {
             let plain = "f 1/2/3 4/5/6 7/8/9\n";
             let text = format!("{plain}f {}\n{plain}", corners.replace("{}", word));
-            let wanted = naive(text.lines().nth(1).unwrap().as_bytes(), "f").is_some();
-            assert_eq!(check(text.as_bytes(), "f"), 2 + usize::from(wanted), "{text:?}");
+            let is_plain = naive(text.lines().nth(1).unwrap().as_bytes(), "f").is_some();
+            assert_eq!(check(text.as_bytes(), "f"), 2 + usize::from(is_plain), "{text:?}");
         }
     }
 }
@@ -353,19 +355,21 @@ fn rows_with_one_changed_byte() {
 }
 
 #[test]
-fn little_room_and_lines_that_are_not_there() {
+fn output_sizes_and_missing_lines() {
     let text = "f 1/2 3/4 5/6\n".repeat(30);
     windows(text.as_bytes(), |windows| {
         for &window in windows {
             for room in [0, 1, VALUE_SLACK, VALUE_SLACK + 5, VALUE_SLACK + 6, VALUE_SLACK + 17, VALUE_SLACK + 100] {
-                let (mut values, mut row_ends) = (vec![0; room], vec![0; 40]);
-                let taken = face_rows(window, 0, b"f", &mut values, &mut row_ends);
-                assert_eq!(taken.rows, room.saturating_sub(VALUE_SLACK) / 6, "{:?}", window.level);
+                let mut values = vec![0; room];
+                let mut row_ends = vec![0; 40];
+                let parsed = face_rows(window, 0, b"f", &mut values, &mut row_ends);
+                assert_eq!(parsed.rows, room.saturating_sub(VALUE_SLACK) / 6, "{:?}", window.level);
             }
-            let (mut values, mut row_ends) = (vec![0; 1000], vec![0; 40]);
+            let mut values = vec![0; 1000];
+            let mut row_ends = vec![0; 40];
             for room in 0..40 {
-                let taken = face_rows(window, 0, b"f", &mut values, &mut row_ends[..room]);
-                assert_eq!((taken.rows, taken.values), (room.min(30), 6 * room.min(30)));
+                let parsed = face_rows(window, 0, b"f", &mut values, &mut row_ends[..room]);
+                assert_eq!((parsed.rows, parsed.values), (room.min(30), 6 * room.min(30)));
             }
             for line in [30, 31, 2000, usize::MAX] {
                 assert_eq!(face_rows(window, line, b"f", &mut values, &mut row_ends), FaceRows::default());

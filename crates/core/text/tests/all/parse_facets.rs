@@ -1,4 +1,4 @@
-//! Facets on every level: what they take is what a parser that splits strings finds, and they leave the rest.
+//! Compares facets on every level with a parser that splits strings.
 
 use crate::parse_support::{Random, line_of, windows};
 use polyhaul_text::parse::facets::{Facet, LINES, facets};
@@ -14,7 +14,7 @@ const SHAPE: [&[&str]; LINES] = [
     &["endfacet"],
 ];
 
-/// The numbers of a facet on these lines, if they are one.
+/// The numbers of the facet on these lines, if they are a facet.
 fn naive(lines: &[&[u8]]) -> Option<Vec<f32>> {
     let mut numbers = Vec::new();
     for (line, shape) in lines.iter().zip(SHAPE) {
@@ -23,19 +23,19 @@ fn naive(lines: &[&[u8]]) -> Option<Vec<f32>> {
         if words.len() != shape.len() {
             return None;
         }
-        for (word, wanted) in words.into_iter().zip(shape) {
-            match *wanted {
+        for (word, expected) in words.into_iter().zip(shape) {
+            match *expected {
                 "." => numbers.push(word.parse().ok()?),
-                wanted => word.eq_ignore_ascii_case(wanted).then_some(())?,
+                keyword => word.eq_ignore_ascii_case(keyword).then_some(())?,
             }
         }
     }
     (lines.len() == LINES).then_some(numbers)
 }
 
-/// Reads a text on all levels, facet by facet or line by line; returns how many facets there were.
+/// Parses a text on all levels; returns how many facets it has.
 fn check(text: &[u8]) -> usize {
-    let mut found = 0;
+    let mut count = 0;
     windows(text, |windows| {
         let lines: Vec<&[u8]> = (0..windows[0].index.lines().len()).map(|line| line_of(windows[0], line)).collect();
         let mut line = 0;
@@ -46,16 +46,16 @@ fn check(text: &[u8]) -> usize {
             for &window in windows {
                 let mut out: [Facet; 70] = [[[7.0; 3]; 4]; 70];
                 assert_eq!(facets(window, line, &mut out), expected.len(), "line {line} on {:?}", window.level);
-                for (found, expected) in out.iter().zip(&expected) {
+                for (facet, expected) in out.iter().zip(&expected) {
                     let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-                    assert_eq!(bits(found.as_flattened()), bits(expected), "line {line} on {:?}", window.level);
+                    assert_eq!(bits(facet.as_flattened()), bits(expected), "line {line} on {:?}", window.level);
                 }
             }
-            found += expected.len();
+            count += expected.len();
             line += step + LINES * expected.len();
         }
     });
-    found
+    count
 }
 
 fn number(random: &mut Random) -> String {
@@ -70,7 +70,7 @@ fn number(random: &mut Random) -> String {
     }
 }
 
-/// A facet, mostly as it should be.
+/// A facet, valid most of the time.
 fn facet(random: &mut Random) -> String {
     let odd = random.below(40);
     let mut text = String::new();
@@ -99,24 +99,24 @@ fn facet(random: &mut Random) -> String {
 }
 
 #[test]
-fn facets_are_taken_and_nothing_else() {
+fn only_facets_are_parsed() {
     let mut random = Random::new(1);
-    let mut found = 0;
+    let mut parsed = 0;
     for count in [1, 2, 31, 32, 33, 64, 65, 400, 2000] {
         let text: String = (0..count).map(|_| facet(&mut random)).collect();
-        found += check(text.as_bytes());
+        parsed += check(text.as_bytes());
     }
-    assert!((1800..2600).contains(&found), "{found}");
+    assert!((1800..2600).contains(&parsed), "{parsed}");
 }
 
 #[test]
 fn every_number_may_be_odd() {
     let plain = "FACET normal 0 0 1\nouter loop\nvertex 1 2 3\nvertex 4 5 6\nvertex 7 8 9\nendloop\nendfacet\n";
-    for (place, _) in plain.match_indices(|c: char| c.is_ascii_digit()) {
-        for (number, is_one) in [("1e3", true), ("nan", true), ("1.x", false), ("-", false), ("0x1", false)] {
+    for (offset, _) in plain.match_indices(|c: char| c.is_ascii_digit()) {
+        for (number, is_valid) in [("1e3", true), ("nan", true), ("1.x", false), ("-", false), ("0x1", false)] {
             let mut odd = plain.to_owned();
-            odd.replace_range(place..=place, number);
-            let expected = if is_one { 5 } else { 4 };
+            odd.replace_range(offset..=offset, number);
+            let expected = if is_valid { 5 } else { 4 };
             assert_eq!(check((plain.repeat(2) + &odd + plain + plain).as_bytes()), expected, "{odd}");
         }
     }

@@ -1,8 +1,8 @@
-//! Fields of tables on every level: where they are, and their values to the last bit.
+//! Checks the ranges of table fields on every level, and their values to the last bit.
 
 use crate::parse_support::{Random, padded};
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
+use polyhaul_text::parse::fields::{FIELD_SLACK, IndexedFields, MAX_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
 use polyhaul_text::scan::{Index, PADDING, Separator, is_space};
 
 /// The fields of a line, by the definition.
@@ -22,26 +22,28 @@ fn naive_lines(text: &str) -> Vec<&str> {
 }
 
 /// Calls `check` with the fields of each window on each level, and the lines that it must have.
-fn windows(text: &str, separator: Separator, mut check: impl FnMut(Fields<'_>, &[&str])) {
+fn windows(text: &str, separator: Separator, mut check: impl FnMut(IndexedFields<'_>, &[&str])) {
     let bytes = padded(text.as_bytes());
     let end = bytes.len() - PADDING;
     let lines = naive_lines(text);
     for level in Level::all() {
-        let (mut index, mut start, mut done) = (Box::new(Index::new()), PADDING, 0);
+        let mut index = Box::new(Index::new());
+        let mut start = PADDING;
+        let mut checked = 0;
         while start < end {
-            let fields = Fields::scan(&mut index, &bytes, start..end, separator, level);
+            let fields = IndexedFields::scan(&mut index, &bytes, start..end, separator, level);
             let count = fields.index().lines().len();
             assert!(count > 0, "{level:?}: a line is too long for a window");
-            check(fields, &lines[done..done + count]);
-            done += count;
+            check(fields, &lines[checked..checked + count]);
+            checked += count;
             start = fields.index().next_start();
         }
-        assert_eq!(done, lines.len(), "{level:?}");
+        assert_eq!(checked, lines.len(), "{level:?}");
     }
 }
 
-/// Every field of a text is where it should be.
-fn check_places(text: &str, separator: Separator) {
+/// Checks the number of fields on each line.
+fn check_lines(text: &str, separator: Separator) {
     windows(text, separator, |fields, lines| {
         for (number, line) in lines.iter().enumerate() {
             let expected = naive_fields(line, separator);
@@ -53,7 +55,7 @@ fn check_places(text: &str, separator: Separator) {
     });
 }
 
-/// What [`Fields::f64s`] may give for a field.
+/// The value and mark of a field for [`FieldRun::f64s`](polyhaul_text::parse::fields::FieldRun::f64s).
 fn naive_value(field: &str) -> Option<(f64, u8)> {
     let bare = field.strip_prefix(['-', '+']).unwrap_or(field);
     let is_integer = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
@@ -67,45 +69,46 @@ fn naive_value(field: &str) -> Option<(f64, u8)> {
     match bare.parse::<u64>() {
         _ if bare.len() > 19 => Some((value, WIDE)),
         Ok(0) if field.starts_with('-') => Some((value, NOT_INTEGER)),
-        Ok(size) if size <= MOST_EXACT => Some((value, 0)),
+        Ok(size) if size <= MAX_EXACT => Some((value, 0)),
         _ => Some((value, WIDE)),
     }
 }
 
-/// All values of a text, from any field on, as the definition has them.
+/// Compares all values of a text, from any field on, with the naive ones.
 fn check_values(text: &str, separator: Separator) {
     windows(text, separator, |fields, lines| {
         let expected: Vec<&str> = lines.iter().flat_map(|line| naive_fields(line, separator)).collect();
         let count = expected.len();
-        let (mut singles, mut doubles) = (vec![0f32; count + FIELD_SLACK], vec![0f64; count + FIELD_SLACK]);
+        let mut singles = vec![0f32; count + FIELD_SLACK];
+        let mut doubles = vec![0f64; count + FIELD_SLACK];
         let mut marks = vec![7; count + FIELD_SLACK];
         let mut at = 0;
         while at < count {
-            let taken = fields.all(0..count).f64s(at, &mut doubles[at..], &mut marks[at..]);
+            let converted = fields.all(0..count).f64s(at, &mut doubles[at..], &mut marks[at..]);
             let plain = expected[at..].iter().take_while(|field| naive_value(field).is_some()).count();
-            assert_eq!(taken, plain, "{:?}", &expected[at..count.min(at + 9)]);
-            for field in at..at + taken {
+            assert_eq!(converted, plain, "{:?}", &expected[at..count.min(at + 9)]);
+            for field in at..at + converted {
                 let (value, mark) = naive_value(expected[field]).unwrap();
                 assert_eq!(doubles[field].to_bits(), value.to_bits(), "{:?}", expected[field]);
                 assert_eq!(marks[field], mark, "{:?}", expected[field]);
             }
-            at += taken + 1;
+            at += converted + 1;
         }
         at = 0;
         while at < count {
-            let taken = fields.all(0..count).f32s(at, &mut singles[at..]);
+            let converted = fields.all(0..count).f32s(at, &mut singles[at..]);
             let plain = expected[at..].iter().take_while(|field| field.parse::<f32>().is_ok()).count();
-            assert_eq!(taken, plain);
-            for field in at..at + taken {
+            assert_eq!(converted, plain);
+            for field in at..at + converted {
                 let value: f32 = expected[field].parse().unwrap();
                 assert_eq!(singles[field].to_bits(), value.to_bits(), "{:?}", expected[field]);
             }
-            at += taken + 1;
+            at += converted + 1;
         }
     });
 }
 
-/// A number of many digits, in one of the usual notations or nearly.
+/// A number of many digits, in one of the usual notations or an almost valid one.
 fn long_word(random: &mut Random) -> String {
     let value = (random.bits() >> 11) as f64 / (1u64 << 53) as f64 * [1.0, 1e3, 1e-5, 1e9][random.below(4)];
     let places = 10 + random.below(14);
@@ -174,7 +177,7 @@ fn word(random: &mut Random) -> String {
         6..=24 => word.replace_range(size / 2..size / 2 + 1, "."),
         _ => {}
     }
-    // The middle of two f32s, now and then.
+    // Sometimes the halfway point of two f32s.
     if random.below(50) == 0 {
         return format!("{}", 16_777_217 + 2 * random.below(1000));
     }
@@ -182,24 +185,24 @@ fn word(random: &mut Random) -> String {
 }
 
 #[test]
-fn fields_are_where_the_definition_says() {
+fn lines_have_the_expected_fields() {
     for separator in [Separator::Blanks, Separator::Byte(b','), Separator::Byte(b'\t'), Separator::Byte(b' ')] {
-        check_places("1,2\n\n 1 , 2\t3 \r\n,\n\t\n , \r4\n\r\n5\n", separator);
-        check_places("\n\n\n", separator);
+        check_lines("1,2\n\n 1 , 2\t3 \r\n,\n\t\n , \r4\n\r\n5\n", separator);
+        check_lines("\n\n\n", separator);
     }
     let mut random = Random::new(3);
     for separator in [Separator::Blanks, Separator::Byte(b';'), Separator::Byte(b'/'), Separator::Byte(b'|')] {
         for _ in 0..40 {
             let text = random.word(b"12 \t\n\n;/|\r;", 700);
             if !text.contains("\r\r\n") {
-                check_places(&(text + "1\n"), separator);
+                check_lines(&(text + "1\n"), separator);
             }
         }
     }
 }
 
 #[test]
-fn values_are_right_to_the_last_bit() {
+fn values_are_correct_to_the_last_bit() {
     let mut random = Random::new(4);
     for (separator, between) in [
         (Separator::Blanks, [" ", "\t", "  "]),
@@ -212,7 +215,7 @@ fn values_are_right_to_the_last_bit() {
             for _ in 0..3000 / columns {
                 for column in 0..columns {
                     text.push_str(if column > 0 { random.pick(&between) } else { "" });
-                    // A slash parts words in one of these only.
+                    // A slash separates words only with one of these separators.
                     let word = word(&mut random);
                     text.push_str(if word.contains(['/', ' ']) && columns == 1 { "8" } else { &word });
                 }
@@ -224,13 +227,14 @@ fn values_are_right_to_the_last_bit() {
 }
 
 #[test]
-fn nothing_is_read_beyond_what_there_is() {
+fn ranges_outside_the_text_are_empty() {
     let bytes = padded(b"1,2\n3,4\n");
     let end = bytes.len() - PADDING;
     for level in Level::all() {
         let mut index = Box::new(Index::new());
-        let fields = Fields::scan(&mut index, &bytes, PADDING..end, Separator::Byte(b','), level);
-        let (mut values, mut marks) = ([0.0; 4 + FIELD_SLACK], [0; 4 + FIELD_SLACK]);
+        let fields = IndexedFields::scan(&mut index, &bytes, PADDING..end, Separator::Byte(b','), level);
+        let mut values = [0.0; 4 + FIELD_SLACK];
+        let mut marks = [0; 4 + FIELD_SLACK];
         let f64s = |range, values: &mut [f64], marks: &mut [u8]| fields.all(range).f64s(0, values, marks);
         assert_eq!(f64s(0..100, &mut values, &mut marks), 4);
         assert_eq!(values[..4], [1.0, 2.0, 3.0, 4.0]);
@@ -243,16 +247,16 @@ fn nothing_is_read_beyond_what_there_is() {
         let mut ends = [7; 4 + PICK_SLACK];
         let picked = fields.pick(0, 2, 2, &[1, 0], &mut ends);
         assert_eq!((picked.f64s(0, &mut values, &mut marks), values[..4].to_vec()), (4, vec![2.0, 1.0, 4.0, 3.0]));
-        assert_eq!((picked.place(0), picked.place(3)), (fields.field(1), fields.field(2)));
+        assert_eq!((picked.range(0), picked.range(3)), (fields.field(1), fields.field(2)));
         assert_eq!(fields.pick(1, 1, 2, &[1], &mut ends).f64s(0, &mut values, &mut marks), 1);
         assert_eq!(values[0], 4.0);
-        for (line, rows, stride, kept) in [(0, 3, 2, &[0][..]), (0, 2, 2, &[2]), (0, 2, 3, &[0]), (2, 1, 2, &[0])] {
-            assert_eq!(fields.pick(line, rows, stride, kept, &mut ends).len(), 0, "{line} {rows} {stride}");
+        for (line, rows, stride, columns) in [(0, 3, 2, &[0][..]), (0, 2, 2, &[2]), (0, 2, 3, &[0]), (2, 1, 2, &[0])] {
+            assert_eq!(fields.pick(line, rows, stride, columns, &mut ends).len(), 0, "{line} {rows} {stride}");
         }
         assert_eq!(fields.pick(0, 2, 2, &[0, 1], &mut [0; 3]).len(), 0);
         assert_eq!(fields.field(99), fields.field(98));
         // Text without padding has no fields.
-        let fields = Fields::scan(&mut index, b"1,2\n", 0..4, Separator::Byte(b','), level);
+        let fields = IndexedFields::scan(&mut index, b"1,2\n", 0..4, Separator::Byte(b','), level);
         assert_eq!(fields.all(0..2).f64s(0, &mut values, &mut marks), 0);
         assert_eq!(fields.pick(0, 1, 2, &[0], &mut ends).len(), 0);
     }

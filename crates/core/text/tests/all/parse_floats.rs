@@ -1,4 +1,4 @@
-//! Rows of floats on every level: what they take is right to the last bit, and what is not plain they leave.
+//! Rows of floats on every level: parsed values are correct to the last bit, and rows that are not plain are rejected.
 
 use crate::parse_support::{Random, line_of, windows, words};
 use polyhaul_text::cpu::Level;
@@ -13,27 +13,28 @@ fn is_plain(word: &str) -> bool {
     size.len() <= 14 && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a value is so near the middle of two f32s that a kernel may leave it.
+/// Whether a value is so near the halfway point of two f32s that a kernel may reject it.
 fn is_near_middle(word: &str) -> bool {
     let low = word.parse::<f64>().unwrap().to_bits() & 0x1FFF_FFFF;
     low.abs_diff(0x1000_0000) <= 8
 }
 
-/// The values that a row must have, if it is one.
+/// The values of a plain row, if the line is one.
 fn naive<const N: usize>(line: &[u8], keyword: &str) -> Option<Vec<f32>> {
     let words = words(line, keyword).filter(|words| words.len() == N)?;
     words.into_iter().map(|word| is_plain(word).then(|| word.parse().unwrap())).collect()
 }
 
-/// Reads a text on all levels at once; returns how many rows were taken, and how many were plain.
+/// Parses a text on all levels at once; returns how many rows were parsed, and how many are plain.
 fn check<const N: usize>(text: &[u8], keyword: &str) -> (usize, usize) {
-    let (mut taken, mut plain) = (0, 0);
+    let mut parsed = 0;
+    let mut plain = 0;
     windows(text, |windows| {
         let lines = windows[0].index.lines().len();
         let mut line = 0;
         while line < lines {
             let rows = rows_on_all::<N>(windows, line, keyword);
-            taken += rows;
+            parsed += rows;
             plain += rows;
             line += rows;
             if line < lines {
@@ -47,10 +48,10 @@ fn check<const N: usize>(text: &[u8], keyword: &str) -> (usize, usize) {
             }
         }
     });
-    (taken, plain)
+    (parsed, plain)
 }
 
-/// The rows from `line` on: as many on every level, with the bits that Rust's parser finds.
+/// Parses rows from `line` on: the count is the same on every level, and the bits equal those of Rust's parser.
 fn rows_on_all<const N: usize>(windows: &[Window<'_>], line: usize, keyword: &str) -> usize {
     let mut counts = windows.iter().map(|&window| {
         let mut out = vec![[f32::NAN; N]; MAX_LINES];
@@ -58,9 +59,9 @@ fn rows_on_all<const N: usize>(windows: &[Window<'_>], line: usize, keyword: &st
         for (row, values) in out[..rows].iter().enumerate() {
             let text = line_of(window, line + row);
             let shown = String::from_utf8_lossy(text);
-            let wanted = naive::<N>(text, keyword).unwrap_or_else(|| panic!("{:?} took {shown:?}", window.level));
-            let same = wanted.iter().zip(values).all(|(a, b)| a.to_bits() == b.to_bits());
-            assert!(same, "{:?}: {shown:?} is {wanted:?}, not {values:?}", window.level);
+            let expected = naive::<N>(text, keyword).unwrap_or_else(|| panic!("{:?} parsed {shown:?}", window.level));
+            let is_same = expected.iter().zip(values).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(is_same, "{:?}: {shown:?} is {expected:?}, not {values:?}", window.level);
         }
         rows
     });
@@ -89,13 +90,13 @@ fn plain_word(random: &mut Random) -> String {
 fn plain_rows_of_any_width() {
     let mut random = Random::new(1);
     let values: Vec<String> = (0..24_000).map(|_| plain_word(&mut random)).collect();
-    for (taken, plain) in [
+    for (parsed, plain) in [
         check::<2>(lines::<2>("vt", &values).as_bytes(), "vt"),
         check::<3>(lines::<3>("v", &values).as_bytes(), "v"),
         check::<4>(lines::<4>("keyword8", &values).as_bytes(), "keyword8"),
     ] {
-        // Integers of nine digits and more are often in the middle of two f32s.
-        assert!(taken > plain / 20 * 19, "{taken} of {plain}");
+        // Integers of nine digits and more are often halfway between two f32s.
+        assert!(parsed > plain / 20 * 19, "{parsed} of {plain}");
     }
 }
 
@@ -122,12 +123,12 @@ fn zeros_and_points_at_the_ends() {
     ];
     let values: Vec<String> =
         words.iter().flat_map(|a| words.iter().flat_map(|b| [*a, *b, *a])).map(String::from).collect();
-    let (taken, plain) = check::<3>(lines::<3>("v", &values).as_bytes(), "v");
-    assert_eq!((taken, plain), (words.len() * words.len(), words.len() * words.len()));
+    let (parsed, plain) = check::<3>(lines::<3>("v", &values).as_bytes(), "v");
+    assert_eq!((parsed, plain), (words.len() * words.len(), words.len() * words.len()));
 }
 
 #[test]
-fn what_is_not_plain_is_left() {
+fn rows_that_are_not_plain_are_rejected() {
     let bad = [
         "-",
         ".",
@@ -182,7 +183,7 @@ fn what_is_not_plain_is_left() {
 }
 
 #[test]
-fn lines_that_are_no_rows_are_left() {
+fn other_lines_are_rejected() {
     for line in [
         "v",
         "v ",
@@ -217,7 +218,7 @@ fn lines_that_are_no_rows_are_left() {
 }
 
 #[test]
-fn any_white_space_will_do() {
+fn any_white_space_separates() {
     for space in ["  ", "\t", "\x0B", "\x0C", " \t ", &" ".repeat(20), &" ".repeat(70)] {
         for ending in ["\n", "\r\n", "\r", " \n", "\t\r\n", "\n\n"] {
             let text = format!("v{space}1.25{space}-2{space}.5{ending}").repeat(9);
@@ -261,7 +262,7 @@ fn rows_with_one_changed_byte() {
     }
 }
 
-/// Decimals at and next to the middle of two f32s, cut to `size` characters.
+/// Decimals at and next to the halfway point of two f32s, truncated to `size` characters.
 fn near_middles(random: &mut Random, size: usize) -> Vec<String> {
     let exponent = random.below(44) as i32 - 20;
     let low = (1.0 + (random.bits() >> 41) as f32 / (1 << 23) as f32) * 2f32.powi(exponent);
@@ -307,16 +308,16 @@ fn halfway_cases_are_rounded_once() {
         let size = 8 + random.below(7);
         values.extend(near_middles(&mut random, size).into_iter().filter(|word| word.len() <= 15));
     }
-    let (taken, plain) = check::<2>(lines::<2>("v", &values).as_bytes(), "v");
-    assert!(taken < plain, "no value was near enough to test anything");
-    assert!(taken > plain / 2, "{taken} of {plain}");
+    let (parsed, plain) = check::<2>(lines::<2>("v", &values).as_bytes(), "v");
+    assert!(parsed < plain, "no value was near enough to test anything");
+    assert!(parsed > plain / 2, "{parsed} of {plain}");
     for word in &values {
         assert_eq!(number::f32(word.as_bytes()).map(f32::to_bits), word.parse().ok().map(f32::to_bits));
     }
 }
 
 #[test]
-fn little_room_and_lines_that_are_not_there() {
+fn output_sizes_and_missing_lines() {
     let text = "v 1 2 3\n".repeat(10);
     windows(text.as_bytes(), |windows| {
         for &window in windows {

@@ -1,8 +1,8 @@
-//! Grids: what is one, and its values to the last bit.
+//! Checks which texts are grids, and their values to the last bit.
 
 use crate::parse_support::{Random, padded};
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::grid::{Grid, MOST_COLUMNS};
+use polyhaul_text::parse::grid::{Grid, MAX_COLUMNS};
 use polyhaul_text::scan::{PADDING, Separator};
 use std::mem::MaybeUninit;
 
@@ -17,7 +17,7 @@ fn naive(text: &str, separator: u8, columns: usize) -> Option<Vec<&str>> {
         let digits = bare.bytes().filter(u8::is_ascii_digit).count();
         point == bare.len().checked_sub(places + 1) && digits + 1 == bare.len() && field.len() <= 16
     };
-    let is_grid = (1..=MOST_COLUMNS).contains(&columns)
+    let is_grid = (1..=MAX_COLUMNS).contains(&columns)
         && (1..=14).contains(&places)
         && rows.iter().all(|row| row.len() == columns && row.iter().all(is_plain));
     is_grid.then(|| rows.concat())
@@ -28,7 +28,7 @@ fn filled<T: Copy>(values: &[MaybeUninit<T>]) -> Vec<T> {
     values.iter().map(|value| unsafe { value.assume_init() }).collect()
 }
 
-/// A text is a grid where the definition says so, and has its values, from any number on.
+/// Compares a text with the definition of grids, and its values from any number on with Rust's parser.
 fn check(grid: &mut Grid, text: &str, separator: Separator, columns: usize) -> bool {
     let bytes = padded(text.as_bytes());
     let byte = match separator {
@@ -42,12 +42,12 @@ fn check(grid: &mut Grid, text: &str, separator: Separator, columns: usize) -> b
     };
     let expected = naive(text, byte, columns);
     for level in Level::all() {
-        let found = grid.scan(&bytes, PADDING..PADDING + text.len(), separator, columns, level).unwrap();
+        let is_grid = grid.scan(&bytes, PADDING..PADDING + text.len(), separator, columns, level).unwrap();
         if Level::all().count() < 3 || level != Level::best() {
-            assert!(!found, "{level:?}");
+            assert!(!is_grid, "{level:?}");
             continue;
         }
-        assert_eq!(found, expected.is_some(), "{text:?}");
+        assert_eq!(is_grid, expected.is_some(), "{text:?}");
         assert_eq!(grid.len(), expected.as_ref().map_or(0, Vec::len));
         let Some(expected) = &expected else { continue };
         for first in [0, 1, 7, expected.len() / 2, expected.len()] {
@@ -90,7 +90,8 @@ fn grid_text(random: &mut Random, rows: usize, columns: usize, places: usize, se
 
 #[test]
 fn grids_of_all_shapes_have_the_nearest_values() {
-    let (mut random, mut grid) = (Random::new(5), Grid::default());
+    let mut random = Random::new(5);
+    let mut grid = Grid::default();
     for places in 1..=14 {
         for columns in [1, 2, 3, 5, 8, 63, 64] {
             for (byte, separator) in
@@ -107,7 +108,7 @@ fn grids_of_all_shapes_have_the_nearest_values() {
 }
 
 #[test]
-fn what_is_no_grid_is_none() {
+fn other_texts_are_not_grids() {
     let mut grid = Grid::default();
     for text in [
         "1.5,2.5\n1.5\n",
@@ -150,10 +151,11 @@ fn what_is_no_grid_is_none() {
     assert!(!check(&mut grid, "1.50,.5.\n", Separator::Byte(b','), 2));
 }
 
-/// A byte of a grid becomes another one: mostly it is a grid no more, and the definition knows.
+/// Replaces a byte of a grid: most of the results are not grids.
 #[test]
 fn a_changed_byte_is_noticed() {
-    let (mut random, mut grid) = (Random::new(6), Grid::default());
+    let mut random = Random::new(6);
+    let mut grid = Grid::default();
     for columns in [1, 3, 7] {
         let text = grid_text(&mut random, 60 / columns, columns, 2, b',').into_bytes();
         for at in 0..text.len() {
@@ -169,7 +171,7 @@ fn a_changed_byte_is_noticed() {
 #[test]
 fn floats_between_two_f32s_are_rounded_once() {
     let mut grid = Grid::default();
-    // 1 + 2^-24 and its neighbours, and what is in the middle of two f32s.
+    // 1 + 2^-24 and its neighbors, and halfway points of two f32s.
     let text =
         "16777217.0000000,16777216.9999999\n16777217.0000001,16777219.0000000\n8388608.5000000,8388609.5000000\n";
     assert!(check(&mut grid, text, Separator::Byte(b','), 2));

@@ -1,13 +1,14 @@
-//! One token at a time, against Rust's own parsers.
+//! Compares single tokens with Rust's parsers.
 
 use crate::parse_support::Random;
 use polyhaul_text::parse::number::{self, IntegerError};
 
-/// Whether Rust's parser takes it too: it knows the same notation.
+/// Compares with Rust's parser, which supports the same notation.
 fn float(token: &str) {
-    let (short, long) = (token.parse::<f32>().ok(), token.parse::<f64>().ok());
-    assert_eq!(number::f32(token.as_bytes()).map(f32::to_bits), short.map(f32::to_bits), "{token:?}");
-    assert_eq!(number::f64(token.as_bytes()).map(f64::to_bits), long.map(f64::to_bits), "{token:?}");
+    let single = token.parse::<f32>().ok();
+    let double = token.parse::<f64>().ok();
+    assert_eq!(number::f32(token.as_bytes()).map(f32::to_bits), single.map(f32::to_bits), "{token:?}");
+    assert_eq!(number::f64(token.as_bytes()).map(f64::to_bits), double.map(f64::to_bits), "{token:?}");
 }
 
 #[test]
@@ -102,9 +103,9 @@ fn random_tokens() {
     }
 }
 
-/// The middle of two floats next to each other, as text: exact, and a little above and below.
+/// Checks halfway points of adjacent floats as text: exact ones, and ones slightly above and below.
 fn halfway(random: &mut Random) {
-    // Of f64s that are integers: the middle is one too.
+    // f64s that are integers: the halfway point is an integer, too.
     let shift = random.below(10);
     let middle = ((1u64 << 53 | random.bits() >> 11) * 2 + 1) << shift;
     for digits in [middle - 1, middle, middle + 1] {
@@ -112,13 +113,13 @@ fn halfway(random: &mut Random) {
         float(&format!("{digits}.0"));
         float(&format!("-{digits}e0"));
     }
-    // With a power of ten that digits of the middle make up for.
+    // With a power of ten that the digits of the halfway point compensate.
     let fifths = (1u64 << 53 | random.bits() >> 11) * 5;
     for digits in [fifths - 1, fifths, fifths + 1] {
         float(&format!("{digits}e-1"));
         float(&format!("{digits}e1"));
     }
-    // Of f32s: an f64 is the middle, and Rust writes all its digits.
+    // f32s: the halfway point is an f64, and Rust writes all its digits.
     let single = f32::from_bits(random.bits() as u32 & 0x3FFF_FFFF | 0x2000_0000);
     let middle = (f64::from(single) + f64::from(single.next_up())) / 2.0;
     for value in [middle.next_down(), middle, middle.next_up()] {
@@ -139,7 +140,7 @@ fn long_numbers_and_halves() {
         float(&format!("{}.{}", &digits[..point], &digits[point..]));
         float(&format!("{digits}e{}", random.below(130) as i32 - 65));
         float(&format!("0.{}{digits}", "0".repeat(random.below(6))));
-        // Numbers that are as small as can be, and close to the largest.
+        // The smallest and the largest numbers.
         let bits = random.bits();
         float(&format!("{:e}", f64::from_bits(bits >> 12)));
         float(&format!("{:e}", f32::from_bits(bits as u32 >> 9)));

@@ -1,4 +1,4 @@
-//! Runs of tokens against one token at a time, on every level.
+//! Compares runs of tokens with single tokens, on every level.
 
 use crate::parse_support::{Random, windows};
 use polyhaul_text::cpu::Level;
@@ -8,8 +8,8 @@ use polyhaul_text::parse::tokens::Precision;
 use polyhaul_text::parse::{number, tokens};
 use polyhaul_text::scan::{Index, PADDING};
 
-/// What of a text is taken as floats and as integers from token `first` on, and the tokens that have a slash.
-fn taken(text: &str, first: usize, level: Level) -> (Vec<f32>, Vec<i32>, bool) {
+/// Parses a text as floats and as integers from token `first` on; also returns whether tokens have a slash.
+fn parsed(text: &str, first: usize, level: Level) -> (Vec<f32>, Vec<i32>, bool) {
     let mut padded = vec![b'\n'; PADDING];
     padded.extend(text.bytes());
     let end = padded.len();
@@ -17,7 +17,8 @@ fn taken(text: &str, first: usize, level: Level) -> (Vec<f32>, Vec<i32>, bool) {
     let mut index = Index::new();
     index.scan(&padded, PADDING, end, level);
     let window = Window { padded: &padded, index: &index, level };
-    let (mut floats, mut integers) = (vec![0.0; 100], vec![0; 100]);
+    let mut floats = vec![0.0; 100];
+    let mut integers = vec![0; 100];
     let count = tokens::floats(window, first, &mut floats);
     floats.truncate(count);
     let count = tokens::integers(window, first, &mut integers);
@@ -26,34 +27,34 @@ fn taken(text: &str, first: usize, level: Level) -> (Vec<f32>, Vec<i32>, bool) {
 }
 
 #[test]
-fn runs_are_taken_up_to_what_is_not_plain() {
+fn runs_stop_at_tokens_that_are_not_plain() {
     for level in Level::all() {
-        let (floats, integers, has_slash) = taken("0 -1 22 333\n4444 -55555 00000000 12345678 ", 0, level);
+        let (floats, integers, has_slash) = parsed("0 -1 22 333\n4444 -55555 00000000 12345678 ", 0, level);
         assert_eq!(floats, [0.0, -1.0, 22.0, 333.0, 4444.0, -55555.0, 0.0, 12345678.0], "{level:?}");
         assert_eq!(integers, [0, -1, 22, 333, 4444, -55555, 0, 12345678], "{level:?}");
         assert!(!has_slash);
-        let (floats, integers, _) = taken("1 2.5 -.5 7. 1e5 +6 7 inf 9\n", 0, level);
-        let wanted = [1.0, 2.5, -0.5, 7.0, 1e5, 6.0, 7.0];
-        assert_eq!((floats.as_slice(), integers.as_slice()), (&wanted[..], &[1][..]), "{level:?}");
-        let (floats, integers, _) = taken("x 2 3\n", 1, level);
+        let (floats, integers, _) = parsed("1 2.5 -.5 7. 1e5 +6 7 inf 9\n", 0, level);
+        let expected = [1.0, 2.5, -0.5, 7.0, 1e5, 6.0, 7.0];
+        assert_eq!((floats.as_slice(), integers.as_slice()), (&expected[..], &[1][..]), "{level:?}");
+        let (floats, integers, _) = parsed("x 2 3\n", 1, level);
         assert_eq!((floats.as_slice(), integers.as_slice()), (&[2.0, 3.0][..], &[2, 3][..]), "{level:?}");
-        assert!(taken("1 2 3/4 5\n", 0, level).2);
-        assert_eq!(taken("1\n", 5, level), (vec![], vec![], false));
+        assert!(parsed("1 2 3/4 5\n", 0, level).2);
+        assert_eq!(parsed("1\n", 5, level), (vec![], vec![], false));
     }
 }
 
 #[test]
-fn words_that_are_no_plain_numbers_are_not_taken() {
+fn words_that_are_not_plain_numbers_stop_a_run() {
     for level in Level::all() {
         for word in ["-", ".", "-.", "+1", "1-", "--1", "1.2.3", "0x1", "nan", "a1", "1a", "123456789", "-123456789"] {
-            let (_, integers, _) = taken(&format!("7 {word} 8\n"), 0, level);
+            let (_, integers, _) = parsed(&format!("7 {word} 8\n"), 0, level);
             assert_eq!(integers, [7], "{word} {level:?}");
         }
         for word in ["-", ".", "-.", "+-1", "1-", "--1", "1.2.3", "0x1", "nan", "a1", "1a", "1e", "1e99", "1e-40"] {
-            let (floats, _, _) = taken(&format!("7 {word} 8\n"), 0, level);
+            let (floats, _, _) = parsed(&format!("7 {word} 8\n"), 0, level);
             assert_eq!(floats, [7.0], "{word} {level:?}");
         }
-        // Those behind them let kernels try several together.
+        // The numbers after these words let kernels try several at once.
         for word in [
             "1.2.3",
             "1e",
@@ -69,18 +70,18 @@ fn words_that_are_no_plain_numbers_are_not_taken() {
         ] {
             for before in 1..4 {
                 let text = format!("{}{word}{}\n", "7 ".repeat(before), " 8.0000000000000000".repeat(12));
-                assert_eq!(taken(&text, 0, level).0, vec![7.0; before], "{word} {level:?}");
+                assert_eq!(parsed(&text, 0, level).0, vec![7.0; before], "{word} {level:?}");
             }
         }
     }
 }
 
 #[test]
-fn every_length_of_number_is_right() {
+fn numbers_of_every_length_are_correct() {
     for level in Level::all() {
         let words: Vec<String> = (0..60).map(|n| format!("{}", (n as f64 * 12345.678).powi(n % 4))).collect();
         let words: Vec<&str> = words.iter().map(|word| &word[..word.len().min(12)]).collect();
-        let (floats, _, _) = taken(&(words.join(" ") + "\n"), 0, level);
+        let (floats, _, _) = parsed(&(words.join(" ") + "\n"), 0, level);
         for (float, word) in floats.iter().zip(&words) {
             assert_eq!(Some(*float), number::f32(word.as_bytes()), "{word} {level:?}");
         }
@@ -88,19 +89,19 @@ fn every_length_of_number_is_right() {
     }
 }
 
-/// A number in one of the notations that programs write, with up to 19 digits, and never halfway between two floats,
-/// which would end a run.
+/// A number in one of the notations that programs write, with up to 19 digits, but not halfway between two floats,
+/// which would stop a run.
 fn any_word(random: &mut Random) -> String {
     loop {
-        let word = some_word(random);
-        // Only a last digit of 5 right behind the point is in the middle of two f64s, here.
+        let word = random_word(random);
+        // The only halfway points of two f64s here have a last digit of 5 right after the point.
         if number::narrow(word.parse().unwrap()).is_some() && !word.contains("5E7") {
             return word;
         }
     }
 }
 
-fn some_word(random: &mut Random) -> String {
+fn random_word(random: &mut Random) -> String {
     let sign = random.pick(&["", "", "-", "+"]);
     let count = 1 + random.below(10);
     let whole = random.digits(count);
@@ -114,18 +115,20 @@ fn some_word(random: &mut Random) -> String {
 fn any_notation_has_the_nearest_value_on_every_level() {
     let mut random = Random::new(11);
     for turn in 0..300 {
-        // Sometimes most are plain, so that the ways of taking them change in the middle.
+        // In some turns most numbers are plain, so that the kernels alternate.
         let word =
             |random: &mut Random| if turn % 3 == 0 && random.below(9) > 0 { "1.5".into() } else { any_word(random) };
         let words: Vec<String> = (0..90).map(|_| word(&mut random)).collect();
         let text = format!(" {}\n", words.join(" "));
         windows(text.as_bytes(), |windows| {
             for &window in windows {
-                let (mut floats, mut doubles, mut marks) = (vec![0.0; 90], vec![0.0; 90], vec![9; 90]);
-                let taken = tokens::floats(window, 0, &mut floats);
-                assert_eq!(taken, 90, "{:?}: {:?}", window.level, words.get(taken));
-                let taken = tokens::doubles(window, 0, Precision::Double, &mut doubles, &mut marks);
-                assert_eq!(taken, 90, "{:?}: {:?}", window.level, words.get(taken));
+                let mut floats = vec![0.0; 90];
+                let mut doubles = vec![0.0; 90];
+                let mut marks = vec![9; 90];
+                let count = tokens::floats(window, 0, &mut floats);
+                assert_eq!(count, 90, "{:?}: {:?}", window.level, words.get(count));
+                let count = tokens::doubles(window, 0, Precision::Double, &mut doubles, &mut marks);
+                assert_eq!(count, 90, "{:?}: {:?}", window.level, words.get(count));
                 for (at, word) in words.iter().enumerate() {
                     let value: f64 = word.parse().unwrap();
                     assert_eq!(doubles[at].to_bits(), value.to_bits(), "{word} {:?}", window.level);
@@ -151,11 +154,11 @@ fn check_rows<const N: usize>(random: &mut Random) {
     windows((text + "vn 1 nan 3\nv 1 2 3\n").as_bytes(), |windows| {
         for &window in windows {
             let mut out = vec![[0.0f32; N]; 40];
-            let taken = long_float_rows(window, 0, b"vn", &mut out);
-            assert_eq!(taken, 30, "{:?}: {:?}", window.level, rows.get(taken));
+            let count = long_float_rows(window, 0, b"vn", &mut out);
+            assert_eq!(count, 30, "{:?}: {:?}", window.level, rows.get(count));
             for (values, row) in out.iter().zip(&rows) {
-                let wanted = row.iter().map(|word| word.parse::<f32>().unwrap().to_bits());
-                assert!(values.iter().map(|value| value.to_bits()).eq(wanted), "{row:?}: {values:?}");
+                let expected = row.iter().map(|word| word.parse::<f32>().unwrap().to_bits());
+                assert!(values.iter().map(|value| value.to_bits()).eq(expected), "{row:?}: {values:?}");
             }
             for line in [30, 31, 32, 5000, usize::MAX] {
                 assert_eq!(long_float_rows(window, line, b"vn", &mut out), 0);
@@ -178,10 +181,11 @@ fn rows_of_long_numbers_have_the_nearest_values() {
     }
 }
 
-/// A number with 14 to 18 digits as programs print them, often close to the middle of two f32s.
+/// A number with 14 to 18 digits as programs print them, often close to the halfway point of two f32s.
 fn long_word(random: &mut Random, style: u64) -> String {
     let bits = (random.bits() as u32 & 0x8000_FFFF) | (96 + random.below(48) as u32) << 23;
-    let (value, next) = (f32::from_bits(bits), f32::from_bits(bits + 1));
+    let value = f32::from_bits(bits);
+    let next = f32::from_bits(bits + 1);
     let middle = (f64::from(value) + f64::from(next)) / 2.0;
     let value = match random.below(4) {
         0 => middle,
@@ -225,9 +229,11 @@ fn values_for_f32s_are_near_enough_and_integers_exact() {
     }
 }
 
-/// All numbers of a window with their marks; those that end a run by the slow way.
+/// All numbers of a window with their marks; numbers that stop a run are parsed by Rust.
 fn all_doubles(window: Window<'_>, words: &[String], precision: Precision) -> Vec<(f64, u8)> {
-    let (mut values, mut marks, mut at) = (vec![0.0; words.len()], vec![9; words.len()], 0);
+    let mut values = vec![0.0; words.len()];
+    let mut marks = vec![9; words.len()];
+    let mut at = 0;
     while at < words.len() {
         at += tokens::doubles(window, at, precision, &mut values[at..], &mut marks[at..]);
         if let Some(word) = words.get(at) {
@@ -248,7 +254,7 @@ fn c_exponent(text: &str) -> String {
 }
 
 #[test]
-fn rows_that_are_printed_alike_have_the_nearest_values() {
+fn rows_in_one_style_have_the_nearest_values() {
     let mut random = Random::new(13);
     for turn in 0..100 {
         let rows: Vec<[String; 3]> = (0..40).map(|_| [(); 3].map(|()| long_word(&mut random, turn % 5))).collect();
@@ -258,19 +264,19 @@ fn rows_that_are_printed_alike_have_the_nearest_values() {
                 let mut out = [[0.0f32; 3]; 40];
                 let mut line = 0;
                 while line < 40 {
-                    let taken = long_float_rows(window, line, b"v", &mut out[line..]);
-                    for at in line..line + taken {
-                        let wanted = rows[at].each_ref().map(|word| word.parse::<f32>().unwrap());
+                    let count = long_float_rows(window, line, b"v", &mut out[line..]);
+                    for at in line..line + count {
+                        let expected = rows[at].each_ref().map(|word| word.parse::<f32>().unwrap());
                         assert_eq!(
                             out[at].map(f32::to_bits),
-                            wanted.map(f32::to_bits),
+                            expected.map(f32::to_bits),
                             "{:?} {:?}",
                             rows[at],
                             window.level
                         );
                     }
-                    // A row with the exact middle of two floats, or with more than 19 digits, is left to the caller.
-                    line += taken + 1;
+                    // Stops at rows with an exact halfway point of two floats, or with more than 19 digits.
+                    line += count + 1;
                 }
             }
         });
@@ -278,7 +284,7 @@ fn rows_that_are_printed_alike_have_the_nearest_values() {
 }
 
 #[test]
-fn long_rows_end_at_lines_that_are_none() {
+fn long_rows_stop_at_invalid_lines() {
     let bad = [
         "1.2345678901234567 2 x",
         "1.5e+0 1 .",

@@ -1,7 +1,8 @@
 //! Row formats: templates, records, every path over the same rows, every amount of room.
 
 use polyhaul_text::format::{
-    Column, ColumnsError, Dialect, Kind, MAX_PRECISION, MAX_WIDTH, Page, Problem, RowFormat, TemplateError,
+    ColumnsError, MAX_PRECISION, MAX_WIDTH, Page, PrintfDialect, RowFormat, StridedColumn, TemplateError,
+    TemplateProblem, ValueType,
 };
 
 /// Records of 32 bytes, and a format over all of their fields.
@@ -10,14 +11,14 @@ struct Records {
     count: usize,
 }
 
-const FIELDS: [(&str, usize, Kind); 7] = [
-    ("flag", 0, Kind::Bool),
-    ("small", 1, Kind::I8),
-    ("short", 2, Kind::U16),
-    ("value", 4, Kind::F32),
-    ("wide", 8, Kind::F64),
-    ("id", 16, Kind::I64),
-    ("name", 24, Kind::Bytes(7)),
+const FIELDS: [(&str, usize, ValueType); 7] = [
+    ("flag", 0, ValueType::Bool),
+    ("small", 1, ValueType::I8),
+    ("short", 2, ValueType::U16),
+    ("value", 4, ValueType::F32),
+    ("wide", 8, ValueType::F64),
+    ("id", 16, ValueType::I64),
+    ("name", 24, ValueType::Bytes(7)),
 ];
 const RECORD_BYTES: usize = 32;
 
@@ -27,7 +28,7 @@ fn random(state: &mut u64) -> u64 {
 }
 
 impl Records {
-    /// Everyday values; `odd` ones here and there, which cells cannot hold.
+    /// Ordinary values, and with `odd` some that do not fit cells.
     fn new(count: usize, odd: bool) -> Self {
         let mut state = 7;
         let mut bytes = Vec::new();
@@ -51,8 +52,8 @@ impl Records {
         Self { bytes, count }
     }
 
-    fn columns(&self) -> [Column<'_>; 7] {
-        FIELDS.map(|(_, offset, kind)| Column::new(&self.bytes, offset, RECORD_BYTES, self.count, kind).unwrap())
+    fn columns(&self) -> [StridedColumn<'_>; 7] {
+        FIELDS.map(|(_, offset, kind)| StridedColumn::new(&self.bytes, offset, RECORD_BYTES, self.count, kind).unwrap())
     }
 
     /// All rows through pages of this size.
@@ -60,20 +61,21 @@ impl Records {
         let columns = self.columns();
         let rows = format.over(&columns).unwrap();
         let mut buffer = vec![0xAA; room];
-        let (mut text, mut row) = (String::new(), 0);
+        let mut text = String::new();
+        let mut row = 0;
         while row < self.count {
             let mut page = Page::new(&mut buffer);
-            let done = rows.write(&mut page, row..self.count).unwrap();
-            assert!(done > 0 && !page.overflowed());
+            let written = rows.write(&mut page, row..self.count).unwrap();
+            assert!(written > 0 && !page.overflowed());
             text.push_str(std::str::from_utf8(page.as_bytes()).unwrap());
-            row += done;
+            row += written;
         }
         text
     }
 }
 
-fn field(name: &str) -> Option<(usize, Kind)> {
-    FIELDS.iter().position(|&(known, ..)| known == name).map(|index| (index, FIELDS[index].2))
+fn field(name: &str) -> Option<(usize, ValueType)> {
+    FIELDS.iter().position(|&(field, ..)| field == name).map(|index| (index, FIELDS[index].2))
 }
 
 fn fields(template: &str) -> RowFormat {
@@ -110,43 +112,45 @@ fn named_fields_as_documented() {
     }
 }
 
-fn problem(template: &str) -> (usize, usize, Problem) {
+fn problem(template: &str) -> (usize, usize, TemplateProblem) {
     let error = RowFormat::fields(template, field).unwrap_err();
     (error.offset, error.length, error.problem)
 }
 
 #[test]
-fn wrong_templates_have_a_place() {
-    assert_eq!(problem("a {flag"), (2, 5, Problem::UnmatchedBrace));
-    assert_eq!(problem("a } b"), (2, 1, Problem::UnmatchedBrace));
-    assert_eq!(problem("a {nobody:.2f}"), (3, 6, Problem::UnknownField));
-    assert_eq!(problem("{}"), (1, 0, Problem::UnknownField));
-    assert_eq!(problem("{value:yes/no}"), (7, 6, Problem::NotABool(Kind::F32)));
-    assert_eq!(problem("{flag:a/b/c}"), (6, 5, Problem::TwoTexts));
-    assert_eq!(problem("{flag:x}"), (6, 1, Problem::UnknownConversion));
-    assert_eq!(problem("{value:.2}"), (9, 0, Problem::Unfinished));
-    assert_eq!(problem("{value:.2fm}"), (10, 1, Problem::UnknownConversion));
-    assert_eq!(problem("{value:>8.2f}"), (7, 1, Problem::UnknownConversion));
-    assert_eq!(problem("{name:d}"), (6, 1, Problem::NotANumber(Kind::Bytes(7))));
-    let printf = |template: &str| RowFormat::printf(template, &[Kind::F64, Kind::Bytes(3)], Dialect::C).unwrap_err();
+fn template_errors_have_a_location() {
+    assert_eq!(problem("a {flag"), (2, 5, TemplateProblem::UnmatchedBrace));
+    assert_eq!(problem("a } b"), (2, 1, TemplateProblem::UnmatchedBrace));
+    assert_eq!(problem("a {nobody:.2f}"), (3, 6, TemplateProblem::UnknownField));
+    assert_eq!(problem("{}"), (1, 0, TemplateProblem::UnknownField));
+    assert_eq!(problem("{value:yes/no}"), (7, 6, TemplateProblem::NotABool(ValueType::F32)));
+    assert_eq!(problem("{flag:a/b/c}"), (6, 5, TemplateProblem::TwoTexts));
+    assert_eq!(problem("{flag:x}"), (6, 1, TemplateProblem::UnknownConversion));
+    assert_eq!(problem("{value:.2}"), (9, 0, TemplateProblem::Unfinished));
+    assert_eq!(problem("{value:.2fm}"), (10, 1, TemplateProblem::UnknownConversion));
+    assert_eq!(problem("{value:>8.2f}"), (7, 1, TemplateProblem::UnknownConversion));
+    assert_eq!(problem("{name:d}"), (6, 1, TemplateProblem::NotANumber(ValueType::Bytes(7))));
+    let printf = |template: &str| {
+        RowFormat::printf(template, &[ValueType::F64, ValueType::Bytes(3)], PrintfDialect::C).unwrap_err()
+    };
     let error = |offset, length, problem| TemplateError { offset, length, problem };
-    assert_eq!(printf("ab %d"), error(5, 0, Problem::TooManyColumns));
-    assert_eq!(printf("%d %s %f"), error(6, 2, Problem::TooFewColumns));
-    assert_eq!(printf("%d %5.1f"), error(3, 5, Problem::NotANumber(Kind::Bytes(3))));
+    assert_eq!(printf("ab %d"), error(5, 0, TemplateProblem::TooManyColumns));
+    assert_eq!(printf("%d %s %f"), error(6, 2, TemplateProblem::TooFewColumns));
+    assert_eq!(printf("%d %5.1f"), error(3, 5, TemplateProblem::NotANumber(ValueType::Bytes(3))));
     for (template, offset) in [("x%x", 2), ("%ld", 1), ("%*d", 1), ("%.*f", 2), ("%a", 1), ("%c", 1), ("% %", 2)] {
-        assert_eq!(printf(template), error(offset, 1, Problem::UnknownConversion), "{template}");
+        assert_eq!(printf(template), error(offset, 1, TemplateProblem::UnknownConversion), "{template}");
     }
     for (template, offset) in [("%", 1), ("%-08", 4), ("%.3", 3)] {
-        assert_eq!(printf(template), error(offset, 0, Problem::Unfinished));
+        assert_eq!(printf(template), error(offset, 0, TemplateProblem::Unfinished));
     }
-    assert_eq!(printf("%401d"), error(1, 3, Problem::TooWide));
-    assert_eq!(printf("%99999999999999999999999999d").problem, Problem::TooWide);
-    assert_eq!(printf("%.61f"), error(1, 3, Problem::TooPrecise));
-    assert_eq!(printf("%.99999999999999999999999999g").problem, Problem::TooPrecise);
+    assert_eq!(printf("%401d"), error(1, 3, TemplateProblem::TooWide));
+    assert_eq!(printf("%99999999999999999999999999d").problem, TemplateProblem::TooWide);
+    assert_eq!(printf("%.61f"), error(1, 3, TemplateProblem::TooPrecise));
+    assert_eq!(printf("%.99999999999999999999999999g").problem, TemplateProblem::TooPrecise);
     assert_eq!(printf("%x").to_string().split(':').next(), Some("template, byte 1"));
 }
 
-/// Anything made of the letters that matter, and cut anywhere.
+/// Random strings of the significant characters.
 #[test]
 fn hostile_templates_never_panic() {
     let letters: Vec<char> = "%%%{{}}:/.0159-+ #dfegsFEGlx*\u{e9}".chars().collect();
@@ -155,7 +159,7 @@ fn hostile_templates_never_panic() {
     for _ in 0..60_000 {
         let length = random(&mut state) as usize % 14;
         let template: String = (0..length).map(|_| letters[random(&mut state) as usize % letters.len()]).collect();
-        let _ = RowFormat::printf(&template, &[Kind::F32, Kind::Bytes(2)][..length % 3], Dialect::C);
+        let _ = RowFormat::printf(&template, &[ValueType::F32, ValueType::Bytes(2)][..length % 3], PrintfDialect::C);
         let named = template.replace(":", "flag:").replace('{', "{value").replace("valueflag", "flag");
         for template in [&template, &named] {
             if let Ok(format) = RowFormat::fields(template, field) {
@@ -167,14 +171,14 @@ fn hostile_templates_never_panic() {
 }
 
 #[test]
-fn columns_must_be_those_of_the_format() {
+fn columns_must_match_the_format() {
     let records = Records::new(5, false);
     let columns = records.columns();
     let format = fields("{wide:.1f} {flag:y/n}");
     assert_eq!(format.over(&columns[..4]).unwrap_err(), ColumnsError::Missing { column: 4 });
     let mut other = columns;
     other[0] = columns[1];
-    let error = ColumnsError::Kind { column: 0, expected: Kind::Bool, found: Kind::I8 };
+    let error = ColumnsError::Type { column: 0, expected: ValueType::Bool, found: ValueType::I8 };
     assert_eq!(format.over(&other).unwrap_err(), error);
     assert_eq!(error.to_string(), "column 0 has type i8; the template expects bool");
     let rows = format.over(&columns).unwrap();
@@ -185,14 +189,14 @@ fn columns_must_be_those_of_the_format() {
 }
 
 #[test]
-fn columns_lie_inside_their_bytes() {
+fn columns_are_inside_their_bytes() {
     let bytes = [0; 20];
-    let column = |offset, stride, count, kind| Column::new(&bytes, offset, stride, count, kind).is_some();
-    assert!(column(0, 4, 5, Kind::F32) && !column(0, 4, 6, Kind::F32) && !column(1, 4, 5, Kind::F32));
-    assert!(column(12, 0, usize::MAX, Kind::F64) && !column(13, 0, 1, Kind::F64));
-    // Without rows nothing is looked at.
-    assert!(column(20, 1, 0, Kind::F64) && column(21, 1, 0, Kind::F64));
-    assert!(!column(0, usize::MAX, 3, Kind::U8) && !column(usize::MAX, 1, 1, Kind::U8));
+    let column = |offset, stride, count, kind| StridedColumn::new(&bytes, offset, stride, count, kind).is_some();
+    assert!(column(0, 4, 5, ValueType::F32) && !column(0, 4, 6, ValueType::F32) && !column(1, 4, 5, ValueType::F32));
+    assert!(column(12, 0, usize::MAX, ValueType::F64) && !column(13, 0, 1, ValueType::F64));
+    // Without rows, nothing is checked.
+    assert!(column(20, 1, 0, ValueType::F64) && column(21, 1, 0, ValueType::F64));
+    assert!(!column(0, usize::MAX, 3, ValueType::U8) && !column(usize::MAX, 1, 1, ValueType::U8));
 }
 
 /// Templates for each kind of step and mixture of them.
@@ -211,21 +215,21 @@ const TEMPLATES: [&str; 12] = [
     "{value:.1f}{value:.2f}{value:.3f}{value:.4f}{value:.5f}{value:.6f}{value:.7f}{value:.8f}{value:.9f}{small}\n",
 ];
 
-/// A row alone never has its values in cells with others, a block does: both are the same.
+/// Blocks of rows use cells, single rows do not: the text is the same.
 #[test]
 fn blocks_are_equal_to_single_rows() {
     for odd in [false, true] {
         let records = Records::new(333, odd);
         for template in TEMPLATES {
             let format = fields(template);
-            let all = records.text(&format, 1 << 20);
-            assert!(all == records.text(&format.clone().portable(), 3000), "{template}");
+            let whole = records.text(&format, 1 << 20);
+            assert!(whole == records.text(&format.clone().portable(), 3000), "{template}");
             let columns = records.columns();
             let rows = format.over(&columns).unwrap();
             let mut buffer = vec![0; 4000];
             let mut text = String::new();
             for row in 0..records.count {
-                // Rooms in which a row is written with care, and in which it is not.
+                // A page with ample room, and one that the row just fits.
                 let mut page = Page::new(&mut buffer);
                 assert_eq!(rows.write(&mut page, row..row + 1), Ok(1));
                 let alone = page.as_bytes().to_vec();
@@ -236,12 +240,12 @@ fn blocks_are_equal_to_single_rows() {
                 assert!(alone.len() <= format.max_bytes());
                 text.push_str(std::str::from_utf8(&alone).unwrap());
             }
-            assert!(all == text, "{template}");
+            assert!(whole == text, "{template}");
         }
     }
 }
 
-/// Values around all borders between narrow cells, wide cells and what is in neither, for all digits and widths.
+/// Values around all boundaries between narrow cells, wide cells and no cells, for all digits and widths.
 #[test]
 fn cells_are_equal_to_single_values() {
     let mut state = 11;
@@ -257,18 +261,18 @@ fn cells_are_equal_to_single_values() {
             let template = format!("%{width}.{digits}f|");
             let data: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
             let narrow: Vec<u8> = values.iter().flat_map(|&value| (value as f32).to_ne_bytes()).collect();
-            for (kind, data) in [(Kind::F64, &data), (Kind::F32, &narrow)] {
-                let format = RowFormat::printf(&template, &[kind], Dialect::C).unwrap();
+            for (kind, data) in [(ValueType::F64, &data), (ValueType::F32, &narrow)] {
+                let format = RowFormat::printf(&template, &[kind], PrintfDialect::C).unwrap();
                 for (index, value) in values.iter().enumerate() {
-                    // The value 32 times, and its neighbours' cells cannot spoil it.
-                    let columns = [Column::new(data, index * kind.bytes(), 0, 32, kind).unwrap()];
+                    // The value 32 times, so that no other value prevents cells.
+                    let columns = [StridedColumn::new(data, index * kind.bytes(), 0, 32, kind).unwrap()];
                     let mut buffer = [0; 16_000];
                     let mut page = Page::new(&mut buffer);
                     assert_eq!(format.over(&columns).unwrap().write(&mut page, 0..32), Ok(32));
                     let mut single = [0; 600];
                     let mut expected = Page::new(&mut single);
                     match kind {
-                        Kind::F32 => expected.fixed_f32(*value as f32, digits),
+                        ValueType::F32 => expected.fixed_f32(*value as f32, digits),
                         _ => expected.fixed_f64(*value, digits),
                     }
                     let expected = std::str::from_utf8(expected.as_bytes()).unwrap();
@@ -292,16 +296,16 @@ fn whole_rows_in_every_amount_of_room() {
     for template in TEMPLATES {
         let format = fields(template);
         let rows = format.over(&columns).unwrap();
-        let all = records.text(&format, 1 << 20);
-        let mut buffer = vec![0; all.len() + 200];
-        for room in (0..all.len().min(1500)).chain(all.len() - 30..=all.len() + 200) {
+        let whole = records.text(&format, 1 << 20);
+        let mut buffer = vec![0; whole.len() + 200];
+        for room in (0..whole.len().min(1500)).chain(whole.len() - 30..=whole.len() + 200) {
             let buffer = &mut buffer[..room];
             buffer.fill(0xAA);
             let mut page = Page::new(buffer);
             let count = rows.write(&mut page, 0..40).unwrap();
-            assert!(!page.overflowed() && all.as_bytes().starts_with(page.as_bytes()));
+            assert!(!page.overflowed() && whole.as_bytes().starts_with(page.as_bytes()));
             assert_eq!(page.as_bytes().iter().filter(|&&byte| byte == b'\n').count(), count);
-            let next = all[page.len()..].find('\n').map_or(room + 1, |at| at + 1);
+            let next = whole[page.len()..].find('\n').map_or(room + 1, |offset| offset + 1);
             assert!(page.len() + next > room, "{template}: one more row would have fitted into {room}");
         }
     }
@@ -311,8 +315,8 @@ fn whole_rows_in_every_amount_of_room() {
 fn limits_are_reached() {
     let template = format!("%-{MAX_WIDTH}.{MAX_PRECISION}f|%.{MAX_PRECISION}e|%{MAX_WIDTH}s|");
     let data = f64::MIN.to_ne_bytes();
-    let columns = [Column::new(&data, 0, 8, 1, Kind::F64).unwrap(); 3];
-    let format = RowFormat::printf(&template, &[Kind::F64; 3], Dialect::C).unwrap();
+    let columns = [StridedColumn::new(&data, 0, 8, 1, ValueType::F64).unwrap(); 3];
+    let format = RowFormat::printf(&template, &[ValueType::F64; 3], PrintfDialect::C).unwrap();
     let mut buffer = vec![0; 2000];
     let mut page = Page::new(&mut buffer);
     assert_eq!(format.over(&columns).unwrap().write(&mut page, 0..1), Ok(1));
@@ -320,14 +324,14 @@ fn limits_are_reached() {
 }
 
 #[test]
-fn a_format_without_columns_has_no_end_of_rows() {
-    let format = RowFormat::printf("a row\n", &[], Dialect::Python).unwrap();
+fn a_format_without_columns_has_unlimited_rows() {
+    let format = RowFormat::printf("a row\n", &[], PrintfDialect::Python).unwrap();
     let rows = format.over(&[]).unwrap();
     let mut buffer = [0; 20];
     let mut page = Page::new(&mut buffer);
     assert_eq!(rows.write(&mut page, 0..usize::MAX), Ok(3));
     assert_eq!(page.as_bytes(), b"a row\na row\na row\n");
-    let nothing = RowFormat::printf("", &[], Dialect::Python).unwrap();
+    let nothing = RowFormat::printf("", &[], PrintfDialect::Python).unwrap();
     assert_eq!(nothing.over(&[]).unwrap().write(&mut page, 5..1000), Ok(995));
 }
 

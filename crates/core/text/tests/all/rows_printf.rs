@@ -1,20 +1,20 @@
-//! Row formats against the C library's `snprintf`: every letter, flag, width and precision, every path.
+//! Compares row formats with the C library's `snprintf`: every letter, flag, width and precision, every path.
 #![cfg(unix)]
 
 use std::ffi::{CString, c_char, c_int};
 
-use polyhaul_text::format::{Column, Dialect, Kind, Page, RowFormat};
+use polyhaul_text::format::{Page, PrintfDialect, RowFormat, StridedColumn, ValueType};
 
 unsafe extern "C" {
     fn snprintf(buffer: *mut c_char, size: usize, format: *const c_char, ...) -> c_int;
 }
 
-/// The texts that C's printf has for the values, one after the other.
-struct C {
+/// The concatenated texts of values by C's `snprintf`.
+struct SnprintfText {
     text: Vec<u8>,
 }
 
-impl C {
+impl SnprintfText {
     fn reals(template: &str, values: impl Iterator<Item = f64>) -> Self {
         let template = CString::new(template).unwrap();
         let mut text = Vec::new();
@@ -49,46 +49,51 @@ impl Random {
     }
 }
 
-/// The texts of one column, through pages of some room.
-fn ours(template: &str, kind: Kind, data: &[u8], room: usize) -> Vec<u8> {
+/// The texts of one column by a row format, with pages of `room` bytes.
+fn formatted(template: &str, kind: ValueType, data: &[u8], room: usize) -> Vec<u8> {
     let count = data.len() / kind.bytes();
-    let columns = [Column::new(data, 0, kind.bytes(), count, kind).unwrap()];
-    let format = RowFormat::printf(template, &[kind], Dialect::C).unwrap();
+    let columns = [StridedColumn::new(data, 0, kind.bytes(), count, kind).unwrap()];
+    let format = RowFormat::printf(template, &[kind], PrintfDialect::C).unwrap();
     let rows = format.over(&columns).unwrap();
     let mut buffer = vec![0xAA; room];
-    let (mut text, mut row) = (Vec::new(), 0);
+    let mut text = Vec::new();
+    let mut row = 0;
     while row < count {
         let mut page = Page::new(&mut buffer);
-        let done = rows.write(&mut page, row..count).unwrap();
-        assert!(done > 0 && !page.overflowed());
+        let written = rows.write(&mut page, row..count).unwrap();
+        assert!(written > 0 && !page.overflowed());
         text.extend_from_slice(page.as_bytes());
-        row += done;
+        row += written;
     }
     text
 }
 
-fn check(template: &str, found: &[u8], expected: &C) {
-    if found == expected.text {
+fn check(template: &str, written: &[u8], expected: &SnprintfText) {
+    if written == expected.text {
         return;
     }
     let lines = |text: &[u8]| text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
-    for (found, expected) in lines(found).iter().zip(lines(&expected.text)) {
-        let [found, expected] = [found, &expected].map(|text| String::from_utf8_lossy(text).into_owned());
-        assert_eq!(found, expected, "{template:?}");
+    for (written, expected) in lines(written).iter().zip(lines(&expected.text)) {
+        let [written, expected] = [written, &expected].map(|text| String::from_utf8_lossy(text).into_owned());
+        assert_eq!(written, expected, "{template:?}");
     }
     panic!("{template:?}: the texts differ in length");
 }
 
 fn check_reals(template: &str, values: &[f64]) {
     let data: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-    check(template, &ours(template, Kind::F64, &data, 4096), &C::reals(template, values.iter().copied()));
+    check(
+        template,
+        &formatted(template, ValueType::F64, &data, 4096),
+        &SnprintfText::reals(template, values.iter().copied()),
+    );
     let narrow: Vec<f32> = values.iter().map(|&value| value as f32).collect();
     let data: Vec<u8> = narrow.iter().flat_map(|value| value.to_ne_bytes()).collect();
     let wide = narrow.iter().map(|&value| f64::from(value));
-    check(template, &ours(template, Kind::F32, &data, 4096), &C::reals(template, wide));
+    check(template, &formatted(template, ValueType::F32, &data, 4096), &SnprintfText::reals(template, wide));
 }
 
-/// Zeros, borders of the types, powers of ten and two and their neighbours, ties, runs of nines, odd values.
+/// Zeros, limits of the types, powers of ten and two and their neighbors, ties, runs of nines, odd values.
 fn edges() -> Vec<f64> {
     let mut values = vec![0.0, f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1), f64::from_bits(0xF_FFFF_FFFF_FFFF)];
     values.extend([f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE), f64::from(f32::from_bits(1))]);
@@ -98,7 +103,7 @@ fn edges() -> Vec<f64> {
         values.extend([ten, ten * 9.5, ten * 9.995, ten * 9.9999995, ten * 5.0, ten * 5.2, ten * 2.5]);
         values.extend([ten.to_bits() - 1, ten.to_bits() + 1].map(f64::from_bits));
     }
-    // Ties of up to 19 digits begin at 2^-28.
+    // Ties of up to 19 digits start at 2^-28.
     for power in [-1074, -1022, -149, -126, -60, 23, 24, 30, 52, 53, 63, 64, 100, 1023].into_iter().chain(-30..12) {
         let two = if power < -1022 { f64::from_bits(1 << (power + 1074)) } else { 2f64.powi(power) };
         values.extend([two, two * 1.5, two * 1.25, two * 3.0 * 1.125]);
@@ -149,20 +154,20 @@ fn integers_with_every_flag_width_and_precision() {
                 let template = format!("<%{}{width}{precision}d>\n", flags.replace('#', ""));
                 check(
                     &template,
-                    &ours(&template, Kind::I64, &data, 1024),
-                    &C::integers(&template, values.iter().copied()),
+                    &formatted(&template, ValueType::I64, &data, 1024),
+                    &SnprintfText::integers(&template, values.iter().copied()),
                 );
             }
         }
     }
-    for (kind, bytes) in [(Kind::I8, 1), (Kind::I16, 2), (Kind::I32, 4)] {
+    for (kind, bytes) in [(ValueType::I8, 1), (ValueType::I16, 2), (ValueType::I32, 4)] {
         let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()[..bytes].to_vec()).collect();
         let cut = |value: i64| value << (64 - 8 * bytes) >> (64 - 8 * bytes);
         let template = "%d\n";
         check(
             template,
-            &ours(template, kind, &data, 1024),
-            &C::integers(template, values.iter().map(|&value| cut(value))),
+            &formatted(template, kind, &data, 1024),
+            &SnprintfText::integers(template, values.iter().map(|&value| cut(value))),
         );
     }
 }
@@ -174,7 +179,7 @@ fn near_tie(random: &mut Random) -> f64 {
     f64::from_bits((tie.to_bits() + random.next() % 5).saturating_sub(2))
 }
 
-/// Random bit patterns, and everyday values, with the formats in use.
+/// Random bit patterns and ordinary values, with common formats.
 #[test]
 fn random_values() {
     let mut random = Random(5);

@@ -1,4 +1,4 @@
-//! Lines: the index and the counter, against a loop over bytes.
+//! Compares the line index and the line counter with a loop over bytes.
 
 use crate::parse_support::{Random, windows};
 use polyhaul_text::lines;
@@ -15,16 +15,16 @@ fn lines_of_any_ending() {
     for alphabet in [&b"ab\r\n"[..], b"\r\n", b"aaaaaaaaaaaaaaaaaaaaaaaaaaa\n", b"aaaaaaaa\r", b"a"] {
         for size in (0..300).chain([509, 510, 511, 512, 765, 5000]) {
             let text = random.word(alphabet, size).into_bytes();
-            let wanted = naive(&text);
-            assert_eq!(lines::count(&text), wanted.len());
-            let mut found = Vec::new();
+            let expected = naive(&text);
+            assert_eq!(lines::count(&text), expected.len());
+            let mut newlines = Vec::new();
             windows(&text, |windows| {
                 for window in windows {
                     assert_eq!(window.index.lines(), windows[0].index.lines());
                 }
-                found.extend(windows[0].index.lines().iter().map(|line| line.newline as usize - PADDING));
+                newlines.extend(windows[0].index.lines().iter().map(|line| line.newline as usize - PADDING));
             });
-            assert_eq!(found, wanted);
+            assert_eq!(newlines, expected);
         }
     }
 }
@@ -40,7 +40,7 @@ fn counts_of_more_than_a_byte() {
 }
 
 #[test]
-fn white_space_is_that_of_c() {
-    let found: Vec<u8> = (0..=255).filter(|&byte| is_space(byte)).collect();
-    assert_eq!(found, b"\t\n\x0B\x0C\r ");
+fn white_space_equals_that_of_c() {
+    let spaces: Vec<u8> = (0..=255).filter(|&byte| is_space(byte)).collect();
+    assert_eq!(spaces, b"\t\n\x0B\x0C\r ");
 }

@@ -1,162 +1,172 @@
-//! From texts and conversions to the steps that are run: everything constant is computed here, once.
+//! Compiles texts and conversions to steps: everything constant is computed here, once.
 
 use std::ops::Range;
 
 use super::super::fixed::{MAX_DIGITS, Scale};
 use super::RowFormat;
-use super::cells::{CELL_BYTES, Filler, Short};
-use super::column::Kind;
-use super::error::Problem;
-use super::number::Number;
-use super::spec::{Conversion, Dialect, Spec};
-use super::text::Text;
+use super::cells::{CELL_BYTES, CellFiller, ShortText};
+use super::column::ValueType;
+use super::error::TemplateProblem;
+use super::number::NumberConversion;
+use super::spec::{Conversion, ConversionSpec, PrintfDialect};
+use super::text::BytesConversion;
 
 /// One part of a row.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) put: Put,
+pub(super) struct RowStep {
+    pub(super) put: StepText,
     pub(super) column: usize,
     /// A byte that follows, or none.
     pub(super) next: Option<u8>,
-    /// Which cells hold its text, if any do.
+    /// The index of the cells with its text, if any.
     pub(super) cell: Option<u8>,
-    /// The longest text, `next` included.
+    /// Bytes of the longest text, including `next`.
     pub(super) max_bytes: usize,
 }
 
-/// What a step writes.
+/// The text of a step.
 #[derive(Clone, Debug)]
-pub(super) enum Put {
+pub(super) enum StepText {
     /// A short text.
-    Short(Short),
+    Constant(ShortText),
     /// A long text, from `RowFormat::texts`.
     Long(Range<usize>),
     /// One of two short texts.
-    Choice([Short; 2]),
+    Choice([ShortText; 2]),
     /// One of two long texts.
     LongChoice([Range<usize>; 2]),
     /// An integer without flags and width.
     Integer,
     /// An f32 with fixed digits, without flags and width.
     Fixed32(&'static Scale),
-    /// The same of an f64.
+    /// An f64 with fixed digits, without flags and width.
     Fixed64(&'static Scale),
-    /// All other numbers.
-    Number(Number),
-    /// Bytes.
-    Text(Text),
+    /// Any other number.
+    Number(NumberConversion),
+    /// Bytes or UTF-8.
+    Bytes(BytesConversion),
 }
 
-/// How a step's cells are filled.
+/// The column and the texts of a step's cells.
 #[derive(Clone, Debug)]
-pub(super) struct Fill {
+pub(super) struct CellFill {
     pub(super) column: usize,
-    pub(super) source: Source,
+    pub(super) source: CellText,
 }
 
-/// Where the texts of cells come from.
+/// The texts of cells.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
-    Short(Short),
-    Choice([Short; 2]),
-    F32(Filler, Frame),
-    Number(Filler, Frame),
-    /// Numbers without their fraction.
-    Truncated(Filler, Frame),
+pub(super) enum CellText {
+    Constant(ShortText),
+    Choice([ShortText; 2]),
+    F32(CellFiller, NumberFrame),
+    Number(CellFiller, NumberFrame),
+    /// Numbers truncated to integers.
+    Truncated(CellFiller, NumberFrame),
 }
 
 /// Sign and padding of numbers in cells.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct NumberFrame {
     /// 0 for no width.
     pub(super) width: u8,
     pub(super) left: bool,
     pub(super) next: Option<u8>,
 }
 
-/// Collects steps.
-pub(super) struct Builder {
+/// Collects the steps of a format.
+pub(super) struct FormatBuilder {
     format: RowFormat,
-    dialect: Dialect,
+    dialect: PrintfDialect,
 }
 
-impl Builder {
-    pub(super) fn new(dialect: Dialect) -> Self {
+impl FormatBuilder {
+    pub(super) fn new(dialect: PrintfDialect) -> Self {
         let format = RowFormat {
             steps: Vec::new(),
             fills: Vec::new(),
             kinds: Vec::new(),
             texts: Vec::new(),
             max_bytes: 0,
-            keeps_nan_sign: dialect == Dialect::C,
+            keeps_nan_sign: dialect == PrintfDialect::C,
         };
         Self { format, dialect }
     }
 
     /// Appends a text.
-    pub(super) fn text(&mut self, mut text: &[u8]) -> Result<(), Problem> {
+    pub(super) fn text(&mut self, mut text: &[u8]) -> Result<(), TemplateProblem> {
         if let Some(last) = self.format.steps.last_mut() {
-            text = last.take_over(text);
+            text = last.absorb(text);
         }
         match text.len() {
             0 => Ok(()),
             1..=64 => text.chunks(CELL_BYTES).try_for_each(|chunk| {
-                let put = Put::Short(Short::new(chunk).unwrap_or_default());
+                let put = StepText::Constant(ShortText::new(chunk).unwrap_or_default());
                 self.push(put, 0, chunk.len())
             }),
             _ => {
-                let range = self.keep(text)?;
-                self.push(Put::Long(range), 0, text.len())
+                let range = self.store(text)?;
+                self.push(StepText::Long(range), 0, text.len())
             }
         }
     }
 
     /// Appends one of two texts, for false and true.
-    pub(super) fn choice(&mut self, column: usize, texts: [&[u8]; 2]) -> Result<(), Problem> {
-        self.note_kind(column, Kind::Bool)?;
-        let put = match texts.map(Short::new) {
-            [Some(no), Some(yes)] => Put::Choice([no, yes]),
-            _ => Put::LongChoice([self.keep(texts[0])?, self.keep(texts[1])?]),
+    pub(super) fn choice(&mut self, column: usize, texts: [&[u8]; 2]) -> Result<(), TemplateProblem> {
+        self.require_kind(column, ValueType::Bool)?;
+        let put = match texts.map(ShortText::new) {
+            [Some(no), Some(yes)] => StepText::Choice([no, yes]),
+            _ => StepText::LongChoice([self.store(texts[0])?, self.store(texts[1])?]),
         };
         self.push(put, column, texts[0].len().max(texts[1].len()))
     }
 
     /// Appends a conversion of a column's values.
-    pub(super) fn value(&mut self, column: usize, kind: Kind, mut spec: Spec) -> Result<(), Problem> {
+    pub(super) fn value(
+        &mut self,
+        column: usize,
+        kind: ValueType,
+        mut spec: ConversionSpec,
+    ) -> Result<(), TemplateProblem> {
         let dialect = self.dialect;
-        if spec.unsigned && dialect == Dialect::C {
+        if spec.unsigned && dialect == PrintfDialect::C {
             spec.plus = None;
         }
         let max_bytes = spec.max_bytes(kind);
         if spec.conversion == Conversion::Text {
             match kind {
-                Kind::Bool => return self.bool_text(column, spec),
-                Kind::Bytes(_) | Kind::Text(_) => {
-                    self.note_kind(column, kind)?;
-                    return self.push(Put::Text(Text { spec, dialect }), column, max_bytes);
+                ValueType::Bool => return self.bool_text(column, spec),
+                ValueType::Bytes(_) | ValueType::Text(_) => {
+                    self.require_kind(column, kind)?;
+                    return self.push(StepText::Bytes(BytesConversion { spec, dialect }), column, max_bytes);
                 }
-                _ => (spec.plus, spec.alternate, spec.zero) = (None, false, false),
+                _ => {
+                    spec.plus = None;
+                    spec.alternate = false;
+                    spec.zero = false;
+                }
             }
         }
-        if matches!(kind, Kind::Bytes(_) | Kind::Text(_)) {
-            return Err(Problem::NotANumber(kind));
+        if matches!(kind, ValueType::Bytes(_) | ValueType::Text(_)) {
+            return Err(TemplateProblem::NotANumber(kind));
         }
-        self.note_kind(column, kind)?;
-        let is_float = matches!(kind, Kind::F32 | Kind::F64);
+        self.require_kind(column, kind)?;
+        let is_float = matches!(kind, ValueType::F32 | ValueType::F64);
         let put = match (spec.conversion, spec.precision) {
-            (Conversion::Integer | Conversion::Text, None) if spec.is_plain() && !is_float => Put::Integer,
+            (Conversion::Integer | Conversion::Text, None) if spec.is_plain() && !is_float => StepText::Integer,
             (Conversion::Fixed, _) if spec.is_plain() && spec.digits() <= MAX_DIGITS && is_float => {
                 let scale = Scale::new(spec.digits());
-                if kind == Kind::F32 { Put::Fixed32(scale) } else { Put::Fixed64(scale) }
+                if kind == ValueType::F32 { StepText::Fixed32(scale) } else { StepText::Fixed64(scale) }
             }
-            _ => Put::Number(Number { spec, dialect }),
+            _ => StepText::Number(NumberConversion { spec, dialect }),
         };
         self.push(put, column, max_bytes)
     }
 
-    /// The words for true and false, cut and padded here and now.
-    fn bool_text(&mut self, column: usize, spec: Spec) -> Result<(), Problem> {
-        let words: [&[u8]; 2] = if self.dialect == Dialect::C { [b"false", b"true"] } else { [b"False", b"True"] };
+    /// Appends the words for true and false, truncated and padded at compile time.
+    fn bool_text(&mut self, column: usize, spec: ConversionSpec) -> Result<(), TemplateProblem> {
+        let words: [&[u8]; 2] =
+            if self.dialect == PrintfDialect::C { [b"false", b"true"] } else { [b"False", b"True"] };
         let mut buffers = [[b' '; super::spec::MAX_WIDTH]; 2];
         let mut lengths = [0; 2];
         for ((word, buffer), length) in words.iter().zip(&mut buffers).zip(&mut lengths) {
@@ -168,58 +178,58 @@ impl Builder {
         self.choice(column, [&buffers[0][..lengths[0]], &buffers[1][..lengths[1]]])
     }
 
-    /// Notes the type of a column.
-    fn note_kind(&mut self, column: usize, kind: Kind) -> Result<(), Problem> {
+    /// Records the required type of a column.
+    fn require_kind(&mut self, column: usize, kind: ValueType) -> Result<(), TemplateProblem> {
         let kinds = &mut self.format.kinds;
-        kinds.try_reserve(1).map_err(|_| Problem::OutOfMemory)?;
+        kinds.try_reserve(1).map_err(|_| TemplateProblem::OutOfMemory)?;
         kinds.push((column, kind));
         Ok(())
     }
 
-    /// Keeps a long text.
-    fn keep(&mut self, text: &[u8]) -> Result<Range<usize>, Problem> {
+    /// Stores a long text.
+    fn store(&mut self, text: &[u8]) -> Result<Range<usize>, TemplateProblem> {
         let texts = &mut self.format.texts;
-        texts.try_reserve(text.len()).map_err(|_| Problem::OutOfMemory)?;
+        texts.try_reserve(text.len()).map_err(|_| TemplateProblem::OutOfMemory)?;
         texts.extend_from_slice(text);
         Ok(texts.len() - text.len()..texts.len())
     }
 
-    fn push(&mut self, put: Put, column: usize, max_bytes: usize) -> Result<(), Problem> {
+    fn push(&mut self, put: StepText, column: usize, max_bytes: usize) -> Result<(), TemplateProblem> {
         let steps = &mut self.format.steps;
-        steps.try_reserve(1).map_err(|_| Problem::OutOfMemory)?;
-        steps.push(Step { put, column, next: None, cell: None, max_bytes });
+        steps.try_reserve(1).map_err(|_| TemplateProblem::OutOfMemory)?;
+        steps.push(RowStep { put, column, next: None, cell: None, max_bytes });
         Ok(())
     }
 
     /// The compiled format.
-    pub(super) fn finish(mut self) -> Result<RowFormat, Problem> {
+    pub(super) fn finish(mut self) -> Result<RowFormat, TemplateProblem> {
         let format = &mut self.format;
         format.max_bytes = format.steps.iter().fold(0, |sum: usize, step| sum.saturating_add(step.max_bytes));
-        let fills = || format.steps.iter().map(|step| Source::from_step(step, &format.kinds));
+        let fills = || format.steps.iter().map(|step| CellText::from_step(step, &format.kinds));
         let numbers = fills().flatten().filter(|source| source.is_number()).count();
         let only_cells = fills().all(|source| source.is_some());
         if numbers == 0 {
             return Ok(self.format);
         }
         for step in &mut format.steps {
-            let Some(source) = Source::from_step(step, &format.kinds) else { continue };
-            // Texts are faster as they are, unless they complete a row of cells.
-            if format.fills.len() < RowFormat::MOST_CELLS && (only_cells || source.is_number()) {
-                format.fills.try_reserve(1).map_err(|_| Problem::OutOfMemory)?;
+            let Some(source) = CellText::from_step(step, &format.kinds) else { continue };
+            // Texts are faster without cells, unless they complete a row of cells.
+            if format.fills.len() < RowFormat::MAX_CELLS && (only_cells || source.is_number()) {
+                format.fills.try_reserve(1).map_err(|_| TemplateProblem::OutOfMemory)?;
                 step.cell = Some(format.fills.len() as u8);
-                format.fills.push(Fill { column: step.column, source });
+                format.fills.push(CellFill { column: step.column, source });
             }
         }
         Ok(self.format)
     }
 }
 
-impl Step {
-    /// Takes as much as possible of the text that follows; returns the rest.
-    fn take_over<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
+impl RowStep {
+    /// Appends as much as possible of the following text to this step; returns the rest.
+    fn absorb<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
         let Some((&first, rest)) = text.split_first() else { return text };
         match &mut self.put {
-            Put::Choice(texts) => {
+            StepText::Choice(texts) => {
                 if let [Some(no), Some(yes)] = texts.map(|short| short.joined(text)) {
                     *texts = [no, yes];
                     self.max_bytes += text.len();
@@ -227,8 +237,10 @@ impl Step {
                 }
                 text
             }
-            Put::Short(_) | Put::Long(_) | Put::LongChoice(_) | Put::Text(_) => text,
-            Put::Integer | Put::Fixed32(_) | Put::Fixed64(_) | Put::Number(_) if self.next.is_none() => {
+            StepText::Constant(_) | StepText::Long(_) | StepText::LongChoice(_) | StepText::Bytes(_) => text,
+            StepText::Integer | StepText::Fixed32(_) | StepText::Fixed64(_) | StepText::Number(_)
+                if self.next.is_none() =>
+            {
                 self.next = Some(first);
                 self.max_bytes += 1;
                 rest
@@ -238,39 +250,41 @@ impl Step {
     }
 }
 
-impl Source {
-    /// How the cells of a step can be filled; `None` if they cannot.
-    fn from_step(step: &Step, kinds: &[(usize, Kind)]) -> Option<Self> {
+impl CellText {
+    /// The cell texts of a step; `None` if it cannot use cells.
+    fn from_step(step: &RowStep, kinds: &[(usize, ValueType)]) -> Option<Self> {
         match &step.put {
-            Put::Short(text) => Some(Self::Short(*text)),
-            Put::Choice(texts) => Some(Self::Choice(*texts)),
-            Put::Integer => Self::number(step, kinds, &Spec::PLAIN_INTEGER, Scale::new(0)),
-            Put::Fixed32(scale) | Put::Fixed64(scale) => Self::number(step, kinds, &Spec::PLAIN_FIXED, scale),
-            Put::Number(Number { spec, .. }) => match (spec.conversion, spec.precision) {
+            StepText::Constant(text) => Some(Self::Constant(*text)),
+            StepText::Choice(texts) => Some(Self::Choice(*texts)),
+            StepText::Integer => Self::number(step, kinds, &ConversionSpec::PLAIN_INTEGER, Scale::new(0)),
+            StepText::Fixed32(scale) | StepText::Fixed64(scale) => {
+                Self::number(step, kinds, &ConversionSpec::PLAIN_FIXED, scale)
+            }
+            StepText::Number(NumberConversion { spec, .. }) => match (spec.conversion, spec.precision) {
                 (Conversion::Integer | Conversion::Text, None) => Self::number(step, kinds, spec, Scale::new(0)),
                 (Conversion::Fixed, _) if spec.digits() <= MAX_DIGITS => {
                     Self::number(step, kinds, spec, Scale::new(spec.digits()))
                 }
                 _ => None,
             },
-            Put::Long(_) | Put::LongChoice(_) | Put::Text(_) => None,
+            StepText::Long(_) | StepText::LongChoice(_) | StepText::Bytes(_) => None,
         }
     }
 
-    /// Numbers with a width at most.
-    fn number(step: &Step, kinds: &[(usize, Kind)], spec: &Spec, scale: &Scale) -> Option<Self> {
+    /// The cell texts of numbers; `None` if there are flags that cells do not support.
+    fn number(step: &RowStep, kinds: &[(usize, ValueType)], spec: &ConversionSpec, scale: &Scale) -> Option<Self> {
         let fits = spec.width + usize::from(step.next.is_some()) <= CELL_BYTES;
         if !fits || spec.plus.is_some() || spec.alternate || spec.zero {
             return None;
         }
-        let frame = Frame { width: spec.width as u8, left: spec.left, next: step.next };
-        let filler = Filler::if_possible(scale, step.next.filter(|_| spec.width == 0))?;
+        let frame = NumberFrame { width: spec.width as u8, left: spec.left, next: step.next };
+        let filler = CellFiller::if_possible(scale, step.next.filter(|_| spec.width == 0))?;
         let is_integer = spec.conversion == Conversion::Integer;
         let is_text = spec.conversion == Conversion::Text;
         match kinds.iter().find(|(column, _)| *column == step.column)?.1 {
-            Kind::F32 | Kind::F64 if is_text => None,
-            Kind::F32 | Kind::F64 if is_integer => Some(Self::Truncated(filler, frame)),
-            Kind::F32 => Some(Self::F32(filler, frame)),
+            ValueType::F32 | ValueType::F64 if is_text => None,
+            ValueType::F32 | ValueType::F64 if is_integer => Some(Self::Truncated(filler, frame)),
+            ValueType::F32 => Some(Self::F32(filler, frame)),
             _ => Some(Self::Number(filler, frame)),
         }
     }

@@ -1,17 +1,17 @@
-//! Texts of one column in 32 rows: 16 bytes each, of which a row takes a part.
+//! Cells: the texts of one column in 32 rows, 16 bytes each.
 //!
-//! If all parts of a row are such cells, the row is assembled by one copy of 16 bytes per cell, without a branch.
-//! Numbers are right-aligned in their cell with `-` before them, so that a negative one starts one byte earlier; they
-//! are followed by the byte that follows in the row.
+//! If a row consists of cells only, it is assembled by one copy of 16 bytes per cell, without branches. Numbers are
+//! right-aligned in their cell with `-` before them, so that a negative one starts one byte earlier; the byte after a
+//! number in the row is part of its cell.
 
 use super::super::pen::Pen;
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use super::x86::Filler;
+pub(super) use super::x86::CellFiller;
 
 /// Rows that are filled together.
 pub(super) const ROWS: usize = 32;
-/// The longest text in a cell.
+/// Bytes of a cell, and of the longest text in it.
 pub(super) const CELL_BYTES: usize = 16;
 
 /// The texts of a column in [`ROWS`] rows.
@@ -28,12 +28,13 @@ pub(super) struct Cells {
 impl Cells {
     pub(super) const EMPTY: Self = Self { texts: [[0; 64]; ROWS / 4 + 1], starts: [0; ROWS], lengths: [0; ROWS] };
 
-    /// Puts one of two texts into each cell.
-    pub(super) fn choose(&mut self, texts: &[Short; 2], second: &[bool; ROWS]) {
+    /// Stores one of two texts in each cell.
+    pub(super) fn choose(&mut self, texts: &[ShortText; 2], second: &[bool; ROWS]) {
         let cells = self.texts.as_flattened_mut().as_chunks_mut::<CELL_BYTES>().0;
         for ((cell, length), &second) in cells.iter_mut().zip(&mut self.lengths).zip(second) {
             let text = &texts[usize::from(second)];
-            (*cell, *length) = (text.bytes, text.length);
+            *cell = text.bytes;
+            *length = text.length;
         }
         self.starts = [0; ROWS];
     }
@@ -43,23 +44,26 @@ impl Cells {
     pub(super) fn widen(&mut self, width: u8, left: bool, next: Option<u8>) {
         let numbers = std::mem::replace(self, Self::EMPTY);
         for row in 0..ROWS {
-            let (start, length) = (usize::from(numbers.starts[row]), usize::from(numbers.lengths[row]));
+            let start = usize::from(numbers.starts[row]);
+            let length = usize::from(numbers.lengths[row]);
             let text = numbers.texts.as_flattened().get(CELL_BYTES * row + start..).unwrap_or_default();
             let gap = usize::from(width).saturating_sub(length);
-            // The text may extend into the next cell, which is filled after this one.
+            // The store may extend into the next cell, which is filled after this one.
             let Some(cell) = self.texts.as_flattened_mut().get_mut(CELL_BYTES * row..) else { continue };
-            let mut store = |at: usize, bytes: &[u8; CELL_BYTES]| {
-                if let Some(place) = cell.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                    *place = *bytes;
+            let mut store = |start: usize, bytes: &[u8; CELL_BYTES]| {
+                if let Some(slot) = cell.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
+                    *slot = *bytes;
                 }
             };
             let spaces = [b' '; CELL_BYTES];
             let text = text.first_chunk().unwrap_or(&spaces);
             if left {
-                (store(0, text), store(length, &spaces))
+                store(0, text);
+                store(length, &spaces);
             } else {
-                (store(0, &spaces), store(gap, text))
-            };
+                store(0, &spaces);
+                store(gap, text);
+            }
             if let Some(next) = next {
                 store(gap + length, &[next; CELL_BYTES]);
             }
@@ -84,12 +88,12 @@ impl Cells {
 
 /// A text of up to 16 bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Short {
+pub(super) struct ShortText {
     bytes: [u8; CELL_BYTES],
     length: u8,
 }
 
-impl Short {
+impl ShortText {
     /// `None` if the text is longer.
     pub(super) fn new(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; CELL_BYTES];
@@ -97,10 +101,11 @@ impl Short {
         Some(Self { bytes, length: text.len() as u8 })
     }
 
-    /// This text and one more, if both together are short.
+    /// This text followed by another one; `None` if the result is longer than a cell.
     pub(super) fn joined(&self, text: &[u8]) -> Option<Self> {
         let mut joined = *self;
-        let (start, end) = (usize::from(self.length), usize::from(self.length) + text.len());
+        let start = usize::from(self.length);
+        let end = start + text.len();
         joined.bytes.get_mut(start..end)?.copy_from_slice(text);
         joined.length = end as u8;
         Some(joined)
@@ -110,19 +115,19 @@ impl Short {
     /// 16 bytes from `pen` must be inside its buffer.
     #[inline(always)]
     pub(super) unsafe fn put(&self, pen: Pen) -> Pen {
-        // SAFETY: 16 bytes from `pen` are inside the buffer: `put` stores 16, and `Short::new` and `joined` keep the
-        // length at 16 or below.
+        // SAFETY: 16 bytes from `pen` are inside the buffer: `put` stores 16, and `ShortText::new` and `joined` keep
+        // the length at 16 or below.
         unsafe { pen.put(self.bytes, usize::from(self.length)) }
     }
 }
 
-/// Cells of numbers are filled by AVX-512 alone.
+/// Only AVX-512 fills cells with numbers.
 #[cfg(not(target_arch = "x86_64"))]
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Filler {}
+pub(super) enum CellFiller {}
 
 #[cfg(not(target_arch = "x86_64"))]
-impl Filler {
+impl CellFiller {
     pub(super) fn if_possible(_: &super::super::fixed::Scale, _: Option<u8>) -> Option<Self> {
         None
     }

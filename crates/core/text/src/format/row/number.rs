@@ -1,37 +1,39 @@
-//! A number by a whole conversion: flags, width, precision, any letter.
+//! Writes a number with any conversion: flags, width, precision and letter.
 
 use super::super::fixed::{self, MAX_DIGITS, Scale};
 use super::super::pen::Pen;
-use super::super::scientific::{self, Style};
+use super::super::scientific::{self, Notation};
 use super::super::shortest;
 use super::super::{exact, integer};
-use super::column::{Column, Kind};
+use super::column::{StridedColumn, ValueType};
 use super::python;
-use super::spec::{Conversion, Dialect, Spec};
+use super::spec::{Conversion, ConversionSpec, PrintfDialect};
 
 /// A conversion of numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Number {
-    pub(super) spec: Spec,
-    pub(super) dialect: Dialect,
+pub(super) struct NumberConversion {
+    pub(super) spec: ConversionSpec,
+    pub(super) dialect: PrintfDialect,
 }
 
-impl Number {
-    /// Stores a value; notes in `refused` if it has no text.
+impl NumberConversion {
+    /// Stores a value; sets `refused` if it cannot be converted.
     ///
     /// # Safety
     /// `spec.max_bytes(column.kind())` and `SLACK` bytes of room.
-    pub(super) unsafe fn put(&self, pen: Pen, column: &Column<'_>, row: usize, refused: &mut bool) -> Pen {
+    pub(super) unsafe fn put(&self, pen: Pen, column: &StridedColumn<'_>, row: usize, refused: &mut bool) -> Pen {
         // SAFETY: every arm has this function's conditions. An integer as text has at most 21 bytes, of the 24 that
         // `max_bytes` counts, and `column.integer` is 0 or 1 for a bool.
         unsafe {
             match (self.spec.conversion, column.kind()) {
-                (Conversion::Text, Kind::F32 | Kind::F64) => self.text(pen, column, row),
+                (Conversion::Text, ValueType::F32 | ValueType::F64) => self.text(pen, column, row),
                 (Conversion::Text, _) => {
                     let (negative, magnitude) = column.integer(row);
                     self.pad(pen, 0, integer::u64(pen.put([b'-'], usize::from(negative)), magnitude), false)
                 }
-                (Conversion::Integer, Kind::F32 | Kind::F64) => self.truncated(pen, column.real(row), refused),
+                (Conversion::Integer, ValueType::F32 | ValueType::F64) => {
+                    self.truncated(pen, column.real(row), refused)
+                }
                 (Conversion::Integer, _) => {
                     let (negative, magnitude) = column.integer(row);
                     self.integer(pen, negative, |pen| integer::u64(pen, magnitude), magnitude == 0)
@@ -41,8 +43,8 @@ impl Number {
         }
     }
 
-    /// Whether a value has a text.
-    pub(super) fn accepts(&self, column: &Column<'_>, row: usize) -> bool {
+    /// Whether a value can be converted.
+    pub(super) fn accepts(&self, column: &StridedColumn<'_>, row: usize) -> bool {
         self.spec.conversion != Conversion::Integer || column.real(row).is_finite()
     }
 
@@ -62,7 +64,7 @@ impl Number {
         unsafe { self.integer(pen, value < 0.0, |pen| exact::magnitude(pen, value.abs(), 0), value == 0.0) }
     }
 
-    /// Sign, zeros up to the precision, digits, padding.
+    /// Stores sign, zeros up to the precision, digits and padding.
     ///
     /// # Safety
     /// As for [`put`](Self::put). `digits` stores no more than `max_bytes` counts for them, and `SLACK`.
@@ -75,13 +77,13 @@ impl Number {
             let mut pen = digits(first);
             if let Some(precision) = self.spec.precision {
                 let count = pen.since(first);
-                if precision == 0 && zero && self.dialect == Dialect::C {
+                if precision == 0 && zero && self.dialect == PrintfDialect::C {
                     pen = first;
                 } else if precision > count {
                     pen = pen.open_gap(count, precision - count, b'0');
                 }
             }
-            let zeros = self.spec.zero && (self.dialect != Dialect::C || self.spec.precision.is_none());
+            let zeros = self.spec.zero && (self.dialect != PrintfDialect::C || self.spec.precision.is_none());
             self.pad(start, first.since(start), pen, zeros)
         }
     }
@@ -93,8 +95,8 @@ impl Number {
     #[inline]
     unsafe fn real(&self, start: Pen, value: f64) -> Pen {
         // SAFETY: `max_bytes` counts a sign, the whole part (39 digits for f32), a point and the digits of `%f`, or
-        // `precision` + 8 for `%e` and `%g`. What `fixed`, `magnitude`, `scientific` and `general` store past them is
-        // within `SLACK`.
+        // `precision` + 8 for `%e` and `%g`. `fixed`, `magnitude`, `scientific` and `general` store past them within
+        // `SLACK` only.
         unsafe {
             if !value.is_finite() {
                 return self.word(start, value);
@@ -102,10 +104,10 @@ impl Number {
             let first = self.sign(start, value.is_sign_negative());
             let magnitude = value.abs();
             let precision = self.spec.digits();
-            let style = Style { precision, upper: self.spec.upper, alternate: self.spec.alternate };
+            let notation = Notation { precision, upper: self.spec.upper, alternate: self.spec.alternate };
             let pen = match self.spec.conversion {
-                Conversion::Scientific => scientific::scientific(first, magnitude, style),
-                Conversion::General => scientific::general(first, magnitude, style),
+                Conversion::Scientific => scientific::scientific(first, magnitude, notation),
+                Conversion::General => scientific::general(first, magnitude, notation),
                 _ => {
                     let pen = match precision {
                         0..=MAX_DIGITS => fixed::fixed(first, magnitude, Scale::new(precision)),
@@ -124,7 +126,7 @@ impl Number {
     /// As for [`put`](Self::put).
     #[cold]
     unsafe fn word(&self, start: Pen, value: f64) -> Pen {
-        let of_c = self.dialect == Dialect::C;
+        let of_c = self.dialect == PrintfDialect::C;
         let negative = value.is_sign_negative() && (of_c || !value.is_nan());
         let word = match (value.is_nan(), self.spec.upper) {
             (true, false) => b"nan",
@@ -145,15 +147,15 @@ impl Number {
     /// # Safety
     /// As for [`put`](Self::put).
     #[inline(never)]
-    unsafe fn text(&self, start: Pen, column: &Column<'_>, row: usize) -> Pen {
+    unsafe fn text(&self, start: Pen, column: &StridedColumn<'_>, row: usize) -> Pen {
         // SAFETY: `max_bytes` counts 24 bytes for text, as many as all four need, and `SLACK` is behind them. `pad`
         // keeps to `spec.width`, which `max_bytes` counts too.
         unsafe {
             let pen = match (self.dialect, column.kind()) {
-                (Dialect::C, Kind::F32) => shortest::put_f32(start, f32::from_ne_bytes(column.get(row))),
-                (Dialect::C, _) => shortest::put_f64(start, column.real(row)),
-                (dialect, Kind::F32) => {
-                    python::put_f32(start, f32::from_ne_bytes(column.get(row)), dialect == Dialect::OlderNumpy)
+                (PrintfDialect::C, ValueType::F32) => shortest::put_f32(start, f32::from_ne_bytes(column.get(row))),
+                (PrintfDialect::C, _) => shortest::put_f64(start, column.real(row)),
+                (dialect, ValueType::F32) => {
+                    python::put_f32(start, f32::from_ne_bytes(column.get(row)), dialect == PrintfDialect::OlderNumpy)
                 }
                 _ => python::put_f64(start, column.real(row)),
             };
@@ -165,15 +167,15 @@ impl Number {
     /// One byte of room.
     #[inline(always)]
     unsafe fn sign(&self, pen: Pen, negative: bool) -> Pen {
-        // Signs are anything but predictable: no branches.
+        // No branches: signs are unpredictable.
         let sign = if negative { b'-' } else { self.spec.plus.unwrap_or(b'-') };
         let count = usize::from(negative | self.spec.plus.is_some());
         // SAFETY: `put` stores one byte and advances by `count`, 0 or 1.
         unsafe { pen.put([sign], count) }
     }
 
-    /// Pads the text stored since `start`, of which the first `sign_bytes` are a sign, to the width. Text is cut to the
-    /// precision first.
+    /// Pads the text stored since `start`, of which the first `sign_bytes` are a sign, to the width. Text is truncated
+    /// to the precision first.
     ///
     /// # Safety
     /// `spec.width` bytes of room from `start`. `pen` came from `start`, `sign_bytes` of what it stored are the sign.
@@ -181,10 +183,12 @@ impl Number {
     unsafe fn pad(&self, start: Pen, sign_bytes: usize, pen: Pen, zeros: bool) -> Pen {
         let mut count = pen.since(start);
         let mut pen = pen;
-        // SAFETY: what is moved was stored between `start` and `pen`, and a gap ends at `spec.width` from `start`.
-        // `start.advance(count)` goes back to at most where `pen` was.
+        // SAFETY: the moved bytes were stored between `start` and `pen`, and a gap ends at `spec.width` from `start`.
+        // `start.advance(count)` is `pen` or before it.
         unsafe {
-            if let (Conversion::Text, Some(precision)) = (self.spec.conversion, self.spec.precision) {
+            if self.spec.conversion == Conversion::Text
+                && let Some(precision) = self.spec.precision
+            {
                 count = count.min(precision);
                 pen = start.advance(count);
             }

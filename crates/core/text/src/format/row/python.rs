@@ -1,4 +1,4 @@
-//! Python's text: `str` of floating-point scalars and of bytes.
+//! Writes floating-point scalars and bytes as Python's `str` does.
 
 use super::super::pen::Pen;
 use super::super::scientific::put_exponent;
@@ -10,25 +10,24 @@ use super::super::shortest;
 /// 24 bytes of room, and `SLACK` more.
 pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
     if !value.is_finite() {
-        // SAFETY: a word has at most 4 bytes.
+        // SAFETY: `nan` and `inf` with a sign have at most 4 bytes.
         return unsafe { pen.copy(word(value)) };
     }
-    // SAFETY: `text` is what `zmij` wrote for this value; the room is this function's condition.
+    // SAFETY: `text` is from `zmij` for this value; the room is this function's condition.
     shortest::digits_of_f64(value, |text| unsafe { put(pen, value, [1e16; 2], text) })
 }
 
-/// Stores an f32 as `str(np.float32(value))`, which leaves plain notation at 10^6, or as that of NumPy before 2.4,
-/// which leaves it at 10^16.
+/// Stores an f32 as `str(np.float32(value))`: in plain notation up to 10^6, or with NumPy before 2.4 up to 10^16.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more.
 pub(super) unsafe fn put_f32(pen: Pen, value: f32, older: bool) -> Pen {
     if !value.is_finite() {
-        // SAFETY: a word has at most 4 bytes.
+        // SAFETY: `nan` and `inf` with a sign have at most 4 bytes.
         return unsafe { pen.copy(word(value.into())) };
     }
     let plain_below = if older { [1e16, 1e12] } else { [1e6; 2] };
-    // SAFETY: `text` is what `zmij` wrote for this value; the room is this function's condition.
+    // SAFETY: `text` is from `zmij` for this value; the room is this function's condition.
     shortest::digits_of_f32(value, |text| unsafe { put(pen, value.into(), plain_below, text) })
 }
 
@@ -40,7 +39,7 @@ fn word(value: f64) -> &'static [u8] {
     }
 }
 
-/// Plain notation ends below the first of the two limits; below the second, `text` already has it.
+/// Values below the first limit are written in plain notation; below the second, `text` is already in it.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more. `text` has the shortest digits of `value`, at most 24 bytes.
@@ -52,20 +51,20 @@ unsafe fn put(pen: Pen, value: f64, plain_below: [f64; 2], text: &[u8]) -> Pen {
         return unsafe { pen.copy_short(text) };
     }
     // SAFETY: the conditions are the same; `value` is not zero, which the branch above has taken.
-    unsafe { put_anew(pen, value, magnitude >= 1e-4 && magnitude < plain_below[0], text) }
+    unsafe { put_reformatted(pen, value, magnitude >= 1e-4 && magnitude < plain_below[0], text) }
 }
 
 /// # Safety
 /// 24 bytes of room, and `SLACK` more. `text` has the shortest digits of `value`, which is not zero.
-unsafe fn put_anew(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen {
+unsafe fn put_reformatted(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen {
     // SAFETY: at most 17 digits: with sign and point 19 bytes, and `put_exponent` stores 6, within `SLACK`. A plain
     // integer is below 10^16, so sign, digits, zeros and `.0` are 19 bytes.
     unsafe {
-        let digits = Digits::read(text);
+        let digits = ParsedDigits::read(text);
         let (first, rest) = digits.text().split_at(1);
         let pen = pen.put([b'-'], usize::from(value < 0.0));
         if plain {
-            // Integers from 10^12 on: all others are plain already.
+            // Integers from 10^12 on: other texts are plain already.
             let whole = (digits.exponent.max(0) as usize + 1).max(digits.count);
             return pen.copy(digits.text()).open_gap(0, whole - digits.count, b'0').copy(b".0");
         }
@@ -76,18 +75,18 @@ unsafe fn put_anew(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen {
 }
 
 /// Significant digits, and the exponent of the first.
-struct Digits {
+struct ParsedDigits {
     digits: [u8; 20],
     count: usize,
     exponent: i32,
 }
 
-impl Digits {
+impl ParsedDigits {
     fn text(&self) -> &[u8] {
         &self.digits[..self.count]
     }
 
-    /// Reads a decimal number with or without a point and an exponent; keeps one digit of zero.
+    /// Parses a decimal number with or without a point and an exponent; zero has one digit.
     fn read(text: &[u8]) -> Self {
         let mut digits = Self { digits: [b'0'; 20], count: 0, exponent: -1 };
         let mut bytes = text.iter();
@@ -97,8 +96,8 @@ impl Digits {
                 b'.' => behind_point = true,
                 b'0'..=b'9' if digits.count > 0 || byte != b'0' => {
                     digits.exponent += i32::from(!behind_point);
-                    if let Some(place) = digits.digits.get_mut(digits.count) {
-                        *place = byte;
+                    if let Some(slot) = digits.digits.get_mut(digits.count) {
+                        *slot = byte;
                         digits.count += 1;
                     }
                 }
@@ -117,7 +116,7 @@ impl Digits {
     }
 }
 
-/// Hands on the text of `str(np.bytes_(bytes))` in pieces, one for each character.
+/// Calls `piece` with each character of `str(np.bytes_(bytes))`.
 pub(super) fn quoted(bytes: &[u8], mut piece: impl FnMut(&[u8])) {
     let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { b'"' } else { b'\'' };
     let mut text = |characters: &[u8]| characters.iter().for_each(|&character| piece(&[character]));

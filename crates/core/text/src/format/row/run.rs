@@ -1,22 +1,26 @@
-//! Runs the steps over rows: block by block, in cells if a block's values fit them.
+//! Runs the steps over rows: block by block, with cells if a block's values fit them.
 
 use std::ops::Range;
 
 use super::super::fixed::{self, Real, Scale};
 use super::super::pen::{Pen, SLACK};
 use super::super::{Page, integer};
-use super::build::{Frame, Put, Source, Step};
+use super::build::{CellText, NumberFrame, RowStep, StepText};
 use super::cells::{CELL_BYTES, Cells, ROWS};
-use super::error::RowError;
+use super::error::RowValueError;
 use super::spec::MAX_WIDTH;
-use super::{RowFormat, Rows};
+use super::{BoundFormat, RowFormat};
 
 /// The longest number.
 const VALUE_BYTES: usize = MAX_WIDTH + 2;
 
-impl Rows<'_> {
-    /// Appends rows while they fit, with `CELLS` columns of cells; see [`Rows::write`].
-    pub(super) fn run<const CELLS: usize>(&self, page: &mut Page<'_>, rows: Range<usize>) -> Result<usize, RowError> {
+impl BoundFormat<'_> {
+    /// Appends rows while they fit, with `CELLS` columns of cells; see [`BoundFormat::write`].
+    pub(super) fn run<const CELLS: usize>(
+        &self,
+        page: &mut Page<'_>,
+        rows: Range<usize>,
+    ) -> Result<usize, RowValueError> {
         let mut cells = [Cells::EMPTY; CELLS];
         self.fill_constant(&mut cells);
         let start = page.len();
@@ -24,14 +28,13 @@ impl Rows<'_> {
         while row < rows.end {
             let count = (rows.end - row).min(ROWS);
             let ready = self.fill(&mut cells, row, count);
-            let done = self.block(page, &cells, ready, row, count);
-            match done {
-                Block::Refused => {
+            match self.block(page, &cells, ready, row, count) {
+                BlockOutcome::Refused => {
                     page.len = start;
                     return Err(self.find_refused(row..row + count));
                 }
-                Block::Rows(0) => break,
-                Block::Rows(done) => row += done,
+                BlockOutcome::Rows(0) => break,
+                BlockOutcome::Rows(written) => row += written,
             }
         }
         Ok(row - rows.start)
@@ -40,7 +43,7 @@ impl Rows<'_> {
     /// Fills the cells that are the same in all rows.
     fn fill_constant(&self, cells: &mut [Cells]) {
         for (cells, fill) in cells.iter_mut().zip(&self.format.fills) {
-            if let Source::Short(text) = fill.source {
+            if let CellText::Constant(text) = fill.source {
                 cells.choose(&[text; 2], &[false; ROWS]);
             }
         }
@@ -52,17 +55,19 @@ impl Rows<'_> {
         for (index, (cells, fill)) in cells.iter_mut().zip(&self.format.fills).enumerate() {
             let Some(column) = self.columns.get(fill.column) else { continue };
             let is_ready = match &fill.source {
-                Source::Short(_) => true,
-                Source::Choice(texts) => {
+                CellText::Constant(_) => true,
+                CellText::Choice(texts) => {
                     cells.choose(texts, &column.flags(row, count));
                     true
                 }
-                Source::F32(filler, frame) => frame.around(filler.fill(&column.reals_f32(row, count), cells), cells),
-                Source::Number(filler, frame) => frame.around(filler.fill(&column.reals(row, count), cells), cells),
+                CellText::F32(filler, frame) => {
+                    frame.widen_if(filler.fill(&column.reals_f32(row, count), cells), cells)
+                }
+                CellText::Number(filler, frame) => frame.widen_if(filler.fill(&column.reals(row, count), cells), cells),
                 // Adding zero removes the sign that -0.5 leaves behind.
-                Source::Truncated(filler, frame) => {
+                CellText::Truncated(filler, frame) => {
                     let values = column.reals(row, count).map(|value| value.trunc() + 0.0);
-                    frame.around(filler.fill(&values, cells), cells)
+                    frame.widen_if(filler.fill(&values, cells), cells)
                 }
             };
             ready |= u64::from(is_ready) << index;
@@ -71,7 +76,7 @@ impl Rows<'_> {
     }
 
     /// Appends rows of a block.
-    fn block(&self, page: &mut Page<'_>, cells: &[Cells], ready: u64, row: usize, count: usize) -> Block {
+    fn block(&self, page: &mut Page<'_>, cells: &[Cells], ready: u64, row: usize, count: usize) -> BlockOutcome {
         let steps = &self.format.steps;
         let cells = &cells[..self.format.fills.len().min(cells.len())];
         let all_ready = cells.len() == steps.len() && ready.count_ones() as usize == steps.len();
@@ -91,11 +96,11 @@ impl Rows<'_> {
                 self.rows_of_steps(page.pen(), cells, ready, row..row + count, &mut refused)
             };
             if refused {
-                return Block::Refused;
+                return BlockOutcome::Refused;
             }
             page.take(end);
         }
-        Block::Rows(count)
+        BlockOutcome::Rows(count)
     }
 
     /// Stores rows step by step.
@@ -110,15 +115,15 @@ impl Rows<'_> {
         rows: Range<usize>,
         refused: &mut bool,
     ) -> Pen {
-        for (place, row) in rows.enumerate() {
+        for (index, row) in rows.enumerate() {
             for step in &self.format.steps {
                 let cell = step.cell.filter(|&cell| ready >> cell & 1 == 1);
-                // SAFETY: the steps before took at most their `max_bytes`, so that this one has its own left, and
+                // SAFETY: the steps before took at most their `max_bytes`, so that this one's are left, and
                 // `SLACK`. A cell has the text that the step would write, so it advances as little; it stores 16 bytes,
                 // within `SLACK`.
                 pen = unsafe {
                     match cell.and_then(|cell| cells.get(usize::from(cell))) {
-                        Some(cells) => cells.put(pen, place),
+                        Some(cells) => cells.put(pen, index),
                         None => self.put(pen, step, row, refused),
                     }
                 };
@@ -132,22 +137,22 @@ impl Rows<'_> {
     /// # Safety
     /// `step.max_bytes` and `SLACK` bytes of room.
     #[inline(always)]
-    unsafe fn put(&self, pen: Pen, step: &Step, row: usize, refused: &mut bool) -> Pen {
-        // Texts have no column.
+    unsafe fn put(&self, pen: Pen, step: &RowStep, row: usize, refused: &mut bool) -> Pen {
+        // Constant texts have no column.
         let column = self.columns.get(step.column);
         // SAFETY: `max_bytes` covers the longest text of each kind of step and `next`. Bytes that are stored past a
         // text are within `SLACK`: 16 for short texts, 1 for integers, as many as `fixed` and `Number::put` state.
         unsafe {
             let pen = match (&step.put, column) {
-                (Put::Short(text), _) => text.put(pen),
-                (Put::Choice(texts), Some(column)) => texts[usize::from(column.flag(row))].put(pen),
-                (Put::Fixed32(scale), Some(column)) => self.fixed(pen, f32::from_ne_bytes(column.get(row)), scale),
-                (Put::Fixed64(scale), Some(column)) => self.fixed(pen, f64::from_ne_bytes(column.get(row)), scale),
-                (Put::Integer, Some(column)) => {
+                (StepText::Constant(text), _) => text.put(pen),
+                (StepText::Choice(texts), Some(column)) => texts[usize::from(column.flag(row))].put(pen),
+                (StepText::Fixed32(scale), Some(column)) => self.fixed(pen, f32::from_ne_bytes(column.get(row)), scale),
+                (StepText::Fixed64(scale), Some(column)) => self.fixed(pen, f64::from_ne_bytes(column.get(row)), scale),
+                (StepText::Integer, Some(column)) => {
                     let (negative, magnitude) = column.integer(row);
                     integer::u64(pen.put([b'-'], usize::from(negative)), magnitude)
                 }
-                (Put::Number(number), Some(column)) => number.put(pen, column, row, refused),
+                (StepText::Number(number), Some(column)) => number.put(pen, column, row, refused),
                 _ => {
                     let mut pen = pen;
                     self.pieces(step, row, |piece| pen = pen.copy(piece));
@@ -176,44 +181,44 @@ impl Rows<'_> {
         unsafe { fixed::fixed(pen, value, scale) }
     }
 
-    /// Passes on the texts that may be long.
-    fn pieces(&self, step: &Step, row: usize, mut piece: impl FnMut(&[u8])) {
+    /// Calls `piece` with the pieces of a text that may be long.
+    fn pieces(&self, step: &RowStep, row: usize, mut piece: impl FnMut(&[u8])) {
         let texts = |range: &Range<usize>| self.format.texts.get(range.clone()).unwrap_or_default();
         match (&step.put, self.columns.get(step.column)) {
-            (Put::Long(text), _) => piece(texts(text)),
-            (Put::LongChoice(choice), Some(column)) => piece(texts(&choice[usize::from(column.flag(row))])),
-            (Put::Text(text), Some(column)) => text.pieces(column, row, piece),
+            (StepText::Long(text), _) => piece(texts(text)),
+            (StepText::LongChoice(choice), Some(column)) => piece(texts(&choice[usize::from(column.flag(row))])),
+            (StepText::Bytes(text), Some(column)) => text.pieces(column, row, piece),
             _ => {}
         }
     }
 
-    /// Appends rows one by one near the end of the page, while they fit.
+    /// Appends rows individually near the end of the page, while they fit.
     #[cold]
     #[inline(never)]
-    fn careful(&self, page: &mut Page<'_>, row: usize, count: usize) -> Block {
+    fn careful(&self, page: &mut Page<'_>, row: usize, count: usize) -> BlockOutcome {
         let before = page.overflowed;
-        for done in 0..count {
+        for written in 0..count {
             let mut refused = false;
             let start = page.len;
             page.overflowed = false;
             for step in &self.format.steps {
-                self.put_if_it_fits(page, step, row + done, &mut refused);
+                self.put_if_it_fits(page, step, row + written, &mut refused);
             }
             let fitted = !std::mem::replace(&mut page.overflowed, before);
             if refused {
-                return Block::Refused;
+                return BlockOutcome::Refused;
             }
             if !fitted {
                 page.len = start;
-                return Block::Rows(done);
+                return BlockOutcome::Rows(written);
             }
         }
-        Block::Rows(count)
+        BlockOutcome::Rows(count)
     }
 
-    /// Appends one step of a row, by way of a separate buffer.
-    fn put_if_it_fits(&self, page: &mut Page<'_>, step: &Step, row: usize, refused: &mut bool) {
-        if matches!(step.put, Put::Long(_) | Put::LongChoice(_) | Put::Text(_)) {
+    /// Appends one step of a row, through a scratch buffer.
+    fn put_if_it_fits(&self, page: &mut Page<'_>, step: &RowStep, row: usize, refused: &mut bool) {
+        if matches!(step.put, StepText::Long(_) | StepText::LongChoice(_) | StepText::Bytes(_)) {
             return self.pieces(step, row, |piece| page.bytes(piece));
         }
         let mut scratch = [0u8; VALUE_BYTES + SLACK];
@@ -224,25 +229,26 @@ impl Rows<'_> {
         page.bytes(&scratch[..length]);
     }
 
-    /// The first value among `rows` that has no text.
-    fn find_refused(&self, rows: Range<usize>) -> RowError {
+    /// The error of the first value in `rows` that cannot be converted.
+    fn find_refused(&self, rows: Range<usize>) -> RowValueError {
         for row in rows.clone() {
             for step in &self.format.steps {
-                if let (Put::Number(number), Some(column)) = (&step.put, self.columns.get(step.column))
+                if let StepText::Number(number) = &step.put
+                    && let Some(column) = self.columns.get(step.column)
                     && !number.accepts(column, row)
                 {
-                    return RowError { row, column: step.column };
+                    return RowValueError { row, column: step.column };
                 }
             }
         }
-        RowError { row: rows.start, column: 0 }
+        RowValueError { row: rows.start, column: 0 }
     }
 }
 
-impl Frame {
-    /// Widens the texts of cells that have been filled, and returns `filled`.
+impl NumberFrame {
+    /// Widens the texts of cells if they have been `filled`; returns `filled`.
     #[inline]
-    fn around(&self, filled: bool, cells: &mut Cells) -> bool {
+    fn widen_if(&self, filled: bool, cells: &mut Cells) -> bool {
         if filled && self.width > 0 {
             cells.widen(self.width, self.left, self.next);
         }
@@ -251,14 +257,14 @@ impl Frame {
 }
 
 /// The outcome of a block.
-enum Block {
-    /// This many rows were appended; none if the next one does not fit.
+enum BlockOutcome {
+    /// This many rows were appended; 0 if the next one does not fit.
     Rows(usize),
-    /// A value has no text.
+    /// A value cannot be converted.
     Refused,
 }
 
-/// Stores rows whose parts are all in cells.
+/// Stores rows that consist of cells only.
 ///
 /// # Safety
 /// 16 bytes of room for each cell of each of `count` rows.
@@ -267,10 +273,10 @@ unsafe fn rows_of_cells(pen: Pen, cells: &[Cells], count: usize) -> Pen {
     // SAFETY: every cell advances by at most 16 bytes, so that each call has its 16 left.
     unsafe {
         match cells {
-            [a] => some_cells(pen, [a], count),
-            [a, b] => some_cells(pen, [a, b], count),
-            [a, b, c] => some_cells(pen, [a, b, c], count),
-            [a, b, c, d] => some_cells(pen, [a, b, c, d], count),
+            [a] => cell_columns(pen, [a], count),
+            [a, b] => cell_columns(pen, [a, b], count),
+            [a, b, c] => cell_columns(pen, [a, b, c], count),
+            [a, b, c, d] => cell_columns(pen, [a, b, c, d], count),
             _ => {
                 let mut pen = pen;
                 for row in 0..count {
@@ -287,7 +293,7 @@ unsafe fn rows_of_cells(pen: Pen, cells: &[Cells], count: usize) -> Pen {
 /// # Safety
 /// As for [`rows_of_cells`].
 #[inline(always)]
-unsafe fn some_cells<const N: usize>(mut pen: Pen, cells: [&Cells; N], count: usize) -> Pen {
+unsafe fn cell_columns<const N: usize>(mut pen: Pen, cells: [&Cells; N], count: usize) -> Pen {
     for row in 0..count.min(ROWS) {
         for cells in cells {
             // SAFETY: every cell advances by at most 16 bytes, so that each call has its 16 left.
@@ -298,6 +304,6 @@ unsafe fn some_cells<const N: usize>(mut pen: Pen, cells: [&Cells; N], count: us
 }
 
 impl RowFormat {
-    /// The most columns of cells.
-    pub(super) const MOST_CELLS: usize = 64;
+    /// Maximum number of cell columns.
+    pub(super) const MAX_CELLS: usize = 64;
 }

@@ -1,11 +1,11 @@
 //! One conversion of a template: flags, width, precision, letter.
 
-use super::column::Kind;
-use super::error::{Problem, TemplateError};
+use super::column::ValueType;
+use super::error::{TemplateError, TemplateProblem};
 
-/// The most digits after the point of `%f` and `%e`, significant digits of `%g`, and digits of `%d` asked for.
+/// Maximum precision: digits after the point of `%f` and `%e`, significant digits of `%g`, minimum digits of `%d`.
 pub const MAX_PRECISION: usize = 60;
-/// The widest field.
+/// Maximum width of a field.
 pub const MAX_WIDTH: usize = 400;
 
 /// Which `printf` a row format follows where they differ.
@@ -16,12 +16,12 @@ pub const MAX_WIDTH: usize = 400;
 /// `false`, bytes up to the first NUL), Python means `str` of a NumPy scalar (`1.0`, `1e-05`, `True`, `b'text'`, bytes
 /// without the NULs at the end).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub enum PrintfDialect {
     /// Like C's `printf` (glibc).
     C,
     /// Like Python's `%` with NumPy scalars, as in `np.savetxt`.
     Python,
-    /// The same with a NumPy whose `str(np.float32(1e6))` is `1000000.0` rather than `1e+06`: before about 2.4.
+    /// Like `Python`, with a NumPy whose `str(np.float32(1e6))` is `1000000.0` rather than `1e+06`: before about 2.4.
     OlderNumpy,
 }
 
@@ -35,8 +35,9 @@ pub(super) enum Conversion {
     Text,
 }
 
+/// The flags, width, precision and conversion of a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spec {
+pub(super) struct ConversionSpec {
     pub(super) conversion: Conversion,
     pub(super) upper: bool,
     /// `u`: C writes no `+`.
@@ -44,14 +45,14 @@ pub(super) struct Spec {
     pub(super) left: bool,
     pub(super) zero: bool,
     pub(super) alternate: bool,
-    /// What precedes a number that is not negative.
+    /// The byte before a number that is not negative.
     pub(super) plus: Option<u8>,
     pub(super) width: usize,
     pub(super) precision: Option<usize>,
 }
 
-impl Spec {
-    /// A value as it is.
+impl ConversionSpec {
+    /// A value without flags, width and precision.
     pub(super) const AS_IS: Self = Self {
         conversion: Conversion::Text,
         upper: false,
@@ -64,17 +65,17 @@ impl Spec {
         precision: None,
     };
 
-    /// A number with no sign, width or precision.
+    /// An integer without flags, width and precision.
     pub(super) const PLAIN_INTEGER: Self = Self { conversion: Conversion::Integer, ..Self::AS_IS };
-    /// The same with fixed digits.
+    /// A number with fixed digits, without flags and width.
     pub(super) const PLAIN_FIXED: Self = Self { conversion: Conversion::Fixed, ..Self::AS_IS };
 
     /// Reads flags, width, precision and letter at `start`; returns the start of the rest.
     pub(super) fn parse(template: &[u8], start: usize) -> Result<(Self, usize), TemplateError> {
         let mut spec = Self::AS_IS;
-        let mut at = start;
+        let mut offset = start;
         loop {
-            match template.get(at) {
+            match template.get(offset) {
                 Some(b'-') => spec.left = true,
                 Some(b'0') => spec.zero = true,
                 Some(b'#') => spec.alternate = true,
@@ -82,30 +83,30 @@ impl Spec {
                 Some(b' ') => spec.plus = spec.plus.or(Some(b' ')),
                 _ => break,
             }
-            at += 1;
+            offset += 1;
         }
-        let (width, after) = number(template, at);
+        let (width, after) = number(template, offset);
         spec.width = width.unwrap_or(0);
         if spec.width > MAX_WIDTH {
-            return Err(TemplateError { offset: at, length: after - at, problem: Problem::TooWide });
+            return Err(TemplateError { offset, length: after - offset, problem: TemplateProblem::TooWide });
         }
-        at = after;
-        if template.get(at) == Some(&b'.') {
-            let (precision, after) = number(template, at + 1);
+        offset = after;
+        if template.get(offset) == Some(&b'.') {
+            let (precision, after) = number(template, offset + 1);
             spec.precision = Some(precision.unwrap_or(0));
-            at = after;
+            offset = after;
         }
-        let digits = at;
-        spec.letter(template, at)?;
+        let digits = offset;
+        spec.letter(template, offset)?;
         if spec.conversion != Conversion::Text && spec.precision.is_some_and(|precision| precision > MAX_PRECISION) {
-            return Err(TemplateError { offset: start, length: digits - start, problem: Problem::TooPrecise });
+            return Err(TemplateError { offset: start, length: digits - start, problem: TemplateProblem::TooPrecise });
         }
-        Ok((spec, at + 1))
+        Ok((spec, offset + 1))
     }
 
-    fn letter(&mut self, template: &[u8], at: usize) -> Result<(), TemplateError> {
-        let Some(letter) = template.get(at) else {
-            return Err(TemplateError { offset: at, length: 0, problem: Problem::Unfinished });
+    fn letter(&mut self, template: &[u8], offset: usize) -> Result<(), TemplateError> {
+        let Some(letter) = template.get(offset) else {
+            return Err(TemplateError { offset, length: 0, problem: TemplateProblem::Unfinished });
         };
         self.conversion = match letter {
             b'd' | b'i' | b'u' => Conversion::Integer,
@@ -113,38 +114,38 @@ impl Spec {
             b'e' | b'E' => Conversion::Scientific,
             b'g' | b'G' => Conversion::General,
             b's' => Conversion::Text,
-            _ => return Err(TemplateError { offset: at, length: 1, problem: Problem::UnknownConversion }),
+            _ => return Err(TemplateError { offset, length: 1, problem: TemplateProblem::UnknownConversion }),
         };
         self.unsigned = *letter == b'u';
         self.upper = letter.is_ascii_uppercase();
         Ok(())
     }
 
-    /// Digits after the point, or significant ones.
+    /// Digits after the point, or significant digits.
     pub(super) fn digits(&self) -> usize {
         self.precision.unwrap_or(6)
     }
 
-    /// Whether nothing is added to the value.
+    /// Whether there are no flags and no width.
     pub(super) fn is_plain(&self) -> bool {
         self.width == 0 && self.plus.is_none() && !self.alternate && !self.upper
     }
 
-    /// The longest text of a value of type `kind`.
-    pub(super) fn max_bytes(&self, kind: Kind) -> usize {
+    /// Bytes of the longest text of a value of type `kind`.
+    pub(super) fn max_bytes(&self, kind: ValueType) -> usize {
         let whole = match kind {
-            Kind::F32 => 39,
-            Kind::F64 => 309,
-            Kind::Bool => 1,
+            ValueType::F32 => 39,
+            ValueType::F64 => 309,
+            ValueType::Bool => 1,
             _ => 20,
         };
         let bytes = match (self.conversion, kind) {
-            (Conversion::Text, Kind::Bytes(count)) => {
+            (Conversion::Text, ValueType::Bytes(count)) => {
                 let quoted = count.saturating_mul(4).saturating_add(3);
                 self.precision.map_or(quoted, |precision| quoted.min(precision))
             }
             // The width counts characters, so all of it may be added.
-            (Conversion::Text, Kind::Text(count)) => count.saturating_add(self.width),
+            (Conversion::Text, ValueType::Text(count)) => count.saturating_add(self.width),
             (Conversion::Text, _) => 24,
             (Conversion::Integer, _) => 1 + whole.max(self.precision.unwrap_or(0)),
             (Conversion::Fixed, _) => 1 + whole + 1 + self.digits(),
@@ -154,12 +155,12 @@ impl Spec {
     }
 }
 
-/// Decimal digits at `at`, if any, and their end. Numbers beyond all limits count as the largest.
-fn number(template: &[u8], at: usize) -> (Option<usize>, usize) {
-    let digits = template.get(at..).unwrap_or_default();
+/// The decimal number at `start`, if any, and its end. Saturates.
+fn number(template: &[u8], start: usize) -> (Option<usize>, usize) {
+    let digits = template.get(start..).unwrap_or_default();
     let count = digits.iter().take_while(|digit| digit.is_ascii_digit()).count();
     let value = digits[..count]
         .iter()
         .fold(0usize, |sum, digit| sum.saturating_mul(10).saturating_add(usize::from(digit - b'0')));
-    ((count > 0).then_some(value), at + count)
+    ((count > 0).then_some(value), start + count)
 }

@@ -1,30 +1,30 @@
-//! A column of bytes as text, cut and padded.
+//! Writes values of a bytes or text column, truncated and padded.
 
-use super::column::{Column, Kind};
+use super::column::{StridedColumn, ValueType};
 use super::python;
-use super::spec::{Dialect, Spec};
+use super::spec::{ConversionSpec, PrintfDialect};
 
-/// A conversion of bytes.
+/// A conversion of bytes or UTF-8.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Text {
-    pub(super) spec: Spec,
-    pub(super) dialect: Dialect,
+pub(super) struct BytesConversion {
+    pub(super) spec: ConversionSpec,
+    pub(super) dialect: PrintfDialect,
 }
 
-impl Text {
-    /// Hands on the text of a value in pieces, which together are no longer than `spec.max_bytes`.
-    pub(super) fn pieces(&self, column: &Column<'_>, row: usize, mut piece: impl FnMut(&[u8])) {
+impl BytesConversion {
+    /// Calls `piece` with the pieces of a value's text, which together have at most `spec.max_bytes`.
+    pub(super) fn pieces(&self, column: &StridedColumn<'_>, row: usize, mut piece: impl FnMut(&[u8])) {
         let bytes = column.text(row);
-        if let Kind::Text(_) = column.kind() {
-            let (text, count) = self.characters(without_end(bytes));
+        if let ValueType::Text(_) = column.kind() {
+            let (text, count) = self.characters(without_nuls(bytes));
             return self.padded(count, |piece| piece(text), &mut piece);
         }
-        if self.dialect == Dialect::C {
+        if self.dialect == PrintfDialect::C {
             let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
             let text = &bytes[..end.min(self.limit())];
             return self.padded(text.len(), |piece| piece(text), &mut piece);
         }
-        let bytes = without_end(bytes);
+        let bytes = without_nuls(bytes);
         let mut count = 0;
         python::quoted(bytes, |_| count += 1);
         let limit = self.limit();
@@ -40,7 +40,7 @@ impl Text {
         self.padded(count.min(limit), write, &mut piece);
     }
 
-    /// As many characters of UTF-8 as the precision allows, and their number.
+    /// As many characters of UTF-8 as the precision allows, and their count.
     fn characters<'t>(&self, text: &'t [u8]) -> (&'t [u8], usize) {
         let starts = text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
         let mut count = 0;
@@ -69,8 +69,8 @@ impl Text {
     }
 }
 
-/// Without the NUL bytes at the end.
-fn without_end(bytes: &[u8]) -> &[u8] {
+/// Strips NUL bytes from the end.
+fn without_nuls(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     &bytes[..end]
 }

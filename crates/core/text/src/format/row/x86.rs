@@ -1,38 +1,38 @@
-//! Filling cells by AVX-512.
+//! Fills cells with AVX-512.
 //!
-//! Values with at most eight digits go eight to a vector; the others, up to 13 digits, go four to a vector by way of
-//! [`super::super::x86`]. Larger ones, and unresolved ties, are left to the portable writers.
+//! A vector holds eight values of at most eight digits, or four of up to 13 digits, by [`super::super::x86`]. The
+//! portable writers handle larger ones, and unresolved ties.
 
 use std::arch::x86_64::*;
 
 use super::super::fixed::{Real, Scale};
-use super::super::x86::Plan;
+use super::super::x86::LinePlan;
 use super::cells::{Cells, ROWS};
 
-/// How values of one column become cells.
+/// Fills the cells of one column.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Filler {
-    wide: Plan,
-    narrow: Option<Narrow>,
+pub(super) struct CellFiller {
+    wide: LinePlan,
+    narrow: Option<NarrowFiller>,
     /// The end of texts within their 16 bytes.
     end: u8,
 }
 
-impl Filler {
-    /// Texts with the digits of `scale`, followed by `next`; `None` unless this CPU has the instructions.
+impl CellFiller {
+    /// A filler for texts with the digits of `scale`, followed by `next`; `None` unless this CPU has the instructions.
     pub(super) fn if_possible(scale: &Scale, next: Option<u8>) -> Option<Self> {
         let byte = next.unwrap_or_default();
-        let wide = Plan::if_possible(scale, byte)?;
+        let wide = LinePlan::if_possible(scale, byte)?;
         let end = 15 + u8::from(next.is_some());
-        let narrow = (scale.digits < Narrow::DIGITS && is_x86_feature_detected!("avx512cd"))
-            .then(|| Narrow::new(scale, byte, end));
+        let narrow = (scale.digits < NarrowFiller::DIGITS && is_x86_feature_detected!("avx512cd"))
+            .then(|| NarrowFiller::new(scale, byte, end));
         Some(Self { wide, narrow, end })
     }
 
     /// Fills cells, if all values fit. Returns whether they do.
     pub(super) fn fill<R: Real>(&self, values: &[R; ROWS], cells: &mut Cells) -> bool {
-        // SAFETY: `if_possible` makes a `Filler` only where `Plan::if_possible` found the features of `fill_wide`, and
-        // `narrow` only where AVX-512 CD is there too, which is all that `fill` names.
+        // SAFETY: `if_possible` makes a `CellFiller` only where `LinePlan::if_possible` found the features of
+        // `fill_wide`, and `narrow` only where AVX-512 CD is there too, which is all that `fill` names.
         unsafe { self.narrow.is_some_and(|narrow| narrow.fill(values, cells)) || self.fill_wide(values, cells) }
     }
 
@@ -42,10 +42,10 @@ impl Filler {
     fn fill_wide<R: Real>(&self, values: &[R; ROWS], cells: &mut Cells) -> bool {
         let Some(texts) = cells.texts.first_chunk_mut() else { return false };
         let Some(firsts) = self.wide.right_aligned(values, texts) else { return false };
-        let places = cells.starts.iter_mut().zip(&mut cells.lengths);
-        for (row, ((start, length), value)) in places.zip(values).enumerate() {
+        let slots = cells.starts.iter_mut().zip(&mut cells.lengths);
+        for (row, ((start, length), value)) in slots.zip(values).enumerate() {
             let first = (firsts[row / 4] >> (row % 4 * 16)) as u16;
-            // At least one digit is there, and the sign's place in front of all digits.
+            // There is at least one digit, and a byte for the sign before all digits.
             *start = (first.trailing_zeros() as u8).saturating_sub(u8::from(value.is_negative()));
             *length = self.end - (*start).min(self.end);
         }
@@ -53,10 +53,10 @@ impl Filler {
     }
 }
 
-/// Values of at most eight digits.
+/// Fills cells with values of at most eight digits.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Narrow {
+struct NarrowFiller {
     /// The source of each byte of a cell among the digits of values 0 to 3, and of values 4 to 7.
     orders: [[u8; 64]; 2],
     template: [u8; 64],
@@ -64,13 +64,14 @@ struct Narrow {
     digits: u64,
     power: f64,
     /// Bits of the leading digits that may be dropped.
-    most_dropped: u64,
-    /// The place of the first of eight digits in a cell, and the end of the text.
+    max_dropped: u64,
+    /// The position of the first of eight digits in a cell.
     first: u64,
+    /// The end of the text in a cell.
     end: u64,
 }
 
-impl Narrow {
+impl NarrowFiller {
     const DIGITS: usize = 8;
 
     fn new(scale: &Scale, next: u8, end: u8) -> Self {
@@ -81,19 +82,20 @@ impl Narrow {
             template: [b'-'; 64],
             digits: 0,
             power: scale.power,
-            most_dropped: 8 * (Self::DIGITS - 1 - scale.digits) as u64,
+            max_dropped: 8 * (Self::DIGITS - 1 - scale.digits) as u64,
             first: first as u64,
             end: end.into(),
         };
         for at in 0..64 {
-            let (value, place) = (at / 16, at % 16);
-            if place == 15 {
+            let value = at / 16;
+            let position = at % 16;
+            if position == 15 {
                 plan.template[at] = next;
-            } else if place == point && scale.digits > 0 {
+            } else if position == point && scale.digits > 0 {
                 plan.template[at] = b'.';
-            } else if place >= first {
+            } else if position >= first {
                 // The last digit is the lowest byte.
-                let weight = 14 - place - usize::from(scale.digits > 0 && place < point);
+                let weight = 14 - position - usize::from(scale.digits > 0 && position < point);
                 plan.digits |= 1 << at;
                 plan.orders[0][at] = (8 * value + weight) as u8;
                 plan.orders[1][at] = (32 + 8 * value + weight) as u8;
@@ -107,23 +109,23 @@ impl Narrow {
     fn fill<R: Real>(&self, values: &[R; ROWS], cells: &mut Cells) -> bool {
         let mut numbers = [_mm512_setzero_si512(); ROWS / 8];
         let mut negative = numbers;
-        let mut fine = 0xFF;
+        let mut fits = 0xFF;
         for (index, values) in values.as_chunks::<8>().0.iter().enumerate() {
             let values = load(values);
             let magnitude = _mm512_abs_pd(values);
             let scaled = _mm512_mul_pd(magnitude, _mm512_set1_pd(self.power));
             let number = _mm512_cvt_roundpd_epu64::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(scaled);
-            fine &= _mm512_cmp_pd_mask::<_CMP_LE_OQ>(scaled, _mm512_set1_pd(99_999_999.0));
+            fits &= _mm512_cmp_pd_mask::<_CMP_LE_OQ>(scaled, _mm512_set1_pd(99_999_999.0));
             if R::PRODUCT_IS_ROUNDED {
                 let rest = _mm512_abs_pd(_mm512_sub_pd(_mm512_cvtepu64_pd(number), scaled));
                 let lost = _mm512_fmsub_pd(magnitude, _mm512_set1_pd(self.power), scaled);
-                fine &= _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(rest, _mm512_set1_pd(0.5))
+                fits &= _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(rest, _mm512_set1_pd(0.5))
                     | _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(lost, _mm512_setzero_pd());
             }
             numbers[index] = number;
             negative[index] = _mm512_srli_epi64::<63>(_mm512_castpd_si512(values));
         }
-        if fine != 0xFF {
+        if fits != 0xFF {
             return false;
         }
         for (index, (number, negative)) in numbers.into_iter().zip(negative).enumerate() {
@@ -137,11 +139,11 @@ impl Narrow {
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512vbmi")]
     fn store(&self, index: usize, digits: __m512i, negative: __m512i, cells: &mut Cells) {
         let zeros = _mm512_and_si512(_mm512_lzcnt_epi64(digits), _mm512_set1_epi64(!7));
-        let dropped = _mm512_min_epu64(zeros, _mm512_set1_epi64(self.most_dropped as i64));
-        let kept = _mm512_srlv_epi64(_mm512_set1_epi8(-1), dropped);
+        let dropped = _mm512_min_epu64(zeros, _mm512_set1_epi64(self.max_dropped as i64));
+        let shown = _mm512_srlv_epi64(_mm512_set1_epi8(-1), dropped);
         let ascii = _mm512_or_si512(digits, _mm512_set1_epi8(b'0' as i8));
-        // Where `kept` is set the digit, elsewhere '-'.
-        let text = _mm512_ternarylogic_epi64::<0xCA>(kept, ascii, _mm512_set1_epi8(b'-' as i8));
+        // The digit where `shown` is set, '-' elsewhere.
+        let text = _mm512_ternarylogic_epi64::<0xCA>(shown, ascii, _mm512_set1_epi8(b'-' as i8));
         let first = _mm512_add_epi64(_mm512_srli_epi64::<3>(dropped), _mm512_set1_epi64(self.first as i64));
         let start = _mm512_sub_epi64(first, negative);
         let length = _mm512_sub_epi64(_mm512_set1_epi64(self.end as i64), start);
@@ -165,7 +167,7 @@ impl Narrow {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load<R: Real>(values: &[R; 8]) -> __m512d {
-    // SAFETY: `values` is a reference to eight values. `Real` is sealed to f32 and f64, which their size tells apart.
+    // SAFETY: `values` is a reference to eight values. `Real` is sealed to f32 and f64, which differ in size.
     unsafe {
         if size_of::<R>() == size_of::<f32>() {
             _mm512_cvtps_pd(_mm256_loadu_ps(values.as_ptr().cast()))
@@ -175,7 +177,7 @@ fn load<R: Real>(values: &[R; 8]) -> __m512d {
     }
 }
 
-/// The eight digits of numbers below 10^8, one to a byte, the last digit lowest.
+/// The eight digits of numbers below 10^8, one per byte, the last digit lowest.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn decimal(numbers: __m512i) -> __m512i {

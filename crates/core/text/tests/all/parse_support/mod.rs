@@ -1,11 +1,11 @@
-//! What the tests of rows share: random numbers, padded text, one window per level.
+//! Helpers of the parse tests: random numbers, padded text, one window per level.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::scan::{Index, PADDING, is_space};
 
-/// Numbers that look random, the same on every run.
+/// Pseudorandom numbers, identical on every run.
 pub struct Random(u64);
 
 impl Random {
@@ -23,8 +23,8 @@ impl Random {
         (self.bits() % limit as u64) as usize
     }
 
-    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
-        from[self.below(from.len())]
+    pub fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+        choices[self.below(choices.len())]
     }
 
     /// A string of characters of an alphabet.
@@ -32,13 +32,13 @@ impl Random {
         (0..size).map(|_| char::from(alphabet[self.below(alphabet.len())])).collect()
     }
 
-    /// A number without leading zeros that has this many digits.
+    /// A number with this many digits, without leading zeros.
     pub fn digits(&mut self, count: usize) -> String {
         self.word(b"123456789", 1) + &self.word(b"0123456789", count - 1)
     }
 }
 
-/// A text with padding that could be taken for numbers.
+/// A text with padding that looks like numbers.
 pub fn padded(text: &[u8]) -> Vec<u8> {
     let mut padded = vec![b'8'; PADDING];
     padded.extend_from_slice(text);
@@ -73,10 +73,10 @@ pub fn line_of<'a>(window: Window<'a>, line: usize) -> &'a [u8] {
     &window.padded[window.index.line_start(line)..window.index.lines()[line].newline as usize]
 }
 
-/// The words after a keyword that the line begins with.
+/// The words after the keyword at the start of the line.
 pub fn words<'a>(line: &'a [u8], keyword: &str) -> Option<Vec<&'a str>> {
     let rest = line.strip_prefix(keyword.as_bytes())?;
-    let apart = rest.first().is_none_or(|&byte| is_space(byte));
+    let is_separated = rest.first().is_none_or(|&byte| is_space(byte));
     let words = rest.split(|&byte| is_space(byte)).filter(|word| !word.is_empty());
-    apart.then(|| words.map(|word| std::str::from_utf8(word).unwrap_or("?")).collect())
+    is_separated.then(|| words.map(|word| std::str::from_utf8(word).unwrap_or("?")).collect())
 }

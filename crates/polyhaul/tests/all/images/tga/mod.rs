@@ -3,7 +3,6 @@
 mod alpha;
 mod bad;
 mod good;
-mod matrix;
 mod writing;
 
 use crate::images::*;
