@@ -1,6 +1,4 @@
-//! Memory and work of reading images: no more than the file backs, whatever it claims and whichever byte is wrong, and
-//! in proportion to it. A binary of its own, for its allocator; its counters are the process's, so one test runs at a
-//! time.
+//! Allocations and calls of reading images are in proportion to the file.
 
 use crate::alone;
 use polyhaul::model::Image;
@@ -11,9 +9,6 @@ use polyhaul_testkit::hostile::{Hostile, Sizes};
 use polyhaul_testkit::images::SHAPES;
 use std::sync::atomic::Ordering::Relaxed;
 
-const MIB: u64 = 1 << 20;
-/// What any file may take, before bytes are there for it.
-const MAX_BYTES: u64 = 64 * MIB;
 /// One test at a time, and none that takes all memory.
 fn options(threads: usize) -> ReadOptions {
     let run = RunOptions::default().with_threads(Some(threads));

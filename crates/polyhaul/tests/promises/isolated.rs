@@ -9,8 +9,8 @@ const CHILD: &str = "POLYHAUL_PROMISES_CHILD";
 /// No sample needs more; a fault that takes all memory must not take down the machine.
 const MAX_BYTES: u64 = 3 << 30;
 
-/// Freed memory is not given back to the kernel, where the C library is glibc: fresh pages are zeroed, which made linear
-/// work look four times too slow once the larger result no longer fit what is kept by default.
+/// Where the C library is glibc, freed memory is not given back to the kernel: it zeroes fresh pages, which made linear
+/// work look four times too slow once results were larger than what is kept by default.
 const ALLOCATOR: [&str; 2] =
     ["GLIBC_TUNABLES", "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=4294967296:glibc.malloc.arena_max=1"];
 

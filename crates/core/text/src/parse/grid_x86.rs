@@ -193,7 +193,7 @@ impl GridKernel {
     /// # Safety
     /// - The CPU has the features that `target_feature` names, and `self` was made for `grid` and its text.
     /// - `at < grid.count`, and `grid.ends` is as the function `f64s` requires: 16 elements after the last end, all
-    /// more than 64 bytes before the end of the text.
+    ///   more than 64 bytes before the end of the text.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
     #[inline]
     unsafe fn f64s(&self, grid: &Grid, at: usize) -> __m512d {

@@ -1,5 +1,4 @@
-//! What holds for every file of an image, of whatever format: cut anywhere, limited, read in any way and from any host,
-//! and changed while it is read. Files come from the test kit's list; what takes memory is held in `images_memory`.
+//! What holds for image files of all formats: their limits, hosts that fail, and files that change while they are read.
 
 use super::*;
 use polyhaul::ErrorKind;
@@ -7,10 +6,8 @@ use polyhaul::WriteOptions;
 use polyhaul::options::{Compression, Limits, Progress};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::hostile::{Fault, Faulty, Hostile, Sizes, WriteFault};
-use polyhaul_testkit::images::{NO_MAP, Picture, claims, good, hdr, is_own, pictures, tga};
-use polyhaul_testkit::mutate;
-use polyhaul_testkit::packed::{CODECS, pack};
-use polyhaul_testkit::random::Random;
+use polyhaul_testkit::images::{NO_MAP, Picture, claims, hdr, pictures, tga};
+use polyhaul_testkit::packed::CODECS;
 use std::fs::{self, File};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,19 +15,12 @@ use std::time::{Duration, SystemTime};
 
 const MIB: usize = 1 << 20;
 
-/// So much of a file is cut at every byte.
-const CUT_BYTES: usize = 64 << 10;
-
 fn one_thread() -> ReadOptions {
     threads(1, None)
 }
 
 fn reader(bytes: &[u8], name: &str, sizes: Sizes, fault: Fault) -> Input {
     Input::Reader(Box::new(Hostile::new(bytes, sizes).with(fault)), name.into())
-}
-
-fn random() -> Sizes {
-    Sizes::Random(Random::new(7))
 }
 
 /// Everything that a reading comes to, bit by bit.

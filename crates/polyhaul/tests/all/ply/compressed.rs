@@ -1,9 +1,8 @@
 //! Compressed files are read as plain ones.
 
-use crate::ply::support::{memory, options, scene_text, stream, tables_text};
-use polyhaul::{Format, Input, Reader};
+use crate::ply::support::options;
+use polyhaul::{Format, Reader};
 use polyhaul_testkit::corpus::{root, samples};
-use polyhaul_testkit::packed::{CODECS, pack};
 
 #[test]
 fn the_files_of_the_codecs() {

@@ -1,7 +1,7 @@
 //! Cut off anywhere, changed in any one byte: an error, or a sound scene with all rows that are declared.
 
 use crate::ply::reference;
-use crate::ply::support::{lenient, memory, options, stream};
+use crate::ply::support::{lenient, memory, options};
 use polyhaul::{ErrorKind, ReadOptions, Reader};
 use polyhaul_testkit::corpus::{Sample, samples};
 use polyhaul_testkit::mutate;

@@ -3,7 +3,6 @@
 use crate::ply::support::{header, memory, options, stream};
 use polyhaul::Reader;
 use polyhaul::model::Values;
-use polyhaul_testkit::growth;
 
 const ROWS: u32 = 60_000;
 

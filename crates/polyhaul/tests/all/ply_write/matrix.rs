@@ -3,7 +3,7 @@
 use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Domain, Mesh, Scene, Values};
-use polyhaul::options::{Codec, RunOptions};
+use polyhaul::options::RunOptions;
 use polyhaul_testkit::random::Random;
 
 /// A mesh with everything, whose corners split many positions.

@@ -1,14 +1,9 @@
-//! What holds for every file of `testdata/stl`: cut anywhere, changed in any byte, limited, and read in any way.
+//! Every number is that of a slow reader, and the first fault of a file is its error.
 
 use crate::stl::*;
-use polyhaul::model::Scene;
-use polyhaul::options::{Limits, OnError};
-use polyhaul::{Error, ErrorKind};
-use polyhaul_testkit::corpus::{Sample, samples};
-use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
-use polyhaul_testkit::random::Random;
-use polyhaul_testkit::scene::broken_rule;
-use polyhaul_testkit::{growth, mutate};
+use polyhaul::ErrorKind;
+use polyhaul::options::Limits;
+use polyhaul_testkit::corpus::samples;
 
 /// What stands first in the file is the error, wherever chunks end.
 #[test]
@@ -18,7 +13,7 @@ fn a_limit_does_not_hide_what_comes_before() {
     for (whole, kind) in [(1, ErrorKind::Malformed), (2, ErrorKind::Malformed), (3, ErrorKind::Limit)] {
         let text = format!("solid\n{}facet normal 0 0 x\n{facet}{facet}endsolid\n", facet.repeat(whole));
         for chunk_bytes in [None, Some(1), Some(50), Some(120)] {
-            let way = options(OnError::Raise, threads(2, chunk_bytes)).with_limits(limits);
+            let way = ReadOptions::default().with_run(threads(2, chunk_bytes)).with_limits(limits);
             let error = load_with(text.clone().into_bytes(), &way).unwrap_err();
             assert_eq!(error.kind(), kind, "{whole} {chunk_bytes:?}: {error}");
         }

@@ -1,9 +1,8 @@
 //! The files of `testdata/table`: files in `good` are read as listed here; files in `bad` are errors.
 
-use crate::table::support::{shown, table};
+use crate::table::support::shown;
 use polyhaul::{Input, Reader};
 use polyhaul_testkit::corpus;
-use polyhaul_testkit::mutate;
 
 const NAMES: [&str; 5] = ["csv", "tsv", "xyz", "pts", "npy"];
 

@@ -4,7 +4,6 @@ use crate::table::support::{complaint, error, load, table, with};
 use polyhaul::ErrorKind;
 use polyhaul::model::{Scalar, Values};
 use polyhaul::options::{ColumnTypes, MissingValue, TableHeader, TableReadOptions};
-use polyhaul_testkit::growth;
 
 fn options() -> TableReadOptions {
     TableReadOptions::default()

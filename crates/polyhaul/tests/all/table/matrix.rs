@@ -2,11 +2,9 @@
 
 use crate::table::support::{only, shown};
 use polyhaul::model::{Scalar, Values};
-use polyhaul::options::{Codec, ColumnTypes, Limits, MissingValue, OnError, TableReadOptions};
-use polyhaul::{ErrorKind, Input, ReadOptions, Reader};
+use polyhaul::options::{ColumnTypes, Limits, MissingValue, OnError, TableReadOptions};
+use polyhaul::{Input, ReadOptions, Reader};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
-use polyhaul_testkit::mutate;
-use polyhaul_testkit::packed::pack;
 use polyhaul_testkit::random::Random;
 
 const THREADS: [usize; 5] = [1, 2, 3, 7, 64];

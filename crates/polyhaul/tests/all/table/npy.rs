@@ -2,11 +2,10 @@
 
 use crate::table::support::{column, error, load, only, shown, table, table_of, try_written};
 use polyhaul::model::{Table, Values};
-use polyhaul::options::{Codec, ColumnName, Limits, RunOptions, TableReadOptions};
+use polyhaul::options::{ColumnName, Limits, RunOptions, TableReadOptions};
 use polyhaul::{ErrorKind, Format, Input, ReadOptions, Reader, WriteOptions};
 use polyhaul_testkit::hostile::{Hostile, Sizes};
 use polyhaul_testkit::mutate;
-use polyhaul_testkit::packed::pack;
 
 /// A file as `numpy.save` lays it out.
 fn npy(version: u8, header: &str, data: &[u8]) -> Vec<u8> {

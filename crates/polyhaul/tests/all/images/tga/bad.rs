@@ -2,7 +2,6 @@
 
 use super::*;
 use polyhaul::ErrorKind;
-use polyhaul::options::Limits;
 
 /// What is wrong, whoever reads it and however.
 #[track_caller]
