@@ -2,7 +2,7 @@
 //!
 //! Other kinds of curves and all surfaces are reported and left out.
 
-use super::assemble::ObjAssembleStatement;
+use super::ordered::OrderedStatement;
 use super::parsed::EventKind;
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -49,7 +49,7 @@ impl CurveBuilder {
         Ok(self.curves)
     }
 
-    pub(super) fn statement(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    pub(super) fn statement(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let mut words = statement.name.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
         match statement.event.kind {
             EventKind::CurveType => {
@@ -90,7 +90,7 @@ impl CurveBuilder {
 
     fn body<'w>(
         &mut self,
-        statement: &mut ObjAssembleStatement<'_, '_>,
+        statement: &mut OrderedStatement<'_, '_>,
         mut words: impl Iterator<Item = &'w [u8]>,
     ) -> Result<ObjCurvesParse> {
         if self.kind == ObjCurvesKind::Unset || self.degree == 0 {
@@ -131,7 +131,7 @@ impl CurveBuilder {
         Ok(Ok(()))
     }
 
-    fn end(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn end(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         self.never_ended = None;
         let begun = std::mem::replace(&mut self.begun, statement.at);
         let was_skipped = std::mem::replace(&mut self.skipping, false);

@@ -8,7 +8,7 @@
 use super::parsed::{EventKind, ObjParsed};
 use super::rows::rows;
 use super::statement::Statement;
-use super::tokens::ObjLine;
+use super::tokens::{ObjChunkText, ObjLine};
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
@@ -19,21 +19,6 @@ use polyhaul_text::scan::Index;
 pub(super) struct ObjParser<'a> {
     pub(super) options: &'a ParseOptions,
     pub(super) level: Level,
-}
-
-/// The text of a chunk: `padded[start..end]`.
-#[derive(Clone, Copy)]
-pub(super) struct ObjChunkText<'a> {
-    pub(super) padded: &'a [u8],
-    pub(super) start: usize,
-    pub(super) end: usize,
-}
-
-impl<'a> ObjChunkText<'a> {
-    /// The text alone.
-    pub(super) fn bytes(&self) -> &'a [u8] {
-        &self.padded[self.start..self.end]
-    }
 }
 
 impl ObjParser<'_> {

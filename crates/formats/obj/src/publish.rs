@@ -1,7 +1,6 @@
 //! The final arrays of a mesh, and the copying of a chunk's values to their places in them.
 
 use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjStream};
-use super::reader::ObjSlot;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Counts, Elements, Mesh, NONE};
 use polyhaul_pipeline::column::Column;
@@ -72,7 +71,7 @@ impl ObjPlaces {
     }
 
     /// Returns how many positions, uvs and normals there are up to the chunk's end.
-    pub(super) fn known(&self) -> [u32; 3] {
+    pub(super) fn counts_at_end(&self) -> [u32; 3] {
         [self.end.positions, self.end.uvs, self.end.normals]
     }
 }
@@ -172,9 +171,9 @@ impl ObjColumns {
     }
 
     /// Copies a chunk's positions to their places.
-    pub(super) fn publish_positions(&self, slot: &ObjSlot) -> Result<()> {
+    pub(super) fn publish_positions(&self, parsed: &ObjParsed, places: &ObjPlaces) -> Result<()> {
         // SAFETY: `ObjColumns::place_positions`, called in order, assigned these places to this chunk alone.
-        unsafe { self.positions.copy(slot.places.start.positions as usize, slot.parsed.positions.as_slice()) }
+        unsafe { self.positions.copy(places.start.positions as usize, parsed.positions.as_slice()) }
     }
 
     /// The positions.
@@ -225,9 +224,8 @@ impl ObjColumns {
     }
 
     /// Copies a chunk's values to their places; returns the largest index of each stream, 1-based.
-    pub(super) fn publish(&self, slot: &ObjSlot) -> Result<[u32; 3]> {
-        let (parsed, places) = (&slot.parsed, &slot.places);
-        // SAFETY: `Columns::place`, called in order, assigned `slot.places` to this chunk alone; the parsed arrays are
+    pub(super) fn publish(&self, parsed: &ObjParsed, places: &ObjPlaces) -> Result<[u32; 3]> {
+        // SAFETY: `ObjColumns::place`, called in order, assigned `places` to this chunk alone; the parsed arrays are
         // as long as the places.
         unsafe {
             self.positions.copy(places.start.positions as usize, parsed.positions.as_slice())?;
@@ -305,28 +303,35 @@ pub(super) struct ObjPieceFaces {
     corners: Vec<u32>,
 }
 
-impl ObjSlot {
-    /// Hands a chunk's faces over; returns the largest index of each stream, 1-based.
-    pub(super) fn hand_over(&mut self, consumer: &dyn MeshConsumer, positions: &[[f32; 3]]) -> Result<[u32; 3]> {
-        let ObjSlot { parsed, places, faces: ObjPieceFaces { offsets, corners }, .. } = self;
-        let own = &parsed.elements[ElementKind::Face as usize];
-        let (rows, count) = (own.rows(), own.corner_count());
+impl ObjPieceFaces {
+    /// Hands a chunk's faces over; returns the largest index of each stream, 1-based. `first_face` is the number of
+    /// faces before the chunk.
+    pub(super) fn hand_over(
+        &mut self,
+        faces: &ObjParsedCorners,
+        first_face: u32,
+        positions: &[[f32; 3]],
+        consumer: &dyn MeshConsumer,
+    ) -> Result<[u32; 3]> {
+        let ObjPieceFaces { offsets, corners } = self;
+        let rows = faces.rows();
+        let count = faces.corner_count();
         for (room, size) in [(&mut *offsets, rows + 1), (&mut *corners, count)] {
             room.clear();
             room.try_reserve(size)?;
         }
         offsets.push(0);
-        write_offsets(&mut offsets.spare_capacity_mut()[..rows], own, 0);
-        let largest = write_stream(&mut corners.spare_capacity_mut()[..count], own, ObjStream::Position);
+        write_offsets(&mut offsets.spare_capacity_mut()[..rows], faces, 0);
+        let largest = write_stream(&mut corners.spare_capacity_mut()[..count], faces, ObjStream::Position);
         // SAFETY: both functions fill all places that they are given, which are as many as were reserved.
         unsafe {
             offsets.set_len(rows + 1);
             corners.set_len(count);
         }
-        let first_face = u64::from(places.start.faces);
-        let faces = PieceFaces::Lists { offsets, corners };
-        consumer.take(&MeshPiece { first_face, positions, faces, ..MeshPiece::default() })?;
-        Ok([largest, own.largest(ObjStream::Uv), own.largest(ObjStream::Normal)])
+        let lists = PieceFaces::Lists { offsets, corners };
+        let first_face = u64::from(first_face);
+        consumer.take(&MeshPiece { first_face, positions, faces: lists, ..MeshPiece::default() })?;
+        Ok([largest, faces.largest(ObjStream::Uv), faces.largest(ObjStream::Normal)])
     }
 }
 

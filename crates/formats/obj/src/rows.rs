@@ -4,9 +4,9 @@
 //! [`Statement`](super::statement::Statement), which gives the same values more slowly. Called by
 //! [`parse`](super::parse).
 
-use super::parse::ObjChunkText;
 use super::parsed::{ObjParsed, ObjSegment, RelativeRun};
 use super::relative::relate;
+use super::tokens::ObjChunkText;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 

@@ -1,8 +1,7 @@
 //! Parses one statement of any kind and notation: the path that knows every rule and reports every fault.
 
-use super::parse::ObjChunkText;
 use super::parsed::{ElementKind, EventKind, ObjComplaint, ObjParsed, ObjSegment, ObjStream, Relative};
-use super::tokens::{ObjLine, ObjToken, ObjTokens, unescaped};
+use super::tokens::{ObjChunkText, ObjLine, ObjToken, ObjTokens, unescaped};
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Weight;
