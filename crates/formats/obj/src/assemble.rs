@@ -73,13 +73,14 @@ struct Paint {
 /// The bytes that 8 hexadecimal digits write.
 fn hex_bytes(digits: &[u8; 8]) -> Option<[u8; 4]> {
     let values = digits.map(|digit| HEX_DIGITS[usize::from(digit)]);
-    let is_valid = values.iter().fold(0, |all, value| all | value) <= 0xF;
+    let is_valid = values.iter().fold(0, |bits, value| bits | value) <= 0xF;
     is_valid.then(|| std::array::from_fn(|at| values[2 * at] << 4 | values[2 * at + 1]))
 }
 
 /// The value of each character as a hexadecimal digit, or `u8::MAX`.
 static HEX_DIGITS: [u8; 256] = {
-    let (mut table, mut byte) = ([u8::MAX; 256], 0);
+    let mut table = [u8::MAX; 256];
+    let mut byte = 0;
     while byte < 256 {
         if let Some(value) = (byte as u8 as char).to_digit(16) {
             table[byte] = value as u8;
@@ -287,14 +288,14 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
         return Ok(());
     }
     let missing = mesh.positions.len() - mesh.colors.len();
-    let all = mesh.colors.to_mut()?;
-    all.try_reserve_exact(missing).map_err(|_| Error::memory("colors"))?;
-    all.resize(mesh.positions.len(), [f32::NAN; 4]);
+    let painted = mesh.colors.to_mut()?;
+    painted.try_reserve_exact(missing).map_err(|_| Error::memory("colors"))?;
+    painted.resize(mesh.positions.len(), [f32::NAN; 4]);
     for Paint { end, colors } in paint {
         let end = *end as usize;
         let surplus = colors.len().saturating_sub(end);
         let start = end - (colors.len() - surplus);
-        for (color, [red, green, blue]) in all[start..end].iter_mut().zip(&colors[surplus..]) {
+        for (color, [red, green, blue]) in painted[start..end].iter_mut().zip(&colors[surplus..]) {
             *color = [*red, *green, *blue, 255].map(|channel| f32::from(channel) / 255.0);
         }
     }

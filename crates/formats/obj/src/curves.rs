@@ -67,13 +67,13 @@ impl CurveBuilder {
             _ if self.skipping => return Ok(()),
             _ => {}
         }
-        let done = match statement.event.kind {
+        let outcome = match statement.event.kind {
             EventKind::Degree => self.degree(words.next()),
             EventKind::CurveBody => self.body(statement, words)?,
             EventKind::Knots => self.knots(words)?,
             _ => Ok(()),
         };
-        match done {
+        match outcome {
             Ok(()) => Ok(()),
             Err(expected) => {
                 self.skipping = true;
@@ -100,11 +100,16 @@ impl CurveBuilder {
             return Ok(Err("`end` before the next `curv`"));
         }
         let mut bound = || words.next().and_then(number::f32);
-        let (Some(first), Some(last)) = (bound(), bound()) else {
+        let [Some(first), Some(last)] = [bound(), bound()] else {
             return Ok(Err("u0 u1, then the indices of control points"));
         };
-        let (degree, rational, range, at) = (self.degree, self.rational, [first, last], self.begun);
-        let mut curve = Curve { degree, rational, range, at, ..Curve::default() };
+        let mut curve = Curve {
+            degree: self.degree,
+            rational: self.rational,
+            range: [first, last],
+            at: self.begun,
+            ..Curve::default()
+        };
         let count = i64::from(statement.at.positions);
         for word in words {
             let index = match number::i64(word) {

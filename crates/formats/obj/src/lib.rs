@@ -44,7 +44,7 @@ mod text;
 mod tokens;
 mod writer;
 
-pub use looks::begins_as_obj;
+pub use looks::looks_like_obj;
 pub use losses::note_left_out;
 pub use ordered::Reference;
 pub use reader::{ObjPieces, pieces, read, read_part};

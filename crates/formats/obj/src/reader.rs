@@ -299,13 +299,13 @@ impl ObjJob<'_, '_> {
     }
 
     /// Tells the caller how far the reading is, every few megabytes.
-    fn report(&self, state: &mut ObjState, done: u64) {
+    fn report(&self, state: &mut ObjState, bytes: u64) {
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &self.options.run.progress
-            && done >= state.last_report + EVERY_BYTES
+            && bytes >= state.last_report + EVERY_BYTES
         {
-            state.last_report = done;
-            progress.report(done, self.chunks.size());
+            state.last_report = bytes;
+            progress.report(bytes, self.chunks.size());
         }
     }
 }

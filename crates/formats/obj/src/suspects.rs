@@ -152,15 +152,17 @@ impl<'a> ObjWalk<'a, '_> {
         mut threshold: [u32; 3],
         first_only: bool,
     ) -> Result<()> {
-        let (mut values, mut rows) = (corners.values.as_slice(), corners.row_ends.as_slice());
+        let mut values = corners.values.as_slice();
+        let mut rows = corners.row_ends.as_slice();
         for segment in &corners.segments {
-            let (own, more) = values.split_at(segment.values as usize);
+            let (segment_values, more) = values.split_at(segment.values as usize);
             let (ends, later) = rows.split_at(segment.rows as usize);
-            (values, rows) = (more, later);
+            values = more;
+            rows = later;
             let stride = usize::from(segment.stride);
             let mut cursor = None;
             let mut row = 0;
-            for (at, &value) in own.iter().enumerate() {
+            for (at, &value) in segment_values.iter().enumerate() {
                 while ends[row] as usize <= at {
                     row += 1;
                 }
@@ -237,7 +239,8 @@ impl<'a> ObjCursor<'a> {
         while self.row < row {
             self.line = ObjLine::find(text, self.line.next, text.len());
             self.row += 1;
-            (self.corner, self.tokens) = (0, after_keyword(self.line, text));
+            self.corner = 0;
+            self.tokens = after_keyword(self.line, text);
         }
         while self.corner < corner {
             self.tokens.next();
@@ -254,7 +257,8 @@ fn after_keyword(line: ObjLine, text: &[u8]) -> ObjTokens<'_> {
 
 /// Returns the location in the chunk's text of the index that is value `at` of a run.
 pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u32) {
-    let (mut corner, mut from) = (at / run.stride, run.line_offset as usize);
+    let mut corner = at / run.stride;
+    let mut from = run.line_offset as usize;
     loop {
         let line = ObjLine::find(text, from, text.len());
         let tokens = after_keyword(line, text);
@@ -266,7 +270,8 @@ pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u
         if line.next <= from {
             return (run.line_offset, 1);
         }
-        (corner, from) = (corner - count, line.next);
+        corner -= count;
+        from = line.next;
     }
 }
 
