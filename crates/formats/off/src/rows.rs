@@ -3,7 +3,7 @@
 //! Which row a line is, and with it whether it is a vertex or a face, is known before. Values go to their places when
 //! these are known: see `arrays`.
 
-use super::arrays::LEAST_BYTE;
+use super::arrays::MIN_BYTE_COLOR;
 use super::flaw::{OffFault, OffFlaw, OffFlaws};
 use super::header::{OffForm, OffHeader, OffRow};
 use super::lines;
@@ -73,7 +73,7 @@ impl OffRows {
 
     fn has_byte_colors(&self, form: OffForm) -> bool {
         let mut rows = self.values(form).chunks_exact(form.width());
-        form.has_colors && rows.any(|row| row[form.color()..][..4].iter().any(|value| *value >= LEAST_BYTE))
+        form.has_colors && rows.any(|row| row[form.color()..][..4].iter().any(|value| *value >= MIN_BYTE_COLOR))
     }
 
     /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
