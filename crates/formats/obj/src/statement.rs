@@ -317,14 +317,12 @@ impl Statement<'_, '_> {
             }
             count += 1;
         }
-        if let (ElementKind::Line, Some([_, _, true])) | (ElementKind::Point, Some([_, true, _] | [_, _, true])) =
-            (kind, has)
-        {
-            let (message, expected) = match kind {
-                ElementKind::Line => ("the corner of a line has a normal", expected),
-                _ => ("point has more than a position index", expected),
-            };
-            return Ok(Err(broken(tokens.end(), message, expected)));
+        let [_, has_uv, has_normal] = has.unwrap_or_default();
+        if kind == ElementKind::Line && has_normal {
+            return Ok(Err(broken(tokens.end(), "the corner of a line has a normal", expected)));
+        }
+        if kind == ElementKind::Point && (has_uv || has_normal) {
+            return Ok(Err(broken(tokens.end(), "point has more than a position index", expected)));
         }
         if count < min_count {
             let message = match kind {

@@ -259,8 +259,8 @@ impl TableParser<'_> {
     }
 
     /// Returns the first offset from `from` on that may be a quote or the start of a comment, or `end`; there is none
-    /// before `earliest`. Fields that are not kept are not parsed, so such a byte in them is only found here, and after it
-    /// separators may have no meaning.
+    /// before `earliest`. Fields that are not kept are not parsed, so such a byte in them is only found here, and after
+    /// it separators may have no meaning.
     fn special(&self, text: TableChunkText<'_>, from: usize, earliest: usize, end: usize) -> usize {
         if earliest > from {
             return earliest;
