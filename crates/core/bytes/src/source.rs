@@ -1,9 +1,9 @@
 //! Inputs: a file, standard input, memory, or a host's reader or callbacks.
 //!
-//! A regular file (`source/file.rs`) is *positioned*: any thread reads any range; so is an object of a store. Everything
-//! else is a *stream*, read in order under a lock (`source/stream.rs`). A source never returns fewer bytes than
-//! requested except at the end, never requests less than 64 KiB from a stream, and keeps at most two blocks that were
-//! peeked at. For small sequential reads see `buffer`.
+//! A regular file (`source/file.rs`) is *positioned*: any thread reads any range; so is an object of a store.
+//! Everything else is a *stream*, read in order under a lock (`source/stream.rs`). A source never returns fewer bytes
+//! than requested except at the end, never requests less than 64 KiB from a stream, and keeps at most two blocks that
+//! were peeked at. For small sequential reads see `buffer`.
 
 mod decoded;
 mod file;
