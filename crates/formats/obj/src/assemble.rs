@@ -7,7 +7,6 @@ use super::curves::CurveBuilder;
 use super::ordered::{OrderedStatement, Reference};
 use super::parsed::{EventKind, ObjEvent};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
-use polyhaul_model::limits::Limits;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Counts, Material, Mesh, NONE, Object, ObjectKind, Run};
 use polyhaul_pipeline::options::ParseOptions;
@@ -305,6 +304,7 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use polyhaul_model::limits::Limits;
 
     /// Small text must not require much memory: the bounds that `Limits` and the guide document.
     #[test]

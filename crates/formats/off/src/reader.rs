@@ -96,12 +96,11 @@ struct OffJob<'s, 'o> {
 ///
 /// ```
 /// use polyhaul_bytes::Source;
-/// use polyhaul_off;
 /// use polyhaul_pipeline::chunk::TextChunks;
 /// use polyhaul_pipeline::options::ParseOptions;
 ///
 /// let text = b"OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
-/// let found = off::read(TextChunks::new(Source::memory(text.to_vec())), &ParseOptions::default())?;
+/// let found = polyhaul_off::read(TextChunks::new(Source::memory(text.to_vec())), &ParseOptions::default())?;
 /// assert_eq!(found.scene.meshes[0].faces.corner_positions, [0, 1, 2]);
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
