@@ -12,7 +12,6 @@ use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 pub(super) use srgb::{BYTES, SrgbBytes};
-pub use srgb::{code as srgb_code, light as srgb_light};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;

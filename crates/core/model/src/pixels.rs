@@ -1,0 +1,51 @@
+//! Checks of what a file declares about its images against the limits, before memory is reserved.
+
+use crate::error::{Diagnostic, ErrorKind, Result, planted};
+use crate::limits::Limits;
+use std::sync::Arc;
+
+/// A file of any size may produce an image of this many bytes: 8192 x 8192 pixels of one color are a real file of a few
+/// hundred KB.
+const FREE_BYTES: u64 = 512 << 20;
+
+/// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
+pub fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+    check_pixels([width, height, 1], limits, file, offset)
+}
+
+/// Like [`check_size`], for several pictures of this size.
+pub fn check_pixels(
+    [width, height, pictures]: [usize; 3],
+    limits: &Limits,
+    file: &Arc<str>,
+    offset: u64,
+) -> Result<()> {
+    let count = (width as u64).saturating_mul(height as u64).saturating_mul(pictures as u64);
+    if count <= limits.pixels.saturating_add(planted("image-pixels").into()) {
+        return Ok(());
+    }
+    let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
+    let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
+    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+    Err(error.with_hint(format!("raise the limit with `--limit pixels={count}`, or `Limits::pixels` in the API")))
+}
+
+/// How many bytes a compressed file must have for an image of `image_bytes` in memory.
+pub fn min_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
+    if image_bytes <= FREE_BYTES { 0 } else { image_bytes.div_ceil(limits.image_ratio.max(1)) }
+}
+
+/// An error where an image, whose size is declared at `offset` of a file, comes out of too few compressed bytes.
+pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+    if file_bytes >= min_file_bytes(image_bytes, limits) {
+        return Ok(());
+    }
+    let ratio = image_bytes.div_ceil(file_bytes.max(1));
+    let message = format!(
+        "{image_bytes} bytes of pixels in a file of {file_bytes} bytes are more than the limit of {} to 1 (image_ratio)",
+        limits.image_ratio
+    );
+    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+    Err(error
+        .with_hint(format!("raise the limit with `--limit image_ratio={ratio}`, or `Limits::image_ratio` in the API")))
+}
