@@ -40,6 +40,7 @@ mod formats;
 
 mod containers;
 mod convert;
+mod declared;
 mod detect;
 pub mod diff;
 #[cfg(feature = "pbrt")]
@@ -68,10 +69,13 @@ mod open;
 pub mod ops;
 pub mod options;
 mod outputs;
+mod pack_job;
 mod paths;
 #[cfg(feature = "pbrt")]
 mod pbrt;
 mod plain;
+#[cfg(feature = "ply")]
+mod ply;
 #[cfg(feature = "preview")]
 pub mod preview;
 mod read_job;
@@ -86,6 +90,8 @@ mod save;
 mod select;
 #[cfg(feature = "sog")]
 mod sog;
+#[cfg(feature = "splat")]
+mod splat;
 mod table_fit;
 mod table_job;
 mod table_parts;

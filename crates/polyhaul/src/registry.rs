@@ -13,6 +13,7 @@ use crate::input::Output;
 use crate::loaded::Tables;
 use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
+use crate::pack_job::PackSplats;
 use crate::read_job::ReadJob;
 use crate::report::Report;
 use crate::table_job::TablesJob;
@@ -63,8 +64,7 @@ pub(crate) struct Readers {
 pub(crate) struct Writers {
     pub(crate) scene: Option<SceneWriter>,
     /// How splats are packed while they are read from a table.
-    #[cfg(feature = "splat")]
-    pub(crate) packing: Option<polyhaul_splat::packer::SplatPacking>,
+    pub(crate) pack: Option<PackSplats>,
     pub(crate) tables: Option<TablesWriter>,
     pub(crate) image: Option<ImageWriter>,
     pub(crate) texture: Option<TextureWriter>,
@@ -137,14 +137,7 @@ const IMAGE_WRITER: ImageWriter = ImageWriter {
     is_lossy: false,
     write: |_, _, _| Err(Error::new(ErrorKind::Internal, "a row has no writer")),
 };
-const NO_WRITERS: Writers = Writers {
-    scene: None,
-    #[cfg(feature = "splat")]
-    packing: None,
-    tables: None,
-    image: None,
-    texture: None,
-};
+const NO_WRITERS: Writers = Writers { scene: None, pack: None, tables: None, image: None, texture: None };
 
 const NO_HANDLERS: Handlers = Handlers { read: NO_READERS, write: NO_WRITERS };
 

@@ -18,8 +18,6 @@ use polyhaul_model::names;
 use polyhaul_model::options::TableHeader;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Scene, SourceFolder, Table};
-#[cfg(feature = "ply")]
-use polyhaul_ply as ply;
 use polyhaul_table::{self as table, Layout, Rows, TableFormat};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
@@ -51,17 +49,6 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Tables> {
     Ok(Tables { tables, comments, infos: Vec::new() })
 }
 
-/// Reads the elements of a PLY file.
-#[cfg(feature = "ply")]
-pub(crate) fn read_elements(job: &mut ReadJob<'_>) -> Result<Tables> {
-    let read = ply::tables(job.feed(), &job.parse_options())?;
-    job.note(read.threads, read.warnings);
-    let mut header = read.header;
-    let (comments, infos) = (std::mem::take(&mut header.comments), std::mem::take(&mut header.infos));
-    job.details.header = Some(header);
-    Ok(Tables { tables: read.content, comments, infos })
-}
-
 /// Reads a table as the points of a scene.
 pub(crate) fn read_points(job: &mut ReadJob<'_>) -> Result<Scene> {
     let (table, comments) = read_table(job, Layout::Points)?;
@@ -86,17 +73,6 @@ fn read_table(job: &mut ReadJob<'_>, layout: Layout) -> Result<(Table, Vec<Strin
 pub(crate) fn no_tables(how: &str) -> Error {
     let error = Error::new(ErrorKind::Usage, "this format has no tables");
     error.with_hint(format!("{} {how}", Format::listed(Format::has_tables)))
-}
-
-/// Writes tables as the elements of a PLY file.
-#[cfg(feature = "ply")]
-pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
-    let TablesJob { tables, folder, comments, infos, format, output, links, options, report } = job;
-    ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
-    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
-    write_with(copies, output, Some(format.name()), options, report, |writing, _, _| {
-        ply::write_tables(tables, [&comments, infos], options.ply_style(), &options.run, writing)
-    })
 }
 
 /// The comments as they are written, and the files that they name and that go with the output.

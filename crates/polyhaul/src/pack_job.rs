@@ -1,0 +1,35 @@
+//! Packing splats while they are read: the input of a format's packer, and what it returns.
+//!
+//! Formats are in the registry; see `convert::packed` for when this is done.
+
+use crate::options::WriteOptions;
+use polyhaul_geometry::splats::SplatsJob;
+use polyhaul_model::error::Result;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::attempt::Attempt;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::table_parts::TableSource;
+use polyhaul_pipeline::write::Writing;
+use polyhaul_scan::table::TableChoice;
+
+/// Tables on their way into a packer.
+pub(crate) struct PackJob<'a> {
+    pub(crate) source: &'a dyn TableSource,
+    /// The chosen rows, unless all are.
+    pub(crate) choice: Option<&'a TableChoice<'a>>,
+    /// How the source is read.
+    pub(crate) run: &'a RunOptions,
+    pub(crate) options: &'a WriteOptions,
+}
+
+/// Packs the splats of a source, and returns how many threads worked; declines if it has anything else.
+pub(crate) type PackSplats = fn(&PackJob<'_>) -> Result<Attempt<(Box<dyn Packed>, usize)>>;
+
+/// Splats as a format packs them.
+pub(crate) trait Packed {
+    fn count(&self) -> usize;
+
+    fn has_normals(&self) -> bool;
+
+    fn write(&self, job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()>;
+}
