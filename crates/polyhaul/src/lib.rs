@@ -52,6 +52,7 @@ mod format;
 #[cfg(feature = "gltf")]
 mod gltf;
 mod image_job;
+mod image_ops;
 mod images;
 mod input;
 pub mod inspect;
@@ -73,6 +74,8 @@ mod pack_job;
 mod paths;
 #[cfg(feature = "pbrt")]
 mod pbrt;
+#[cfg(feature = "pbrt")]
+mod pbrt_ops;
 mod plain;
 #[cfg(feature = "ply")]
 mod ply;

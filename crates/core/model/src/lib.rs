@@ -32,7 +32,7 @@ pub use array::Array;
 pub use folder::{FolderPlace, SourceFolder};
 pub use image::{
     ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, ImagePart,
-    PartChannel, Samples,
+    PartChannel, SampleType, Samples,
 };
 pub use material::{Color, Illumination, MapKind, Material, TextureMap};
 pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};

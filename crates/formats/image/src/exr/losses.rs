@@ -1,10 +1,9 @@
 //! The losses of colors in an EXR file: halves round, and premultiplying by an alpha of 0 hides colors.
 
 use super::channels::{halves, multiplies};
-use crate::samples::SampleType;
 use polyhaul_model::error::Result;
 use polyhaul_model::options::ImageWriteOptions;
-use polyhaul_model::{Image, Samples};
+use polyhaul_model::{Image, SampleType, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::lock;
