@@ -26,6 +26,7 @@ macro_rules! format_rows {
                     })),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// PLY, the Stanford polygon format.
             Ply = row("ply", FormatKind::Scene), "ply" {
@@ -63,10 +64,11 @@ macro_rules! format_rows {
                     tables: Some(TablesWriter {
                         wants_mesh: |options| options.scene.changes_meshes(),
                         write: ply::write_elements,
-                        begin_parts: table_parts::begin_elements,
+                        start_parts: ply::start_parts,
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// STL, triangles for 3D printing.
             Stl = row("stl", FormatKind::Scene), "stl" {
@@ -104,6 +106,7 @@ macro_rules! format_rows {
                     })),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// pbrt-v4, renderer scenes.
             Pbrt = row("pbrt", FormatKind::Scene), "pbrt" {
@@ -113,9 +116,14 @@ macro_rules! format_rows {
                 write: Writers { scene: Some(SceneWriter::Render(|scene, output, options| {
                         pbrt::save(scene, output, options, polyhaul_ply::write_scene)
                     })), ..NO_WRITERS },
+                kernel: Some(KernelData::Render),
             }
             /// Comma-separated values.
-            Csv = row("csv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
+            Csv = row("csv", FormatKind::Table), "table" {} => {
+                read: TABLE_READERS,
+                write: TABLE_WRITERS,
+                kernel: Some(KernelData::Table),
+            }
             /// Tab-separated values.
             Tsv = row("tsv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Values separated by blanks, or by the separator found in the first rows.
@@ -144,6 +152,7 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Picture),
             }
             /// Radiance HDR, high-dynamic-range images.
             Hdr = row("hdr", FormatKind::Image), "hdr" {
@@ -162,6 +171,7 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Light),
             }
             /// PNG, images.
             Png = row("png", FormatKind::Image), "png" {
@@ -184,6 +194,7 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Picture),
             }
             /// JPEG, photographs.
             Jpeg = row("jpg", FormatKind::Image), "jpeg" {

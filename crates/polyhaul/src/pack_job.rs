@@ -23,10 +23,10 @@ pub(crate) struct PackJob<'a> {
 }
 
 /// Packs the splats of a source, and returns how many threads worked; declines if it has anything else.
-pub(crate) type PackSplats = fn(&PackJob<'_>) -> Result<Attempt<(Box<dyn Packed>, usize)>>;
+pub(crate) type PackSplats = fn(&PackJob<'_>) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>>;
 
 /// Splats as a format packs them.
-pub(crate) trait Packed {
+pub(crate) trait PackedOutput {
     fn count(&self) -> usize;
 
     fn has_normals(&self) -> bool;

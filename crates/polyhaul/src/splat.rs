@@ -1,6 +1,6 @@
 //! Splats that are packed while they are read. How is up to `polyhaul_splat::packer`.
 
-use crate::pack_job::{PackJob, Packed};
+use crate::pack_job::{PackJob, PackedOutput};
 use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
@@ -13,7 +13,7 @@ use polyhaul_splat::packer::{PackedRecords, SplatPacker, SplatPacking};
 const VERTEX: &str = "vertex";
 
 /// Packs the splats of a source; declines if it has anything else.
-pub(crate) fn pack(job: &PackJob<'_>, packing: SplatPacking) -> Result<Attempt<(Box<dyn Packed>, usize)>> {
+pub(crate) fn pack(job: &PackJob<'_>, packing: SplatPacking) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>> {
     let PackJob { source, choice, run, options } = *job;
     let [head] = source.tables() else { return Ok(Attempt::Declined) };
     let count = choice.map_or(head.row_count, |choice| choice.count(0) as usize);
@@ -30,7 +30,7 @@ pub(crate) fn pack(job: &PackJob<'_>, packing: SplatPacking) -> Result<Attempt<(
     Ok(if splats.count() == count { Attempt::Done((Box::new(splats), threads)) } else { Attempt::Declined })
 }
 
-impl Packed for PackedRecords {
+impl PackedOutput for PackedRecords {
     fn count(&self) -> usize {
         self.count()
     }

@@ -76,7 +76,7 @@ pub(crate) fn no_tables(how: &str) -> Error {
 }
 
 /// The comments as they are written, and the files that they name and that go with the output.
-pub(crate) fn begin_remarks<'c>(
+pub(crate) fn start_remarks<'c>(
     comments: &'c [String],
     folder: &SourceFolder,
     mut links: Relinker<'_>,
@@ -92,10 +92,11 @@ pub(crate) fn write(job: TablesJob<'_>) -> Result<()> {
         let message = format!("this format stores one table, found {}", job.tables.len());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY stores several tables"));
     };
-    let (rows, kind) = (Rows::of_table(table)?, table_kind(job.format)?);
+    let rows = Rows::of_table(table)?;
+    let kind = table_kind(job.format)?;
     if matches!(kind, TableFormat::Xyz | TableFormat::Pts) && (1..3).contains(&rows.names.len()) {
-        let (name, count) = (job.format.name(), rows.names.len());
-        let message = format!("{name} needs at least 3 columns (x, y and z), found {count}");
+        let name = job.format.name();
+        let message = format!("{name} needs at least 3 columns (x, y and z), found {}", rows.names.len());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("write csv, tsv, txt or npy instead"));
     }
     let TablesJob { folder, comments, output, links, options, report, .. } = job;
@@ -185,7 +186,7 @@ struct RowsTarget<'a> {
 fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), target: RowsTarget<'_>) -> Result<()> {
     let RowsTarget { kind, output, links, options, report } = target;
     let comments = note_row_remarks(comments, kind, options, &name_of(&output), report);
-    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
+    let (comments, copies) = start_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(kind.name()), options, report, |writing, _, _| match kind {
         TableFormat::Npy => table::npy::write(rows, &options.run, writing),
         _ => table::write(rows, &comments, kind, options.table_style(), &options.run, writing),

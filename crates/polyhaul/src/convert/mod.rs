@@ -97,7 +97,7 @@ fn convert_by(
     if let Attempt::Done(done) = stream::stream(&input, &output, (to, read, write), before)? {
         return Ok(done);
     }
-    if let Attempt::Done(done) = packed::pack(&input, &output, (to, read, write), before)? {
+    if let Attempt::Done(done) = packed::pack(&input, &output, to, read, write, before)? {
         return Ok(done);
     }
     let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;

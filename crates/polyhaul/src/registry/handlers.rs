@@ -1,8 +1,8 @@
 //! The second half of the rows in `formats`: how each format is read and written.
 
 use super::{
-    Handlers, IMAGE_WRITER, ImageWriter, MeshWriter, NO_HANDLERS, NO_READERS, NO_WRITERS, Readers, SceneWriter,
-    TablesWriter, Writers,
+    Handlers, IMAGE_WRITER, ImageWriter, KernelData, MeshWriter, NO_HANDLERS, NO_READERS, NO_WRITERS, Readers,
+    SceneWriter, TablesWriter, Writers,
 };
 use crate::format::Format;
 #[cfg(feature = "gltf")]
@@ -81,7 +81,7 @@ const TABLE_WRITERS: Writers = Writers {
     tables: Some(TablesWriter {
         wants_mesh: moves_points,
         write: table_job::write,
-        begin_parts: table_parts::begin_rows,
+        start_parts: table_parts::start_rows,
     }),
     ..NO_WRITERS
 };
