@@ -17,8 +17,6 @@ const KNOWN: &[KnownCircle] = &[
     ("crates/core/bytes", CircleKind::Files, 25),
     ("crates/core/bytes", CircleKind::Modules, 5),
     ("crates/core/trace", CircleKind::Modules, 4),
-    ("crates/formats/gltf", CircleKind::Files, 9),
-    ("crates/formats/gltf", CircleKind::Modules, 6),
     ("crates/formats/obj", CircleKind::Modules, 9),
     ("crates/formats/pbrt", CircleKind::Files, 4),
     ("crates/formats/ply", CircleKind::Files, 9),

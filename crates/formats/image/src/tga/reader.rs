@@ -156,9 +156,9 @@ impl TgaInput<'_> {
         Ok(window.offset())
     }
 
-    fn report(&self, done: u64) {
+    fn report(&self, processed_bytes: u64) {
         if let Some(progress) = &self.options.run.progress {
-            progress.report(done, self.bytes.len());
+            progress.report(processed_bytes, self.bytes.len());
         }
     }
 
