@@ -67,7 +67,7 @@ pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limit
     Ok(header)
 }
 
-/// The lines of the header, one after another.
+/// The lines of the header, in order.
 struct HdrLines<'a> {
     window: &'a mut SourceWindow,
     bytes: &'a Bytes<'a>,
