@@ -1,4 +1,5 @@
-//! Scenes with splats as a format stores them: turned and moved as a whole, because writers know nothing of that.
+//! Scenes with splats in the axes and scale of a format. The whole scene is transformed before it is written, so that
+//! writers need not transform the columns of splats.
 
 use crate::splat_motion::{has_splats, moves_splats, settle_splats};
 use crate::transform::{is_mirrored, transform_axes};
@@ -29,10 +30,11 @@ impl SplatPlacement<'_> {
     }
 
     /// Turns and moves a scene, so that the columns of splats change with their positions; copies it if it is borrowed.
-    /// Returns the placement of the result.
+    /// Returns the scene with its remaining placement.
     ///
     /// # Errors
-    /// Lack of memory, and cancellation.
+    /// [`ErrorKind::Memory`](polyhaul_model::error::ErrorKind::Memory),
+    /// [`ErrorKind::Cancelled`](polyhaul_model::error::ErrorKind::Cancelled).
     pub fn apply<'s>(&self, scene: Cow<'s, Scene>, run: &RunOptions) -> Result<(Cow<'s, Scene>, Placement)> {
         let mut scene = match scene {
             Cow::Owned(scene) => scene,
@@ -40,7 +42,7 @@ impl SplatPlacement<'_> {
         };
         let placement = self.placement;
         let axes = placement.axes.unwrap_or(scene.axes);
-        // Renderers have no mirrored splats.
+        // Renderers cannot mirror splats.
         let settles = |object: &Object| !self.is_upright || object.transform.as_ref().is_some_and(is_mirrored);
         settle_splats(&mut scene, settles, run)?;
         if self.is_upright {

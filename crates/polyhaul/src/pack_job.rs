@@ -1,6 +1,6 @@
-//! Packing splats while they are read: the input of a format's packer, and what it returns.
+//! Packing splats while they are read: the input and the output of a format's packer.
 //!
-//! Formats are in the registry; see `convert::packed` for when this is done.
+//! Formats are in the registry; `convert::packed` decides when this happens.
 
 use crate::options::WriteOptions;
 use polyhaul_geometry::splats::SplatsJob;
@@ -15,14 +15,14 @@ use polyhaul_scan::table::TableChoice;
 /// Tables on their way into a packer.
 pub(crate) struct PackJob<'a> {
     pub(crate) source: &'a dyn TableSource,
-    /// The chosen rows, unless all are.
+    /// The chosen rows; `None` for all.
     pub(crate) choice: Option<&'a TableChoice<'a>>,
     /// How the source is read.
     pub(crate) run: &'a RunOptions,
     pub(crate) options: &'a WriteOptions,
 }
 
-/// Packs the splats of a source, and returns how many threads worked; declines if it has anything else.
+/// Packs the splats of a source, and returns the number of threads used; declines if it has anything else.
 pub(crate) type PackSplats = fn(&PackJob<'_>) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>>;
 
 /// Splats as a format packs them.

@@ -49,7 +49,6 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     // Writing without a more specific phase counts as formatting.
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;
-    let report_of_job = &mut report;
     (writer.write)(MeshJob {
         scene: &scene,
         looks: &looks,
@@ -59,7 +58,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         links,
         options,
         convert_image,
-        report: report_of_job,
+        report: &mut report,
     })?;
     clock.stop(&mut report);
     Ok(report)
