@@ -31,7 +31,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![cfg_attr(
-    not(all(feature = "mesh", feature = "image", feature = "pbrt")),
+    not(all(feature = "mesh", feature = "image", feature = "pbrt", feature = "splat", feature = "preview")),
     allow(dead_code, unused_imports, reason = "formats use it that are not built")
 )]
 
