@@ -73,7 +73,7 @@ pub(crate) fn start_rows<'o>(job: PartsJob<'_, 'o>) -> Result<TablePartsStart<'o
     let (comments, copies) = start_remarks(comments, folder, links, report)?;
     let comments = comments.into_owned();
     let start: StartParts<'o> = Box::new(move |tables, writing| {
-        let parts = RowParts::begin(only_table(tables)?, &comments, kind, options.table_style(), writing)?;
+        let parts = RowParts::start(only_table(tables)?, &comments, kind, options.table_style(), writing)?;
         Ok(Box::new(NumberParts { kind, parts }))
     });
     Ok(TablePartsStart { start, copies })

@@ -124,7 +124,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     }
     let mut scene = head.scene();
     // SAFETY: every chunk was placed and published.
-    unsafe { job.arrays.finish((header.form, colors), counts, &options.run, &mut scene)? };
+    unsafe { job.arrays.finish(header.form, colors, counts, &options.run, &mut scene)? };
     Ok(OffFound { scene, warnings, threads: crew.threads })
 }
 
@@ -166,7 +166,8 @@ impl ChunkJob for OffJob<'_, '_> {
     }
 
     fn number(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
-        (slot.body, slot.first_line) = (slot.text.start, state.lines);
+        slot.body = slot.text.start;
+        slot.first_line = state.lines;
         if self.header.get().is_none() {
             self.find_header(state, slot)?;
         }
@@ -197,9 +198,12 @@ impl ChunkJob for OffJob<'_, '_> {
 impl OffJob<'_, '_> {
     /// Searches for the header; the chunk keeps the rows after it.
     fn find_header(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
-        (slot.body, slot.counts.rows) = (slot.text.end, 0);
-        let (text, from) = (slot.text.bytes(), (self.chunks.name(), self.options));
-        let Some((header, body)) = state.head.feed(text, slot.text.offset, from, &mut state.warnings)? else {
+        slot.body = slot.text.end;
+        slot.counts.rows = 0;
+        let text = slot.text.bytes();
+        let file = self.chunks.name();
+        let warnings = &mut state.warnings;
+        let Some((header, body)) = state.head.feed(text, slot.text.offset, file, self.options, warnings)? else {
             return Ok(());
         };
         slot.counts.rows = lines::count(&text[body..]).rows;

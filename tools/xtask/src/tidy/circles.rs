@@ -14,10 +14,6 @@ const MAX_CIRCLE: usize = 3;
 
 /// Larger circles of today: the crate, what it consists of, and its size. The aim is an empty table.
 const KNOWN: &[KnownCircle] = &[
-    ("crates/core/bytes", CircleKind::Files, 25),
-    ("crates/core/bytes", CircleKind::Modules, 5),
-    ("crates/core/trace", CircleKind::Modules, 4),
-    ("crates/formats/obj", CircleKind::Modules, 9),
     ("crates/formats/pbrt", CircleKind::Files, 4),
     ("crates/formats/ply", CircleKind::Files, 9),
     ("crates/formats/ply", CircleKind::Modules, 9),
