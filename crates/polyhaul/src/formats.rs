@@ -6,8 +6,8 @@
 //! what reads them. A row calls functions of the format's crate and folder; anything else it does belongs to `obj`,
 //! `pbrt`, `tables` or `images`.
 
-/// Expands a macro for all rows: `$expand! { Name = row(name, kind), feature { identity } => { readers and writers }
-/// }`.
+/// Expands a macro for all rows, each in the form
+/// `Name = row(name, kind), feature { identity } => { readers and writers }`.
 macro_rules! format_rows {
     ($expand:ident) => {
         $expand! {
@@ -26,6 +26,7 @@ macro_rules! format_rows {
                     })),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// PLY, the Stanford polygon format.
             Ply = row("ply", FormatKind::Scene), "ply" {
@@ -33,12 +34,12 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Strong, |head| polyhaul_ply::looks_like_ply(head.bytes)),
             } => {
                 read: Readers {
-                    scene: Some(read_ply),
+                    scene: Some(ply::read),
                     pieces: Some(|job, consumer| {
                         let read = polyhaul_ply::pieces(job.feed(), &job.parse_options(), consumer)?;
                         Ok(read.map(|read| job.note(read.threads, read.warnings)))
                     }),
-                    tables: Some(table_job::read_elements),
+                    tables: Some(ply::read_elements),
                     parts: Some(|job, bytes, use_tables| {
                         let read = polyhaul_ply::parts(job.feed(), &job.parse_options(), bytes, use_tables)?;
                         Ok(read.map(|read| job.note(read.threads, read.warnings)))
@@ -62,11 +63,12 @@ macro_rules! format_rows {
                     })),
                     tables: Some(TablesWriter {
                         wants_mesh: |options| options.scene.changes_meshes(),
-                        write: table_job::write_elements,
-                        begin_parts: table_parts::begin_elements,
+                        write: ply::write_elements,
+                        start_parts: ply::start_parts,
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// STL, triangles for 3D printing.
             Stl = row("stl", FormatKind::Scene), "stl" {
@@ -104,6 +106,7 @@ macro_rules! format_rows {
                     })),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// pbrt-v4, renderer scenes.
             Pbrt = row("pbrt", FormatKind::Scene), "pbrt" {
@@ -113,9 +116,14 @@ macro_rules! format_rows {
                 write: Writers { scene: Some(SceneWriter::Render(|scene, output, options| {
                         pbrt::save(scene, output, options, polyhaul_ply::write_scene)
                     })), ..NO_WRITERS },
+                kernel: Some(KernelData::Render),
             }
             /// Comma-separated values.
-            Csv = row("csv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
+            Csv = row("csv", FormatKind::Table), "table" {} => {
+                read: TABLE_READERS,
+                write: TABLE_WRITERS,
+                kernel: Some(KernelData::Table),
+            }
             /// Tab-separated values.
             Tsv = row("tsv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Values separated by blanks, or by the separator found in the first rows.
@@ -144,6 +152,7 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Picture),
             }
             /// Radiance HDR, high-dynamic-range images.
             Hdr = row("hdr", FormatKind::Image), "hdr" {
@@ -162,6 +171,7 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Light),
             }
             /// PNG, images.
             Png = row("png", FormatKind::Image), "png" {
@@ -184,6 +194,7 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Picture),
             }
             /// JPEG, photographs.
             Jpeg = row("jpg", FormatKind::Image), "jpeg" {
@@ -337,7 +348,7 @@ macro_rules! format_rows {
                     ..NO_READERS
                 },
                 write: Writers {
-                    packing: Some(SplatPacking::Spz),
+                    pack: Some(|job| splat::pack(job, SplatPacking::Spz)),
                     ..splat_writers(|job| job.write_splats(polyhaul_splat::spz::write))
                 },
             }
@@ -353,7 +364,7 @@ macro_rules! format_rows {
                     ..NO_READERS
                 },
                 write: Writers {
-                    packing: Some(SplatPacking::Rows),
+                    pack: Some(|job| splat::pack(job, SplatPacking::Rows)),
                     ..splat_writers(|job| job.write_splats(polyhaul_splat::rows::write))
                 },
             }
@@ -361,7 +372,7 @@ macro_rules! format_rows {
             /// which are read as the same scenes.
             CompressedPly = row("compressed.ply", FormatKind::Scene), "ply" {
             } => {
-                read: Readers { scene: Some(read_ply), ..NO_READERS },
+                read: Readers { scene: Some(ply::read), ..NO_READERS },
                 write: splat_writers(|job| job.write_splats(polyhaul_ply::write_packed)),
             }
             /// SOG, Gaussian splats as images; it is read-only. An archive of these files, `.sog`, is read as its JSON.

@@ -7,11 +7,11 @@ use crate::read_job::ReadJob;
 use polyhaul_image::exr;
 #[cfg(feature = "png")]
 use polyhaul_image::png;
-use polyhaul_image::samples::{Cut, SampleType};
+use polyhaul_image::samples::Cut;
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Channels, ColorSpace, Image};
+use polyhaul_model::{Channels, ColorSpace, Image, SampleType};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 

@@ -17,7 +17,7 @@ use polyhaul_table::{self as table, TableFormat};
 use std::collections::HashSet;
 
 /// The element that points are in.
-pub(crate) const VERTEX: &str = "vertex";
+const VERTEX: &str = "vertex";
 /// The names of colors, without alpha.
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];

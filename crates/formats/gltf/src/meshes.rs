@@ -2,9 +2,10 @@
 //!
 //! `streams` reads the attributes of primitives, `primitives` converts their topologies.
 
-use crate::accessors::{AccessorLayout, AccessorValues, Component};
+use crate::accessors::AccessorValues;
 use crate::document::{GltfMesh, Primitive, mode};
 use crate::fills::AccessorFill;
+use crate::layout::{AccessorLayout, Component};
 use crate::log::{GltfLog, malformed, over_limit, unsupported};
 use crate::primitives::{GltfTopology, append_ends, triangles};
 use crate::splats::{self, SplatPrimitive};

@@ -3,10 +3,10 @@
 //! Everything in a header is checked here before memory is allocated. Headers are parsed by the formats.
 
 use crate::pieces::Pieces;
-use crate::raster::check_pixels;
 use crate::texels::Texels;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_pixels;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Array, ColorSpace, Texture};
 use polyhaul_pipeline::options::ParseOptions;

@@ -1,10 +1,13 @@
 //! Images sample by sample, and textures byte by byte.
 
 use super::{Differences, Gap};
-use polyhaul_image::samples::{SampleType, convert_samples, is_opaque, with_channels};
+use crate::ops::ImageOps;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::names;
-use polyhaul_model::{ChannelSamples, Channels, ColorSpace, Image, ImageAttribute, ImageChannel, Samples, Texture};
+use polyhaul_model::pixels::is_opaque;
+use polyhaul_model::{
+    ChannelSamples, Channels, ColorSpace, Image, ImageAttribute, ImageChannel, SampleType, Samples, Texture,
+};
 use polyhaul_pipeline::options::RunOptions;
 use std::borrow::Cow;
 
@@ -65,10 +68,10 @@ fn fitted<'a>(image: &'a Image, channels: Channels, divides: bool, run: &RunOpti
     let (mut fitted, divides) = (Cow::Borrowed(image), divides && image.premultiplied);
     if divides || (SampleType::from_samples(&image.samples), image.color_space) != (SampleType::F32, ColorSpace::Linear)
     {
-        fitted = Cow::Owned(convert_samples(&fitted, SampleType::F32, ColorSpace::Linear, run)?.image);
+        fitted = Cow::Owned(fitted.convert_samples_with(SampleType::F32, ColorSpace::Linear, run)?.image);
     }
     if image.channels != channels {
-        fitted = Cow::Owned(with_channels(&fitted, channels, run)?);
+        fitted = Cow::Owned(fitted.convert_channels_with(channels, run)?);
     }
     if divides {
         divide(fitted.to_mut())?;

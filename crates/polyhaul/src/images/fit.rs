@@ -7,10 +7,11 @@ use crate::format::Format;
 use crate::image_job::Log;
 use crate::options::WriteOptions;
 use crate::registry::ImageWriter;
-use polyhaul_image::samples::{SampleType, convert_samples, is_opaque, with_channels};
-use polyhaul_model::Image;
+use polyhaul_image::samples::{convert_samples, with_channels};
 use polyhaul_model::error::Result;
+use polyhaul_model::pixels::is_opaque;
 use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Image, SampleType};
 use std::borrow::Cow;
 
 /// The image in the form that `format` holds. Adds warnings about what does not fit, for the file `output`.

@@ -13,14 +13,12 @@ use crate::input::Input;
 use crate::load::{Content, ContentShape, Read, load_as, load_pieces};
 use crate::loaded::Loaded;
 use crate::open::Opened;
-use crate::ops::SceneOps;
+use crate::ops::{ImageOps, MipmapOptions, SceneOps};
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
-use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
-use polyhaul_image::samples::{SampleType, convert_samples};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Axes, ColorSpace, Image, Mesh, Scene};
+use polyhaul_model::{Axes, ColorSpace, Image, Mesh, SampleType, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::run::Phase;
@@ -197,9 +195,9 @@ fn fit(image: Image, options: &PreviewOptions) -> Result<Image> {
     let level = if fits(&plain) {
         plain
     } else {
-        let levels = mipmaps(&plain, &MipmapOptions::default(), &options.run)?;
+        let levels = plain.mipmaps_with(&MipmapOptions::default(), &options.run)?;
         let found = levels.into_iter().find(fits);
         found.ok_or_else(|| Error::new(ErrorKind::Internal, "no mip level of an image is small enough"))?
     };
-    Ok(convert_samples(&level, SampleType::U8, ColorSpace::Srgb, &options.run)?.image)
+    Ok(level.convert_samples_with(SampleType::U8, ColorSpace::Srgb, &options.run)?.image)
 }

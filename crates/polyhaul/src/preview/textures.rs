@@ -4,12 +4,11 @@
 
 use crate::containers::Near;
 use crate::images::load_near;
+use crate::ops::{ImageOps, MipmapOptions};
 use crate::options::ReadOptions;
 use crate::report::Report;
-use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
-use polyhaul_image::samples::{SampleType, convert_samples, with_channels};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
-use polyhaul_model::{Channels, ColorSpace, Image, MapKind, Material, Samples, Scene, TextureMap};
+use polyhaul_model::{Channels, ColorSpace, Image, MapKind, Material, SampleType, Samples, Scene, TextureMap};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_preview::{MapPurpose, MapUse, TextureImage, Textures};
@@ -121,9 +120,9 @@ impl Named<'_> {
 /// The mip levels of an image with at most so many pixels on a side, in bytes.
 fn levels(image: Image, side: usize, run: &RunOptions) -> Result<TextureImage> {
     let plain = Image { extra: Vec::new(), stored: Vec::new(), attributes: Vec::new(), ..image };
-    let image = with_channels(&plain, Channels::Rgba, run)?;
-    let image = convert_samples(&image, SampleType::U8, ColorSpace::Srgb, run)?.image;
-    let halves = mipmaps(&image, &MipmapOptions::default(), run)?;
+    let image = plain.convert_channels_with(Channels::Rgba, run)?;
+    let image = image.convert_samples_with(SampleType::U8, ColorSpace::Srgb, run)?.image;
+    let halves = image.mipmaps_with(&MipmapOptions::default(), run)?;
     let mut levels = Vec::new();
     let is_seen = |image: &Image| image.width.max(image.height) <= side;
     for level in std::iter::once(image).chain(halves).skip_while(|image| !is_seen(image)) {

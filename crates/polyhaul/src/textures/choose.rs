@@ -2,8 +2,7 @@
 
 use super::TextureOptions;
 use polyhaul_bytes::Codec;
-use polyhaul_image::samples::SampleType;
-use polyhaul_model::{Channels, ColorSpace, Encoding, Image, Samples, Texel};
+use polyhaul_model::{Channels, ColorSpace, Encoding, Image, SampleType, Samples, Texel};
 use std::path::Path;
 
 /// Ends of the names of maps of normals, in any case.

@@ -14,8 +14,6 @@ const MAX_CIRCLE: usize = 3;
 
 /// Larger circles of today: the crate, what it consists of, and its size. The aim is an empty table.
 const KNOWN: &[KnownCircle] = &[
-    ("crates/formats/gltf", CircleKind::Files, 9),
-    ("crates/formats/gltf", CircleKind::Modules, 6),
     ("crates/formats/pbrt", CircleKind::Files, 4),
     ("crates/formats/ply", CircleKind::Files, 9),
     ("crates/formats/ply", CircleKind::Modules, 9),

@@ -1,6 +1,6 @@
 //! The pixels of an HDR file to an image.
 //!
-//! Rows are unpacked one after another into bytes by channel; these are converted to numbers in parallel. Runs and
+//! Rows are unpacked sequentially into bytes by channel; these are converted to numbers in parallel. Runs and
 //! numbers are in `row`, the order of rows in `raster`.
 
 use super::header;
@@ -121,7 +121,7 @@ impl ChunkJob for HdrJob<'_> {
     }
 }
 
-/// The rows of a file, one after another.
+/// The rows of a file, in order.
 struct HdrRows<'a> {
     bytes: Bytes<'a>,
     file: Arc<str>,

@@ -2,8 +2,8 @@
 
 use super::header;
 use super::header::JpegFrame;
-use crate::raster::{check_ratio, min_file_bytes};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::pixels::{check_ratio, min_file_bytes};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Channels, Image, Samples};
 use polyhaul_pipeline::arrays::zeroed;

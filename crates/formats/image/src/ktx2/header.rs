@@ -14,12 +14,12 @@
 
 use super::{BASIS_LZ, ENTRY_BYTES, HEADER_BYTES, MAGIC, MAGIC_1, PLAIN, ZLIB, ZSTD, dfd, vk};
 use crate::pieces::Pieces;
-use crate::raster::check_ratio;
 use crate::surface::TextureSurface;
 use crate::texels::Texels;
 use polyhaul_model::ColorSpace;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_ratio;
 use polyhaul_pipeline::packed::Packing;
 
 /// Offsets of the fields of the header, from the start of the file.

@@ -15,10 +15,10 @@
 
 use super::HEADER_BYTES;
 use crate::pixels::PixelsStored;
-use crate::raster::check_size;
 use polyhaul_model::Channels;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_size;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
