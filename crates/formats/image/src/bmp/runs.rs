@@ -208,7 +208,10 @@ impl<'h, 'a> Runs<'h, 'a> {
                 }
             })?;
         }
-        if !is_mapped && !planted("bmp-palette") && let Some(palette) = palette {
+        if !is_mapped
+            && !planted("bmp-palette")
+            && let Some(palette) = palette
+        {
             return Err(palette.unmapped(&self.pieces.file, self.window.offset()));
         }
         self.row.clear();

@@ -15,7 +15,7 @@ use exr::meta::BlockDescription;
 use exr::meta::attribute::{ChannelDescription, ChannelList, IntegerBounds, LineOrder, SampleType, Text};
 use exr::meta::header::Header;
 use polyhaul_model::ChannelType;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl ExrPart {
 pub(super) fn is_backed(part: &ExrPart, packed_bytes: usize, rows: &ExrRows) -> bool {
     match part.compression {
         Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24 => {
-            rows.bytes(&part.channels) <= MAX_RATIO.saturating_mul(packed_bytes) || planted("exr-ratio")
+            rows.bytes(&part.channels) <= MAX_RATIO.saturating_mul(packed_bytes)
         }
         _ => true,
     }

@@ -171,7 +171,8 @@ fn check_entries(
 ) -> Result<()> {
     for (number, entry) in entries.iter().enumerate() {
         let expected = surface.level_bytes(number)? as u64;
-        if entry.plain_bytes != expected || packing.is_none() && entry.bytes != expected {
+        let is_right = entry.plain_bytes == expected && (packing.is_some() || entry.bytes == expected);
+        if !is_right && !planted("ktx2-size") {
             let declared = if packing.is_none() { entry.bytes } else { entry.plain_bytes };
             let message = format!("mip level {number} needs {expected} bytes, but the level index declares {declared}");
             return Err(fault(&pieces.file, entry.declared_at + 8, message));
@@ -179,7 +180,7 @@ fn check_entries(
     }
     let mut end = pieces.at();
     for entry in in_order(entries) {
-        if entry.offset < end && !planted("ktx2-overlap") {
+        if entry.offset < end {
             return Err(fault(&pieces.file, entry.declared_at, "this mip level overlaps the data before it"));
         }
         end = entry

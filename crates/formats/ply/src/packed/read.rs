@@ -3,7 +3,7 @@
 use super::super::header::{Element, PlyHeader};
 use super::super::reader::{Begun, Read};
 use super::{CHUNK, FEWEST_RANGES, LARGEST_HARMONIC, LARGEST_OTHER, PACKED, RANGES, TRIPLE};
-use polyhaul_model::error::{Error, ErrorKind, Result, planted, try_push};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::splats::{HARMONICS, SplatColumns, harmonic_of, logit_of};
 use polyhaul_model::{Scalar, Scene, Table, Values};
 use polyhaul_pipeline::arrays::zeroed;
@@ -89,7 +89,6 @@ impl<'a> PackedSplats<'a> {
         let harmonics = (0..more).map(bytes).collect::<Option<Vec<_>>>()?;
         let [position, rotation, scale, color] = PACKED;
         let packed = [integers(position)?, integers(rotation)?, integers(scale)?, integers(color)?];
-        let others = if planted("compressed_ply-harmonics") { &[] } else { others };
         let rows = others.first().map_or(vertex.row_count, |table| table.row_count.min(vertex.row_count));
         let count = rows.min(chunk.row_count.saturating_mul(CHUNK));
         Some(PackedSplats { count, ranges, packed, harmonics })
