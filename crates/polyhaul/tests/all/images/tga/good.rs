@@ -103,3 +103,20 @@ fn the_content_tells_the_format() {
     let bytes = file("good/pillow/200x32_rgb_tl_rle.tga");
     assert_eq!(crate::images::load("picture", bytes, &ReadOptions::default()).unwrap().width, 200);
 }
+
+/// A stream cannot say how long it is: no room is made for all rows, and they are reversed at the end.
+#[test]
+fn an_image_that_claims_much_is_read_as_it_comes() {
+    let side = 5000_u16;
+    let mut file = header(10, NO_MAP, [side, side], 24, 0);
+    for row in 0..side {
+        for _ in 0..side / 125 {
+            file.extend([0x80 | 124, row as u8, (row >> 8) as u8, 9]);
+        }
+    }
+    let image = load_stream("x.tga", file, &ReadOptions::default()).unwrap();
+    for (row, pixels) in bytes_of(&image).chunks_exact(3 * usize::from(side)).enumerate() {
+        let stored = usize::from(side) - 1 - row;
+        assert!(pixels.chunks_exact(3).all(|pixel| pixel == [9, (stored >> 8) as u8, stored as u8]), "{row}");
+    }
+}
