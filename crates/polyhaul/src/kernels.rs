@@ -37,8 +37,8 @@ const BLOCK_BYTES: usize = 1 << 20;
 type Bytes = Arc<Vec<u8>>;
 
 /// Fills in the kernels.
-fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
-    let mut list = List { bench, kernels: &mut found.kernels, unpacking: &mut found.unpacking };
+fn measure(bench: &Bench<'_>, ceilings: &mut Ceilings) -> Result<()> {
+    let mut list = List { bench, kernels: &mut ceilings.kernels, unpacking: &mut ceilings.unpacking };
     let bytes = bench.options().data_bytes;
     let scene = data::scene(bytes);
     let text = list.scene(Format::Obj, &scene)?;
@@ -230,13 +230,17 @@ mod tests {
 
     #[test]
     fn kernels_keep_their_names() {
-        let (options, mut found) = (quick(), Ceilings::default());
+        let options = quick();
+        let mut ceilings = Ceilings::default();
         let bench = Bench::new(&options, kernels::FIGURES);
-        kernels::measure(&bench, &mut found).unwrap();
-        let names: Vec<_> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        kernels::measure(&bench, &mut ceilings).unwrap();
+        let names: Vec<_> = ceilings.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
         assert_eq!(names, NAMES);
         assert_eq!((NAMES.len() + kernels::CODECS.len()) as u64, kernels::FIGURES);
-        assert!(found.unpacking.iter().all(|it| it.share > 0.0 && it.rate > 0.0) && found.unpacking.len() == 6);
+        assert!(
+            ceilings.unpacking.iter().all(|kernel| kernel.share > 0.0 && kernel.rate > 0.0)
+                && ceilings.unpacking.len() == 6
+        );
         assert_eq!(bench.started(), kernels::FIGURES);
     }
 }

@@ -44,12 +44,13 @@ fn npy(count: u32) -> Vec<u8> {
 
 /// Members of so many bytes, zstd's with their table.
 fn packed(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
-    let (mut packed, mut table) = (Vec::new(), SeekTable::default());
+    let mut packed = Vec::new();
+    let mut table = SeekTable::default();
     let mut encoder = Encoder::new(codec, None).unwrap();
     for member in plain.chunks(member_bytes) {
-        let begin = packed.len();
+        let start = packed.len();
         encoder.encode(member, &mut packed).unwrap();
-        table.push(packed.len() - begin, member.len()).unwrap();
+        table.push(packed.len() - start, member.len()).unwrap();
     }
     if codec == Codec::Zstd {
         packed.extend(table.finish().unwrap());
@@ -88,10 +89,10 @@ fn image(format: Format) -> Vec<u8> {
         samples: Samples::U8(samples.into()),
         ..Image::default()
     };
-    let kept = Shared::default();
+    let output = Shared::default();
     let options = WriteOptions::default().with_format(Some(format));
-    Writer::new(Output::Writer(Box::new(kept.clone()), "image".into())).options(&options).image(&image).unwrap();
-    [kept.take(), vec![9; 300]].concat()
+    Writer::new(Output::Writer(Box::new(output.clone()), "image".into())).options(&options).image(&image).unwrap();
+    [output.take(), vec![9; 300]].concat()
 }
 
 #[test]
@@ -114,7 +115,8 @@ fn a_file_and_a_pipe_say_the_same() {
     for (name, plain) in &files {
         for (codec, extension) in CODECS {
             for member_bytes in [plain.len(), plain.len() / 2 + 300, plain.len() / 5 + 100] {
-                let (name, whole) = (format!("{name}.{extension}"), packed(codec, plain, member_bytes));
+                let name = format!("{name}.{extension}");
+                let whole = packed(codec, plain, member_bytes);
                 let sound = is_same(&name, &whole, "as it is");
                 let ends = (whole.len() - 40..whole.len()).step_by(4);
                 let places: Vec<usize> = ends.chain((0..6).map(|_| random.below(whole.len()))).collect();

@@ -20,9 +20,9 @@ struct Keeper {
 }
 
 impl MeshConsumer for Keeper {
-    fn start(&self, known: KnownPositions<'_>) -> Result<()> {
+    fn start(&self, positions: KnownPositions<'_>) -> Result<()> {
         *self.begun.lock().unwrap() += 1;
-        if let KnownPositions::Sample(positions) = known {
+        if let KnownPositions::Sample(positions) = positions {
             assert!(positions.len() % 3 == 0);
         }
         Ok(())

@@ -401,9 +401,9 @@ fn splats_of_moved_objects_are_moved_where_a_format_has_no_objects() {
     let mut options = written(Format::Spz, RunOptions::default());
     options.scene =
         options.scene.with_forward_axis(Some(axes.forward)).with_up_axis(Some(axes.up)).with_global_scale(3.0);
-    let mut wanted = moved.clone();
-    polyhaul::ops::SceneOps::transform_axes(&mut wanted, axes, 3.0).unwrap();
-    assert!(bytes(&placed, &options) == bytes(&wanted, &written(Format::Spz, RunOptions::default())));
+    let mut expected = moved.clone();
+    polyhaul::ops::SceneOps::transform_axes(&mut expected, axes, 3.0).unwrap();
+    assert!(bytes(&placed, &options) == bytes(&expected, &written(Format::Spz, RunOptions::default())));
     let mut sheared = placed.clone();
     sheared.objects[0].transform = Some([[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], turned[3]]);
     for format in [Format::Ply, Format::Glb] {

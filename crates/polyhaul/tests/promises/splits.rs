@@ -76,8 +76,8 @@ fn differs(expected: &Outcome, source: &Source) -> bool {
 }
 
 fn check_calls(log: &Log, way: &Way, sample: &Sample) {
-    let least = log.least_asked.load(Relaxed);
-    assert!(least >= BLOCK_BYTES, "{}, {way:?}: a block of {least} bytes", sample.name);
+    let min_asked = log.least_asked.load(Relaxed);
+    assert!(min_asked >= BLOCK_BYTES, "{}, {way:?}: a block of {min_asked} bytes", sample.name);
     assert_eq!(log.calls_too_late.load(Relaxed), 0, "{}, {way:?}: calls after the end", sample.name);
     if matches!(way.source, Source::Stream(Sizes::All)) {
         let max_calls = sample.bytes.len().div_ceil(BLOCK_BYTES) + EXTRA_CALLS;

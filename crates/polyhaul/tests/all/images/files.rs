@@ -50,11 +50,13 @@ fn the_lines_before_the_pixels_have_an_end() {
             let text: String = (0..comment).map(|at| if is_end(at) { '\n' } else { 'c' }).collect();
             hdr(&text, "-Y 1 +X 1", &[9; 4])
         };
-        let most = 65_536 - (size(0).len() - 4);
-        for (comment, is_read) in [(most - 1, true), (most, true), (most + 1, false), (2 * most, false)] {
+        let max_comment = 65_536 - (size(0).len() - 4);
+        for (comment, is_read) in
+            [(max_comment - 1, true), (max_comment, true), (max_comment + 1, false), (2 * max_comment, false)]
+        {
             let bytes = size(comment);
-            for found in [load, load_stream].map(|load| load("x.hdr", bytes.clone(), &one_thread())) {
-                assert_eq!(found.is_ok(), is_read, "lines of {line}, {comment}: {:?}", found.err());
+            for read in [load, load_stream].map(|load| load("x.hdr", bytes.clone(), &one_thread())) {
+                assert_eq!(read.is_ok(), is_read, "lines of {line}, {comment}: {:?}", read.err());
             }
         }
     }
@@ -66,13 +68,16 @@ fn claims_are_refused_whatever_the_limit() {
     for claim in claims() {
         for pixels in [Limits::default().pixels, u64::MAX] {
             let options = one_thread().with_limits(Limits::default().with_pixels(pixels));
-            let wanted = outcome(from_memory(&claim, &options)).unwrap_err();
-            assert!(wanted.starts_with("Malformed") || pixels != u64::MAX && wanted.starts_with("Limit"), "{wanted}");
+            let expected = outcome(from_memory(&claim, &options)).unwrap_err();
+            assert!(
+                expected.starts_with("Malformed") || pixels != u64::MAX && expected.starts_with("Limit"),
+                "{expected}"
+            );
             let name = claim.file_name();
             let streamed = polyhaul::Reader::new(reader(&claim.bytes, &name, Sizes::One, Fault::Nothing))
                 .options(&options)
                 .image();
-            assert_eq!(outcome(streamed), Err(wanted), "{}", claim.name);
+            assert_eq!(outcome(streamed), Err(expected), "{}", claim.name);
         }
     }
 }
@@ -109,9 +114,10 @@ fn long_files() -> [(&'static str, Vec<u8>); 3] {
 fn changed_while_read(path: &Path, options: ReadOptions, change: fn(&File)) -> Result<Image> {
     // The clock of file systems is coarse.
     File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(99)).unwrap();
-    let (done, target) = (AtomicBool::new(false), path.to_path_buf());
+    let is_changed = AtomicBool::new(false);
+    let target = path.to_path_buf();
     let progress = Progress(Arc::new(move |_, _| {
-        if !done.swap(true, Relaxed) {
+        if !is_changed.swap(true, Relaxed) {
             change(&File::options().write(true).open(&target).unwrap());
         }
     }));
@@ -218,8 +224,8 @@ fn what_is_not_written_leaves_the_old_file() {
                 let path = folder.file(name, "old").unwrap();
                 let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(10_000));
                 let cancel = run.cancel.clone();
-                let progress = Progress(Arc::new(move |done, _| {
-                    if done >= after {
+                let progress = Progress(Arc::new(move |bytes, _| {
+                    if bytes >= after {
                         cancel.cancel()
                     }
                 }));

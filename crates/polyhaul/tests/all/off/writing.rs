@@ -36,8 +36,8 @@ fn meshes_are_vertices_and_faces() {
     assert_eq!(text(&Scene::default(), WriteOptions::default()), "OFF\n0 0 0\n");
     let fixed = WriteOptions::default().with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Fixed(2))));
     assert!(text(&scene(square()), fixed).contains("\n2.00 0.00 0.50\n"));
-    let found = text(&scene(square()), scene_options(|scene| scene.triangulate = true));
-    assert!(found.starts_with("OFF\n4 2 0\n") && found.ends_with("3 0 1 2\n3 0 2 3\n"), "{found}");
+    let written = text(&scene(square()), scene_options(|scene| scene.triangulate = true));
+    assert!(written.starts_with("OFF\n4 2 0\n") && written.ends_with("3 0 1 2\n3 0 2 3\n"), "{written}");
 }
 
 #[test]
@@ -110,14 +110,14 @@ fn objects_stand_where_they_are() {
     mesh.normal_domain = Domain::Vertex;
     let object = |transform| Object { end: mesh.counts(), transform, ..Object::default() };
     let objects = vec![object(None), object(Some(moved))];
-    let found = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() }, WriteOptions::default());
-    assert!(found.starts_with("NOFF\n8 2 0\n") && found.ends_with("4 0 1 2 3\n4 4 7 6 5\n"), "{found}");
-    assert!(found.contains("2 0 0.5 1 0 0\n") && found.contains("3 0 0.5 -1 0 0\n"), "{found}");
+    let written = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() }, WriteOptions::default());
+    assert!(written.starts_with("NOFF\n8 2 0\n") && written.ends_with("4 0 1 2 3\n4 4 7 6 5\n"), "{written}");
+    assert!(written.contains("2 0 0.5 1 0 0\n") && written.contains("3 0 0.5 -1 0 0\n"), "{written}");
     // A mesh without colors beside one that has some is white.
     let mut colored = square();
     colored.colors = [[0.0, 0.0, 0.0, 1.0]; 4].into();
-    let found = text(&Scene { meshes: vec![colored, square()], ..Scene::default() }, WriteOptions::default());
-    assert!(found.contains("0 2 0.5 0 0 0 255\n0 0 0.5 255 255 255 255\n"), "{found}");
+    let written = text(&Scene { meshes: vec![colored, square()], ..Scene::default() }, WriteOptions::default());
+    assert!(written.contains("0 2 0.5 0 0 0 255\n0 0 0.5 255 255 255 255\n"), "{written}");
 }
 
 #[test]

@@ -16,9 +16,9 @@ fn check(bytes: &[u8], ways: &[ReadOptions], what: impl Fn() -> String) {
         }
         match Reader::new(memory(bytes)).options(way).tables() {
             Ok(loaded) => {
-                let found = reference::of_tables(&loaded.value.tables);
+                let actual = reference::of_tables(&loaded.value.tables);
                 if let Some(expected) = reference::read(bytes) {
-                    assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{}", what());
+                    assert_eq!(format!("{actual:?}"), format!("{expected:?}"), "{}", what());
                 }
             }
             Err(error) => assert!(!fault(error.kind()), "{error} {}", what()),

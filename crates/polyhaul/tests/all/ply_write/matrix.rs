@@ -17,7 +17,8 @@ fn busy(faces: usize) -> Mesh {
         sizes.iter().map(|&size| (0..size).map(|_| random.below(positions) as u32).collect()).collect();
     mesh.faces = elements(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let corners = mesh.faces.corner_positions.len();
-    (mesh.uvs, mesh.uv_domain) = ((0..corners).map(|_| [random.below(3) as f32, 0.5]).collect(), Domain::Corner);
+    mesh.uvs = (0..corners).map(|_| [random.below(3) as f32, 0.5]).collect();
+    mesh.uv_domain = Domain::Corner;
     mesh.normals = (0..40).map(|_| [0; 3].map(|_| random.unit())).collect();
     mesh.faces.corner_normals = (0..corners).map(|_| random.below(3) as u32).collect();
     mesh.colors = (0..positions).map(|_| [random.unit(), random.unit(), 0.0, 1.0]).collect();
@@ -53,7 +54,8 @@ fn threads_and_pages_make_no_difference() {
 fn splitting_keeps_what_corners_have() {
     let mesh = busy(500);
     let tables = read::tables(&write(&scene(mesh.clone()), &encoded(ENCODINGS[1])).unwrap().0);
-    let (vertex, face) = (&tables[0], &tables[1]);
+    let vertex = &tables[0];
+    let face = &tables[1];
     let numbers = |name: &str| match &vertex.column(name).unwrap().values {
         Values::F32(values) => values.to_vec(),
         other => panic!("{other:?}"),

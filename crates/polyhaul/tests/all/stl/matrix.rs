@@ -21,9 +21,10 @@ pub fn solids(sizes: &[usize]) -> Scene {
         }
         text.extend(b"endsolid\n");
         let read = load(text).unwrap().value;
-        let (mesh, own) = (scene.meshes.len(), read.meshes.into_iter().next().unwrap());
-        let end: Counts = own.counts();
-        scene.meshes.push(own);
+        let mesh = scene.meshes.len();
+        let solid = read.meshes.into_iter().next().unwrap();
+        let end: Counts = solid.counts();
+        scene.meshes.push(solid);
         scene.objects.push(Object { name: format!("s{number}"), mesh, end, ..Object::default() });
     }
     scene
@@ -51,16 +52,16 @@ fn what_is_written_is_what_is_read() {
                     "{ascii} {count} {chunk_bytes:?}"
                 );
                 let read = ReadOptions::default().with_run(threads(count, chunk_bytes));
-                let found = load_with(written.clone(), &read).unwrap();
-                assert!(found.value == expected.value, "{ascii} {count} {chunk_bytes:?}");
+                let actual = load_with(written.clone(), &read).unwrap();
+                assert!(actual.value == expected.value, "{ascii} {count} {chunk_bytes:?}");
                 let streamed = polyhaul::Reader::new(stream(written.clone())).options(&read).scene().unwrap();
                 assert!(streamed.value == expected.value, "{ascii} {count} {chunk_bytes:?}");
             }
         }
         for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
             let packed = bytes(&scene, &options(ascii, 2, None).with_compression(codec.into()));
-            let found = load(packed).unwrap();
-            assert!(found.value == expected.value && found.report.codec == Some(codec));
+            let actual = load(packed).unwrap();
+            assert!(actual.value == expected.value && actual.report.codec == Some(codec));
         }
     }
 }

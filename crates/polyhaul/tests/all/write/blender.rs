@@ -98,8 +98,8 @@ fn without_materials_no_line_names_one() {
 #[test]
 fn material_groups_are_blenders() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_material_groups(true));
-    let (written, expected) =
-        (base_with(options), golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default"));
+    let written = base_with(options);
+    let expected = golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default");
     assert!(written == expected, "{}", difference(&written, &expected));
 }
 
@@ -161,7 +161,8 @@ fn axes_and_scale_are_blenders() {
 #[test]
 fn triangles_are_as_many_as_blenders() {
     let options = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
-    let (written, expected) = (base_with(options), golden("opt_triangulated.obj"));
+    let written = base_with(options);
+    let expected = golden("opt_triangulated.obj");
     let faces = lines(&written, "f");
     assert!(faces.iter().all(|face| face.split(' ').count() == 4));
     assert_eq!(faces.len(), lines(&expected, "f").len());
