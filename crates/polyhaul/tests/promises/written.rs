@@ -17,6 +17,8 @@ const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
 const CHUNK_BYTES: [Option<usize>; 4] = [None, Some(1), Some(77), Some(4000)];
 /// Files above this size are left out.
 const MAX_BYTES: usize = 20_000;
+/// Small enough that several chunks are in progress when the writer fails.
+const FAULT_CHUNK_BYTES: usize = 500;
 /// Samples of a row.
 const SAMPLES: usize = 8;
 
@@ -106,7 +108,8 @@ fn check_faults(row: &Samples, sample: &Sample, content: &Content, size: usize) 
             (2, WriteFault::Panics),
         ] {
             let (writer, late_calls) = Faulty::new(place, fault);
-            let options = WriteOptions::default().with_run(RunOptions::default().with_threads(Some(threads)));
+            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(FAULT_CHUNK_BYTES));
+            let options = WriteOptions::default().with_run(run);
             let output = Output::Writer(Box::new(writer), "host".into());
             // The panic of a host is an error, or comes back.
             let work = AssertUnwindSafe(|| write(content, row.format, &options, output).unwrap());

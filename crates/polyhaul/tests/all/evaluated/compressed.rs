@@ -50,20 +50,6 @@ fn by_name_and_by_option_it_is_the_same_text() {
 }
 
 #[test]
-fn threads_chunks_and_memory_change_nothing() {
-    let scene = scene();
-    for (codec, extension) in CODECS {
-        let expected = try_bytes(&scene, &options(Some(codec), run(1, None, LIMITS[0]))).unwrap();
-        for (threads, chunk_bytes, limit) in
-            [(2, None, LIMITS[0]), (3, Some(100), LIMITS[0]), (7, Some(1), 1), (64, Some(1 << 20), 1)]
-        {
-            let written = try_bytes(&scene, &options(Some(codec), run(threads, chunk_bytes, limit))).unwrap();
-            assert!(written == expected, "{extension}: {threads} threads, {chunk_bytes:?}, {limit}");
-        }
-    }
-}
-
-#[test]
 fn levels_change_the_size_alone() {
     let scene = scene();
     let text = bytes(&scene, &plain());
@@ -79,13 +65,5 @@ fn levels_change_the_size_alone() {
         let options = options(None, RunOptions::default()).with_compression(codec.into()).with_level(Some(level));
         let error = try_bytes(&scene, &options).err().unwrap_or_else(|| panic!("{codec:?} {level}: no error"));
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    }
-}
-
-#[test]
-fn nothing_is_a_file_too() {
-    for (codec, _) in CODECS {
-        let written = try_bytes(&Scene::default(), &options(Some(codec), RunOptions::default())).unwrap();
-        assert_eq!(plain_of(written), bytes(&Scene::default(), &plain()));
     }
 }

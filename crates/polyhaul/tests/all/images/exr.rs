@@ -88,15 +88,6 @@ fn blocks_that_are_missing_or_there_twice_are_errors() {
     assert_eq!(error("x.exr", &outside).kind(), ErrorKind::Malformed);
 }
 
-#[test]
-fn sources_are_asked_for_blocks() {
-    asked_in_blocks("x.exr", &file("openimageio/mipmaps"));
-    asked_in_blocks(
-        "x.exr",
-        &written("x.exr", &sample(Channels::Rgb, 300, 200), with_floats(), &RunOptions::default()).unwrap(),
-    );
-}
-
 /// With floats of 32 bits.
 fn with_floats() -> ImageWriteOptions {
     ImageWriteOptions::default().with_exr_float(true)

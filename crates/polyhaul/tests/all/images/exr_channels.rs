@@ -6,6 +6,7 @@ use polyhaul::model::{ChannelSamples, ChannelType, ImageChannel};
 use polyhaul::options::ImageReadOptions;
 use polyhaul::{ErrorKind, Loaded, Report};
 use polyhaul_testkit::exr::{ExrChannel, ExrPart, exr, half};
+use polyhaul_testkit::mutate;
 
 const UINT: u32 = 0;
 const HALF: u32 = 1;
@@ -389,13 +390,7 @@ fn channels_that_do_not_fit_are_refused() {
 
 #[test]
 fn what_is_damaged_is_an_error() {
-    let few = |name: &str| ExrChannel { sampling: [2, 2], ..halves(name, 1) };
-    let bytes = exr(&[ExrPart::new(9, 7, vec![few("BY"), few("RY"), halves("Y", 2), uints("id")])]);
-    prefixes_are_errors("x.exr", &bytes);
-    changed_bytes_break_nothing("x.exr", &bytes);
     let bytes = several();
-    prefixes_are_errors("x.exr", &bytes);
-    changed_bytes_break_nothing("x.exr", &bytes);
     let options = |header_bytes| {
         let limits = polyhaul::options::Limits::default().with_header_bytes(header_bytes);
         ReadOptions::default().with_limits(limits)
@@ -427,7 +422,10 @@ fn damaged_blocks_print_nothing() {
     const CHILD: &str = "POLYHAUL_TEST_DAMAGED_BLOCKS";
     if std::env::var_os(CHILD).is_some() {
         for name in ["b44_half", "b44a_half"] {
-            changed_bytes_break_nothing("x.exr", &crate::images::file("exr", &format!("good/openexr/{name}.exr")));
+            let bytes = crate::images::file("exr", &format!("good/openexr/{name}.exr"));
+            mutate::bytes_at(&bytes, (0..bytes.len()).step_by(1 + bytes.len() / 1500), |_, _, changed| {
+                drop(read(changed, &ReadOptions::default()));
+            });
         }
         return;
     }

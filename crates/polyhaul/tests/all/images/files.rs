@@ -5,15 +5,13 @@ use polyhaul::ErrorKind;
 use polyhaul::WriteOptions;
 use polyhaul::options::{Compression, Limits, Progress};
 use polyhaul_testkit::corpus::Folder;
-use polyhaul_testkit::hostile::{Fault, Faulty, Hostile, Sizes, WriteFault};
-use polyhaul_testkit::images::{NO_MAP, Picture, claims, hdr, pictures, tga};
+use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
+use polyhaul_testkit::images::{NO_MAP, Picture, claims, hdr, tga};
 use polyhaul_testkit::packed::CODECS;
 use std::fs::{self, File};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
-
-const MIB: usize = 1 << 20;
 
 fn one_thread() -> ReadOptions {
     threads(1, None)
@@ -78,25 +76,6 @@ fn claims_are_refused_whatever_the_limit() {
                 .options(&options)
                 .image();
             assert_eq!(outcome(streamed), Err(expected), "{}", claim.name);
-        }
-    }
-}
-
-/// A call costs a host much: there is one for each 64 KiB, and a few.
-#[test]
-fn hosts_are_not_asked_often() {
-    let many = tga(2, NO_MAP, [1000, 1000], [32, 0], &[1, 2, 3, 4].repeat(1_000_000));
-    let light = hdr("c", "-Y 1000 +X 1000", &[1, 2, 3, 129].repeat(1_000_000));
-    let large = [("tga", many), ("hdr", light)].map(|(name, bytes)| (format!("x.{name}"), bytes));
-    let files = pictures().into_iter().map(|picture| (picture.file_name(), picture.bytes));
-    for (name, bytes) in files.chain(large) {
-        for options in [one_thread(), threads(2, Some(1)), threads(3, Some(MIB))] {
-            let given = Hostile::new(&bytes[..], Sizes::All);
-            let log = given.log();
-            let _ = polyhaul::Reader::new(Input::Reader(Box::new(given), name.clone())).options(&options).image();
-            let calls = log.calls.load(Relaxed);
-            assert!(calls <= bytes.len().div_ceil(64 << 10) + 4, "{name} of {}: {calls} calls", bytes.len());
-            assert!(log.least_asked.load(Relaxed) >= 64 << 10, "{name}: {log:?}");
         }
     }
 }
@@ -187,32 +166,6 @@ fn written_images() -> Vec<(&'static str, Image, ImageWriteOptions)> {
 
 fn write_options(name: &str, image: ImageWriteOptions, run: RunOptions) -> WriteOptions {
     WriteOptions::default().with_format(Format::of_path(Path::new(name))).with_image(image).with_run(run)
-}
-
-#[test]
-fn a_writer_that_fails_is_an_error_at_any_byte() {
-    for (name, image, style) in written_images() {
-        let size = written(name, &image, style, &RunOptions::default()).unwrap().len();
-        let places = [0, 1, 17, 18, 40, 70_000, size / 2, size - 27, size - 1];
-        for place in places.into_iter().filter(|&place| place < size) {
-            for (threads, fault) in [
-                (1, WriteFault::Fails(std::io::ErrorKind::StorageFull)),
-                (3, WriteFault::Fails(std::io::ErrorKind::StorageFull)),
-                (2, WriteFault::TakesNothing),
-                (2, WriteFault::ClaimsTooMuch),
-                (2, WriteFault::Panics),
-            ] {
-                let (writer, late) = Faulty::new(place, fault);
-                let run = RunOptions::default().with_threads(Some(threads));
-                let output = Output::Writer(Box::new(writer), "host".into());
-                let error =
-                    polyhaul::Writer::new(output).options(&write_options(name, style, run)).image(&image).unwrap_err();
-                let is_told = matches!(error.kind(), ErrorKind::Io | ErrorKind::Host | ErrorKind::Internal);
-                assert!(is_told, "{name} {fault:?} at {place}: {error:?}");
-                assert_eq!(late.load(Relaxed), 0, "{name} {fault:?} at {place}: called again");
-            }
-        }
-    }
 }
 
 #[test]

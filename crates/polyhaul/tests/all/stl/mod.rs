@@ -2,7 +2,6 @@
 
 mod bad;
 mod good;
-mod matrix;
 mod naive;
 mod writing;
 

@@ -2,7 +2,7 @@
 
 use crate::table::support::{only, shown};
 use polyhaul::model::{Scalar, Values};
-use polyhaul::options::{ColumnTypes, Limits, MissingValue, OnError, TableReadOptions};
+use polyhaul::options::{ColumnTypes, TableReadOptions};
 use polyhaul::{Input, ReadOptions, Reader};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
 use polyhaul_testkit::random::Random;
@@ -49,49 +49,6 @@ fn check(text: &[u8], base: &ReadOptions) -> String {
         }
     }
     expected
-}
-
-/// Rows of all that there is, with a fault now and then.
-fn rows(seed: u64, count: usize, faults: bool) -> Vec<u8> {
-    let mut random = Random::new(seed);
-    let mut text = String::from("# made\nx, y,\"z, or not\"\n");
-    for _ in 0..count {
-        let mut value = || match random.below(if faults { 60 } else { 30 }) {
-            0 => "1e3".into(),
-            1 => String::new(),
-            2 => "12345678901234567".into(),
-            3 => "-0".into(),
-            4 => "\"7\"".into(),
-            5 => "1.25".into(),
-            31 => "what".into(),
-            32 => "1,2".into(),
-            n => format!("{}", n as i64 - 20),
-        };
-        text.push_str(&format!("{},{}, {}", value(), value(), value()));
-        text.push_str(["\n", "\r\n", " # c\n", "\n\n", "\n# comment\n", "\n"][random.below(6)]);
-    }
-    text.into_bytes()
-}
-
-fn missing(missing: MissingValue) -> ReadOptions {
-    ReadOptions::default().with_table(TableReadOptions::default().with_missing(missing))
-}
-
-#[test]
-fn whatever_the_threads_and_chunks() {
-    for seed in 0..4 {
-        let outcome = check(&rows(seed, 300, false), &missing(MissingValue::Nan));
-        assert!(outcome.starts_with("300 rows; x=F64"), "{outcome}");
-    }
-    assert!(check(&rows(9, 300, true), &missing(MissingValue::Value(3.0))).starts_with("Malformed"));
-    assert!(check(&rows(8, 300, false), &missing(MissingValue::Error)).contains("missing value"));
-    // Integers to the last row but one, which is a float.
-    let mut text = "123,4\n".repeat(500);
-    assert!(check(text.as_bytes(), &ReadOptions::default()).starts_with("500 rows; =I64"));
-    text.push_str("0.5,9007199254740993\n1,1\n");
-    let outcome = check(text.as_bytes(), &ReadOptions::default());
-    assert!(outcome.starts_with("502 rows; =F64([123.0") && outcome.contains("9007199254740993, 1]"), "{outcome}");
-    check("\n#\n\na b\n\n# x\n\n1 2".as_bytes(), &ReadOptions::default());
 }
 
 const TYPES: [ColumnTypes; 3] = [ColumnTypes::Auto, ColumnTypes::All(Scalar::F64), ColumnTypes::All(Scalar::F32)];
@@ -173,37 +130,5 @@ fn regular_rows_are_one_array() {
                 assert_eq!((array.value.row_count, array.value.values.len()), (300, 900));
             }
         }
-    }
-}
-
-#[test]
-fn broken_rows_are_left_out_and_counted() {
-    let warn = missing(MissingValue::Nan).with_on_error(OnError::Warn);
-    let outcome = check(&rows(9, 300, true), &warn);
-    assert!(outcome.contains("not-a-number") && outcome.contains("ragged-row"), "{outcome}");
-}
-
-#[test]
-fn limits_hold_to_the_row() {
-    let text = rows(2, 60, true);
-    for elements in [0, 1, 30, 50] {
-        let limits = Limits::default().with_elements(elements);
-        let base = missing(MissingValue::Nan).with_limits(limits).with_on_error(OnError::Warn);
-        let outcome = check(&text, &base);
-        assert!(outcome.starts_with("Limit") && outcome.contains("(elements)"), "{outcome}");
-    }
-    for max_rows in [0, 1, 7, 40, 1000] {
-        let mut base = missing(MissingValue::Nan).with_on_error(OnError::Warn);
-        base.table.max_rows = Some(max_rows);
-        check(&text, &base);
-    }
-    let long = [b"1,2\n".repeat(40), b"3,".to_vec(), b" ".repeat(300), b"4\n".to_vec(), b"x,y\n".repeat(40)].concat();
-    let limits = Limits::default().with_line_bytes(200);
-    let outcome = check(&long, &ReadOptions::default().with_limits(limits));
-    assert!(outcome.contains("longer than the limit of 200 bytes") && outcome.contains("line: Some(41)"), "{outcome}");
-    for (columns, is_well) in [(1, false), (2, true)] {
-        let limits = Limits::default().with_columns(columns);
-        let outcome = check(b"1,2\n", &ReadOptions::default().with_limits(limits));
-        assert_eq!(!outcome.contains("more columns than the limit of 1 (columns)"), is_well, "{outcome}");
     }
 }

@@ -82,20 +82,6 @@ impl MapText for Vec<String> {
     }
 }
 
-#[test]
-fn threads_and_chunks_make_no_difference() {
-    for path in samples("good") {
-        let scene = polyhaul::read(&path).unwrap();
-        let expected = bytes(&scene, &plain());
-        for threads in THREADS {
-            for chunk_bytes in [Some(1), Some(1000), None] {
-                let options = WriteOptions::default().with_run(run(threads, chunk_bytes));
-                assert!(bytes(&scene, &options) == expected, "{}, {threads}, {chunk_bytes:?}", path.display());
-            }
-        }
-    }
-}
-
 /// What the reader left out of hostile files is left out; what it kept can be written and read.
 #[test]
 fn what_was_read_of_bad_files_can_be_written() {

@@ -77,21 +77,6 @@ fn many_small_objects_come_back() {
     check(&scenes(6, 60, SceneSpec { objects: 60, things: 6, lines_and_points: false, ..ALL }));
 }
 
-#[test]
-fn threads_and_chunks_make_no_difference() {
-    let mut generated = scenes(7, 30, ALL);
-    generated.extend(scenes(8, 3, SceneSpec { things: 400, ..ALL }));
-    for (number, scene) in generated.iter().enumerate() {
-        let expected = bytes(scene, &plain());
-        for threads in THREADS {
-            for chunk_bytes in [Some(1), Some(7), Some(100), None] {
-                let options = WriteOptions::default().with_run(run(threads, chunk_bytes));
-                assert!(bytes(scene, &options) == expected, "scene {number}, {threads} threads, {chunk_bytes:?}");
-            }
-        }
-    }
-}
-
 /// Objects that do not cover their meshes from end to end.
 #[test]
 fn scattered_objects_come_back() {

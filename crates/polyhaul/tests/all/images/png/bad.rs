@@ -24,7 +24,6 @@ fn what_unpacks_to_much_is_not_unpacked() {
     }
     let large = load(file("bad/generated/bomb_10000.png")).unwrap();
     assert_eq!((large.width, large.height), (10_000, 10_000));
-    limit_is_exact("x.png", &file("good/pngsuite/basn2c08.png"), 1024);
 }
 
 /// Rows of zeros of this many bytes each, packed as well as can be.
@@ -120,10 +119,7 @@ fn a_row_larger_than_the_memory_limit_is_refused() {
 
 #[test]
 fn one_changed_byte_breaks_nothing() {
-    for name in ["good/own/adam7_rgb8", "good/own/p4_trns", "good/own/g16_trns"] {
-        changed_bytes_break_nothing("x.png", &file(&format!("{name}.png")));
-    }
-    // A changed byte of the pixels with sums that are right.
+    // The sums are right.
     let rows: Vec<u8> = (0..5).flat_map(|row| [&[row][..], &[row; 12]].concat()).collect();
     for place in 0..rows.len() {
         for byte in [0, 5, 255] {
@@ -133,12 +129,6 @@ fn one_changed_byte_breaks_nothing() {
             assert_eq!(result.is_ok(), place % 13 != 0 || byte < 5, "{place} {byte}");
         }
     }
-}
-
-#[test]
-fn sources_are_asked_for_blocks() {
-    asked_in_blocks("x.png", &file("good/own/many_idat.png"));
-    asked_in_blocks("x.png", &file("bad/generated/bomb_10000.png"));
 }
 
 #[test]
