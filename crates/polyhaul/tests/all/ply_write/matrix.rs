@@ -1,6 +1,5 @@
 //! The same bytes for any number of threads and any size of pages.
 
-use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Domain, Mesh, Scene, Values};
 use polyhaul::options::RunOptions;
@@ -37,7 +36,7 @@ fn threads_and_pages_make_no_difference() {
     let mut meanings = Vec::new();
     for encoding in ENCODINGS {
         let expected = write(&scene, &encoded(encoding)).unwrap().0;
-        meanings.push(read::tables(&expected));
+        meanings.push(read_tables(&expected));
         for threads in [1, 2, 3, 7, 64] {
             for chunk_bytes in [None, Some(1), Some(100), Some(5000)] {
                 let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
@@ -53,7 +52,7 @@ fn threads_and_pages_make_no_difference() {
 #[test]
 fn splitting_keeps_what_corners_have() {
     let mesh = busy(500);
-    let tables = read::tables(&write(&scene(mesh.clone()), &encoded(ENCODINGS[1])).unwrap().0);
+    let tables = read_tables(&write(&scene(mesh.clone()), &encoded(ENCODINGS[1])).unwrap().0);
     let vertex = &tables[0];
     let face = &tables[1];
     let numbers = |name: &str| match &vertex.column(name).unwrap().values {

@@ -1,6 +1,5 @@
 //! Scenes: what is joined, split, moved, and left out.
 
-use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Axes, Counts, Domain, Material, Mesh, Object, Scene, Table, Values};
 use polyhaul::{ErrorKind, Format};
@@ -149,11 +148,11 @@ fn tables_of_a_scene_follow_its_meshes() {
         |name: &str| Table { name: name.into(), row_count: 1, columns: vec![column("v", Values::U8([5].into()))] };
     let mut both = scene(square());
     both.tables = vec![table("camera")];
-    let tables = read::tables(&write(&both, &encoded(PlyEncoding::BigEndian)).unwrap().0);
+    let tables = read_tables(&write(&both, &encoded(PlyEncoding::BigEndian)).unwrap().0);
     assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["vertex", "camera"]);
     assert_eq!(tables[1], both.tables[0]);
     let alone = Scene { tables: vec![table("camera"), table("lens")], ..Scene::default() };
-    assert_eq!(read::tables(&write(&alone, &encoded(PlyEncoding::Ascii)).unwrap().0), alone.tables);
+    assert_eq!(read_tables(&write(&alone, &encoded(PlyEncoding::Ascii)).unwrap().0), alone.tables);
     both.tables = vec![table("vertex")];
     assert_eq!(write(&both, &encoded(PlyEncoding::Ascii)).unwrap_err().kind(), ErrorKind::Usage);
 }
@@ -174,7 +173,7 @@ fn an_obj_becomes_a_ply() {
     let shared = polyhaul_testkit::output::Shared::default();
     let options = polyhaul::WriteOptions::default().with_format(Some(Format::Ply));
     convert(polyhaul::Output::Writer(Box::new(shared.clone()), "x".into()), &options);
-    let tables = read::tables(&shared.take());
+    let tables = read_tables(&shared.take());
     assert_eq!(tables.iter().map(|table| table.row_count).collect::<Vec<_>>(), [4, 2, 1]);
     assert_eq!(tables[1].columns[0].values, Values::I32([0, 1, 2, 3, 1, 0].into()));
 }

@@ -1,8 +1,9 @@
 //! What these tests share.
 
+use crate::ply::reference;
 use polyhaul::model::{Column, Elements, Mesh, Scene, Table, Values};
 use polyhaul::options::Digits;
-use polyhaul::{Format, Output, Report, Result, WriteOptions};
+use polyhaul::{Format, Input, Output, Reader, Report, Result, WriteOptions};
 pub use polyhaul_testkit::options::PlyEncoding;
 use polyhaul_testkit::output::Shared;
 
@@ -42,6 +43,15 @@ pub fn parts(bytes: &[u8]) -> (String, &[u8]) {
     let end = b"end_header\n";
     let at = bytes.windows(end.len()).position(|window| window == end).unwrap() + end.len();
     (String::from_utf8(bytes[..at].into()).unwrap(), &bytes[at..])
+}
+
+/// The elements of a file, which the slow reader reads alike.
+#[track_caller]
+pub fn read_tables(bytes: &[u8]) -> Vec<Table> {
+    let loaded = Reader::new(Input::Memory(bytes.to_vec(), "x.ply".into())).tables().unwrap();
+    assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
+    assert_eq!(reference::of_tables(&loaded.value.tables), reference::read(bytes).unwrap());
+    loaded.value.tables
 }
 
 /// The lines of a file in text.
