@@ -1,6 +1,7 @@
 //! Plain to compressed and back: the same bytes for any number of threads and any pages, and files that
 //! other tools read.
 
+use crate::support::{memory, run, try_converted};
 use polyhaul::model::{Material, Scene};
 use polyhaul::options::{Codec, Compression, RunOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
@@ -11,23 +12,13 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
-}
-
 /// Converts bytes to bytes; a codec compresses them.
 fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
-    let out = Shared::default();
     let read = ReadOptions::default().with_run(run.clone());
     let write = WriteOptions::default()
         .with_run(run)
         .with_compression(codec.map_or_else(Compression::default, Compression::from));
-    let input = Input::Memory(bytes.to_vec(), "x.obj".into());
-    Reader::new(input)
-        .options(&read)
-        .convert(Writer::new(Output::Writer(Box::new(out.clone()), "x.obj".into())).options(&write))
-        .unwrap();
-    out.take()
+    try_converted(memory(bytes, "x.obj"), &read, &write.with_format(Some(Format::Obj))).unwrap().0
 }
 
 /// A text of a few members, as the library writes it.

@@ -1,7 +1,7 @@
 //! Scenes that break the rules of the model, one number at a time: never a panic, never a file that
 //! cannot be read.
 
-use super::support::*;
+use super::write_support::*;
 use polyhaul::model::{Counts, Elements, NONE, Run, Scene};
 use polyhaul::options::{ObjWriteOptions, SceneWriteOptions};
 use polyhaul::{ErrorKind, WriteOptions};

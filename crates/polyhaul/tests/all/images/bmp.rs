@@ -11,11 +11,6 @@ fn good(name: &str) -> Vec<u8> {
     file("bmp", &format!("good/{name}.bmp"))
 }
 
-fn set(mut bytes: Vec<u8>, at: usize, word: u32) -> Vec<u8> {
-    bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
-    bytes
-}
-
 /// 8 bits, in runs, with four colours.
 fn in_runs(width: u32, height: u32, runs: &[u8]) -> Vec<u8> {
     let mut bytes = b"BM".to_vec();
@@ -182,7 +177,7 @@ fn what_headers_may_not_say() {
         ("pal4", 46, u32::MAX, ErrorKind::Malformed),
         ("pal4", 46, 2, ErrorKind::Malformed),
     ] {
-        let error = error("x.bmp", &set(good(name), at, word));
+        let error = error("x.bmp", &with_word(good(name), at, word));
         assert_eq!(error.kind(), kind, "{name} {at} {word}: {error}");
         assert!(error.place().offset.is_some());
     }

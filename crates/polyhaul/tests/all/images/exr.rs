@@ -12,13 +12,6 @@ fn load(bytes: Vec<u8>) -> Result<Image> {
     crate::images::load("x.exr", bytes, &ReadOptions::default())
 }
 
-fn floats(image: &Image) -> &[f32] {
-    match &image.samples {
-        Samples::F32(samples) => samples,
-        _ => panic!("EXR has floats"),
-    }
-}
-
 #[test]
 fn pixels_are_those_of_another_decoder() {
     for folder in ["openexr", "openimageio"] {
@@ -39,7 +32,7 @@ fn pixels_are_those_of_another_decoder() {
             // This way of packing loses something, in each decoder its own.
             let far = if name.starts_with("dwa") { 2e-3 } else { 0.0 };
             let mut count = 0;
-            for (decoded, expected) in floats(&image).iter().zip(expected) {
+            for (decoded, expected) in float_samples(&image).iter().zip(expected) {
                 assert!(
                     (decoded - expected).abs() <= far * expected.abs().max(1.0),
                     "{name}: {decoded} and {expected}"
@@ -133,7 +126,7 @@ fn floats_stay_or_are_rounded() {
     let image = gray(vec![1.0 / 3.0, 1e9, -1e-9, 65504.0]);
     assert!(unnamed(load(written_by_all("x.exr", &image, with_floats())).unwrap()) == image);
     let rounded = load(written_by_all("x.exr", &image, ImageWriteOptions::default())).unwrap();
-    assert_eq!(floats(&rounded), [1365.0 / 4096.0, f32::INFINITY, -0.0, 65504.0]);
+    assert_eq!(float_samples(&rounded), [1365.0 / 4096.0, f32::INFINITY, -0.0, 65504.0]);
 }
 
 #[test]
@@ -141,7 +134,7 @@ fn colors_are_multiplied_with_alpha() {
     let samples = Samples::F32([1.0, 0.5, 2.0, 0.5].into());
     let image = Image { samples, premultiplied: false, ..sample(Channels::Rgba, 1, 1) };
     let written = load(written_by_all("x.exr", &image, ImageWriteOptions::default())).unwrap();
-    assert_eq!((floats(&written), written.premultiplied), (&[0.5, 0.25, 1.0, 0.5][..], true));
+    assert_eq!((float_samples(&written), written.premultiplied), (&[0.5, 0.25, 1.0, 0.5][..], true));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 fn one_thread() -> ReadOptions {
-    threads(1, None)
+    read_options(1, None)
 }
 
 fn reader(bytes: &[u8], name: &str, sizes: Sizes, fault: Fault) -> Input {
@@ -116,7 +116,7 @@ fn a_file_that_changes_while_it_is_read_is_an_error() {
     ];
     let folder = Folder::new("images-change").unwrap();
     for (name, bytes) in long_files() {
-        for options in [threads(1, Some(64 << 10)), threads(2, None)] {
+        for options in [read_options(1, Some(64 << 10)), read_options(2, None)] {
             for (number, change) in changes.into_iter().enumerate() {
                 let path = folder.file(name, &bytes).unwrap();
                 let error = changed_while_read(&path, options.clone(), change).unwrap_err();

@@ -15,22 +15,22 @@ mod psd;
 mod textures;
 mod tga;
 
+use crate::support::{byte_samples, codes, data, data_bytes, float_samples, read_options, with_word};
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
 use polyhaul::options::{ImageWriteOptions, RunOptions};
 use polyhaul::{Error, Format, Input, Output, ReadOptions, Result, WriteOptions};
-use polyhaul_testkit::corpus;
 use polyhaul_testkit::output::Shared;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The bytes of a file of the test data of a format.
 fn file(format: &str, name: &str) -> Vec<u8> {
-    std::fs::read(corpus::root().join(format).join(name)).unwrap()
+    data_bytes(format!("{format}/{name}"))
 }
 
 /// All files of a folder of the test data of a format, with their names.
 fn files(format: &str, folder: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = corpus::root().join(format).join(folder);
+    let folder = data(format).join(folder);
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == format));
     paths.sort();
@@ -46,8 +46,8 @@ fn load(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
 /// Like [`load`], with the warnings by kind.
 fn load_warned(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<(Image, Vec<(&'static str, u64)>)> {
     let loaded = polyhaul::Reader::new(Input::Memory(bytes, name.into())).options(options).image()?;
-    let counts = loaded.report.warnings.counts().iter().map(|(code, count)| (*code, *count));
-    Ok((loaded.value, counts.collect()))
+    let codes = codes(&loaded.report);
+    Ok((loaded.value, codes))
 }
 
 /// Reads an image in every way, which must come to the same, and returns it with the warnings by kind. With `strict`
@@ -80,15 +80,10 @@ impl Read for Parts {
     }
 }
 
-fn threads(threads: usize, chunk_bytes: Option<usize>) -> ReadOptions {
-    let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
-    ReadOptions::default().with_run(run)
-}
-
 /// Numbers of threads and sizes of chunks that must make no difference.
 fn crews() -> impl Iterator<Item = ReadOptions> {
     let chunks = [None, Some(1), Some(601), Some(4000)];
-    [1, 2, 3, 7, 64].into_iter().flat_map(move |count| chunks.map(|chunk_bytes| threads(count, chunk_bytes)))
+    [1, 2, 3, 7, 64].into_iter().flat_map(move |count| chunks.map(|chunk_bytes| read_options(count, chunk_bytes)))
 }
 
 /// What is wrong, whoever reads it and however.

@@ -1,18 +1,15 @@
 //! Values whose meaning a format could change on the way.
 
+use crate::support::{self, memory};
 use polyhaul::options::Digits;
 use polyhaul::{ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
 use polyhaul_testkit::output::Shared;
 
 fn try_converted(bytes: &[u8], from: &str, to: Format, digits: Digits) -> polyhaul::Result<(Vec<u8>, Report)> {
-    let out = Shared::default();
     let mut write = WriteOptions::default().with_format(Some(to));
     write.scene.digits = Some(digits);
     write.scene.ascii = true;
-    let input = Input::Memory(bytes.to_vec(), format!("x.{from}"));
-    let output = Output::Writer(Box::new(out.clone()), "out".into());
-    let report = polyhaul::Reader::new(input).convert(polyhaul::Writer::new(output).options(&write))?;
-    Ok((out.take(), report))
+    support::try_converted(memory(bytes, &format!("x.{from}")), &ReadOptions::default(), &write)
 }
 
 #[track_caller]

@@ -3,9 +3,9 @@
 use polyhaul::model::{Array, Channels, Column, Image, Samples, Scene, Table, Values, VertexGroup};
 use polyhaul::options::{Digits, PbrtMeshes, RunOptions, Smoothing};
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
+use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::output::Shared;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// Faces with materials, groups, smoothing, uvs; lines; two named objects.
 const OBJ: &str = "mtllib a.mtl\no one\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\ng wall\ns 1\nusemtl brick\nf 1/1 2/1 3/1\n\
@@ -85,21 +85,11 @@ fn what_loses_nothing_is_written() {
 
 /// Writes over an old file, which must stay.
 fn refused_over_an_old_file(name: &str, write: impl FnOnce(Output) -> Result<Report, Error>) {
-    let folder = folder(&format!("strict-{name}"));
-    let path = folder.join(name);
-    std::fs::write(&path, "old").unwrap();
+    let folder = Folder::new("strict").unwrap();
+    let path = folder.file(name, "old").unwrap();
     let error = write(Output::Path(path.clone())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-    assert_eq!(std::fs::read(&path).unwrap(), b"old");
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
+    assert_eq!((folder.names(), folder.text(name)), (vec![name.to_owned()], "old".to_owned()));
 }
 
 /// The counts of the warnings that writing a scene to a stream gives.
@@ -204,9 +194,8 @@ fn tables_that_fit_are_written() {
 
 #[test]
 fn a_scene_of_many_files_is_refused_as_one() {
-    let folder = folder("strict-pbrt");
-    let path = folder.join("a.pbrt");
-    std::fs::write(&path, "old").unwrap();
+    let folder = Folder::new("strict").unwrap();
+    let path = folder.file("a.pbrt", "old").unwrap();
     let read = ReadOptions::default();
     let (_, mut write) = options(Format::Pbrt, true, 2);
     write.pbrt.meshes = PbrtMeshes::Ply { vertices: 1 };
@@ -216,7 +205,5 @@ fn a_scene_of_many_files_is_refused_as_one() {
         .options(&read)
         .convert(polyhaul::Writer::new(&path).options(&write));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(std::fs::read(&path).unwrap(), b"old");
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!((folder.names(), folder.text("a.pbrt")), (vec!["a.pbrt".to_owned()], "old".to_owned()));
 }

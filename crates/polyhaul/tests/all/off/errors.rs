@@ -10,7 +10,7 @@ fn error_with(bytes: &[u8], options: &ReadOptions) -> Error {
     let error = load_with(bytes, options).unwrap_err();
     for count in [1, 2, 7] {
         for chunk_bytes in [None, Some(1), Some(20), Some(70)] {
-            let options = options.clone().with_run(threads(count, chunk_bytes));
+            let options = options.clone().with_run(run(count, chunk_bytes));
             let what = format!("{count} threads, chunks of {chunk_bytes:?}");
             let again = load_with(bytes, &options).unwrap_err();
             assert_eq!((again.kind(), again.diagnostic()), (error.kind(), error.diagnostic()), "{what}");
@@ -94,7 +94,7 @@ fn broken_faces_can_be_left_out() {
     for name in ["bad/index.off", "bad/negative_index.off"] {
         let loaded = load_with(file(name), &lenient).unwrap();
         assert_eq!(
-            (loaded.value.meshes[0].faces.len(), codes(&loaded)),
+            (loaded.value.meshes[0].faces.len(), codes(&loaded.report)),
             (5, vec![("index-out-of-range", 1)]),
             "{name}"
         );
@@ -102,7 +102,7 @@ fn broken_faces_can_be_left_out() {
     // One for each face, and the other flaws of a line beside it.
     let text = "OFF 1 5 0\n0 0 0\n3 0 9 -9 1 2 3\n3 0 0 0\n2 0 7\n1 8\n4 0 0 0 0 1\n";
     let loaded = load_with(text, &lenient).unwrap();
-    assert_eq!(codes(&loaded), [("index-out-of-range", 3), ("left-out-face-colors", 2)]);
+    assert_eq!(codes(&loaded.report), [("index-out-of-range", 3), ("left-out-face-colors", 2)]);
     assert_eq!(loaded.value.meshes[0].faces.len(), 2);
     let text = text.replace("3 0 9 -9", "3 0 9 x");
     assert_eq!(

@@ -1,5 +1,6 @@
 //! Reading from memory and from hostile readers, and what came of it as text.
 
+pub use crate::support::read_options as options;
 use polyhaul::model::{Column, Scene, Table};
 use polyhaul::{Error, Input, Loaded, ReadOptions, Reader, Result};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
@@ -16,14 +17,6 @@ pub fn memory(bytes: &[u8]) -> Input {
 pub fn stream(bytes: &[u8], seed: u64) -> Input {
     let sizes = if seed == 0 { Sizes::One } else { Sizes::Random(Random::new(seed)) };
     Input::Reader(Box::new(Hostile::new(bytes, sizes).with(Fault::Interrupted)), NAME.into())
-}
-
-/// Options with these threads and chunks; the library's choice for `None`.
-pub fn options(threads: usize, chunk_bytes: impl Into<Option<usize>>) -> ReadOptions {
-    let mut options = ReadOptions::default();
-    options.run.threads = Some(threads);
-    options.run.chunk_bytes = chunk_bytes.into();
-    options
 }
 
 pub fn lenient() -> ReadOptions {

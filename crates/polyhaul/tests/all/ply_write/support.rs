@@ -1,7 +1,8 @@
 //! What these tests share.
 
 use crate::ply::reference;
-use polyhaul::model::{Column, Elements, Mesh, Scene, Table, Values};
+pub use crate::support::{column, scene_of as scene, try_written as write};
+use polyhaul::model::{Elements, Mesh, Scene, Table};
 use polyhaul::options::Digits;
 use polyhaul::{Format, Input, Output, Reader, Report, Result, WriteOptions};
 pub use polyhaul_testkit::options::PlyEncoding;
@@ -21,13 +22,6 @@ pub fn fixed(digits: u8) -> WriteOptions {
     let mut options = encoded(PlyEncoding::Ascii);
     options.scene.digits = Some(Digits::Fixed(digits));
     options
-}
-
-pub fn write(scene: &Scene, options: &WriteOptions) -> Result<(Vec<u8>, Report)> {
-    let shared = Shared::default();
-    let report =
-        polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(options).scene(scene)?;
-    Ok((shared.take(), report))
 }
 
 pub fn write_tables(tables: &[Table], options: &WriteOptions) -> Result<Vec<u8>> {
@@ -65,10 +59,6 @@ pub fn count(report: &Report, code: &str) -> u64 {
     report.warnings.counts().get(code).copied().unwrap_or(0)
 }
 
-pub fn column(name: &str, values: Values) -> Column {
-    Column { name: name.into(), values, offsets: None }
-}
-
 pub fn elements(faces: &[&[u32]]) -> Elements {
     let mut elements = Elements { offsets: vec![0].into(), ..Elements::default() };
     let mut corners = Vec::new();
@@ -78,10 +68,6 @@ pub fn elements(faces: &[&[u32]]) -> Elements {
     }
     elements.corner_positions = corners.into();
     if faces.is_empty() { Elements::default() } else { elements }
-}
-
-pub fn scene(mesh: Mesh) -> Scene {
-    Scene { meshes: vec![mesh], ..Scene::default() }
 }
 
 /// Four corners of a square.

@@ -10,7 +10,7 @@ fn error(bytes: &[u8]) -> Error {
     let error = load(bytes.to_vec()).unwrap_err();
     for count in [1, 2, 7] {
         for chunk_bytes in [None, Some(1), Some(70), Some(300)] {
-            let options = ReadOptions::default().with_run(threads(count, chunk_bytes));
+            let options = ReadOptions::default().with_run(run(count, chunk_bytes));
             let again = load_with(bytes.to_vec(), &options).unwrap_err();
             assert_eq!(
                 (again.kind(), again.diagnostic()),
@@ -70,7 +70,7 @@ fn counts_are_not_believed() {
 
 #[test]
 fn broken_triangles_can_be_left_out() {
-    let options = |chunk_bytes| ReadOptions::default().with_on_error(OnError::Warn).with_run(threads(3, chunk_bytes));
+    let options = |chunk_bytes| ReadOptions::default().with_on_error(OnError::Warn).with_run(run(3, chunk_bytes));
     for (name, faces) in [
         ("bad/truncated_binary.stl", 7),
         ("bad/count_lies.stl", 12),

@@ -118,7 +118,7 @@ fn welding_is_the_same_everywhere() {
     let expected = load_with(many.clone(), &welded()).unwrap().value;
     assert_eq!(expected.meshes[0].positions.len(), 8);
     for count in [2, 7] {
-        let options = welded().with_run(threads(count, Some(999)));
+        let options = welded().with_run(run(count, Some(999)));
         assert!(load_with(many.clone(), &options).unwrap().value == expected);
     }
 }

@@ -13,7 +13,7 @@ fn a_limit_does_not_hide_what_comes_before() {
     for (whole, kind) in [(1, ErrorKind::Malformed), (2, ErrorKind::Malformed), (3, ErrorKind::Limit)] {
         let text = format!("solid\n{}facet normal 0 0 x\n{facet}{facet}endsolid\n", facet.repeat(whole));
         for chunk_bytes in [None, Some(1), Some(50), Some(120)] {
-            let way = ReadOptions::default().with_run(threads(2, chunk_bytes)).with_limits(limits);
+            let way = ReadOptions::default().with_run(run(2, chunk_bytes)).with_limits(limits);
             let error = load_with(text.clone().into_bytes(), &way).unwrap_err();
             assert_eq!(error.kind(), kind, "{whole} {chunk_bytes:?}: {error}");
         }

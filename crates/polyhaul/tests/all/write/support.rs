@@ -4,17 +4,13 @@ pub use polyhaul_testkit::corpus::Folder;
 pub use polyhaul_testkit::output::*;
 pub use polyhaul_testkit::random::Random;
 
+pub use crate::support::run;
 use polyhaul::model::Scene;
-use polyhaul::options::RunOptions;
 use polyhaul::{Input, ReadOptions, Result, WriteOptions};
 use polyhaul_testkit::corpus;
 use std::path::PathBuf;
 
 pub const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
-
-pub fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
-}
 
 pub fn with(options: WriteOptions) -> WriteOptions {
     options.with_run(run(1, None))
