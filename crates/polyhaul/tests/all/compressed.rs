@@ -4,7 +4,7 @@
 use crate::support::{memory, run, try_converted};
 use polyhaul::model::{Material, Scene};
 use polyhaul::options::{Codec, Compression, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul::{ErrorKind, Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::CODECS;
@@ -65,6 +65,24 @@ fn an_empty_scene_is_a_member_too() {
             .unwrap();
         let loaded = Reader::new(Input::Memory(out.take(), "x.obj".into())).scene().unwrap();
         assert_eq!((loaded.report.codec, loaded.value.totals()), (Some(codec), [0; 7]));
+    }
+}
+
+#[test]
+fn levels_change_the_size_alone() {
+    let plain = text();
+    let packed = |codec: Codec, level| {
+        let write = WriteOptions::default().with_compression(codec.into()).with_level(Some(level));
+        let write = write.with_format(Some(Format::Obj));
+        try_converted(memory(&plain, "x.obj"), &ReadOptions::default(), &write).map(|(bytes, _)| bytes)
+    };
+    for (codec, levels) in [(Codec::Gzip, [1, 9]), (Codec::Zstd, [1, 10])] {
+        let [fast, small] = levels.map(|level| packed(codec, level).unwrap());
+        assert!(fast.len() > small.len(), "{codec}");
+        [fast, small].iter().for_each(|bytes| assert!(converted(bytes, None, run(2, None)) == plain, "{codec}"));
+    }
+    for (codec, level) in [(Codec::Gzip, 99), (Codec::Zstd, 99), (Codec::Gzip, -99)] {
+        assert_eq!(packed(codec, level).unwrap_err().kind(), ErrorKind::Usage, "{codec} {level}");
     }
 }
 
