@@ -6,7 +6,7 @@ use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::{
-    Axes, Axis, Counts, Curve, Domain, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, VertexGroup,
+    Axes, Counts, Curve, Domain, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, VertexGroup,
 };
 use polyhaul::ops::MeshOps;
 use polyhaul::options::{Digits, ObjWriteOptions, RunOptions, SceneWriteOptions, Smoothing};
@@ -311,35 +311,6 @@ fn digits_are_those_asked_for() {
     }
 }
 
-/// Shortest digits lose nothing: positions and uvs read back as the same bits.
-#[test]
-fn shortest_digits_read_back() {
-    let mut random = Random::new(7);
-    let mut mesh = strip();
-    mesh.positions = (0..6).map(|_| [random.unit(), random.unit() * 1e9, random.unit() * 1e-9]).collect();
-    mesh.uvs = (0..12).map(|_| [random.unit(), random.unit()]).collect();
-    mesh.normals = (0..12).map(|_| [random.unit(), random.unit(), random.unit()]).collect();
-    mesh.uv_domain = Domain::Corner;
-    mesh.normal_domain = Domain::Corner;
-    let shortest = Digits::Shortest;
-    let obj = WriteOptions::default().with_obj(
-        ObjWriteOptions::default()
-            .with_position_digits(Some(shortest))
-            .with_uv_digits(Some(shortest))
-            .with_normal_digits(Some(shortest)),
-    );
-    let written = bytes(&single(mesh.clone(), None), &with(&obj));
-    let again = polyhaul::Reader::new(Input::Memory(written, "a.obj".into())).scene().unwrap().value;
-    let again = &again.meshes[0];
-    assert_eq!((&again.positions[..], &again.uvs[..]), (&mesh.positions[..], &mesh.uvs[..]));
-    assert_eq!(again.normals.len(), 12);
-    for (normal, given) in again.normals.iter().zip(&mesh.normals) {
-        let square: f32 = normal.iter().map(|c| c * c).sum();
-        assert!((square - 1.0).abs() < 1e-5, "{normal:?}");
-        assert!(normal.iter().zip(given).all(|(a, b)| a * b >= 0.0), "{normal:?} {given:?}");
-    }
-}
-
 #[test]
 fn triangles_are_cut_before_anything_else() {
     for seed in 0..300 {
@@ -510,30 +481,4 @@ fn triangles_of_domains_are_still_merged() {
     assert_eq!(expected[..2], ["vn -0.0000 -0.0000 1.0000", "vt 0.500000 0.500000"]);
     let obj = obj.clone().with_scene(obj.scene.with_triangulate(true));
     assert_eq!(rest(&scene, &obj), expected);
-}
-
-/// Every pair of axes, against a frame of arrows.
-#[test]
-fn axes_turn_right() {
-    let axes = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
-    let mut mesh = strip();
-    mesh.normals = vec![[0.1, 0.7, -0.3]; 4].into();
-    mesh.normal_domain = Domain::Face;
-    for (forward, up) in axes.into_iter().flat_map(|forward| axes.map(|up| (forward, up))) {
-        let mut scene = single(mesh.clone(), None);
-        for to in [Axes::BLENDER, Axes::OBJ, Axes { forward: Axis::NegativeX, up: Axis::Y }] {
-            let obj = WriteOptions::default()
-                .with_scene(SceneWriteOptions::default().with_forward_axis(Some(to.forward)).with_up_axis(Some(to.up)));
-            scene.axes = Axes { forward, up };
-            let written = try_bytes(&scene, &with(&obj));
-            if axes.iter().position(|axis| *axis == forward).unwrap() % 3
-                == axes.iter().position(|axis| *axis == up).unwrap() % 3
-            {
-                assert_eq!(written.unwrap_err().kind(), ErrorKind::Usage);
-                continue;
-            }
-            let written = without_comments(&String::from_utf8(written.unwrap()).unwrap());
-            compare(&format!("{forward:?} {up:?}"), &written, &reference::write(&scene, &obj, None));
-        }
-    }
 }

@@ -4,9 +4,8 @@
 use super::by_hand::{named, single, strip};
 use super::scenes::IDENTITY;
 use super::support::*;
-use polyhaul::model::{Array, Axis, Domain, Mesh, Object, Scene, VertexGroup};
-use polyhaul::options::SceneWriteOptions;
-use polyhaul::{ErrorKind, WriteOptions};
+use polyhaul::ErrorKind;
+use polyhaul::model::{Array, Domain, Mesh, Object, Scene, VertexGroup};
 use std::fs;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -148,28 +147,6 @@ fn a_broken_object_is_an_error_that_names_it() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// As for objects as they were read.
-#[test]
-fn options_that_make_no_sense_are_errors() {
-    let options = [
-        WriteOptions::default().with_scene(
-            SceneWriteOptions::default().with_forward_axis(Some(Axis::Y)).with_up_axis(Some(Axis::NegativeY)),
-        ),
-        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(f32::NAN)),
-        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(f32::INFINITY)),
-        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(0.0)),
-        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(-1.0)),
-    ];
-    let mut as_read = single(strip(), None);
-    as_read.objects[0].transform = None;
-    for (number, obj) in options.iter().enumerate() {
-        for (what, scene) in [("as read", &as_read), ("evaluated", &good())] {
-            let error = try_bytes(scene, &with(obj)).err().unwrap_or_else(|| panic!("{what}, {number}: no error"));
-            assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-        }
-    }
 }
 
 /// Borrowed memory is checked and written like owned memory.
