@@ -16,7 +16,6 @@ fn load(bytes: Vec<u8>) -> Result<Image> {
 fn pixels_are_those_of_another_decoder() {
     for folder in ["openexr", "openimageio"] {
         for (name, bytes) in files("exr", &format!("good/{folder}")) {
-            same_for_all("x.exr", &bytes);
             let image = load(bytes).unwrap();
             assert_eq!((image.color_space, image.premultiplied), (ColorSpace::Linear, image.channels.has_alpha()));
             // The depth that one file has besides its colours is not part of the image.

@@ -38,6 +38,33 @@ fn from_memory(picture: &Picture, options: &ReadOptions) -> Result<polyhaul::Loa
     polyhaul::Reader::new(Input::Memory(picture.bytes.clone(), picture.file_name())).options(options).image()
 }
 
+/// Files that are bad for others, but that have all their pixels: with profiles and texts that would unpack to much,
+/// with data behind the last row, and a large one.
+const READ: &[&str] = &["bomb_10000", "iccp_bomb_128m", "idat_long", "ztxt_bomb_512m"];
+
+#[test]
+fn bad_files_are_errors_with_places() {
+    for (format, folder) in [
+        ("tga", "bad/generated"),
+        ("tga", "bad/image-rs"),
+        ("hdr", "bad/generated"),
+        ("png", "bad/generated"),
+        ("png", "bad/pngsuite-corrupt"),
+        ("bmp", "bad/image-rs"),
+        ("dds", "bad/generated"),
+        ("dds", "bad/openimageio-images"),
+    ] {
+        for (name, bytes) in files(format, folder).into_iter().filter(|(name, _)| !READ.contains(&name.as_str())) {
+            let error = error(&format!("x.{format}"), &bytes);
+            let is_unsupported = error.kind() == ErrorKind::Unsupported && format != "png";
+            let is_data = is_unsupported || matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit);
+            assert!(is_data, "{format} {name}: {error}");
+            let has_place = error.place().offset.is_some_and(|offset| offset <= bytes.len() as u64);
+            assert!(has_place || format == "tga", "{format} {name}: {error}");
+        }
+    }
+}
+
 /// The lines of an HDR file have 64 KiB, however they are divided.
 #[test]
 fn the_lines_before_the_pixels_have_an_end() {

@@ -43,22 +43,10 @@ fn a_file_by_hand() {
 #[test]
 fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("ktx2", "good") {
-        same_for_all("x.ktx2", &bytes);
         let image = load("x.ktx2", bytes, &ReadOptions::default()).unwrap();
-        let expected = load("x.tga", file("ktx2", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
-        assert_eq!(
-            (image.width, image.height, image.channels),
-            (expected.width, expected.height, expected.channels),
-            "{name}"
-        );
-        let Samples::U8(decoded) = &image.samples else { panic!("{name}") };
-        let Samples::U8(expected) = &expected.samples else { panic!("{name}") };
         // Between the two ends of a block of BC1 or BC3 decoders round in their own way.
         let tolerance = if name.contains("bc1") || name.contains("bc3") { 1 } else { 0 };
-        assert!(
-            decoded.iter().zip(expected).all(|(decoded, expected)| decoded.abs_diff(*expected) <= tolerance),
-            "{name}"
-        );
+        is_as_expected(&image, "ktx2", &name, tolerance);
         assert_eq!(image.color_space == ColorSpace::Linear, name == "bc7_zstd");
     }
 }

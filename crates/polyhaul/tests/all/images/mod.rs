@@ -112,6 +112,17 @@ fn same_for_all(name: &str, bytes: &[u8]) {
     }
 }
 
+/// Holds that an image has the samples that another decoder made of a file, up to this difference.
+#[track_caller]
+fn is_as_expected(image: &Image, format: &str, name: &str, tolerance: u8) {
+    let expected = load("x.tga", file(format, &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+    let shape = |image: &Image| (image.width, image.height, image.channels);
+    assert_eq!(shape(image), shape(&expected), "{name}");
+    let mut pairs = byte_samples(image).iter().zip(byte_samples(&expected));
+    let differing = pairs.position(|(sample, expected)| sample.abs_diff(*expected) > tolerance);
+    assert_eq!(differing, None, "{name}");
+}
+
 /// The bytes of an image as a file of this name.
 fn written(name: &str, image: &Image, style: ImageWriteOptions, run: &RunOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();

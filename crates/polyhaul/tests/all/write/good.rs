@@ -4,21 +4,7 @@ use super::meaning::meaning;
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::Scene;
-use polyhaul::options::{Digits, ObjWriteOptions};
 use std::collections::BTreeMap;
-
-pub fn shortest() -> WriteOptions {
-    let digits = Digits::Shortest;
-    with(
-        WriteOptions::default().with_obj(
-            ObjWriteOptions::default()
-                .with_position_digits(Some(digits))
-                .with_uv_digits(Some(digits))
-                .with_normal_digits(Some(digits))
-                .with_color_digits(Some(digits)),
-        ),
-    )
-}
 
 /// Writes into a folder, and reads again.
 fn pass(scene: &Scene, folder: &Folder, name: &str, options: &WriteOptions) -> Scene {

@@ -1,9 +1,7 @@
 //! The shortest numbers read back as the same bits.
 
 use super::support::*;
-use polyhaul::WriteOptions;
 use polyhaul::model::{Mesh, Scene};
-use polyhaul::options::{Digits, ObjWriteOptions};
 
 fn values() -> Vec<f32> {
     let mut values = vec![
@@ -65,25 +63,13 @@ fn scene(colored: bool) -> Scene {
     Scene { meshes: vec![mesh], ..Scene::default() }
 }
 
-fn options(digits: Digits) -> WriteOptions {
-    with(
-        WriteOptions::default().with_obj(
-            ObjWriteOptions::default()
-                .with_position_digits(Some(digits))
-                .with_uv_digits(Some(digits))
-                .with_normal_digits(Some(digits))
-                .with_color_digits(Some(digits)),
-        ),
-    )
-}
-
 #[test]
 fn shortest_digits_are_the_same_bits() {
     let same =
         |actual: f32, expected: f32| actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
     for colored in [false, true] {
         let scene = scene(colored);
-        let again = read(bytes(&scene, &options(Digits::Shortest)));
+        let again = read(bytes(&scene, &shortest()));
         let mesh_read = &again.meshes[0];
         let mut expected = scene.meshes[0].clone();
         // The file stores no alpha.
@@ -114,7 +100,7 @@ fn weights_keep_their_bits() {
         ..Mesh::default()
     };
     let scene = Scene { meshes: vec![mesh], ..Scene::default() };
-    let again = read(bytes(&scene, &options(Digits::Shortest)));
+    let again = read(bytes(&scene, &shortest()));
     let pairs = again.meshes[0].position_weights.iter().zip(&scene.meshes[0].position_weights);
     assert!(pairs.clone().count() > 1000);
     assert!(

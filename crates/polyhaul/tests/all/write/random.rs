@@ -5,23 +5,10 @@ use super::meaning::meaning;
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::Scene;
-use polyhaul::options::{Digits, ObjWriteOptions};
 
 fn scenes(seed: u64, count: usize, spec: SceneSpec) -> Vec<Scene> {
     let mut random = Random::new(seed);
     (0..count).map(|_| generate::scene(&mut random, spec)).collect()
-}
-
-fn shortest() -> WriteOptions {
-    let digits = Digits::Shortest;
-    let obj = WriteOptions::default().with_obj(
-        ObjWriteOptions::default()
-            .with_position_digits(Some(digits))
-            .with_uv_digits(Some(digits))
-            .with_normal_digits(Some(digits))
-            .with_color_digits(Some(digits)),
-    );
-    with(obj)
 }
 
 #[track_caller]
