@@ -31,8 +31,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     if let Cow::Borrowed(scene) = scene {
         check::scene(scene, &options.run)?;
     }
-    let mut report = Report::default();
-    let mut warnings = Warnings::default();
+    let (mut report, mut warnings) = (Report::default(), Warnings::default());
     let format = format_of(&output, options)?;
     let writer = match format.writers().scene {
         Some(SceneWriter::Render(save)) => return save(scene, output, options),
@@ -64,8 +63,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     // Writing without a more specific phase counts as formatting.
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;
-    let looks = &looks;
-    let placement = &placement;
+    let (looks, placement) = (&looks, &placement);
     let report_of_job = &mut report;
     (writer.write)(MeshJob {
         scene: &scene,
@@ -166,14 +164,14 @@ fn prepare<'a>(
     if placement.triangulate {
         (writer.triangulate)(&mut scene, placement, &options.run)?;
     }
-    let mut evaluated = Vec::new();
+    let mut kept = Vec::new();
     for (number, _) in flags.iter().enumerate().filter(|(_, is_evaluated)| **is_evaluated) {
-        try_push(&mut evaluated, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
+        try_push(&mut kept, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
     }
     let axes = scene.axes;
     transform_meshes(&mut scene, placement.axes.unwrap_or(axes), placement.scale, &options.run)?;
     scene.axes = axes;
-    for (number, mesh) in evaluated {
+    for (number, mesh) in kept {
         scene.meshes[number] = mesh;
     }
     Ok(Cow::Owned(scene))

@@ -57,8 +57,7 @@ pub(crate) fn read_elements(job: &mut ReadJob<'_>) -> Result<Tables> {
     let read = ply::tables(job.feed(), &job.parse_options())?;
     job.note(read.threads, read.warnings);
     let mut header = read.header;
-    let comments = std::mem::take(&mut header.comments);
-    let infos = std::mem::take(&mut header.infos);
+    let (comments, infos) = (std::mem::take(&mut header.comments), std::mem::take(&mut header.infos));
     job.details.header = Some(header);
     Ok(Tables { tables: read.content, comments, infos })
 }
@@ -71,14 +70,14 @@ pub(crate) fn read_points(job: &mut ReadJob<'_>) -> Result<Scene> {
 }
 
 fn read_table(job: &mut ReadJob<'_>, layout: Layout) -> Result<(Table, Vec<String>)> {
-    let parse_options = job.parse_options().with(job.options.table.clone());
+    let own = job.parse_options().with(job.options.table.clone());
     let format = table_kind(job.format)?;
     if format == TableFormat::Npy {
-        let read = table::npy::read(job.bytes(), &parse_options)?;
+        let read = table::npy::read(job.bytes(), &own)?;
         job.note(read.threads, read.warnings);
         return Ok((read.table, Vec::new()));
     }
-    let mut read = table::read(job.text(), format, layout, &parse_options)?;
+    let mut read = table::read(job.text(), format, layout, &own)?;
     job.note(read.threads, std::mem::take(&mut read.warnings));
     read.into_table(format)
 }
@@ -94,14 +93,14 @@ pub(crate) fn no_tables(how: &str) -> Error {
 pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
     let TablesJob { tables, folder, comments, infos, format, output, links, options, report } = job;
     ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
-    let (comments, copies) = start_remarks(comments, folder, links, report)?;
+    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(format.name()), options, report, |writing, _, _| {
         ply::write_tables(tables, [&comments, infos], options.ply_style(), &options.run, writing)
     })
 }
 
 /// The comments as they are written, and the files that they name and that go with the output.
-pub(crate) fn start_remarks<'c>(
+pub(crate) fn begin_remarks<'c>(
     comments: &'c [String],
     folder: &SourceFolder,
     mut links: Relinker<'_>,
@@ -117,17 +116,15 @@ pub(crate) fn write(job: TablesJob<'_>) -> Result<()> {
         let message = format!("this format stores one table, found {}", job.tables.len());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY stores several tables"));
     };
-    let rows = Rows::of_table(table)?;
-    let kind = table_kind(job.format)?;
+    let (rows, kind) = (Rows::of_table(table)?, table_kind(job.format)?);
     if matches!(kind, TableFormat::Xyz | TableFormat::Pts) && (1..3).contains(&rows.names.len()) {
-        let name = job.format.name();
-        let count = rows.names.len();
+        let (name, count) = (job.format.name(), rows.names.len());
         let message = format!("{name} needs at least 3 columns (x, y and z), found {count}");
         return Err(Error::new(ErrorKind::Usage, message).with_hint("write csv, tsv, txt or npy instead"));
     }
     let TablesJob { folder, comments, output, links, options, report, .. } = job;
     report.warnings.extend(note_losses(table, &rows, kind, options, &name_of(&output)));
-    write_rows(&rows, comments, folder, RowsTarget { kind, output, links, options, report })
+    write_rows(&rows, (comments, folder), RowsTarget { kind, output, links, options, report })
 }
 
 /// Writes the positions of a scene, and their attributes.
@@ -151,7 +148,7 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     for info in &scene.infos {
         try_push(comments.to_mut(), try_string(info)?, "comments")?;
     }
-    write_rows(&points.rows, &comments, &scene.folder, RowsTarget { kind, output, links, options, report })
+    write_rows(&points.rows, (&comments, &scene.folder), RowsTarget { kind, output, links, options, report })
 }
 
 pub(crate) fn table_kind(format: Format) -> Result<TableFormat> {
@@ -209,10 +206,10 @@ struct RowsTarget<'a> {
     report: &'a mut Report,
 }
 
-fn write_rows(rows: &Rows<'_>, comments: &[String], folder: &SourceFolder, target: RowsTarget<'_>) -> Result<()> {
+fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), target: RowsTarget<'_>) -> Result<()> {
     let RowsTarget { kind, output, links, options, report } = target;
     let comments = note_row_remarks(comments, kind, options, &name_of(&output), report);
-    let (comments, copies) = start_remarks(comments, folder, links, report)?;
+    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(kind.name()), options, report, |writing, _, _| match kind {
         TableFormat::Npy => table::npy::write(rows, &options.run, writing),
         _ => table::write(rows, &comments, kind, options.table_style(), &options.run, writing),

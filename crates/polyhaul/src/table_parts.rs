@@ -8,7 +8,7 @@ use crate::options::WriteOptions;
 use crate::outputs::Written;
 use crate::references::Relinker;
 use crate::report::Report;
-use crate::table_job::{note_losses, note_row_remarks, start_remarks, table_kind};
+use crate::table_job::{begin_remarks, note_losses, note_row_remarks, table_kind};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{SourceFolder, Table};
 use polyhaul_pipeline::write::Writing;
@@ -67,7 +67,7 @@ pub(crate) type BegunParts<'a> = (TableParts<'a>, Vec<Written>);
 pub(crate) fn begin_elements<'o>(job: PartsJob<'_, 'o>) -> Result<BegunParts<'o>> {
     let PartsJob { comments, infos, folder, name, links, options, report, .. } = job;
     ply::note_remarks([comments, infos], name, &mut report.warnings);
-    let (comments, copies) = start_remarks(comments, folder, links, report)?;
+    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     let kind = TablePartsKind::Elements { infos: infos.to_vec(), parts: None };
     Ok((TableParts { comments: comments.into_owned(), options, kind }, copies))
 }
@@ -75,14 +75,13 @@ pub(crate) fn begin_elements<'o>(job: PartsJob<'_, 'o>) -> Result<BegunParts<'o>
 /// Begins a table of numbers.
 pub(crate) fn begin_rows<'o>(job: PartsJob<'_, 'o>) -> Result<BegunParts<'o>> {
     let PartsJob { tables, comments, folder, format, name, links, options, report, .. } = job;
-    let format = table_kind(format)?;
-    let [table] = tables else {
+    let ([table], format) = (tables, table_kind(format)?) else {
         return Err(Error::new(ErrorKind::Internal, "several tables for a format of one"));
     };
     let empty = Table { row_count: 0, ..table.clone() };
     report.warnings.extend(note_losses(&empty, &Rows::of_table(&empty)?, format, options, name));
     let comments = note_row_remarks(comments, format, options, name, report);
-    let (comments, copies) = start_remarks(comments, folder, links, report)?;
+    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
     let kind = TablePartsKind::Rows { format, parts: None };
     Ok((TableParts { comments: comments.into_owned(), options, kind }, copies))
 }

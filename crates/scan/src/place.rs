@@ -88,8 +88,8 @@ fn find(table: &Table, name: &str) -> Option<usize> {
 
 /// Moves the meshes of a scene, or the objects that place them.
 pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix, run: &RunOptions) -> Result<()> {
-    let by_mesh = objects_by_mesh(scene)?;
-    for (mesh, objects) in scene.meshes.iter_mut().zip(by_mesh) {
+    let all = objects_by_mesh(scene)?;
+    for (mesh, objects) in scene.meshes.iter_mut().zip(all) {
         let moved = objects.iter().filter(|&&object| scene.objects[object].transform.is_some()).count();
         if moved > 0 && moved < objects.len() {
             let message = "a mesh is used by an object with a transform and by one without";

@@ -67,8 +67,7 @@ impl Declared {
             }
             try_push(&mut elements, DeclaredElement { name: element.name, count: element.count, properties }, "names")?;
         }
-        let comments = std::mem::take(&mut scene.comments);
-        let infos = std::mem::take(&mut scene.infos);
+        let (comments, infos) = (std::mem::take(&mut scene.comments), std::mem::take(&mut scene.infos));
         let encoding = header.encoding;
         Ok(Declared { format: encoding.title(), elements, comments, infos })
     }

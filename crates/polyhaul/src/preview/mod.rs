@@ -202,8 +202,8 @@ fn fit(image: Image, options: &PreviewOptions) -> Result<Image> {
         plain
     } else {
         let levels = mipmaps(&plain, &MipmapOptions::default(), &options.run)?;
-        let level = levels.into_iter().find(fits);
-        level.ok_or_else(|| Error::new(ErrorKind::Internal, "no mip level of an image is small enough"))?
+        let found = levels.into_iter().find(fits);
+        found.ok_or_else(|| Error::new(ErrorKind::Internal, "no mip level of an image is small enough"))?
     };
     Ok(convert_samples(&level, SampleType::U8, ColorSpace::Srgb, &options.run)?.image)
 }

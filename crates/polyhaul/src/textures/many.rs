@@ -92,9 +92,9 @@ pub fn import_textures(
     }
     many::check_outputs(names.iter().map(|(name, path)| (*path, Path::new(name))))?;
     std::fs::create_dir_all(folder).map_err(|e| Error::io("making", &folder.display().to_string(), e))?;
-    let manifest = Manifest::open(folder);
-    let batch_options = TextureOptions { format: Some(format), ..options.clone() };
-    let batch = Batch { folder, options: batch_options, force, known: Mutex::new(manifest) };
+    let known = Manifest::open(folder);
+    let own = TextureOptions { format: Some(format), ..options.clone() };
+    let batch = Batch { folder, options: own, force, known: Mutex::new(known) };
     batch.run(sources, &names, observe)
 }
 
@@ -123,7 +123,7 @@ impl Batch<'_> {
         let mut outcomes = Vec::new();
         outcomes.try_reserve_exact(sources.len())?;
         let import = |number: usize, run: RunOptions| self.import(&sources[number], &names[number].0, run);
-        let take = |number: usize, outcome: Outcome| {
+        let done = |number: usize, outcome: Outcome| {
             if matches!(&outcome, Outcome::Failed(error) if error.kind() == ErrorKind::Cancelled) {
                 return ControlFlow::Break(());
             }
@@ -132,7 +132,7 @@ impl Batch<'_> {
             ControlFlow::Continue(())
         };
         let bytes = |number: usize| many::claimed_bytes(&sources[number].path);
-        let ran = many::for_each_file(sources.len(), run, bytes, import, take);
+        let ran = many::for_each_file(sources.len(), run, bytes, import, done);
         let cancel = run.cancel.clone();
         self.known.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
         if cancel.is_cancelled() { Err(Error::cancelled()) } else { ran.map(|()| Imports { outcomes }) }
@@ -148,14 +148,14 @@ impl Batch<'_> {
 
     /// Imports one image; `None` if nothing changed.
     fn try_import(&self, source: &Source, name: &str, run: RunOptions) -> Result<Option<Imported>> {
-        let manifest = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let output = self.folder.join(Path::new(name));
         let format = self.options.format.unwrap_or(Format::Dds);
         let of_options = manifest::hash_options(&source.name.to_string_lossy(), format, &self.options);
         let hash = manifest::hash_file(&source.path, &self.options.run)?;
         if let Some(hash) = hash
             && !self.force
-            && manifest().has(name, &output, hash, of_options)
+            && known().has(name, &output, hash, of_options)
         {
             return Ok(None);
         }
@@ -164,11 +164,9 @@ impl Batch<'_> {
         }
         let options = TextureOptions { run, ..self.options.clone() };
         let made = import_texture(Input::Path(source.path.clone()), Output::Path(output.clone()), &options)?;
-        let size = std::fs::metadata(&output).map(|metadata| metadata.len());
-        if let Some(input) = hash
-            && let Ok(size) = size
-        {
-            manifest().add(name, Entry { input, options: of_options, size })?;
+        let size = std::fs::metadata(&output).map(|found| found.len());
+        if let (Some(input), Ok(size)) = (hash, size) {
+            known().add(name, Entry { input, options: of_options, size })?;
         }
         Ok(Some(made))
     }
