@@ -148,11 +148,11 @@ impl Pool {
     }
 
     /// Runs tasks until `tasks` returns `None` and all of them are done. The workers keep running. Passes rows to
-    /// `done` as they arrive. Cancellation ends the workers; their tasks get no rows.
+    /// `on_rows` as they arrive. Cancellation ends the workers; their tasks get no rows.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if workers cannot be started or an engine died; [`ErrorKind::Usage`] if a worker rejects its
-    /// arguments; [`ErrorKind::Cancelled`]; errors of `done`, which is also called several times a second without rows.
+    /// arguments; [`ErrorKind::Cancelled`]; errors of `on_rows`, which is also called several times a second without rows.
     pub fn run(
         &mut self,
         tasks: &mut dyn Iterator<Item = Task>,

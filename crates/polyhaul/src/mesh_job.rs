@@ -38,7 +38,7 @@ pub(crate) struct MeshJob<'a> {
 }
 
 impl MeshJob<'_> {
-    /// Writes a format without objects; `own` selects the format's options.
+    /// Writes a format without objects; `own_options` selects the format's options.
     pub(crate) fn write_parts<O>(
         mut self,
         own_options: fn(&WriteOptions) -> &O,
