@@ -1,12 +1,11 @@
 //! Plain to compressed and back: the same bytes for any number of threads and any pages, and files that
 //! other tools read.
 
-use crate::support::{memory, run, try_converted};
+use crate::support::{memory, run, try_converted, try_written};
 use polyhaul::model::{Material, Scene};
 use polyhaul::options::{Codec, Compression, RunOptions};
-use polyhaul::{ErrorKind, Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul::{ErrorKind, Format, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
-use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::CODECS;
 use std::fs;
 use std::io::Write;
@@ -57,13 +56,9 @@ fn there_and_back_is_the_same_for_any_threads_and_chunks() {
 #[test]
 fn an_empty_scene_is_a_member_too() {
     for (codec, _) in CODECS {
-        let out = Shared::default();
         let write = WriteOptions::default().with_compression(codec.into());
-        Writer::new(Output::Writer(Box::new(out.clone()), "x".into()))
-            .options(&write)
-            .scene(&Scene::default())
-            .unwrap();
-        let loaded = Reader::new(Input::Memory(out.take(), "x.obj".into())).scene().unwrap();
+        let (bytes, _) = try_written(&Scene::default(), &write).unwrap();
+        let loaded = Reader::new(memory(bytes, "x.obj")).scene().unwrap();
         assert_eq!((loaded.report.codec, loaded.value.totals()), (Some(codec), [0; 7]));
     }
 }

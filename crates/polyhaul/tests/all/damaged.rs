@@ -1,10 +1,10 @@
 //! Damage anywhere in a compressed file: what is told of it, and what is loaded, is the same of a file and of a pipe.
 
+use crate::support::try_written_image;
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::{Codec, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul::{Format, Input, ReadOptions, Reader, WriteOptions};
 use polyhaul_bytes::{Encoder, SeekTable};
-use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::CODECS;
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::summary::{error, outcome, warnings};
@@ -89,10 +89,8 @@ fn image(format: Format) -> Vec<u8> {
         samples: Samples::U8(samples.into()),
         ..Image::default()
     };
-    let output = Shared::default();
     let options = WriteOptions::default().with_format(Some(format));
-    Writer::new(Output::Writer(Box::new(output.clone()), "image".into())).options(&options).image(&image).unwrap();
-    [output.take(), vec![9; 300]].concat()
+    [try_written_image(&image, &options).unwrap().0, vec![9; 300]].concat()
 }
 
 #[test]

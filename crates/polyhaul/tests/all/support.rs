@@ -49,6 +49,13 @@ pub fn try_written(scene: &Scene, options: &WriteOptions) -> Result<(Vec<u8>, Re
     Ok((shared.take(), report))
 }
 
+/// The bytes of an image, and the report on them.
+pub fn try_written_image(image: &Image, options: &WriteOptions) -> Result<(Vec<u8>, Report)> {
+    let shared = Shared::default();
+    let report = Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(options).image(image)?;
+    Ok((shared.take(), report))
+}
+
 /// The bytes that an input is converted to, and the report on both.
 pub fn try_converted(input: Input, read: &ReadOptions, write: &WriteOptions) -> Result<(Vec<u8>, Report)> {
     let shared = Shared::default();

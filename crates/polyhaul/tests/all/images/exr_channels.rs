@@ -335,12 +335,8 @@ fn other_formats_count_the_channels_that_they_cannot_store() {
     let part = ExrPart::new(4, 3, channels).with("owner", "string", b"me");
     let image = plain(&exr(&[part])).value;
     for name in ["x.png", "x.hdr", "x.tga"] {
-        let shared = Shared::default();
         let options = WriteOptions::default().with_format(Format::of_path(Path::new(name)));
-        let report = polyhaul::Writer::new(Output::Writer(Box::new(shared), name.into()))
-            .options(&options)
-            .image(&image)
-            .unwrap();
+        let (_, report) = try_written_image(&image, &options).unwrap();
         let count = |code| report.warnings.counts().get(code).copied();
         assert_eq!((count("left-out-channels"), count("left-out-attributes")), (Some(2), Some(1)), "{name}");
         let message = report.warnings.kept().iter().find(|warning| warning.code == "left-out-channels").unwrap();
@@ -348,12 +344,7 @@ fn other_formats_count_the_channels_that_they_cannot_store() {
     }
     // The picture shows the channel that it comes from.
     let depth = plain(&exr(&[ExrPart::new(4, 3, vec![floats("Z", 1)])])).value;
-    let shared = Shared::default();
-    let options = WriteOptions::default().with_format(Some(Format::Png));
-    let report = polyhaul::Writer::new(Output::Writer(Box::new(shared), "x.png".into()))
-        .options(&options)
-        .image(&depth)
-        .unwrap();
+    let (_, report) = try_written_image(&depth, &WriteOptions::default().with_format(Some(Format::Png))).unwrap();
     assert_eq!(report.warnings.counts().get("left-out-channels"), None);
 }
 

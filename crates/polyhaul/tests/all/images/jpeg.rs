@@ -232,14 +232,9 @@ fn bands_are_one_scan() {
 #[test]
 fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
     let saved = |image: &Image| {
-        let shared = Shared::default();
         let options = WriteOptions::default().with_format(Some(Format::Jpeg));
-        let report = polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), "x.jpg".into()))
-            .options(&options)
-            .image(image)
-            .unwrap();
-        let counts = codes(&report);
-        (load(shared.take()).unwrap(), counts)
+        let (bytes, report) = try_written_image(image, &options).unwrap();
+        (load(bytes).unwrap(), codes(&report))
     };
     let alpha = Samples::U8([200, 100, 50, 0].repeat(64).into());
     let image = Image { width: 8, height: 8, channels: Channels::Rgba, samples: alpha, ..Image::default() };

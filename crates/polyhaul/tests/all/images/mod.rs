@@ -15,7 +15,9 @@ mod psd;
 mod textures;
 mod tga;
 
-use crate::support::{byte_samples, codes, data, data_bytes, float_samples, read_options, with_word};
+use crate::support::{
+    byte_samples, codes, data, data_bytes, float_samples, read_options, try_written_image, with_word,
+};
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
 use polyhaul::options::{ImageWriteOptions, RunOptions};
 use polyhaul::{Error, Format, Input, Output, ReadOptions, Result, WriteOptions};
@@ -125,11 +127,9 @@ fn is_as_expected(image: &Image, format: &str, name: &str, tolerance: u8) {
 
 /// The bytes of an image as a file of this name.
 fn written(name: &str, image: &Image, style: ImageWriteOptions, run: &RunOptions) -> Result<Vec<u8>> {
-    let shared = Shared::default();
     let format = Format::of_path(Path::new(name));
     let options = WriteOptions::default().with_format(format).with_image(style).with_run(run.clone());
-    polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), name.into())).options(&options).image(image)?;
-    Ok(shared.take())
+    try_written_image(image, &options).map(|(bytes, _)| bytes)
 }
 
 /// The bytes of an image as a file, for any number of threads.

@@ -1,5 +1,6 @@
 //! With `strict` every warning that writing gives is an error, before the first byte and before an old file is gone.
 
+use crate::support::{memory, try_converted, try_written};
 use polyhaul::model::{Array, Channels, Column, Image, Samples, Scene, Table, Values, VertexGroup};
 use polyhaul::options::{Digits, PbrtMeshes, RunOptions, Smoothing};
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
@@ -24,12 +25,11 @@ fn options(format: Format, strict: bool, threads: usize) -> (ReadOptions, WriteO
 
 /// The error of a strict conversion, and what a lenient one warns of.
 fn both(text: &str, name: &str, format: Format) -> (Error, Report) {
-    let input = || Input::Memory(text.as_bytes().to_vec(), name.into());
     let mut errors = Vec::new();
     for threads in [1, 2, 3, 7, 64] {
         let out = Shared::default();
         let (read, write) = options(format, true, threads);
-        let error = polyhaul::Reader::new(input())
+        let error = polyhaul::Reader::new(memory(text, name))
             .options(&read)
             .convert(polyhaul::Writer::new(Output::Writer(Box::new(out.clone()), "out".into())).options(&write))
             .unwrap_err();
@@ -39,11 +39,7 @@ fn both(text: &str, name: &str, format: Format) -> (Error, Report) {
     let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
     assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
     let (read, write) = options(format, false, 2);
-    let report = polyhaul::Reader::new(input())
-        .options(&read)
-        .convert(polyhaul::Writer::new(Output::Writer(Box::new(Shared::default()), "out".into())).options(&write))
-        .unwrap();
-    (errors.remove(0), report)
+    (errors.remove(0), try_converted(memory(text, name), &read, &write).unwrap().1)
 }
 
 #[test]
@@ -77,9 +73,7 @@ fn what_loses_nothing_is_written() {
     let plain = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
     for format in [Format::Obj, Format::Stl, Format::Ply, Format::Pbrt] {
         let (read, write) = options(format, true, 2);
-        let input = Input::Memory(plain.as_bytes().to_vec(), "a.obj".into());
-        let out = Output::Writer(Box::new(Shared::default()), "out".into());
-        polyhaul::Reader::new(input).options(&read).convert(polyhaul::Writer::new(out).options(&write)).unwrap();
+        try_converted(memory(plain, "a.obj"), &read, &write).unwrap();
     }
 }
 
@@ -94,8 +88,7 @@ fn refused_over_an_old_file(name: &str, write: impl FnOnce(Output) -> Result<Rep
 
 /// The counts of the warnings that writing a scene to a stream gives.
 fn written(scene: &Scene, write: &WriteOptions) -> BTreeMap<&'static str, u64> {
-    let out = Output::Writer(Box::new(Shared::default()), "out".into());
-    polyhaul::Writer::new(out).options(write).scene(scene).unwrap().warnings.counts().clone()
+    try_written(scene, write).unwrap().1.warnings.counts().clone()
 }
 
 fn read(text: &str, name: &str) -> Scene {
