@@ -152,7 +152,8 @@ impl Pool {
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if workers cannot be started or an engine died; [`ErrorKind::Usage`] if a worker rejects its
-    /// arguments; [`ErrorKind::Cancelled`]; errors of `on_rows`, which is also called several times a second without rows.
+    /// arguments; [`ErrorKind::Cancelled`]; errors of `on_rows`, which is also called several times a second
+    /// without rows.
     pub fn run(
         &mut self,
         tasks: &mut dyn Iterator<Item = Task>,

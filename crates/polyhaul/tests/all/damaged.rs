@@ -1,9 +1,9 @@
 //! Damage anywhere in a compressed file: what is told of it, and what is loaded, is the same of a file and of a pipe.
 
-use crate::support::try_written_image;
+use crate::support::{read_options, try_written_image};
 use polyhaul::model::{Channels, Image, Samples};
-use polyhaul::options::{Codec, RunOptions};
-use polyhaul::{Format, Input, ReadOptions, Reader, WriteOptions};
+use polyhaul::options::Codec;
+use polyhaul::{Format, Input, Reader, WriteOptions};
 use polyhaul_bytes::{Encoder, SeekTable};
 use polyhaul_testkit::packed::CODECS;
 use polyhaul_testkit::random::Random;
@@ -61,8 +61,7 @@ fn packed(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
 #[track_caller]
 fn is_same(name: &str, bytes: &[u8], what: &str) -> String {
     let of = |input: Input, threads| {
-        let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(50_000));
-        let options = ReadOptions::default().with_run(run);
+        let options = read_options(threads, 50_000);
         if name.starts_with("image") {
             Reader::new(input).options(&options).image().map_or_else(
                 |failed| error(&failed),

@@ -1,5 +1,6 @@
 //! Tests of the formats of Gaussian splats: files made by hand, and what is written.
 
+use crate::support::read_options;
 use polyhaul::model::splats::{ANTIALIASED, SplatColumns, Splats, harmonic_of, opacity_of, unit_quaternion};
 use polyhaul::model::{Mesh, Scene, Values};
 use polyhaul::options::{RunOptions, SplatWriteOptions};
@@ -208,8 +209,7 @@ fn bytes_are_the_same_for_any_threads() {
         let run = RunOptions::default().with_threads(Some(7));
         assert!(single_threaded == bytes(&scene, &written(format, run)), "{format:?}");
         let read = |threads: usize, chunk: Option<usize>| {
-            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk);
-            let options = ReadOptions::default().with_run(run).with_format(Some(format));
+            let options = read_options(threads, chunk).with_format(Some(format));
             Reader::new(Input::Memory(single_threaded.clone(), "x".into())).options(&options).scene().unwrap().value
         };
         let expected = read(1, None);
