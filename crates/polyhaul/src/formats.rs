@@ -76,16 +76,17 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     scene: Some(|job| {
-                        let own = job.parse_options().with(job.options.stl);
-                        let found = polyhaul_stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &own, None)?;
-                        job.note(found.threads, found.warnings);
-                        Ok(found.scene)
+                        let options = job.parse_options().with(job.options.stl);
+                        let file = polyhaul_stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &options, None)?;
+                        job.note(file.threads, file.warnings);
+                        Ok(file.scene)
                     }),
                     pieces: Some(|job, consumer| {
-                        let own = job.parse_options().with(job.options.stl);
-                        let (source, garbage) = (job.plain.source().clone(), job.plain.garbage().cloned());
-                        let found = polyhaul_stl::read(source, garbage, &own, Some(consumer))?;
-                        job.note(found.threads, found.warnings);
+                        let options = job.parse_options().with(job.options.stl);
+                        let source = job.plain.source().clone();
+                        let garbage = job.plain.garbage().cloned();
+                        let file = polyhaul_stl::read(source, garbage, &options, Some(consumer))?;
+                        job.note(file.threads, file.warnings);
                         Ok(Attempt::Done(()))
                     }),
                     ..NO_READERS
@@ -158,7 +159,7 @@ macro_rules! format_rows {
             Hdr = row("hdr", FormatKind::Image), "hdr" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::hdr::looks_like_hdr(head.bytes)),
             } => {
-                read: Readers { image: Some(|job| image_job::read(job, |bytes, own, _| image::hdr::read(bytes, own))), ..NO_READERS },
+                read: Readers { image: Some(|job| image_job::read(job, |bytes, options, _| image::hdr::read(bytes, options))), ..NO_READERS },
                 write: Writers {
                     image: Some(ImageWriter {
                         held: |_| Held::light(polyhaul_model::Channels::Rgb),
@@ -178,7 +179,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::png::looks_like_png(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::png::read(bytes, own, log)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::png::read(bytes, options, log)?, 1)))),
                     is_packed: true,
                     ..NO_READERS
                 },
@@ -202,7 +203,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::jpeg::looks_like_jpeg(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::jpeg::read(bytes, own, log)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::jpeg::read(bytes, options, log)?, 1)))),
                     is_packed: true,
                     ..NO_READERS
                 },
@@ -250,7 +251,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::psd::looks_like_psd(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::psd::read(bytes, own, log)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::psd::read(bytes, options, log)?, 1)))),
                     ..NO_READERS
                 },
             }
@@ -259,8 +260,8 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::dds::looks_like_dds(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::dds::read(bytes, own, log)?, 1)))),
-                    texture: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::dds::texture(bytes, own, log)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::dds::read(bytes, options, log)?, 1)))),
+                    texture: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::dds::texture(bytes, options, log)?, 1)))),
                     ..NO_READERS
                 },
                 write: Writers {
@@ -273,8 +274,8 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::ktx2::looks_like_ktx2(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::ktx2::read(bytes, own, log)?, 1)))),
-                    texture: Some(|job| image_job::read(job, |bytes, own, _| Ok((image::ktx2::texture(bytes, own)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::ktx2::read(bytes, options, log)?, 1)))),
+                    texture: Some(|job| image_job::read(job, |bytes, options, _| Ok((image::ktx2::texture(bytes, options)?, 1)))),
                     ..NO_READERS
                 },
                 write: Writers {
@@ -288,9 +289,9 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     scene: Some(|job| {
-                        let found = polyhaul_off::read(job.text(), &job.parse_options())?;
-                        job.note(found.threads, found.warnings);
-                        Ok(found.scene)
+                        let file = polyhaul_off::read(job.text(), &job.parse_options())?;
+                        job.note(file.threads, file.warnings);
+                        Ok(file.scene)
                     }),
                     ..NO_READERS
                 },
@@ -340,10 +341,11 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     scene: Some(|job| {
-                        let (source, garbage) = (job.plain.source().clone(), job.plain.garbage().cloned());
-                        let found = polyhaul_splat::spz::read(source, garbage, &job.parse_options())?;
-                        job.note(found.threads, found.warnings);
-                        Ok(found.scene)
+                        let source = job.plain.source().clone();
+                        let garbage = job.plain.garbage().cloned();
+                        let file = polyhaul_splat::spz::read(source, garbage, &job.parse_options())?;
+                        job.note(file.threads, file.warnings);
+                        Ok(file.scene)
                     }),
                     ..NO_READERS
                 },
@@ -357,9 +359,9 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     scene: Some(|job| {
-                        let found = polyhaul_splat::rows::read(job.feed(), &job.parse_options())?;
-                        job.note(found.threads, found.warnings);
-                        Ok(found.scene)
+                        let file = polyhaul_splat::rows::read(job.feed(), &job.parse_options())?;
+                        job.note(file.threads, file.warnings);
+                        Ok(file.scene)
                     }),
                     ..NO_READERS
                 },

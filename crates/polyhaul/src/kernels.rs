@@ -38,8 +38,8 @@ const BLOCK_BYTES: usize = 1 << 20;
 type Bytes = Arc<Vec<u8>>;
 
 /// Fills in the kernels.
-fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
-    let mut list = List { bench, kernels: &mut found.kernels, unpacking: &mut found.unpacking };
+fn measure(bench: &Bench<'_>, ceilings: &mut Ceilings) -> Result<()> {
+    let mut list = List { bench, kernels: &mut ceilings.kernels, unpacking: &mut ceilings.unpacking };
     let bytes = bench.options().data_bytes;
     let scene = data::scene(bytes);
     let mut text_file = None;

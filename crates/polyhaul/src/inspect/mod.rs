@@ -70,8 +70,18 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
             let mut details = read.details;
             let declared = details.header.take().map(|header| header.with_remarks_of(&mut scene));
             let mut inventory = Inventory { declared, ..Inventory::by_threads(&scene, options.run.worker_threads())? };
-            if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, details.files) {
-                told.look_around(render, files, (input.near(), input.name()), options, &mut report.warnings)?;
+            if let Some(render_inventory) = &mut inventory.render
+                && let Some(render) = &scene.render
+                && let Some(files) = details.files
+            {
+                render_inventory.look_around(
+                    render,
+                    files,
+                    input.near(),
+                    input.name(),
+                    options,
+                    &mut report.warnings,
+                )?;
             }
             inventory
         }
@@ -82,11 +92,11 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
         Content::Texture(texture) => {
             Inventory { image: Some(ImageSummary::of_texture(&texture)), ..Inventory::default() }
         }
-        Content::Tables(mut found) => {
+        Content::Tables(mut tables) => {
             if is_element(read.format) {
-                select(&mut found, &options.table)?;
+                select(&mut tables, &options.table)?;
             }
-            columns::inventory(&found.tables, &options.run)?
+            columns::inventory(&tables.tables, &options.run)?
         }
     };
     Ok((inventory, report))

@@ -266,17 +266,17 @@ impl Samples {
 
     /// All samples.
     pub fn all(&self) -> Vec<Sample> {
-        let mut all = (self.made)();
+        let mut samples = (self.made)();
         for (folder, extension) in self.folders {
             let files = corpus::samples(folder, extension).into_iter();
-            all.extend(files.map(|file| Sample {
+            samples.extend(files.map(|file| Sample {
                 is_good: (self.is_good)(&file.name),
                 is_refused: (self.is_refused)(&file.name),
                 bytes: file.bytes(),
                 name: file.name,
             }));
         }
-        all
+        samples
     }
 
     /// The samples that must be readable.

@@ -17,7 +17,8 @@ const IMAGE: Samples =
 
 /// A prefix that is read has all pixels. Whether colors are premultiplied may be stored behind them.
 fn is_whole_image(prefix: &Prefix<'_>) -> Option<String> {
-    let (Content::Image(whole), Content::Image(content)) = (prefix.whole, prefix.content) else { return None };
+    let Content::Image(whole) = prefix.whole else { return None };
+    let Content::Image(content) = prefix.content else { return None };
     let pixels = |image: &Image| Image { premultiplied: false, ..image.clone() };
     (pixels(whole) != pixels(content)).then(|| "other pixels were read".into())
 }
