@@ -57,7 +57,7 @@ impl TextureSurface {
             let message = format!("{width} x {height} x {depth} pixels in {layers} layers are larger than any file");
             return Err(fault(file, offset, message));
         }
-        if levels == 0 || levels > max_levels && !planted("dds-levels") {
+        if levels == 0 || levels > max_levels + usize::from(planted("dds-levels")) {
             let message =
                 format!("invalid number of mip levels: {levels}; {width} x {height} pixels have at most {max_levels}");
             return Err(fault(file, offset, message));

@@ -65,7 +65,14 @@ pub const DDS: Samples = Samples {
     format: Format::Dds,
     file_name: "x.dds",
     folders: &[("dds/good", "dds"), ("dds/bad", "dds"), ("dds/regression", "dds")],
-    made: || made(Format::Dds),
+    made: || {
+        // 4 pixels have 3 levels at most.
+        let mut levels = texture_file(Format::Dds, &texture(Encoding::Bc1, 4, 3), ImageWriteOptions::default());
+        levels.extend([0; 8]);
+        let mut made = made(Format::Dds);
+        made.push(refused("a level too many", with_word(levels, 28, 4)));
+        made
+    },
     limits: || limits(Format::Dds),
     claims: || {
         let file = texture_file(Format::Dds, &texture(Encoding::Bc1, 8, 1), ImageWriteOptions::default());

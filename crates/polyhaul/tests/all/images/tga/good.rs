@@ -115,7 +115,8 @@ fn an_image_that_claims_much_is_read_as_it_comes() {
         }
     }
     let image = load_stream("x.tga", file, &ReadOptions::default()).unwrap();
-    for (row, pixels) in bytes_of(&image).chunks_exact(3 * usize::from(side)).enumerate() {
+    let Samples::U8(samples) = &image.samples else { panic!("TGA has samples of 8 bits") };
+    for (row, pixels) in samples.chunks_exact(3 * usize::from(side)).enumerate() {
         let stored = usize::from(side) - 1 - row;
         assert!(pixels.chunks_exact(3).all(|pixel| pixel == [9, (stored >> 8) as u8, stored as u8]), "{row}");
     }
