@@ -7,7 +7,7 @@
 //! order ([`WalkRowsJob`]), and only parsing them is parallel.
 
 use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
-use super::pieces::PlyPieces;
+use super::delivery::PlyPieces;
 use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
 use polyhaul_bytes::{DecodeAhead, Source};

@@ -4,27 +4,24 @@
 //! read as scenes ([`super::scene`]).
 
 use super::binary::PlyReader;
+use super::delivery::PlyPieces;
 use super::header::{Element, PlyHeaderEncoding};
 use super::reader::begin;
 use super::rows::{PlyRowsProgress, PlyRowsTarget};
 use super::scatter::{PlyOp, PlyScatterTarget};
 use super::scene::{check, colors, corners, group, is_vertices};
-use super::sink::{Check, PlyChecked, PlyScratch, PlySink, PlySinkBlock, SinkFound};
+use super::sink::{Check, PlyChecked, PlySink};
 use super::store::PlyStore;
 use super::tables::{PlyBuilder, parts};
 use polyhaul_model::Scalar;
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::column::Column;
-use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
-use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::read::Extent;
-
-/// Points of a piece.
-const POINTS: usize = 64 << 10;
 
 /// The result of reading, apart from the pieces.
 pub struct PlyPiecesRead {
@@ -32,14 +29,6 @@ pub struct PlyPiecesRead {
     pub warnings: Warnings,
     /// The threads that read.
     pub threads: usize,
-}
-
-/// What becomes of faces: pieces for a consumer.
-#[derive(Clone, Copy)]
-pub(super) struct PlyPieces<'a> {
-    consumer: &'a dyn MeshConsumer,
-    positions: &'a [[f32; 3]],
-    colors: &'a [[u8; 4]],
 }
 
 /// The stores of a vertex that are read.
@@ -168,78 +157,4 @@ fn plan_faces(element: &Element, vertices: &Element, swap: bool) -> Result<PlySi
         builder.sink.check = Some(Check { least: 3, ..check });
     }
     Ok(builder.sink)
-}
-
-impl PlyPieces<'_> {
-    /// Stores the faces that the rows of a block are, until it is known that they are what they seem: `faces` is reused
-    /// memory.
-    pub(super) fn store(
-        block: &PlySinkBlock<'_>,
-        sink: &PlySink,
-        faces: &mut Option<PlySink>,
-        scratch: &mut PlyScratch,
-    ) -> Result<SinkFound> {
-        if faces.is_none() {
-            *faces = Some(sink.of_lists()?);
-        }
-        let Some(own) = faces else { return Err(Error::new(ErrorKind::Internal, "no room for faces")) };
-        let total = match block.shape {
-            Some(shape) => shape.totals(block.rows as u64).sum::<u64>(),
-            None => block.totals.iter().sum(),
-        };
-        own.reserve_rows(block.rows as u64)?;
-        own.reserve_values(&[total])?;
-        let first_row = block.first_row;
-        // SAFETY: the arrays belong to this chunk alone, and there is room for its rows and their values.
-        let mut found = unsafe { own.publish(&PlySinkBlock { first_row: 0, bases: &[], ..*block }, scratch)? };
-        found.mismatch = found.mismatch.map(|row| row + first_row);
-        found.flaws.iter_mut().for_each(|flaw| flaw.row += first_row);
-        Ok(found)
-    }
-
-    /// Hands over the first `rows` faces that were stored.
-    ///
-    /// # Safety
-    /// They were stored by [`PlyPieces::store`], without an error.
-    pub(super) unsafe fn hand_over(&self, faces: &mut PlySink, first_face: u64, rows: usize) -> Result<()> {
-        let Some((list, true)) = faces.lists.first_mut().map(|list| (list, rows > 0)) else { return Ok(()) };
-        let PlyStore::Bytes4(values) = &mut list.values else { return Ok(()) };
-        // SAFETY: the offsets of `rows` rows and the 0 before them were written, by this function's contract, and as
-        // many values as the last of them says.
-        let (offsets, corners) = unsafe {
-            let offsets = list.offsets.written(rows + 1);
-            (offsets, values.written(offsets.last().map_or(0, |&end| end as usize)))
-        };
-        let faces = PieceFaces::Lists { offsets, corners };
-        self.consumer.take(&MeshPiece {
-            first_face,
-            positions: self.positions,
-            colors: self.colors,
-            faces,
-            ..MeshPiece::default()
-        })
-    }
-
-    /// Hands over all positions as points.
-    fn points(&self, options: &ParseOptions) -> Result<()> {
-        let (threads, cancel) = (options.run.worker_threads(), &options.run.cancel);
-        try_for_each_item(
-            threads,
-            cancel,
-            self.positions.chunks(POINTS).enumerate(),
-            || (),
-            |(), (number, positions)| {
-                let first = number * POINTS;
-                let colors = self.colors.get(first..first + positions.len()).unwrap_or_default();
-                let faces = PieceFaces::Points;
-                self.consumer.take(&MeshPiece {
-                    first_face: first as u64,
-                    positions,
-                    colors,
-                    faces,
-                    ..MeshPiece::default()
-                })
-            },
-        )
-    }
 }
