@@ -5,12 +5,11 @@
 //! of a large scene differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
 
 use crate::dedup::BATCH;
-use crate::transform::{UNMOVED, axes_matrix};
+use crate::linear::{IDENTITY32, Matrix3, Matrix4};
+use crate::transform::axes_matrix;
 use polyhaul_model::error::Result;
 use polyhaul_model::options::{Dialect, Placement};
 use polyhaul_model::{Axes, Object};
-
-type Matrix = [[f32; 3]; 3];
 
 /// Vectors that are worked on side by side: all x, all y, all z.
 pub type FrameLanes = [[f32; BATCH]; 3];
@@ -19,14 +18,14 @@ pub type FrameLanes = [[f32; BATCH]; 3];
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// Rotation and scale; in the common dialect, the scale of the file, too.
-    rows: Matrix,
+    rows: Matrix3<f32>,
     shift: [f32; 3],
     /// Multiplies positions last; 1 if `rows` includes it.
     scale: f32,
     /// Whether normals are multiplied by the reciprocal of their length, and not divided by it.
     has_reciprocals: bool,
     /// The transposed inverse of the object's own part of `rows`.
-    normal_rows: Matrix,
+    normal_rows: Matrix3<f32>,
     /// Whether the corners of a face must be turned around.
     pub is_mirrored: bool,
 }
@@ -35,7 +34,7 @@ impl Frame {
     /// From `object`, in a scene with these axes, to a file.
     pub fn new(object: &Object, axes: Axes, placement: &Placement) -> Result<Frame> {
         let turn = axes_matrix(axes, placement.axes.unwrap_or(axes))?;
-        let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
+        let [x, y, z, _] = object.transform.unwrap_or(IDENTITY32);
         let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
         let shift = times(&turn, [x[3], y[3], z[3]]);
         let (normal_rows, determinant) = inverse_transposed(&rows, placement.dialect);
@@ -64,7 +63,7 @@ impl Frame {
     }
 
     /// The matrix that [`Frame::position`] multiplies by; rows.
-    pub fn matrix(&self) -> [[f32; 4]; 4] {
+    pub fn matrix(&self) -> Matrix4<f32> {
         let row = |row: usize| {
             let [a, b, c] = self.rows[row];
             [a, b, c, self.shift[row]].map(|entry| entry * self.scale)
@@ -98,12 +97,12 @@ impl Frame {
 }
 
 #[inline]
-fn times(rows: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
+fn times(rows: &Matrix3<f32>, [x, y, z]: [f32; 3]) -> [f32; 3] {
     rows.map(|[a, b, c]| (x * a + y * b) + z * c)
 }
 
 /// The transpose of the inverse, and the determinant.
-fn inverse_transposed(rows: &Matrix, dialect: Dialect) -> (Matrix, f32) {
+fn inverse_transposed(rows: &Matrix3<f32>, dialect: Dialect) -> (Matrix3<f32>, f32) {
     let minor = |i: usize, j: usize| {
         let (a, b) = ((i + 1) % 3, (i + 2) % 3);
         let (c, d) = ((j + 1) % 3, (j + 2) % 3);

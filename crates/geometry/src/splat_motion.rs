@@ -13,7 +13,7 @@
 //! The columns are described in [`polyhaul_model::splats`]. Positions move in [`crate::affine`].
 
 use crate::affine;
-use crate::transform::UNMOVED;
+use crate::linear::{IDENTITY32, Matrix3, determinant, dot, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::splats::{self, HARMONICS, Splats};
 use polyhaul_model::{Column, Mesh, Object, Scene, Values};
@@ -33,7 +33,7 @@ fn have_splats(columns: &[Column]) -> bool {
 
 /// Whether an object places splats elsewhere than they are.
 pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
-    let is_moved = object.transform.is_some_and(|transform| transform != UNMOVED);
+    let is_moved = object.transform.is_some_and(|transform| transform != IDENTITY32);
     is_moved && scene.meshes.get(object.mesh).is_some_and(has_splats)
 }
 
@@ -57,9 +57,9 @@ pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: 
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.with_hint("give each object its own mesh"));
         }
-        let matrix = object.transform.unwrap_or(UNMOVED).map(|row| row.map(f64::from));
+        let matrix = object.transform.unwrap_or(IDENTITY32).map(wide);
         affine::transform(&mut scene.meshes[object.mesh], &matrix, run)?;
-        scene.objects[number].transform = Some(UNMOVED);
+        scene.objects[number].transform = Some(IDENTITY32);
     }
     Ok(())
 }
@@ -104,7 +104,7 @@ impl SplatMotion {
     ///
     /// # Errors
     /// As for [`SplatMotion::new`].
-    pub fn of(columns: &[Column], linear: &[[f64; 3]; 3]) -> Result<Option<SplatMotion>> {
+    pub fn of(columns: &[Column], linear: &Matrix3) -> Result<Option<SplatMotion>> {
         let is_moved = *linear != [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         if is_moved && have_splats(columns) { SplatMotion::new(linear).map(Some) } else { Ok(None) }
     }
@@ -113,7 +113,7 @@ impl SplatMotion {
     ///
     /// # Errors
     /// As for [`SplatMotion::new`].
-    pub fn of_mesh(mesh: &Mesh, linear: &[[f64; 3]; 3]) -> Result<Option<SplatMotion>> {
+    pub fn of_mesh(mesh: &Mesh, linear: &Matrix3) -> Result<Option<SplatMotion>> {
         if has_splats(mesh) { SplatMotion::of(&mesh.vertex_columns, linear) } else { Ok(None) }
     }
 
@@ -121,9 +121,8 @@ impl SplatMotion {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if it shears or scales unevenly, or makes everything flat.
-    pub fn new(linear: &[[f64; 3]; 3]) -> Result<SplatMotion> {
+    pub fn new(linear: &Matrix3) -> Result<SplatMotion> {
         let column = |at: usize| [0, 1, 2].map(|row| linear[row][at]);
-        let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let square = [0, 1, 2].map(|at| dot(column(at), column(at))).iter().sum::<f64>() / 3.0;
         let is_even = (0..9).all(|pair| {
             let wanted = if pair / 3 == pair % 3 { square } else { 0.0 };
@@ -223,10 +222,10 @@ impl MovingSplats<'_> {
 
 impl SplatTurn {
     /// From a matrix whose inverse is its transpose.
-    fn new(turn: &[[f64; 3]; 3]) -> SplatTurn {
+    fn new(turn: &Matrix3) -> SplatTurn {
         let matrices = harmonic_matrices(turn);
         let is_diagonal = (0..9).all(|entry| entry / 3 == entry % 3 || turn[entry / 3][entry % 3] == 0.0);
-        let sign = if determinant(turn) < 0.0 { -1.0 } else { 1.0 };
+        let sign = if determinant(*turn) < 0.0 { -1.0 } else { 1.0 };
         if is_diagonal {
             let mut harmonics = [1.0; HARMONICS[MAX_DEGREE]];
             let diagonals =
@@ -309,13 +308,8 @@ fn turn_harmonics(columns: &mut [&mut [f32]], matrix: &HarmonicMatrix) {
     }
 }
 
-fn determinant([x, y, z]: &[[f64; 3]; 3]) -> f64 {
-    let minor = |a: usize, b: usize| y[a] * z[b] - y[b] * z[a];
-    x[0] * minor(1, 2) - x[1] * minor(0, 2) + x[2] * minor(0, 1)
-}
-
 /// The quaternion (w, x, y, z) of a rotation: by way of its largest part, which is never near zero.
-fn quaternion(rows: &[[f64; 3]; 3]) -> [f64; 4] {
+fn quaternion(rows: &Matrix3) -> [f64; 4] {
     let [[a, b, c], [d, e, f], [g, h, i]] = *rows;
     let traces = [a + e + i, a - e - i, e - a - i, i - a - e];
     let largest = (0..4).fold(0, |best, at| if traces[at] > traces[best] { at } else { best });
@@ -331,7 +325,7 @@ fn quaternion(rows: &[[f64; 3]; 3]) -> [f64; 4] {
 }
 
 /// The matrices of harmonics of the degrees from 1 on.
-fn harmonic_matrices(turn: &[[f64; 3]; 3]) -> [HarmonicMatrix; MAX_DEGREE] {
+fn harmonic_matrices(turn: &Matrix3) -> [HarmonicMatrix; MAX_DEGREE] {
     // Orders -1, 0 and 1 are y, z and x.
     const AXES: [usize; 3] = [1, 2, 0];
     let mut all = [[[0.0; WIDTH]; WIDTH]; MAX_DEGREE];

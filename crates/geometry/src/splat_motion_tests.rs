@@ -134,7 +134,7 @@ fn colors_and_shapes_move_with_space() {
         for linear in similarities() {
             let other = moved(&mesh, &linear);
             let new = Splats::from_mesh(&other).unwrap();
-            let factor = determinant(&linear).abs().cbrt();
+            let factor = determinant(linear).abs().cbrt();
             for at in 0..old.len() {
                 let wanted = product(&product(&linear, &covariance(&old, at)), &transposed(&linear));
                 let found = covariance(&new, at);

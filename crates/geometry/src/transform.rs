@@ -1,5 +1,6 @@
 //! Other axes and another scale.
 
+use crate::linear::{Matrix3, Matrix4, determinant, wide};
 use crate::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Axes, Axis, Scene};
@@ -91,15 +92,10 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOp
     Ok(())
 }
 
-/// The identity transform.
-pub const UNMOVED: [[f32; 4]; 4] =
-    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-
 /// Whether a transform mirrors what it moves.
-pub fn is_mirrored(transform: &[[f32; 4]; 4]) -> bool {
-    let [a, b, c, _] = transform.map(|row| [0, 1, 2].map(|at| f64::from(row[at])));
-    let cross = [0, 1, 2].map(|at| b[(at + 1) % 3] * c[(at + 2) % 3] - b[(at + 2) % 3] * c[(at + 1) % 3]);
-    a.iter().zip(cross).map(|(a, b)| a * b).sum::<f64>() < 0.0
+pub fn is_mirrored(transform: &Matrix4<f32>) -> bool {
+    let [x, y, z, _] = transform.map(|row| wide([row[0], row[1], row[2]]));
+    determinant([x, y, z]) < 0.0
 }
 
 /// Fails unless positions can be multiplied by `scale`.
@@ -120,7 +116,7 @@ pub fn check_scale(scale: f32) -> Result<()> {
 /// # Errors
 ///
 /// [`ErrorKind::Usage`] where forward and up lie along the same axis.
-pub fn axes_matrix(from: Axes, to: Axes) -> Result<[[f32; 3]; 3]> {
+pub fn axes_matrix(from: Axes, to: Axes) -> Result<Matrix3<f32>> {
     let turn = TransformTurn::new(frame(from)?, frame(to)?);
     let mut rows = [[0.0; 3]; 3];
     for (row, (source, flip)) in rows.iter_mut().zip(turn.sources.into_iter().zip(turn.flips)) {
@@ -188,6 +184,7 @@ impl TransformTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linear::{IDENTITY32, cross};
     use polyhaul_model::{Mesh, Object};
 
     const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
@@ -214,10 +211,6 @@ mod tests {
         let mut unit = [0.0; 3];
         unit[index] = if against { -1.0 } else { 1.0 };
         unit
-    }
-
-    fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-        [0, 1, 2].map(|i| a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3])
     }
 
     fn frames() -> impl Iterator<Item = Axes> {
@@ -263,7 +256,7 @@ mod tests {
 
     #[test]
     fn objects_stay_where_they_are() {
-        let transform = [[0.0, -2.0, 0.5, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.25, 3.0, -5.0], UNMOVED[3]];
+        let transform = [[0.0, -2.0, 0.5, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.25, 3.0, -5.0], IDENTITY32[3]];
         let placed = |scene: &Scene| {
             let [x, y, z, _] = scene.objects[0].transform.unwrap();
             let [a, b, c] = scene.meshes[0].positions[0];

@@ -15,6 +15,7 @@
 
 pub use polyhaul_geometry::edges::Edges;
 pub use polyhaul_geometry::flat::{FlatOptions, FlatSection, Topology, topologies};
+pub use polyhaul_geometry::linear::Matrix4;
 pub use polyhaul_geometry::section::SectionPositions;
 pub use polyhaul_geometry::triangulate::TriangleMap;
 pub use polyhaul_geometry::weld::Welded;
@@ -31,7 +32,7 @@ pub use polyhaul_pbrt::inline::inline_meshes;
 #[cfg(feature = "pbrt")]
 pub use polyhaul_pbrt::instances::expand;
 #[cfg(feature = "pbrt")]
-pub use polyhaul_pbrt::places::{Matrix32, Matrix64, Places32, Places64, places32, places64};
+pub use polyhaul_pbrt::places::{Places32, Places64, places32, places64};
 
 use crate::options::RunOptions;
 use polyhaul_geometry::{affine, clean, corners, domains, edges, flat, section, transform, triangulate, weld, welded};

@@ -13,8 +13,9 @@ use crate::references::Relinker;
 use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_geometry::check;
+use polyhaul_geometry::linear::IDENTITY32;
 use polyhaul_geometry::splat_motion::{has_splats, moves_splats, settle_splats};
-use polyhaul_geometry::transform::{UNMOVED, is_mirrored, transform_axes, transform_meshes};
+use polyhaul_geometry::transform::{is_mirrored, transform_axes, transform_meshes};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::Placement;
@@ -158,7 +159,7 @@ fn prepare<'a>(
     for object in &mut scene.objects {
         if flags[object.mesh] {
             // Triangles have no domains any more; this preserves the kind of object.
-            object.transform.get_or_insert(UNMOVED);
+            object.transform.get_or_insert(IDENTITY32);
         }
     }
     if placement.triangulate {

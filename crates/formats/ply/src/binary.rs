@@ -6,8 +6,8 @@
 //! one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and in streams, rows are walked in
 //! order ([`WalkRowsJob`]), and only parsing them is parallel.
 
-use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
 use super::delivery::PlyPieces;
+use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
 use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
 use polyhaul_bytes::{DecodeAhead, Source};

@@ -2,8 +2,8 @@
 //!
 //! [`super::binary`] and [`super::text`] bring rows to the sinks; this module has what both report.
 
-use super::header::Element;
 use super::delivery::PlyPieces;
+use super::header::Element;
 use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};

@@ -5,8 +5,9 @@
 //! convex corners are cut regardless. Every corner is examined a bounded number of times, and [`super::nearby`] finds
 //! blocking corners, so large polygons do not take quadratic time.
 
+use super::Point;
 use super::nearby::Nearby;
-use super::{Point, cross, dot, minus};
+use crate::linear::{cross, dot, subtract};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::Cancel;
 use std::collections::VecDeque;
@@ -195,7 +196,7 @@ impl Clipper {
     fn shape(&self, corner: u32) -> EarShape {
         let [a, b, c] = self.triangle(corner);
         let area = turn(a, b, c);
-        let (ab, cb, ac) = (minus(a, b), minus(c, b), minus(a, c));
+        let (ab, cb, ac) = (subtract(a, b), subtract(c, b), subtract(a, c));
         if area > 0.0 {
             let sides = dot(ab, ab) + dot(cb, cb) + dot(ac, ac);
             if area > SLIVER * sides { EarShape::Convex } else { EarShape::Sliver }
@@ -247,7 +248,7 @@ fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> 
 
 /// Returns twice the area of a triangle in the plane: positive if it turns left.
 pub(super) fn turn(a: Point<2>, b: Point<2>, c: Point<2>) -> f64 {
-    let (ab, ac) = (minus(b, a), minus(c, a));
+    let (ab, ac) = (subtract(b, a), subtract(c, a));
     ab[0] * ac[1] - ab[1] * ac[0]
 }
 
@@ -264,7 +265,7 @@ fn fan(triangles: &mut [u32]) {
 /// perpendicular to an axis the coordinates are unchanged.
 fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Point<2>>) -> bool {
     let origin = corner(0);
-    let at = |i: usize| minus(corner(i), origin);
+    let at = |i: usize| subtract(corner(i), origin);
     let spans = || (1..count - 1).map(|i| cross(at(i), at(i + 1)));
     let sum = spans().fold([0.0; 3], |sum, span| [0, 1, 2].map(|i| sum[i] + span[i]));
     let longest = || spans().fold([0.0; 3], |a, b| if dot(b, b) > dot(a, a) { b } else { a });

@@ -8,6 +8,7 @@ mod ears;
 mod nearby;
 
 use crate::domains::index_cut_attributes;
+use crate::linear::{cross, dot, subtract};
 use ears::Clipper;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Counts, Elements, Mesh, Object, Scene, map_values};
@@ -462,27 +463,15 @@ fn cut_face(
 /// A point or a direction, or the same in a plane.
 type Point<const N: usize> = [f64; N];
 
-fn minus<const N: usize>(a: Point<N>, b: Point<N>) -> Point<N> {
-    std::array::from_fn(|i| a[i] - b[i])
-}
-
-fn dot<const N: usize>(a: Point<N>, b: Point<N>) -> f64 {
-    (0..N).map(|i| a[i] * b[i]).sum()
-}
-
-fn cross(a: Point<3>, b: Point<3>) -> Point<3> {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
 /// Whether a quad is better cut from its second to its fourth corner than from the first to the third.
 fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
     /// The part of a quad that a triangle must have to count as more than a rounding error.
     const LEAST_PART: f64 = 1e-6;
     let [a, b, c, d] = *quad;
-    let (first, second) = (minus(c, a), minus(d, b));
+    let (first, second) = (subtract(c, a), subtract(d, b));
     // Its length is twice the area; a triangle that faces the other way is outside the quad.
     let normal = cross(first, second);
-    let area = |a, b, c| dot(cross(minus(b, a), minus(c, a)), normal);
+    let area = |a, b, c| dot(cross(subtract(b, a), subtract(c, a)), normal);
     let at_first = area(a, b, c).min(area(a, c, d));
     let at_second = area(a, b, d).min(area(b, c, d));
     let least = LEAST_PART * dot(normal, normal);
