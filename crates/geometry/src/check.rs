@@ -71,7 +71,8 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
 
 /// The arrays that go by domain, face or edge fit the mesh.
 fn domains(mesh: &Mesh) -> Option<String> {
-    let (positions, faces) = (mesh.positions.len(), mesh.faces.len());
+    let positions = mesh.positions.len();
+    let faces = mesh.faces.len();
     let fits = |domain: Domain, count: usize| match domain {
         Domain::Indexed => true,
         Domain::Corner => count == mesh.faces.corner_positions.len(),
@@ -119,7 +120,8 @@ fn sizes(mesh: &Mesh) -> Option<String> {
         return Some("an array has more than 2^32 - 2 elements".into());
     }
     let fits = |part: usize, whole: usize| part == 0 || part == whole;
-    let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
+    let positions = mesh.positions.len();
+    let uvs = mesh.uvs.len();
     if !fits(mesh.position_weights.len(), positions) || !fits(mesh.colors.len(), positions) {
         return Some("expected one weight and one color per position".into());
     }

@@ -108,7 +108,8 @@ fn at_corners<const N: usize>(
 
 /// The value of each corner's face.
 fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
-    let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
+    let first = offsets.first().copied().unwrap_or(0);
+    let last = offsets.last().copied().unwrap_or(0);
     check(usize::from(offsets.is_sorted()), 1)?;
     let mut all = zeroed((last - first) as usize, "values of corners")?;
     let mut rest = &mut all[..];
@@ -139,7 +140,8 @@ fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
 
 /// Fails unless the offsets of faces go from 0 to the number of corners. Those between are not looked at.
 pub fn check_offsets(faces: &Elements) -> Result<()> {
-    let (first, last) = (faces.offsets.first().copied().unwrap_or(0), faces.offsets.last().copied().unwrap_or(0));
+    let first = faces.offsets.first().copied().unwrap_or(0);
+    let last = faces.offsets.last().copied().unwrap_or(0);
     let corners = faces.corner_positions.len();
     if first == 0 && last as usize == corners {
         return Ok(());

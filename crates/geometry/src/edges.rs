@@ -102,7 +102,8 @@ impl EdgeTable {
     fn edge(&mut self, a: u32, b: u32) -> Result<u32> {
         let edge = [a.min(b), a.max(b)];
         if edge[1] as usize >= self.last.len() {
-            let (index, count) = (edge[1], self.last.len());
+            let index = edge[1];
+            let count = self.last.len();
             let message = format!("a face or line has position {index}, but the mesh has {count} positions");
             return Err(Error::new(ErrorKind::Usage, message));
         }
@@ -110,7 +111,8 @@ impl EdgeTable {
             return Ok(NONE);
         }
         let first = self.last[edge[0] as usize];
-        let (mut at, mut length) = (first, 0);
+        let mut at = first;
+        let mut length = 0;
         while at != NONE {
             if self.edges[at as usize][1] == edge[1] {
                 return Ok(at);
@@ -156,7 +158,8 @@ mod tests {
         assert_eq!(sorted.len(), edges.positions.len());
         for (face, own) in fan.faces.corner_positions.chunks(3).zip(edges.corner_edges.chunks(3)) {
             for (at, &edge) in own.iter().enumerate() {
-                let (a, b) = (face[at], face[(at + 1) % 3]);
+                let a = face[at];
+                let b = face[(at + 1) % 3];
                 assert_eq!(edges.positions[edge as usize], [a.min(b), a.max(b)]);
             }
         }

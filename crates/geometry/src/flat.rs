@@ -150,7 +150,8 @@ pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology
 /// thousand.
 fn bare(mesh: &Mesh) -> Result<Mesh> {
     let elements = |all: &Elements| -> Result<Elements> {
-        let (offsets, corner_positions) = (all.offsets.try_clone()?, all.corner_positions.try_clone()?);
+        let offsets = all.offsets.try_clone()?;
+        let corner_positions = all.corner_positions.try_clone()?;
         Ok(Elements { offsets, corner_positions, ..Elements::default() })
     };
     let curve = |curve: &Curve| Curve { at: without_values(curve.at), ..curve.clone() };
@@ -208,7 +209,8 @@ fn flat_section(
 
 /// The material of each face as an index into those that are used, and these.
 fn slots(mesh: &Mesh, faces: Range<usize>) -> Result<(Vec<i32>, Vec<u32>)> {
-    let (mut slots, mut used) = (Vec::new(), Vec::new());
+    let mut slots = Vec::new();
+    let mut used = Vec::new();
     if mesh.face_materials.is_empty() && mesh.material_runs.is_empty() {
         return Ok((slots, used));
     }

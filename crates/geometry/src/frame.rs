@@ -45,7 +45,8 @@ impl Frame {
             return Ok(Frame { rows, shift, scale, has_reciprocals: true, normal_rows, is_mirrored });
         }
         // In OBJ, it scales the matrix: each entry once.
-        let (rows, shift) = (rows.map(|row| row.map(|entry| entry * scale)), shift.map(|entry| entry * scale));
+        let rows = rows.map(|row| row.map(|entry| entry * scale));
+        let shift = shift.map(|entry| entry * scale);
         Ok(Frame { rows, shift, scale: 1.0, has_reciprocals: false, normal_rows, is_mirrored })
     }
 
@@ -91,7 +92,9 @@ impl Frame {
             let reciprocal = 1.0 / length;
             let divided = |part: f32| if self.has_reciprocals { part * reciprocal } else { part / length };
             let unit = |part: f32| if square > 1e-35 { divided(part) } else { 0.0 };
-            (xs[item], ys[item], zs[item]) = (unit(x), unit(y), unit(z));
+            xs[item] = unit(x);
+            ys[item] = unit(y);
+            zs[item] = unit(z);
         }
     }
 }
@@ -104,8 +107,10 @@ fn times(rows: &Matrix3<f32>, [x, y, z]: [f32; 3]) -> [f32; 3] {
 /// The transpose of the inverse, and the determinant.
 fn inverse_transposed(rows: &Matrix3<f32>, dialect: Dialect) -> (Matrix3<f32>, f32) {
     let minor = |i: usize, j: usize| {
-        let (a, b) = ((i + 1) % 3, (i + 2) % 3);
-        let (c, d) = ((j + 1) % 3, (j + 2) % 3);
+        let a = (i + 1) % 3;
+        let b = (i + 2) % 3;
+        let c = (j + 1) % 3;
+        let d = (j + 2) % 3;
         rows[a][c] * rows[b][d] - rows[a][d] * rows[b][c]
     };
     let cofactors = [0, 1, 2].map(|i| [0, 1, 2].map(|j| minor(i, j)));

@@ -73,7 +73,8 @@ pub fn parts<'a>(
             return Err(wrong(object, "refers to a mesh that the scene does not have"));
         };
         let counts = mesh.counts().to_array();
-        let (start, end) = (object.start.to_array(), object.end.to_array());
+        let start = object.start.to_array();
+        let end = object.end.to_array();
         if start.iter().zip(end).zip(counts).any(|((&start, end), count)| start > end || end > count) {
             return Err(wrong(object, "is a section that its mesh does not have"));
         }
@@ -133,7 +134,8 @@ pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<
     let bits = as_atomics(&mut used);
     let mark = |(): &mut (), corners: &[u32]| {
         for &corner in corners {
-            let (word, bit) = (bits.get(corner as usize / 32), 1 << (corner % 32));
+            let word = bits.get(corner as usize / 32);
+            let bit = 1 << (corner % 32);
             // Most bits are set already, and a load is cheaper than an atomic write.
             if let Some(word) = word.filter(|word| word.load(Ordering::Relaxed) & bit == 0) {
                 word.fetch_or(bit, Ordering::Relaxed);

@@ -68,7 +68,8 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
         part(&mesh.lines.corner_positions, &line_corners),
         part(&mesh.points, &points),
     ];
-    let (own, count) = (range(|counts| counts.positions), mesh.positions.len());
+    let own = range(|counts| counts.positions);
+    let count = mesh.positions.len();
     let positions = match which {
         SectionPositions::Own => Picked::new(own, count, &streams, control_points())?,
         SectionPositions::Used => Picked::used(own, count, &streams, control_points())?,
@@ -339,6 +340,7 @@ pub fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<
 
 /// Counts from a section's start on.
 fn since(counts: Counts, start: Counts) -> Counts {
-    let (counts, start) = (counts.to_array(), start.to_array());
+    let counts = counts.to_array();
+    let start = start.to_array();
     Counts::from_array(std::array::from_fn(|kind| counts[kind].saturating_sub(start[kind])))
 }

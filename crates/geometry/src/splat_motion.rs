@@ -298,7 +298,8 @@ fn turn_quaternions(columns: &mut [&mut [f32]; ROTATIONS], [a, b, c, d]: [f64; 4
 
 /// Turns the harmonics of a degree and a channel.
 fn turn_harmonics(columns: &mut [&mut [f32]], matrix: &HarmonicMatrix) {
-    let (rows, width) = (columns.iter().map(|column| column.len()).min().unwrap_or(0), columns.len());
+    let rows = columns.iter().map(|column| column.len()).min().unwrap_or(0);
+    let width = columns.len();
     for row in 0..rows {
         let mut old = [0.0; WIDTH];
         old.iter_mut().zip(&*columns).for_each(|(place, column)| *place = f64::from(column[row]));
@@ -366,7 +367,8 @@ impl HarmonicStep<'_> {
         let l = self.degree;
         let below = if n.abs() < l { (l + n) * (l - n) } else { 2 * l * (2 * l - 1) };
         let root = |above: i32| (f64::from(above) / f64::from(below)).sqrt();
-        let (size, is_zero) = (m.abs(), m == 0);
+        let size = m.abs();
+        let is_zero = m == 0;
         let u = root((l + m) * (l - m));
         let v = 0.5 * root((1 + i32::from(is_zero)) * (l + size - 1) * (l + size)) * if is_zero { -1.0 } else { 1.0 };
         let w = if is_zero { 0.0 } else { -0.5 * root((l - size - 1) * (l - size)) };

@@ -64,7 +64,9 @@ fn rotation([w, x, y, z]: [f64; 4]) -> Rows {
 /// The harmonics from degree 1 on, as splats are shown with them: the constants of "3D Gaussian Splatting for Real-Time
 /// Radiance Field Rendering" up to degree 3, and those of its successors for degree 4.
 fn basis([x, y, z]: [f64; 3]) -> [f64; 24] {
-    let (xx, yy, zz) = (x * x, y * y, z * z);
+    let xx = x * x;
+    let yy = y * y;
+    let zz = z * z;
     [
         -0.488_602_511_902_919_9 * y,
         0.488_602_511_902_919_9 * z,
@@ -146,7 +148,8 @@ fn colors_and_shapes_move_with_space() {
                     let direction = rotation([1.0, f64::from(step), 2.0, -0.3 * f64::from(step)])[step as usize % 3];
                     let turned = times(&linear, direction).map(|part| part / factor);
                     for channel in 0..3 {
-                        let (a, b) = (color(&old, at, channel, direction), color(&new, at, channel, turned));
+                        let a = color(&old, at, channel, direction);
+                        let b = color(&new, at, channel, turned);
                         assert!((a - b).abs() < 1e-5, "degree {degree}, {linear:?}: {a} {b}");
                     }
                 }

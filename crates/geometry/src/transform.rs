@@ -61,9 +61,11 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOpti
 pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
     let turn = TransformTurn::new(frame(scene.axes)?, frame(to)?);
     check_scale(scale)?;
-    let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
+    let turns = !turn.is_nothing();
+    let scales = scale != 1.0;
     let linear = axes_matrix(scene.axes, to)?.map(|row| row.map(|entry| f64::from(entry) * f64::from(scale)));
-    let (mut arrays, mut splats) = (Vec::new(), Vec::new());
+    let mut arrays = Vec::new();
+    let mut splats = Vec::new();
     for mesh in &mut scene.meshes {
         if let Some(motion) = SplatMotion::of_mesh(mesh, &linear)? {
             try_push(&mut splats, motion.prepare(&mut mesh.vertex_columns)?, "the scene")?;
@@ -143,7 +145,8 @@ fn direction(axis: Axis) -> TransformDirection {
 }
 
 fn frame(Axes { forward, up }: Axes) -> Result<TransformFrame> {
-    let (f, u) = (direction(forward), direction(up));
+    let f = direction(forward);
+    let u = direction(up);
     if f.0 == u.0 {
         let name = ["x", "y", "z"][f.0];
         let message = format!("forward ({forward:?}) and up ({up:?}) are both on the {name} axis");
@@ -276,7 +279,8 @@ mod tests {
     #[test]
     fn threads_make_no_difference() {
         let points: Vec<[f32; 3]> = (0..100_000).map(|i| [i as f32, 0.5 * i as f32, -(i as f32)]).collect();
-        let (from, to) = (Axes::BLENDER, Axes { forward: Axis::NegativeX, up: Axis::Y });
+        let from = Axes::BLENDER;
+        let to = Axes { forward: Axis::NegativeX, up: Axis::Y };
         let turned = |threads| {
             let mut scene = scene(from, points.clone());
             transform_axes(&mut scene, to, 0.7, &options(threads)).unwrap();

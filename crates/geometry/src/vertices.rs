@@ -163,7 +163,8 @@ impl VerticesJob<'_> {
                     uvs.prefetch(first);
                     normals.prefetch(first);
                 }
-                let (first, corner) = (firsts[position as usize] as usize, start + offset);
+                let first = firsts[position as usize] as usize;
+                let corner = start + offset;
                 let is_same = first == corner
                     || uvs.same(first, corner) && (normals.same(first, corner) || planted("split-normals"));
                 *vertex = if is_same { position } else { NONE };

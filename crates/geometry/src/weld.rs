@@ -447,7 +447,8 @@ impl WeldNumbers {
                 let start = index << cut.chunk_shift;
                 let mut vertex = 0;
                 for offset in 0..chunk.len() {
-                    let (corner, first) = (start + offset, chunk[offset] as usize);
+                    let corner = start + offset;
+                    let first = chunk[offset] as usize;
                     chunk[offset] = match first.checked_sub(start) {
                         // An earlier corner of this chunk has its vertex already.
                         Some(first) if first < offset => chunk[first],

@@ -99,7 +99,8 @@ impl PlyReader<'_, '_> {
     /// Returns the shape that all rows may have; `None` if they cannot have one.
     fn shape(&mut self, target: PlyRowsTarget<'_>) -> Result<Option<PlyShape>> {
         let layout = &target.sink.layout;
-        let (at, size) = (self.feed.at(), self.feed.size().unwrap_or(0));
+        let at = self.feed.at();
+        let size = self.feed.size().unwrap_or(0);
         let remaining = size.saturating_sub(at);
         let Some(counts) = first_counts(&self.feed, at, layout)? else { return Ok(None) };
         let Some(shape) = layout.shape(&counts)? else { return Ok(None) };
@@ -134,7 +135,8 @@ impl PlyReader<'_, '_> {
 
     /// Reads rows of one size; returns how many there are: all of them if the shape is right.
     fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
-        let (rows, row_bytes) = (target.element.count, shape.row_bytes);
+        let rows = target.element.count;
+        let row_bytes = shape.row_bytes;
         if target.pieces.is_none() {
             target.sink.reserve_rows(rows)?;
             let totals: Vec<u64> = shape.totals(rows).collect();
@@ -147,7 +149,9 @@ impl PlyReader<'_, '_> {
         let crew = self.crew(rows * row_bytes as u64, slot_bytes);
         let start = self.feed.at();
         let mut state = self.state(outcome);
-        let (first_piece, taken, relay) = (first_piece(&self.feed, start), Mutex::default(), Relay::default());
+        let first_piece = first_piece(&self.feed, start);
+        let taken = Mutex::default();
+        let relay = Relay::default();
         let job = EvenRowsJob { common, feed: &self.feed, start, shape, chunk_rows, first_piece, taken, relay };
         let result = run(&job, &mut state, crew, &options.run.cancel);
         let EvenRowsJob { shape: PlyShape { counts, .. }, relay, .. } = job;
@@ -177,7 +181,8 @@ impl PlyReader<'_, '_> {
         // A few rows are not worth a thread: there may be thousands of elements.
         let least = (target.element.count - row).saturating_mul(8 * target.sink.layout.least_row_bytes() as u64);
         let crew = self.crew(left.min(least), common.chunk_bytes);
-        let (mut bases, mut totals) = (Vec::new(), Vec::new());
+        let mut bases = Vec::new();
+        let mut totals = Vec::new();
         bases.try_reserve_exact(outcome.totals.len())?;
         bases.extend_from_slice(&outcome.totals);
         totals.try_reserve_exact(outcome.totals.len())?;
@@ -194,12 +199,14 @@ impl PlyReader<'_, '_> {
     }
 
     fn state(&mut self, outcome: PlyOutcome) -> PlyBinaryState {
-        let (warnings, progress) = (std::mem::take(self.warnings), std::mem::take(&mut self.progress));
+        let warnings = std::mem::take(self.warnings);
+        let progress = std::mem::take(&mut self.progress);
         PlyBinaryState { outcome, mismatch: None, unused: Vec::new(), warnings, progress }
     }
 
     fn settled(&mut self, state: PlyBinaryState) -> (PlyOutcome, Option<u64>) {
-        (*self.warnings, self.progress) = (state.warnings, state.progress);
+        *self.warnings = state.warnings;
+        self.progress = state.progress;
         (state.outcome, state.mismatch)
     }
 
@@ -234,7 +241,8 @@ pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &Ply
     }
     let bytes = first_bytes(feed, at)?;
     let first = layout.counts(&bytes)?.unwrap_or_default();
-    let (mut at, mut agree) = (0, true);
+    let mut at = 0;
+    let mut agree = true;
     for _ in 0..rows {
         let row = layout.walk(&bytes, at, |walked| agree &= first.get(walked.list) == Some(&walked.count));
         match row {
@@ -278,7 +286,8 @@ impl<'a> Common<'a> {
     /// Distributes the rows of a slot to the arrays.
     fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&PlyShape>) -> Result<()> {
         let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, faces, .. } = slot;
-        let (first_row, rows) = (*first_row, *rows);
+        let first_row = *first_row;
+        let rows = *rows;
         let block = PlySinkBlock { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
         if self.target.pieces.is_some() {
             *found = PlyPieces::store(&block, self.target.sink, faces, scratch)?;
@@ -350,9 +359,11 @@ struct Taken {
 fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
     feed.piece_bytes()?;
     let ends_behind = |number: u64| feed.piece(number).is_none_or(|piece| piece.end > start);
-    let (mut low, mut high) = (0, 1);
+    let mut low = 0;
+    let mut high = 1;
     while !ends_behind(high - 1) {
-        (low, high) = (high, 2 * high);
+        low = high;
+        high = 2 * high;
     }
     while low + 1 < high {
         let middle = low.midpoint(high) - 1;
@@ -387,10 +398,12 @@ impl EvenRowsJob<'_, '_> {
     fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut PlyBinarySlot) -> Result<()> {
         let row_bytes = self.shape.row_bytes as u64;
         let end = self.start + self.common.target.element.count * row_bytes;
-        let (from, to) = (piece.start.clamp(self.start, end), piece.end.min(end));
+        let from = piece.start.clamp(self.start, end);
+        let to = piece.end.min(end);
         let [first, last] = [from, to].map(|at| (at - self.start) / row_bytes.max(1));
         let mut handover = self.relay.start(number);
-        (slot.rows, slot.size) = ((last - first) as usize, (last - first) as usize * self.shape.row_bytes);
+        slot.rows = (last - first) as usize;
+        slot.size = (last - first) as usize * self.shape.row_bytes;
         self.place_slot(first, slot)?;
         let known = (from - slot.offset) as usize;
         let have = known + (to - from) as usize;
@@ -575,7 +588,8 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
             return Ok(false);
         }
         slot.offset = line.feed.at();
-        let (mut have, mut wanted) = (0, self.first_bytes(line));
+        let mut have = 0;
+        let mut wanted = self.first_bytes(line);
         let (size, rows) = loop {
             grow(&mut slot.bytes, wanted)?;
             have += line.feed.take(&mut slot.bytes[have..wanted]);
@@ -590,7 +604,9 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
             wanted *= 2;
         };
         line.feed.put_back(&slot.bytes[size..have])?;
-        (slot.size, slot.first_row, slot.rows) = (size, line.row, rows as usize);
+        slot.size = size;
+        slot.first_row = line.row;
+        slot.rows = rows as usize;
         for (to, from) in [(&mut slot.bases, &line.bases), (&mut slot.totals, &line.totals)] {
             to.clear();
             to.try_reserve(from.len())?;
@@ -630,8 +646,10 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
             return (rows.min(most) as usize * size, rows.min(most), stop);
         }
         let limit = self.common.options.limits.elements.min(u64::from(NONE) - 1);
-        let (mut at, mut rows) = (0, 0);
-        let (bases, totals) = (&line.bases, &mut line.totals);
+        let mut at = 0;
+        let mut rows = 0;
+        let bases = &line.bases;
+        let totals = &mut line.totals;
         while rows < most {
             // A count is checked before its numbers are available, so that the result does not depend on how much has
             // been read.
@@ -647,7 +665,8 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
             let stop = match (verdict, end) {
                 (Some(verdict), _) => verdict,
                 (None, RowEnd::Whole(end)) if !is_long(end) => {
-                    (at, rows) = (end, rows + 1);
+                    at = end;
+                    rows += 1;
                     continue;
                 }
                 (None, RowEnd::Negative(list, field)) if !is_long(field + layout.lists[list].count.bytes()) => {
@@ -675,7 +694,8 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         let needed = match stop {
             PlyStop::Row(RowEnd::Cut(needed)) if needed <= self.longest() => needed,
             PlyStop::Row(RowEnd::Negative(list, at)) => {
-                let (name, row) = (names::shown(target.list_name(list)), line.row);
+                let name = names::shown(target.list_name(list));
+                let row = line.row;
                 let element = names::shown(&target.element.name);
                 let message = format!("row {row} of `{element}`: the list `{name}` has a negative count");
                 let diagnostic = Diagnostic { place: place(offset + at as u64), ..Diagnostic::new(message) };
@@ -693,7 +713,8 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         if !line.feed.is_over() {
             return Ok(());
         }
-        let (row, offset) = (line.row, line.feed.at());
+        let row = line.row;
+        let offset = line.feed.at();
         Err(line.feed.failed().unwrap_or_else(|| target.truncated(row, place(offset))))
     }
 }

@@ -70,7 +70,8 @@ impl PlyPieces<'_> {
 
     /// Hands over all positions as points.
     pub(super) fn points(&self, options: &ParseOptions) -> Result<()> {
-        let (threads, cancel) = (options.run.worker_threads(), &options.run.cancel);
+        let threads = options.run.worker_threads();
+        let cancel = &options.run.cancel;
         try_for_each_item(
             threads,
             cancel,

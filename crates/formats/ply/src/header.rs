@@ -221,7 +221,8 @@ impl<'a> PlyParser<'a> {
             let file = self.file.clone();
             let line =
                 PlyHeaderLine { bytes: &bytes[self.at..end], start: self.at, number: self.lines + 1, file: &file };
-            (self.at, self.lines) = (next, self.lines + 1);
+            self.at = next;
+            self.lines += 1;
             if self.line(&line, warnings)? {
                 return self.finish(&line).map(PlyHeaderParsed::Header);
             }
@@ -261,7 +262,9 @@ impl<'a> PlyParser<'a> {
     }
 
     fn end_place(&self, offset: usize) -> Place {
-        let (line, column, offset) = (Some(self.lines + 1), Some(1), Some(offset as u64));
+        let line = Some(self.lines + 1);
+        let column = Some(1);
+        let offset = Some(offset as u64);
         Place { file: self.file.clone(), line, column, offset }
     }
 

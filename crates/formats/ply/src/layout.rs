@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn rows_are_walked_from_count_to_count() {
-        let (layout, mut seen) = (layout(), Vec::new());
+        let layout = layout();
+        let mut seen = Vec::new();
         let bytes = [9, 9, 1, 0, 0, 0, 7, 0, 2, 5, 6, 9];
         let end = layout.walk(&bytes, 0, |walked| seen.push((walked.list, walked.start, walked.count)));
         assert_eq!((end, seen), (RowEnd::Whole(12), vec![(0, 3, 1), (1, 9, 2)]));

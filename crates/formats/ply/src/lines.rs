@@ -143,7 +143,9 @@ impl PlyForm {
         if properties.iter().any(|property| property.count.is_some()) {
             return Ok(PlyForm::Any);
         }
-        let (mut columns, mut narrows, mut at) = (Vec::new(), true, 0);
+        let mut columns = Vec::new();
+        let mut narrows = true;
+        let mut at = 0;
         for property in properties {
             try_push(&mut columns, property.item, "properties")?;
             narrows &= property.item != Scalar::F64 || sink.narrows(at);
@@ -169,14 +171,16 @@ impl PlyLinesParsed {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.segments.clear();
-        (self.stop, self.rest) = (None, None);
+        self.stop = None;
+        self.rest = None;
     }
 }
 
 impl PlyLines<'_> {
     /// Parses as many lines as are rows into `out`, which is empty.
     pub(super) fn parse(self, index: &mut Index, numbers: &mut PlyNumbers, out: &mut PlyLinesParsed) -> Result<()> {
-        let (mut at, mut row) = (self.start, self.first_row);
+        let mut at = self.start;
+        let mut row = self.first_row;
         while at < self.end {
             let Some((element, first_row, left)) = self.order.find(row) else {
                 out.rest = Some(at);
@@ -246,7 +250,8 @@ impl PlyLines<'_> {
     /// Parses one line in any notation; if it is not a row, returns `false` and adds nothing.
     fn line(self, start: usize, end: usize, segment: &mut PlySegment, rows: &mut Vec<u8>) -> Result<bool> {
         let PlyRowsTarget { element, sink, .. } = self.targets[segment.element];
-        let (before, mut progress) = (rows.len(), PlyWordsProgress::default());
+        let before = rows.len();
+        let mut progress = PlyWordsProgress::default();
         let mut last = Fed::Part;
         for word in words(self.padded, start, end.min(self.end)) {
             let fed = match last {
@@ -408,8 +413,10 @@ impl PlyNumbers {
         if width == 0 {
             return Ok(most);
         }
-        let (most, stride) = (most.min(MAX_ENDS / width), columns.iter().map(|scalar| scalar.bytes()).sum::<usize>());
-        let (values, marks) = (&mut self.doubles[..most * width], &mut self.marks[..most * width]);
+        let most = most.min(MAX_ENDS / width);
+        let stride = columns.iter().map(|scalar| scalar.bytes()).sum::<usize>();
+        let values = &mut self.doubles[..most * width];
+        let marks = &mut self.marks[..most * width];
         let mut whole = tokens::doubles(window, first, precision, values, marks) / width;
         if whole == 0 {
             return Ok(0);

@@ -58,7 +58,8 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
         _ => return Ok(Attempt::Declined),
     };
     let Some(PlyVertexPlan { sink, has_colors }) = plan_vertices(vertices, swap)? else { return Ok(Attempt::Declined) };
-    let (mut feed, mut warnings) = (begun.feed, begun.warnings);
+    let mut feed = begun.feed;
+    let mut warnings = begun.warnings;
     feed.skip(begun.header.body);
     let progress = PlyRowsProgress::default();
     let mut reader = PlyReader { feed, options, warnings: &mut warnings, threads: 1, progress };
@@ -131,7 +132,8 @@ fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>>
 unsafe fn arrays(sink: PlySink, rows: usize, has_colors: bool) -> Result<PlyVertices> {
     let (stores, _) = parts(sink)?;
     let mut stores = stores.into_iter().flatten();
-    let (positions, colors) = (stores.next(), stores.next().filter(|_| has_colors));
+    let positions = stores.next();
+    let colors = stores.next().filter(|_| has_colors);
     // SAFETY: the condition is this function's.
     let (positions, colors) = unsafe {
         (positions.map(|store| store.finish::<[f32; 3]>(rows)), colors.map(|store| store.finish::<u32>(rows)))

@@ -103,7 +103,8 @@ impl Begun<'_, '_> {
     /// Reads all elements as tables.
     pub(super) fn tables(self) -> Result<Read<Vec<Table>>> {
         let begun = self;
-        let (mut sinks, mut homes) = (Vec::new(), Vec::new());
+        let mut sinks = Vec::new();
+        let mut homes = Vec::new();
         for element in &begun.header.elements {
             let (sink, home) = sink(element, begun.swap(), |_| true)?;
             try_push(&mut sinks, sink, "elements")?;

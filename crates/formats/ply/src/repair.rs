@@ -94,7 +94,8 @@ fn with_array(values: &mut Values, work: &mut impl PlyWork) -> Result<()> {
 
 /// Keeps some of the lists.
 fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, kept: &[bool]) {
-    let (mut lists, mut end) = (0, 0);
+    let mut lists = 0;
+    let mut end = 0;
     for (list, _) in kept.iter().enumerate().filter(|(_, is_kept)| **is_kept) {
         let own: Range<usize> = offsets[list] as usize..offsets[list + 1] as usize;
         let size = own.len();

@@ -73,7 +73,8 @@ impl PlyOutcome {
 impl PlyRowsTarget<'_> {
     /// Describes a flaw in a row.
     fn describe(&self, check: &Check, flaw: &Flaw) -> Diagnostic {
-        let (name, row) = (names::shown(&self.element.name), flaw.row);
+        let name = names::shown(&self.element.name);
+        let row = flaw.row;
         match flaw.kind {
             FlawKind::Short(count) => {
                 let message = format!("row {row} of `{name}` has {count} corners; skipped");

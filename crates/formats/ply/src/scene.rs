@@ -46,7 +46,8 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     if is_packed(&begun.header) {
         return packed::read(begun);
     }
-    let (mut sinks, mut kept) = (Vec::new(), Vec::new());
+    let mut sinks = Vec::new();
+    let mut kept = Vec::new();
     for PlyPlanned { sink, homes, role } in plan(&begun.header, begun.swap())? {
         try_push(&mut sinks, sink, "elements")?;
         try_push(&mut kept, (homes, role), "elements")?;
@@ -411,7 +412,8 @@ fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
     if let [Values::F32(x), Values::F32(y), Values::F32(z)] = [x, y, z].map(|axis| &mesh.face_columns[axis].values) {
         normals.extend(x.iter().zip(y.iter()).zip(z.iter()).map(|((x, y), z)| [*x, *y, *z]));
     }
-    (mesh.normals, mesh.normal_domain) = (normals.into(), Domain::Face);
+    mesh.normals = normals.into();
+    mesh.normal_domain = Domain::Face;
     mesh.face_columns.retain(|column| !["nx", "ny", "nz"].iter().any(|name| is_axis(column, name)));
     Ok(())
 }

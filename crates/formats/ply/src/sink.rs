@@ -137,7 +137,9 @@ const TURN_ROWS: usize = 512;
 impl PlySink {
     /// A sink for the same lists without any rows, and without arrays of one item per row.
     pub(super) fn of_lists(&self) -> Result<PlySink> {
-        let (layout, check, mut lists) = (self.layout.clone(), self.check, Vec::new());
+        let layout = self.layout.clone();
+        let check = self.check;
+        let mut lists = Vec::new();
         lists.try_reserve_exact(self.lists.len())?;
         lists.extend(self.lists.iter().map(|list| ListSink {
             offsets: Column::new("list offsets"),
@@ -228,7 +230,8 @@ impl<'a, 's> Turns<'a, 's> {
     /// As for [`PlySink::publish`].
     unsafe fn new(sink: &'a PlySink, block: &'a PlySinkBlock<'a>, scratch: &'s mut PlyScratch) -> Result<Self> {
         let rows = range(block.first_row, block.rows as u64)?;
-        let (mut stores, mut lists) = (Vec::new(), Vec::new());
+        let mut stores = Vec::new();
+        let mut lists = Vec::new();
         stores.try_reserve_exact(sink.stores.len())?;
         for store in &sink.stores {
             // SAFETY: these are places of the block's rows.
@@ -310,10 +313,12 @@ impl<'a, 's> Turns<'a, 's> {
     /// counts.
     unsafe fn even_lists(&mut self, shape: &PlyShape, number: usize, first: usize, row: usize, rows: usize) {
         let (at, count) = shape.counts[number];
-        let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
+        let list = &self.sink.lists[number];
+        let held = &mut self.lists[number];
         let start = first + at + self.sink.layout.lists[number].count.bytes();
         let wide = count as usize * held.item_bytes;
-        let (bytes, starts) = (self.block.bytes.as_ptr(), Even { first: start, step: shape.row_bytes });
+        let bytes = self.block.bytes.as_ptr();
+        let starts = Even { first: start, step: shape.row_bytes };
         // SAFETY: the numbers of each list are inside its row, this function's condition. The pinned values are `count`
         // for each row of the block, and the pinned offsets one, so that `row + rows` of both are held.
         unsafe {
@@ -346,7 +351,8 @@ impl<'a, 's> Turns<'a, 's> {
     /// As for [`PlySink::publish`].
     unsafe fn walked(&mut self) -> Result<()> {
         self.scratch.make_room(&self.sink.layout)?;
-        let (mut row, mut at) = (0, 0);
+        let mut row = 0;
+        let mut at = 0;
         while row < self.block.rows {
             let rows = self.scratch.capacity.min(self.block.rows - row);
             at = self.scratch.walk(&self.sink.layout, self.block.bytes, at, rows)?;
@@ -362,7 +368,8 @@ impl<'a, 's> Turns<'a, 's> {
                 }
             }
             *self.scratch = scratch;
-            let (capacity, count_bytes) = (self.scratch.capacity, self.sink.layout.lists.as_slice());
+            let capacity = self.scratch.capacity;
+            let count_bytes = self.sink.layout.lists.as_slice();
             let starts = std::mem::take(&mut self.scratch.starts);
             let counted = |number: usize, row: usize| {
                 (starts[number * capacity + row] as usize).saturating_sub(count_bytes[number].count.bytes())
@@ -378,9 +385,11 @@ impl<'a, 's> Turns<'a, 's> {
     /// # Safety
     /// `scratch` holds the starts and counts of the block's rows `row` to `row + rows`, which are whole.
     unsafe fn walked_lists(&mut self, number: usize, scratch: &PlyScratch, row: usize, rows: usize) -> Result<()> {
-        let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
+        let list = &self.sink.lists[number];
+        let held = &mut self.lists[number];
         let from = number * scratch.capacity;
-        let (starts, counts) = (&scratch.starts[from..from + rows], &scratch.counts[from..from + rows]);
+        let starts = &scratch.starts[from..from + rows];
+        let counts = &scratch.counts[from..from + rows];
         let added: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         if held.done + added > held.total {
             return Err(internal());
@@ -413,7 +422,8 @@ impl<'a, 's> Turns<'a, 's> {
                 // pinned.
                 let ends = unsafe { std::slice::from_raw_parts(held.offsets.start(), row + rows) };
                 let first = if row == 0 { held.base as u32 } else { ends[row - 1] };
-                let (ends, from) = (&ends[row..], u64::from(first) - held.base);
+                let ends = &ends[row..];
+                let from = u64::from(first) - held.base;
                 let written = ends.last().map_or(0, |end| (end - first) as usize);
                 // SAFETY: `written` values from `from` on were written with these rows, and are pinned. A check of
                 // lists belongs to a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2
@@ -530,7 +540,10 @@ impl PlyScratch {
         let mut at = at;
         for row in 0..rows {
             self.gaps[row] = at as u32;
-            let (gaps, starts, counts, capacity) = (&mut self.gaps, &mut self.starts, &mut self.counts, self.capacity);
+            let gaps = &mut self.gaps;
+            let starts = &mut self.starts;
+            let counts = &mut self.counts;
+            let capacity = self.capacity;
             let end = layout.walk(bytes, at, |walked| {
                 let place = walked.list * capacity + row;
                 starts[place] = walked.start as u32;

@@ -91,7 +91,8 @@ impl<const N: usize> Items for Pairs<'_, N> {
 
     #[inline]
     fn surely_same(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (&self.rows[a], &self.rows[b]);
+        let a = &self.rows[a];
+        let b = &self.rows[b];
         a.iter().zip(b).take(2).all(|(a, b)| a.to_bits() == b.to_bits() && !a.is_nan())
     }
 }
@@ -154,7 +155,8 @@ mod tests {
     fn many_rows_are_numbered_as_one_by_one() {
         let rows: Vec<[f32; 3]> = (0..300_000u32).map(|i| [i % 7, i % 11, i % 1013].map(|part| part as f32)).collect();
         let found = number_rows(&rows, None, 2, &Cancel::default()).unwrap();
-        let (mut seen, mut first) = (std::collections::HashMap::new(), Vec::new());
+        let mut seen = std::collections::HashMap::new();
+        let mut first = Vec::new();
         for (item, row) in (0..).zip(&rows) {
             let next = seen.len() as u32;
             let number = *seen.entry(row.map(f32::to_bits)).or_insert(next);

@@ -196,7 +196,9 @@ impl Clipper {
     fn shape(&self, corner: u32) -> EarShape {
         let [a, b, c] = self.triangle(corner);
         let area = turn(a, b, c);
-        let (ab, cb, ac) = (subtract(a, b), subtract(c, b), subtract(a, c));
+        let ab = subtract(a, b);
+        let cb = subtract(c, b);
+        let ac = subtract(a, c);
         if area > 0.0 {
             let sides = dot(ab, ab) + dot(cb, cb) + dot(ac, ac);
             if area > SLIVER * sides { EarShape::Convex } else { EarShape::Sliver }
@@ -209,7 +211,8 @@ impl Clipper {
 
     fn is_blocked(&mut self, tip: u32) -> bool {
         let triangle = self.triangle(tip);
-        let (ring, points) = (&self.ring, &self.points);
+        let ring = &self.ring;
+        let points = &self.points;
         let blocks = |corner: u32| {
             let node = &ring[corner as usize];
             let point = |corner: u32| points[corner as usize];
@@ -248,7 +251,8 @@ fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> 
 
 /// Returns twice the area of a triangle in the plane: positive if it turns left.
 pub(super) fn turn(a: Point<2>, b: Point<2>, c: Point<2>) -> f64 {
-    let (ab, ac) = (subtract(b, a), subtract(c, a));
+    let ab = subtract(b, a);
+    let ac = subtract(c, a);
     ab[0] * ac[1] - ab[1] * ac[0]
 }
 
@@ -274,7 +278,8 @@ fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Po
         return false;
     };
     let largest = (0..3).fold(0, |a, b| if normal[b].abs() > normal[a].abs() { b } else { a });
-    let (mut u, mut v) = ((largest + 1) % 3, (largest + 2) % 3);
+    let mut u = (largest + 1) % 3;
+    let mut v = (largest + 2) % 3;
     if normal[largest] < 0.0 {
         (u, v) = (v, u);
     }

@@ -47,7 +47,8 @@ impl TriangleMap {
         if triangle >= self.first_triangle(faces) {
             return None;
         }
-        let (mut low, mut high) = (0, faces);
+        let mut low = 0;
+        let mut high = faces;
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if self.first_triangle(middle) <= triangle { low = middle } else { high = middle }
@@ -118,7 +119,8 @@ impl Triangles<'_> {
             let message = format!("the face column `{}` does not have one row per face", column.name);
             return Err(Error::new(ErrorKind::Usage, message));
         }
-        let (mut ends, mut end) = (Vec::new(), 0);
+        let mut ends = Vec::new();
+        let mut end = 0;
         ends.try_reserve_exact(self.count + 1)?;
         ends.push(0);
         for face in self.faces()? {
@@ -218,15 +220,18 @@ fn triangulate_as(mesh: &mut Mesh, style: TriangulateStyle<'_>, options: &RunOpt
         Ok(gathered(cut, options, |corner| [from[corner as usize]])?.into())
     };
     let faces = &mesh.faces;
-    let (corner_uvs, corner_normals) = (corners(&faces.corner_uvs)?, corners(&faces.corner_normals)?);
+    let corner_uvs = corners(&faces.corner_uvs)?;
+    let corner_normals = corners(&faces.corner_normals)?;
     let offsets = triangle_offsets(count, threads)?;
     let triangles = Triangles { map: &map, order: &order, count };
     let face_materials = triangles.per_triangle(&mesh.face_materials)?;
     let face_smooth = triangles.per_triangle(&mesh.face_smooth)?;
     triangles.repeat_rows(&mut mesh.face_columns)?;
-    (mesh.face_materials, mesh.face_smooth) = (face_materials, face_smooth);
+    mesh.face_materials = face_materials;
+    mesh.face_smooth = face_smooth;
     // The cut has one entry per new corner: in place it becomes the stream of positions.
-    let (mut corner_positions, old) = (cut, &mesh.faces.corner_positions);
+    let mut corner_positions = cut;
+    let old = &mesh.faces.corner_positions;
     for_each_item(
         threads,
         corner_positions.chunks_mut(PIECE),
@@ -468,7 +473,8 @@ fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
     /// The part of a quad that a triangle must have to count as more than a rounding error.
     const LEAST_PART: f64 = 1e-6;
     let [a, b, c, d] = *quad;
-    let (first, second) = (subtract(c, a), subtract(d, b));
+    let first = subtract(c, a);
+    let second = subtract(d, b);
     // Its length is twice the area; a triangle that faces the other way is outside the quad.
     let normal = cross(first, second);
     let area = |a, b, c| dot(cross(subtract(b, a), subtract(c, a)), normal);

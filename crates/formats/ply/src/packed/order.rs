@@ -77,7 +77,8 @@ fn merge<'a>(mut a: &'a [PlaceKey], mut b: &'a [PlaceKey], out: &mut [PlaceKey])
         };
         let from = if is_first { &mut a } else { &mut b };
         if let Some((key, rest)) = from.split_first() {
-            (*place, *from) = (*key, rest);
+            *place = *key;
+            *from = rest;
         }
     }
 }
@@ -86,7 +87,8 @@ fn merge<'a>(mut a: &'a [PlaceKey], mut b: &'a [PlaceKey], out: &mut [PlaceKey])
 fn place(position: &[f32; 3], bounds: &Bounds) -> u64 {
     let most = f64::from((1u32 << BITS) - 1);
     let bits = |axis: usize| {
-        let (min, max) = (f64::from(bounds.min[axis]), f64::from(bounds.max[axis]));
+        let min = f64::from(bounds.min[axis]);
+        let max = f64::from(bounds.max[axis]);
         let part = if max > min { (f64::from(position[axis]) - min) / (max - min) } else { 0.0 };
         spread((part.clamp(0.0, 1.0) * most) as u64)
     };

@@ -138,11 +138,13 @@ impl<'a> PackedSplats<'a> {
             let [packed_position, rotation, scale, color] = self.packed.map(|column| column[splat]);
             let range = |of: usize, axis: usize, part: f32| {
                 let Some(least) = self.ranges.get(6 * of + axis) else { return part };
-                let (least, most) = (least[splat / CHUNK], self.ranges[6 * of + 3 + axis][splat / CHUNK]);
+                let least = least[splat / CHUNK];
+                let most = self.ranges[6 * of + 3 + axis][splat / CHUNK];
                 least * (1.0 - part) + most * part
             };
             let triple = |packed: u32| TRIPLE.map(|(bits, shift)| part(packed >> shift, bits));
-            let (places, scales) = (triple(packed_position), triple(scale));
+            let places = triple(packed_position);
+            let scales = triple(scale);
             *position = [0, 1, 2].map(|axis| range(0, axis, places[axis]));
             let [red, green, blue, opacity] = [24, 16, 8, 0].map(|shift| part(color >> shift, 8));
             let scales = [0, 1, 2].map(|axis| range(1, axis, scales[axis]));

@@ -178,7 +178,8 @@ impl OrderedSplats<'_> {
     }
 
     fn range(&self, places: Range<usize>) -> ChunkRanges {
-        let (mut min, mut max) = ([[f32::INFINITY; 3]; 3], [[f32::NEG_INFINITY; 3]; 3]);
+        let mut min = [[f32::INFINITY; 3]; 3];
+        let mut max = [[f32::NEG_INFINITY; 3]; 3];
         for place in places {
             let values = self.values(self.number(place));
             for (kind, values) in values.iter().enumerate() {
@@ -199,7 +200,8 @@ impl OrderedSplats<'_> {
         let number = self.number(place);
         let values = self.values(number);
         let part = |kind: usize, axis: usize| {
-            let (min, max) = (ranges[6 * kind + axis], ranges[6 * kind + 3 + axis]);
+            let min = ranges[6 * kind + axis];
+            let max = ranges[6 * kind + 3 + axis];
             if max - min < LEAST_RANGE { 0.0 } else { (values[kind][axis] - min) / (max - min) }
         };
         let triple = |kind: usize| -> u32 {
@@ -329,7 +331,8 @@ impl Pages for PackedPages<'_> {
             let page_rows = self.page_rows(row_bytes);
             let pages = rows.div_ceil(page_rows);
             if number < pages {
-                (slot.element, slot.rows) = (element, number * page_rows..rows.min((number + 1) * page_rows));
+                slot.element = element;
+                slot.rows = number * page_rows..rows.min((number + 1) * page_rows);
                 return Ok(true);
             }
             number -= pages;

@@ -350,7 +350,8 @@ fn put_vectors<O: PlyFieldsOrder>(
         PlyTurn::Nothing => put_rows::<O, 3>(vectors, pick, rows, block),
         PlyTurn::Position(frame) => block.put(rows.map(|row| frame.position(vector(row)).map(f32::to_bytes::<O>))),
         PlyTurn::Normal(frame) => {
-            let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+            let mut batch = [[0.0; 3]; BATCH];
+            let mut lanes = [[0.0; BATCH]; 3];
             let mut turned = [[0.0; 3]; BLOCK];
             for (turned, start) in turned.chunks_mut(BATCH).zip(rows.clone().step_by(BATCH)) {
                 batch.iter_mut().zip(start..rows.end).for_each(|(place, row)| *place = vector(row));
@@ -454,7 +455,8 @@ fn put_edges<O: PlyFieldsOrder>(
     let Some(&first) = offsets.first() else { return };
     // A line with n corners has n - 1 edges, so before line `i` there are as many edges as corners, less `i`.
     let edges_before = |line: usize| offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line);
-    let (mut low, mut high) = (0, offsets.len());
+    let mut low = 0;
+    let mut high = offsets.len();
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if edges_before(middle) <= rows.start { low = middle } else { high = middle }
@@ -546,7 +548,8 @@ impl<'a> PlyFieldsRows<'a> {
         let stride = match (lists.next(), lists.next()) {
             (None, _) => self.fixed_bytes,
             (Some((offsets, width)), None) => {
-                let (starts, ends) = (offsets.get(rows.clone())?, offsets.get(rows.start + 1..=rows.end)?);
+                let starts = offsets.get(rows.clone())?;
+                let ends = offsets.get(rows.start + 1..=rows.end)?;
                 let size = ends.first()?.wrapping_sub(*starts.first()?);
                 let sizes = starts.iter().zip(ends).map(|(start, end)| end.wrapping_sub(*start));
                 // Without a branch, so that many are looked at together.

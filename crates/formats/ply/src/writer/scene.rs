@@ -43,7 +43,8 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     if has_vertices {
         let spans = [|part: &Part<'_>| part.faces.clone(), |part: &Part<'_>| part.lines.clone()];
         let [faces, lines] = spans.map(|range| PlySpan::from_parts(parts, range));
-        let (faces, lines) = (faces?, lines?);
+        let faces = faces?;
+        let lines = lines?;
         if !faces.is_empty() {
             try_push(&mut elements, vertices.faces(&faces, warnings)?, "the plan")?;
         }
@@ -143,7 +144,9 @@ impl<'a> PlySceneHome<'a> {
 
 impl<'a> PlyVertices<'a> {
     fn new(job: &'a PlyJob<'a>, splits: &'a [Option<PlySplit>], warnings: &mut Warnings) -> Result<Self> {
-        let (mut all, mut home_of_part, mut base) = (Vec::new(), Vec::new(), 0u64);
+        let mut all = Vec::new();
+        let mut home_of_part = Vec::new();
+        let mut base = 0u64;
         for (place, part) in job.parts.iter().enumerate() {
             if part.home == place {
                 let split = splits.get(part.number).and_then(Option::as_ref);
@@ -213,7 +216,8 @@ impl<'a> PlyVertices<'a> {
     }
 
     fn fields(&self, home: &PlySceneHome<'a>) -> Result<Vec<PlyField<'a>>> {
-        let (part, mesh) = (home.part, home.part.mesh);
+        let part = home.part;
+        let mesh = home.part.mesh;
         let mut fields = Vec::new();
         fields.try_reserve_exact(4 + self.columns.all.len())?;
         fields.push(PlyField::Vectors(
@@ -242,7 +246,8 @@ impl<'a> PlyVertices<'a> {
     }
 
     fn colors(&self, home: &PlySceneHome<'a>) -> PlyField<'a> {
-        let (mesh, has_alpha) = (home.part.mesh, self.has_alpha);
+        let mesh = home.part.mesh;
+        let has_alpha = self.has_alpha;
         let form = match (self.job.options.scene.float_colors, self.job.options.scene.dialect) {
             (true, _) => PlyColorForm::Floats,
             (false, Dialect::Common) => PlyColorForm::Nearest,
@@ -285,7 +290,8 @@ impl<'a> PlyVertices<'a> {
         columns: &PlyColumns<'a>,
     ) -> Result<Vec<PlyField<'a>>> {
         let home = self.home(span.part);
-        let (frame, mesh) = (home.part.frame, home.part.mesh);
+        let frame = home.part.frame;
+        let mesh = home.part.mesh;
         let mut fields = Vec::new();
         fields.try_reserve_exact(2 + columns.all.len())?;
         fields.push(PlyField::Corners {

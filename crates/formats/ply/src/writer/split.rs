@@ -129,7 +129,8 @@ impl PlySplit {
         if is_blenders && !uvs.is_nothing() {
             split.number_by_corners(mesh)?;
         }
-        (split.uvs, split.normals) = (uvs.values(&split.first)?, normals.values(&split.first)?);
+        split.uvs = uvs.values(&split.first)?;
+        split.normals = normals.values(&split.first)?;
         for column in &mesh.vertex_columns {
             let offsets = column.offsets.as_ref().map(|own| split.offsets(own)).transpose()?;
             try_push(&mut split.lists, offsets, "vertices")?;
@@ -173,7 +174,8 @@ impl PlySplit {
     fn number_by_corners(&mut self, mesh: &Mesh) -> Result<()> {
         let count = self.count();
         let mut numbers: Vec<u32> = zeroed(count, "vertices")?;
-        let (mut positions, mut first) = (Vec::new(), Vec::new());
+        let mut positions = Vec::new();
+        let mut first = Vec::new();
         positions.try_reserve_exact(count)?;
         first.try_reserve_exact(count)?;
         let all = mesh.faces.corner_positions.iter();
@@ -196,7 +198,9 @@ impl PlySplit {
         self.lines.try_reserve_exact(mesh.lines.corner_positions.len())?;
         let number = |position: &u32| numbers.get(*position as usize).copied().unwrap_or(NONE);
         self.lines.extend(mesh.lines.corner_positions.iter().map(number));
-        (self.own, self.more, self.first) = (0, positions, first);
+        self.own = 0;
+        self.more = positions;
+        self.first = first;
         Ok(())
     }
 }

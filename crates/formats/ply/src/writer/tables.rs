@@ -40,7 +40,8 @@ fn kinds(table: &Table) -> Result<Vec<PlyKind>> {
 
 /// The element that is a table, with properties of these types.
 fn element<'a>(table: &'a Table, kinds: &[PlyKind]) -> Result<PlyElement<'a>> {
-    let (mut properties, mut fields) = (Vec::new(), Vec::new());
+    let mut properties = Vec::new();
+    let mut fields = Vec::new();
     for (column, &kind) in table.columns.iter().zip(kinds) {
         try_push(&mut properties, PlyProperty { name: column.name.as_str().into(), kind }, "the plan")?;
         try_push(&mut fields, field(column, 0..table.row_count, kind.count), "the plan")?;

@@ -77,7 +77,8 @@ fn numbers<R: Real + Default>(
     number: fn(Scalar, &mut &[u8]) -> R,
 ) -> Result<()> {
     let lines = NumberLines::new(kinds.len(), b' ', [b"\n"]);
-    let (mut tile, mut place) = ([R::default(); TILE], 0);
+    let mut tile = [R::default(); TILE];
+    let mut place = 0;
     let mut scalars = kinds.iter().map(|kind| kind.scalar).cycle();
     while !rows.is_empty() {
         let mut count = 0;
@@ -127,7 +128,8 @@ fn each(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usize, mut rest
             if !page.whole(|page| line(page, kinds, digits, &mut row)) {
                 return false;
             }
-            (rest, left) = (row, left - 1);
+            rest = row;
+            left -= 1;
         }
         true
     })
@@ -211,8 +213,10 @@ fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> 
 
 /// Rows of one list of indices with a short count.
 fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<()> {
-    let (three, four) = (IndexLine::new(b"3"), IndexLine::new(b"4"));
-    let (mut left, mut rest) = (count, rows);
+    let three = IndexLine::new(b"3");
+    let four = IndexLine::new(b"4");
+    let mut left = count;
+    let mut rest = rows;
     out.format(|page| {
         while left > 0 {
             let corners = rest.get(1..).unwrap_or_default();
@@ -233,7 +237,8 @@ fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<
             if !fits {
                 return false;
             }
-            (rest, left) = (row, left - 1);
+            rest = row;
+            left -= 1;
         }
         true
     })
