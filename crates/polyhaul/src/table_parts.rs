@@ -93,7 +93,7 @@ impl TableParts<'_> {
             #[cfg(feature = "ply")]
             (TablePartsKind::Elements { infos, parts }, _) => {
                 let remarks = [&self.comments[..], infos];
-                *parts = Some(ply::PlyTableParts::begin(tables, remarks, self.options.ply_style(), writing)?);
+                *parts = Some(ply::PlyTableParts::start(tables, remarks, self.options.ply_style(), writing)?);
             }
             (TablePartsKind::Rows { format, parts }, [table]) => {
                 *parts = Some(RowParts::begin(table, &self.comments, *format, self.options.table_style(), writing)?);

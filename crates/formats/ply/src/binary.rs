@@ -51,7 +51,7 @@ struct PlyBinarySlot {
     bases: Vec<u64>,
     totals: Vec<u64>,
     scratch: PlyScratch,
-    found: SinkFound,
+    findings: SinkFound,
     /// The faces of the chunk, if a consumer takes them, and how many of them are what they seem.
     faces: Option<PlySink>,
     faces_known: usize,
@@ -107,12 +107,12 @@ impl PlyReader<'_, '_> {
         let rows = target.element.count;
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let few = counts.iter().all(|&count| u64::from(count) * rows <= limit);
-        let all = rows.checked_mul(shape.row_bytes as u64).filter(|&bytes| bytes <= remaining);
-        if all.is_none() && layout.lists.is_empty() && target.sink.check.is_none() {
+        let total_bytes = rows.checked_mul(shape.row_bytes as u64).filter(|&bytes| bytes <= remaining);
+        if total_bytes.is_none() && layout.lists.is_empty() && target.sink.check.is_none() {
             let whole = remaining / shape.row_bytes.max(1) as u64;
             return Err(target.truncated(whole, self.place(size)));
         }
-        Ok(all.filter(|_| few && shape.row_bytes as u64 <= self.options.limits.line_bytes).map(|_| shape))
+        Ok(total_bytes.filter(|_| few && shape.row_bytes as u64 <= self.options.limits.line_bytes).map(|_| shape))
     }
 
     fn place(&self, offset: u64) -> Place {
@@ -162,15 +162,15 @@ impl PlyReader<'_, '_> {
         if mismatch.is_none() {
             result?;
         }
-        let done = mismatch.unwrap_or(rows);
+        let rows_read = mismatch.unwrap_or(rows);
         for (total, &(_, count)) in outcome.totals.iter_mut().zip(&counts) {
-            *total = u64::from(count) * done;
+            *total = u64::from(count) * rows_read;
         }
-        self.feed.seek(start + done * row_bytes as u64);
+        self.feed.seek(start + rows_read * row_bytes as u64);
         if mismatch.is_some() {
             self.feed.keep(unused);
         }
-        Ok((done, outcome))
+        Ok((rows_read, outcome))
     }
 
     /// Reads rows from `row` on in order.
@@ -179,8 +179,8 @@ impl PlyReader<'_, '_> {
         let common = self.common(target, options);
         let left = self.feed.size().map_or(u64::MAX, |size| size.saturating_sub(self.feed.at()));
         // A few rows are not worth a thread: there may be thousands of elements.
-        let least = (target.element.count - row).saturating_mul(8 * target.sink.layout.least_row_bytes() as u64);
-        let crew = self.crew(left.min(least), common.chunk_bytes);
+        let likely_bytes = (target.element.count - row).saturating_mul(8 * target.sink.layout.least_row_bytes() as u64);
+        let crew = self.crew(left.min(likely_bytes), common.chunk_bytes);
         let mut bases = Vec::new();
         let mut totals = Vec::new();
         bases.try_reserve_exact(outcome.totals.len())?;
@@ -277,7 +277,7 @@ impl<'a> Common<'a> {
             bases: Vec::new(),
             totals: Vec::new(),
             scratch: PlyScratch::default(),
-            found: SinkFound::default(),
+            findings: SinkFound::default(),
             faces: None,
             faces_known: 0,
         }
@@ -285,17 +285,17 @@ impl<'a> Common<'a> {
 
     /// Distributes the rows of a slot to the arrays.
     fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&PlyShape>) -> Result<()> {
-        let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, faces, .. } = slot;
+        let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, findings, faces, .. } = slot;
         let first_row = *first_row;
         let rows = *rows;
         let block = PlySinkBlock { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
         if self.target.pieces.is_some() {
-            *found = PlyPieces::store(&block, self.target.sink, faces, scratch)?;
+            *findings = PlyPieces::store(&block, self.target.sink, faces, scratch)?;
             return Ok(());
         }
         // SAFETY: chunks have different rows. The values of their lists follow those of earlier rows: from `bases` if
         // rows are walked, and from the shape's counts times the row if all are of one size.
-        *found = unsafe { self.target.sink.publish(&block, scratch)? };
+        *findings = unsafe { self.target.sink.publish(&block, scratch)? };
         Ok(())
     }
 
@@ -315,7 +315,7 @@ impl<'a> Common<'a> {
     /// Reports the findings in a slot.
     fn settle(&self, state: &mut PlyBinaryState, slot: &PlyBinarySlot) -> Result<()> {
         let at = |flaw: &Flaw| (self.place(slot.offset + flaw.at as u64), None);
-        state.outcome.file(self.target, &slot.found, self.options, &mut state.warnings, at)?;
+        state.outcome.file(self.target, &slot.findings, self.options, &mut state.warnings, at)?;
         state.progress.report(slot.offset + slot.size as u64, self.size, self.options);
         Ok(())
     }
@@ -405,17 +405,17 @@ impl EvenRowsJob<'_, '_> {
         slot.rows = (last - first) as usize;
         slot.size = (last - first) as usize * self.shape.row_bytes;
         self.place_slot(first, slot)?;
-        let known = (from - slot.offset) as usize;
-        let have = known + (to - from) as usize;
+        let carried = (from - slot.offset) as usize;
+        let have = carried + (to - from) as usize;
         grow(&mut slot.bytes, have)?;
-        self.read(from, &mut slot.bytes[known..have])?;
+        self.read(from, &mut slot.bytes[carried..have])?;
         let rest_at = slot.offset + slot.size as u64;
         if slot.rows > 0 {
             handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
         }
         if number > 0 {
             let before = handover.receive().ok_or_else(Error::cancelled)?;
-            slot.bytes[..known].copy_from_slice(before.bytes.get(..known).ok_or_else(shorter)?);
+            slot.bytes[..carried].copy_from_slice(before.bytes.get(..carried).ok_or_else(shorter)?);
         }
         if slot.rows == 0 {
             handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[..have], "a row")? });
@@ -481,7 +481,7 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
 
     fn parse(&self, slot: &mut PlyBinarySlot) -> Result<()> {
         if slot.rows == 0 {
-            slot.found = SinkFound::default();
+            slot.findings = SinkFound::default();
             return Ok(());
         }
         self.common.publish(slot, Some(&self.shape))
@@ -491,7 +491,7 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
         slot.faces_known = 0;
         if state.mismatch.is_none() {
             self.common.settle(state, slot)?;
-            state.mismatch = slot.found.mismatch;
+            state.mismatch = slot.findings.mismatch;
             slot.faces_known = state.mismatch.map_or(slot.rows, |row| (row - slot.first_row) as usize);
             if state.mismatch.is_none() {
                 return Ok(());
@@ -546,15 +546,15 @@ impl<'a, 'f> PlyWalk<'a, 'f> {
 
     /// Takes the next rows; `false` after the last.
     pub(super) fn take(&self, slot: &mut RowsSlot) -> Result<bool> {
-        let mut own = PlyBinarySlot { bytes: std::mem::take(&mut slot.bytes), ..self.0.common.slot() };
-        let is_taken = self.0.next(&mut self.0.line(), &mut own)?;
+        let mut binary_slot = PlyBinarySlot { bytes: std::mem::take(&mut slot.bytes), ..self.0.common.slot() };
+        let is_taken = self.0.next(&mut self.0.line(), &mut binary_slot)?;
         *slot = RowsSlot {
-            first_row: own.first_row,
-            rows: own.rows,
-            bytes: own.bytes,
-            size: own.size,
-            end: own.offset + own.size as u64,
-            totals: own.totals,
+            first_row: binary_slot.first_row,
+            rows: binary_slot.rows,
+            bytes: binary_slot.bytes,
+            size: binary_slot.size,
+            end: binary_slot.offset + binary_slot.size as u64,
+            totals: binary_slot.totals,
         };
         Ok(is_taken)
     }
@@ -589,10 +589,10 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         }
         slot.offset = line.feed.at();
         let mut have = 0;
-        let mut wanted = self.first_bytes(line);
+        let mut wanted_bytes = self.first_bytes(line);
         let (size, rows) = loop {
-            grow(&mut slot.bytes, wanted)?;
-            have += line.feed.take(&mut slot.bytes[have..wanted]);
+            grow(&mut slot.bytes, wanted_bytes)?;
+            have += line.feed.take(&mut slot.bytes[have..wanted_bytes]);
             let (size, rows, stop) = self.cut(line, &slot.bytes[..have]);
             if rows > 0 {
                 break (size, rows);
@@ -601,7 +601,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
                 line.row = u64::MAX;
                 return Err(error);
             }
-            wanted *= 2;
+            wanted_bytes *= 2;
         };
         line.feed.put_back(&slot.bytes[size..have])?;
         slot.size = size;
@@ -625,15 +625,15 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
     /// Returns how many bytes to read first: few for few rows, since the excess is put back.
     fn first_bytes(&self, line: &PlyBinaryLine<'_, '_>) -> usize {
         let Common { target, chunk_bytes, .. } = &self.common;
-        let least = target.sink.layout.least_row_bytes() as u64;
-        let rows = (target.element.count - line.row).saturating_mul(least.saturating_mul(4)).saturating_add(4096);
+        let row_bytes = target.sink.layout.least_row_bytes() as u64;
+        let rows = (target.element.count - line.row).saturating_mul(row_bytes.saturating_mul(4)).saturating_add(4096);
         usize::try_from(rows).unwrap_or(usize::MAX).min(*chunk_bytes)
     }
 
     /// Returns how many of `bytes` are whole rows, and how many rows these are.
     fn cut(&self, line: &mut PlyBinaryLine<'_, '_>, bytes: &[u8]) -> (usize, u64, PlyStop) {
         let layout = &self.common.target.sink.layout;
-        let most = self.common.target.element.count - line.row;
+        let rows_left = self.common.target.element.count - line.row;
         let longest = self.longest();
         line.totals.fill(0);
         if layout.lists.is_empty() {
@@ -642,15 +642,15 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
                 return (0, 0, PlyStop::Length);
             }
             let rows = (bytes.len() / size.max(1)) as u64;
-            let stop = if rows < most { PlyStop::Row(RowEnd::Cut(size as u64)) } else { PlyStop::Done };
-            return (rows.min(most) as usize * size, rows.min(most), stop);
+            let stop = if rows < rows_left { PlyStop::Row(RowEnd::Cut(size as u64)) } else { PlyStop::Done };
+            return (rows.min(rows_left) as usize * size, rows.min(rows_left), stop);
         }
         let limit = self.common.options.limits.elements.min(u64::from(NONE) - 1);
         let mut at = 0;
         let mut rows = 0;
         let bases = &line.bases;
         let totals = &mut line.totals;
-        while rows < most {
+        while rows < rows_left {
             // A count is checked before its numbers are available, so that the result does not depend on how much has
             // been read.
             let mut verdict = None;
@@ -658,8 +658,8 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
                 totals[list] += u64::from(count);
                 let size = (start - at) as u64 + u64::from(count) * layout.lists[list].item.bytes() as u64;
                 let is_over = bases[list] + totals[list] > limit;
-                let found = if size > longest { Some(PlyStop::Length) } else { is_over.then_some(PlyStop::Values) };
-                verdict = verdict.take().or(found);
+                let excess = if size > longest { Some(PlyStop::Length) } else { is_over.then_some(PlyStop::Values) };
+                verdict = verdict.take().or(excess);
             });
             let is_long = |end: usize| (end - at) as u64 > longest;
             let stop = match (verdict, end) {

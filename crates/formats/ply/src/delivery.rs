@@ -30,19 +30,19 @@ impl PlyPieces<'_> {
         if faces.is_none() {
             *faces = Some(sink.of_lists()?);
         }
-        let Some(own) = faces else { return Err(Error::new(ErrorKind::Internal, "no room for faces")) };
+        let Some(stored) = faces else { return Err(Error::new(ErrorKind::Internal, "no room for faces")) };
         let total = match block.shape {
             Some(shape) => shape.totals(block.rows as u64).sum::<u64>(),
             None => block.totals.iter().sum(),
         };
-        own.reserve_rows(block.rows as u64)?;
-        own.reserve_values(&[total])?;
+        stored.reserve_rows(block.rows as u64)?;
+        stored.reserve_values(&[total])?;
         let first_row = block.first_row;
         // SAFETY: the arrays belong to this chunk alone, and there is room for its rows and their values.
-        let mut found = unsafe { own.publish(&PlySinkBlock { first_row: 0, bases: &[], ..*block }, scratch)? };
-        found.mismatch = found.mismatch.map(|row| row + first_row);
-        found.flaws.iter_mut().for_each(|flaw| flaw.row += first_row);
-        Ok(found)
+        let mut findings = unsafe { stored.publish(&PlySinkBlock { first_row: 0, bases: &[], ..*block }, scratch)? };
+        findings.mismatch = findings.mismatch.map(|row| row + first_row);
+        findings.flaws.iter_mut().for_each(|flaw| flaw.row += first_row);
+        Ok(findings)
     }
 
     /// Hands over the first `rows` faces that were stored.

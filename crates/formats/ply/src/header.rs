@@ -243,9 +243,9 @@ impl<'a> PlyParser<'a> {
             }
         }
         let ends = if self.newline == Some(Newline::Return) { b'\r' } else { b'\n' };
-        let found = memchr::memchr(ends, rest);
-        self.check_size(bytes, found.unwrap_or(rest.len()))?;
-        match found {
+        let size = memchr::memchr(ends, rest);
+        self.check_size(bytes, size.unwrap_or(rest.len()))?;
+        match size {
             Some(size) => {
                 let carriage_return = usize::from(rest[..size].ends_with(b"\r"));
                 Ok(Some((self.at + size - carriage_return, self.at + size + 1)))

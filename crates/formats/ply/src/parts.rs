@@ -6,7 +6,7 @@
 use super::binary::{PlyWalk, extra_data, first_counts, first_rows_agree, grow, read_rows};
 use super::header::{Element, PlyHeaderEncoding};
 use super::layout::{ListType, PlyLayout, PlyShape};
-use super::reader::begin;
+use super::reader::read_header;
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{PlyScratch, PlySinkBlock};
 use super::tables::{sink, table};
@@ -38,18 +38,18 @@ pub fn parts(
     part_bytes: usize,
     read: &mut dyn FnMut(&dyn TableSource) -> Result<Attempt<usize>>,
 ) -> Result<Attempt<PlyPartsRead>> {
-    let begun = begin(feed, options)?;
-    let swap = begun.swap();
-    if begun.header.encoding == PlyHeaderEncoding::Ascii || !begun.feed.is_positioned() || !begun.warnings.is_empty() {
+    let opened = read_header(feed, options)?;
+    let swap = opened.swap();
+    if opened.header.encoding == PlyHeaderEncoding::Ascii || !opened.feed.is_positioned() || !opened.warnings.is_empty()
+    {
         return Ok(Attempt::Declined);
     }
-    let mut feed = begun.feed;
-    let header = begun.header;
+    let mut feed = opened.feed;
+    let header = opened.header;
     feed.skip(header.body);
     let elements = &header.elements;
-    let (Some(places), Some(last)) = (places(&feed, elements, swap, options)?, elements.last()) else {
-        return Ok(Attempt::Declined);
-    };
+    let Some(places) = places(&feed, elements, swap, options)? else { return Ok(Attempt::Declined) };
+    let Some(last) = elements.last() else { return Ok(Attempt::Declined) };
     let size = feed.size().unwrap_or(0);
     let end = places.last().map_or(0, |place| place.end);
     let has_lists = |element: &Element| element.properties.iter().any(|property| property.count.is_some());
@@ -156,9 +156,9 @@ impl TableSource for PlyTableSource<'_, '_> {
         let place = &self.places[table];
         let count = self.elements[table].count;
         let row_bytes = place.shape.row_bytes;
-        let most = (self.part_bytes / row_bytes.max(1)).max(1) as u64;
-        slot.first_row = number.saturating_mul(most);
-        let rows = most.min(count.saturating_sub(slot.first_row));
+        let part_rows = (self.part_bytes / row_bytes.max(1)).max(1) as u64;
+        slot.first_row = number.saturating_mul(part_rows);
+        let rows = part_rows.min(count.saturating_sub(slot.first_row));
         slot.rows = rows as usize;
         slot.size = rows as usize * row_bytes;
         grow(&mut slot.bytes, slot.size)?;
@@ -180,10 +180,9 @@ impl TableSource for PlyTableSource<'_, '_> {
         let (sink, homes) = sink(&part, self.swap, wants)?;
         let shape = if self.walk(number).is_some() { None } else { Some(&self.places[number].shape) };
         let mut outcome = PlyOutcome::new(&sink)?;
-        let own = slot.totals.iter().copied();
         match shape {
             Some(shape) => shape.totals(part.count).zip(&mut outcome.totals).for_each(|(from, to)| *to = from),
-            None => own.zip(&mut outcome.totals).for_each(|(from, to)| *to = from),
+            None => slot.totals.iter().zip(&mut outcome.totals).for_each(|(from, to)| *to = *from),
         }
         sink.reserve_rows(part.count)?;
         sink.reserve_values(&outcome.totals)?;
@@ -191,8 +190,8 @@ impl TableSource for PlyTableSource<'_, '_> {
         let rows = slot.rows;
         let block = PlySinkBlock { bytes, rows, first_row: 0, bases: &[], totals: &outcome.totals, shape };
         // SAFETY: nobody else has the sink.
-        let found = unsafe { sink.publish(&block, &mut PlyScratch::default())? };
-        if found.mismatch.is_some() {
+        let findings = unsafe { sink.publish(&block, &mut PlyScratch::default())? };
+        if findings.mismatch.is_some() {
             return Err(unlike());
         }
         // SAFETY: all rows were published, without a mismatch, and `outcome` has the numbers of values.
@@ -218,8 +217,8 @@ fn places(feed: &Feed<'_>, elements: &[Element], swap: bool, options: &ParseOpti
         let Some(counts) = counts else { return Ok(None) };
         let Some(shape) = layout.shape(&counts)? else { return Ok(None) };
         let limits = &options.limits;
-        let most = limits.elements.min(u64::from(NONE) - 1);
-        let is_small = shape.totals(element.count).all(|total| total <= most);
+        let max_values = limits.elements.min(u64::from(NONE) - 1);
+        let is_small = shape.totals(element.count).all(|total| total <= max_values);
         let end = element.count.checked_mul(shape.row_bytes as u64).and_then(|bytes| bytes.checked_add(start));
         let Some(end) = end.filter(|_| is_small && shape.row_bytes as u64 <= limits.line_bytes) else {
             return Ok(None);

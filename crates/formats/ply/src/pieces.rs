@@ -6,7 +6,7 @@
 use super::binary::PlyReader;
 use super::delivery::PlyPieces;
 use super::header::{Element, PlyHeaderEncoding};
-use super::reader::begin;
+use super::reader::read_header;
 use super::rows::{PlyRowsProgress, PlyRowsTarget};
 use super::scatter::{PlyOp, PlyScatterTarget};
 use super::scene::{check, colors, corners, group, is_vertices};
@@ -45,10 +45,10 @@ struct PlyVertices {
 
 /// Reads a mesh to a consumer; declines if the file must be read as a scene.
 pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsumer) -> Result<Attempt<PlyPiecesRead>> {
-    let begun = begin(feed, options)?;
-    let swap = begun.swap();
-    let (vertices, faces) = match &begun.header.elements[..] {
-        _ if begun.header.encoding == PlyHeaderEncoding::Ascii => return Ok(Attempt::Declined),
+    let opened = read_header(feed, options)?;
+    let swap = opened.swap();
+    let (vertices, faces) = match &opened.header.elements[..] {
+        _ if opened.header.encoding == PlyHeaderEncoding::Ascii => return Ok(Attempt::Declined),
         [vertices] if is_vertices(vertices) && is_plain_cloud(vertices) => (vertices, None),
         [vertices, faces]
             if is_vertices(vertices) && has_corners_alone(faces) && (faces.count > 0 || is_plain_cloud(vertices)) =>
@@ -58,9 +58,9 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
         _ => return Ok(Attempt::Declined),
     };
     let Some(PlyVertexPlan { sink, has_colors }) = plan_vertices(vertices, swap)? else { return Ok(Attempt::Declined) };
-    let mut feed = begun.feed;
-    let mut warnings = begun.warnings;
-    feed.skip(begun.header.body);
+    let mut feed = opened.feed;
+    let mut warnings = opened.warnings;
+    feed.skip(opened.header.body);
     let progress = PlyRowsProgress::default();
     let mut reader = PlyReader { feed, options, warnings: &mut warnings, threads: 1, progress };
     reader.element(PlyRowsTarget { element: vertices, sink: &sink, pieces: None })?;
@@ -94,13 +94,12 @@ fn has_corners_alone(faces: &Element) -> bool {
 
 /// The positions and the colors of vertices, as far as these are bytes; `None` if a consumer would miss some.
 fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>> {
-    let found = colors(element);
-    let channels: Vec<usize> = found.into_iter().flat_map(|(rgb, alpha)| rgb.into_iter().chain(alpha)).collect();
+    let channels: Vec<usize> =
+        colors(element).into_iter().flat_map(|(rgb, alpha)| rgb.into_iter().chain(alpha)).collect();
     let is_byte = |&at: &usize| element.properties[at].item == Scalar::U8;
-    let (Some(axes), true) = (group(element, &["x", "y", "z"]), channels.iter().all(is_byte)) else { return Ok(None) };
-    if element.properties.iter().any(|property| property.count.is_some()) {
-        return Ok(None);
-    }
+    let has_lists = element.properties.iter().any(|property| property.count.is_some());
+    let axes = group(element, &["x", "y", "z"]).filter(|_| channels.iter().all(is_byte) && !has_lists);
+    let Some(axes) = axes else { return Ok(None) };
     let mut builder = PlyBuilder::new(element, swap)?;
     let positions = builder.store(PlyStore::Triples(Column::new("positions")))?;
     let has_colors = !channels.is_empty();
@@ -108,7 +107,7 @@ fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>>
     // Opaque black, which the channels of the file are put into.
     builder.fill(bytes, 0, f32::from_ne_bytes([0, 0, 0, u8::MAX]))?;
     for (at, property) in element.properties.iter().enumerate() {
-        let place = |all: &[usize]| all.iter().position(|&it| it == at);
+        let place = |properties: &[usize]| properties.iter().position(|&property| property == at);
         match (place(&axes), place(&channels)) {
             (Some(axis), _) => {
                 let op = PlyOp::to(PlyScatterTarget::Float, property.item, swap);

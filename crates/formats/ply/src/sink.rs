@@ -188,7 +188,7 @@ impl PlySink {
             }
             turns
         };
-        Ok(turns.found)
+        Ok(turns.findings)
     }
 }
 
@@ -199,7 +199,7 @@ struct Turns<'a, 's> {
     scratch: &'s mut PlyScratch,
     stores: Vec<Pinned<'a>>,
     lists: Vec<HeldList<'a>>,
-    found: SinkFound,
+    findings: SinkFound,
 }
 
 /// The places of a block in a list's arrays.
@@ -255,7 +255,7 @@ impl<'a, 's> Turns<'a, 's> {
             let item_bytes = list.values.item_bytes();
             lists.push(HeldList { offsets, values, base, done: 0, total, item_bytes });
         }
-        Ok(Turns { sink, block, scratch, stores, lists, found: SinkFound::default() })
+        Ok(Turns { sink, block, scratch, stores, lists, findings: SinkFound::default() })
     }
 
     /// Rows of one size.
@@ -287,7 +287,7 @@ impl<'a, 's> Turns<'a, 's> {
             self.check(row, rows, |number, row| first + row * step + shape.counts[number].0)?;
             row += rows;
             if rows < announced {
-                self.found.mismatch = Some(self.block.first_row + row as u64);
+                self.findings.mismatch = Some(self.block.first_row + row as u64);
                 break;
             }
         }
@@ -304,7 +304,7 @@ impl<'a, 's> Turns<'a, 's> {
         // stays inside its gap and its item (see the head of the file), and the places are this block's alone.
         unsafe {
             let to = PlyTo { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
-            self.found.rounded |= run(step.op, from, to);
+            self.findings.rounded |= run(step.op, from, to);
         }
     }
 
@@ -327,12 +327,12 @@ impl<'a, 's> Turns<'a, 's> {
                 _ if count == 0 => {}
                 Some(op) => {
                     let to = PlyTo { bytes: target, step: wide };
-                    self.found.rounded |= run(op, From { bytes, starts, at: 0, rows }, to);
+                    self.findings.rounded |= run(op, From { bytes, starts, at: 0, rows }, to);
                 }
                 None => {
                     for row in 0..rows {
                         let source = bytes.add(starts.row(row));
-                        self.found.rounded |= items(list.op, source, count as usize, target.add(row * wide));
+                        self.findings.rounded |= items(list.op, source, count as usize, target.add(row * wide));
                     }
                 }
             }
@@ -401,7 +401,7 @@ impl<'a, 's> Turns<'a, 's> {
             let mut target = held.values.start().add(held.done as usize * held.item_bytes);
             let mut end = (held.base + held.done) as u32;
             for (at, (&start, &count)) in starts.iter().zip(counts).enumerate() {
-                self.found.rounded |= items(list.op, bytes.add(start as usize), count as usize, target);
+                self.findings.rounded |= items(list.op, bytes.add(start as usize), count as usize, target);
                 target = target.add(count as usize * held.item_bytes);
                 end = end.wrapping_add(count);
                 held.offsets.start().add(row + at).write(end);
@@ -431,10 +431,10 @@ impl<'a, 's> Turns<'a, 's> {
                 let values = unsafe {
                     std::slice::from_raw_parts(held.values.start().cast::<u32>().add(from as usize), written)
                 };
-                let mut begin = first;
+                let mut start = first;
                 let too_short = ends.iter().fold(false, |any, &end| {
-                    let short = end - begin < check.least;
-                    begin = end;
+                    let short = end - start < check.least;
+                    start = end;
                     any | short
                 });
                 if !too_short && check.all_fit(values) {
@@ -442,14 +442,14 @@ impl<'a, 's> Turns<'a, 's> {
                 }
                 let count_bytes = self.sink.layout.lists[number].count.bytes();
                 let place = |row: usize, item: u32| at(number, row) + count_bytes + item as usize * bytes(number);
-                let mut begin = first;
+                let mut start = first;
                 for (at_row, &end) in ends.iter().enumerate() {
-                    let own = &values[(begin - first) as usize..(end - first) as usize];
-                    begin = end;
-                    let Some((item, kind)) = check.flaw(own) else { continue };
+                    let list_values = &values[(start - first) as usize..(end - first) as usize];
+                    start = end;
+                    let Some((item, kind)) = check.flaw(list_values) else { continue };
                     let row = self.block.first_row + (row + at_row) as u64;
                     let at = if item == u32::MAX { at(number, at_row) } else { place(at_row, item) };
-                    self.found.add(Flaw { row, at, item, kind })?;
+                    self.findings.add(Flaw { row, at, item, kind })?;
                 }
             }
             PlyChecked::Pairs(store) => {
@@ -463,11 +463,11 @@ impl<'a, 's> Turns<'a, 's> {
                 if check.all_fit(pairs) {
                     return Ok(());
                 }
-                for (at_row, own) in pairs.chunks_exact(2).enumerate() {
-                    if let Some((item, kind)) = check.flaw(own) {
+                for (at_row, pair) in pairs.chunks_exact(2).enumerate() {
+                    if let Some((item, kind)) = check.flaw(pair) {
                         let at_row = row + at_row;
                         let at = at_row * size + item as usize * check.scalar.bytes();
-                        self.found.add(Flaw { row: self.block.first_row + at_row as u64, at, item, kind })?;
+                        self.findings.add(Flaw { row: self.block.first_row + at_row as u64, at, item, kind })?;
                     }
                 }
             }
@@ -511,7 +511,7 @@ impl FlawKind {
 
 impl SinkFound {
     fn add(&mut self, flaw: Flaw) -> Result<()> {
-        if is_kept(self.flaws.iter().map(|kept| kept.kind.code()), flaw.kind.code()) {
+        if is_kept(self.flaws.iter().map(|flaw| flaw.kind.code()), flaw.kind.code()) {
             return polyhaul_model::error::try_push(&mut self.flaws, flaw, "complaints");
         }
         self.more[usize::from(matches!(flaw.kind, FlawKind::Short(_)))] += 1;

@@ -56,7 +56,7 @@ struct PlyTextSlot {
     /// The location of the first row, if it began in an earlier chunk.
     carried: Option<(Place, Excerpt)>,
     scratch: PlyScratch,
-    found: Vec<SinkFound>,
+    findings: Vec<SinkFound>,
     /// What follows everything that was parsed: an error, or words after the last row.
     error: Option<Error>,
     extra: Option<usize>,
@@ -164,8 +164,8 @@ fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Resul
     let Some(mut left) = size.map(|size| size.saturating_sub(body) + 1) else { return Ok(()) };
     for target in targets {
         let words = target.element.properties.len() as u64;
-        let least = words.saturating_mul(2).saturating_mul(target.element.count);
-        let Some(rest) = left.checked_sub(least) else { return Ok(()) };
+        let min_bytes = words.saturating_mul(2).saturating_mul(target.element.count);
+        let Some(rest) = left.checked_sub(min_bytes) else { return Ok(()) };
         left = rest;
         target.sink.reserve_rows(target.element.count)?;
     }
@@ -201,7 +201,7 @@ impl ChunkJob for PlyTextJob<'_, '_> {
             parsed: PlyLinesParsed::default(),
             carried: None,
             scratch: PlyScratch::default(),
-            found: Vec::new(),
+            findings: Vec::new(),
             error: None,
             extra: None,
         })
@@ -389,24 +389,24 @@ impl PlyTextJob<'_, '_> {
         let padded = slot.text.padded();
         let end = line_start(padded, start, slot.text.end, 1);
         let mut line = words(padded, start, end);
-        let mut found = 0;
-        let mut wanted = 0u64;
+        let mut values = 0;
+        let mut expected = 0u64;
         for property in &element.properties {
             let Some(word) = line.next() else { break };
-            found += 1;
-            wanted = wanted.saturating_add(1);
+            values += 1;
+            expected = expected.saturating_add(1);
             if property.count.is_some() {
                 let count = number::u64(&padded[word]).unwrap_or(0);
-                wanted = wanted.saturating_add(count);
-                found += line.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64;
+                expected = expected.saturating_add(count);
+                values += line.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64;
             }
         }
-        found += line.count() as u64;
+        values += line.count() as u64;
         let line = self.placed(slot, start..start).0.line?;
         let declared = element.place.line?;
         let name = names::shown(&element.name);
-        (found > wanted).then(|| {
-            format!("line {line} has {found} values, but the header declares {wanted} for each row of `{name}` (line {declared})")
+        (values > expected).then(|| {
+            format!("line {line} has {values} values, but the header declares {expected} for each row of `{name}` (line {declared})")
         })
     }
 
@@ -434,7 +434,7 @@ impl PlyTextJob<'_, '_> {
                 cut = Some(number);
                 break;
             }
-            outcome.totals.iter_mut().zip(&segment.totals).for_each(|(all, own)| *all += own);
+            outcome.totals.iter_mut().zip(&segment.totals).for_each(|(total, added)| *total += added);
             target.sink.reserve_rows(segment.first_row + segment.rows as u64)?;
             target.sink.reserve_values(&outcome.totals)?;
         }
@@ -473,14 +473,14 @@ impl PlyTextJob<'_, '_> {
         let (place, _) = self.place_of_row(slot, &segment, segment.rows);
         slot.error = Some(target.too_many_values(row, limit, place));
         target.sink.reserve_rows(row)?;
-        totals.iter_mut().zip(&segment.bases).zip(&segment.totals).for_each(|((sum, base), own)| *sum = base + own);
+        totals.iter_mut().zip(&segment.bases).zip(&segment.totals).for_each(|((sum, base), added)| *sum = base + added);
         target.sink.reserve_values(&totals)?;
         slot.parsed.segments.truncate(cut);
         try_push(&mut slot.parsed.segments, segment, "rows")
     }
 
     fn publish_rows(&self, slot: &mut PlyTextSlot) -> Result<()> {
-        slot.found.clear();
+        slot.findings.clear();
         for segment in &slot.parsed.segments {
             let block = PlySinkBlock {
                 bytes: &slot.parsed.rows[segment.bytes.clone()],
@@ -492,18 +492,18 @@ impl PlyTextJob<'_, '_> {
             };
             // SAFETY: `hand_out` (or `cut_short`) gave the segment its rows in order and its `bases` as the values of
             // all segments before, so that no two segments share places.
-            let found = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
-            try_push(&mut slot.found, found, "complaints")?;
+            let findings = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
+            try_push(&mut slot.findings, findings, "complaints")?;
         }
         Ok(())
     }
 
     /// Reports the findings, in the order of the text.
     fn file(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
-        for (segment, found) in slot.parsed.segments.iter().zip(&slot.found) {
+        for (segment, findings) in slot.parsed.segments.iter().zip(&slot.findings) {
             let place = |flaw: &Flaw| self.place_of_flaw(slot, segment, flaw);
             let outcome = &mut state.outcomes[segment.element];
-            let filed = outcome.file(self.targets[segment.element], found, self.options, &mut state.warnings, place);
+            let filed = outcome.file(self.targets[segment.element], findings, self.options, &mut state.warnings, place);
             filed.map_err(|error| match &state.wide_line {
                 Some(why) => error.with_hint(why),
                 None => error,

@@ -116,10 +116,10 @@ fn type_name(scalar: Scalar) -> &'static str {
 }
 
 /// Fails if two written names are equal, since such a file could not be read.
-fn unique<'a>(what: &str, all: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
+fn unique<'a>(what: &str, names: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
     let mut seen = HashSet::new();
-    seen.try_reserve(all.len())?;
-    for name in all {
+    seen.try_reserve(names.len())?;
+    for name in names {
         let written = word(name);
         if seen.contains(&written) {
             let message = format!("two {what} would be named `{}` in the file", names::shown(&written));

@@ -26,7 +26,7 @@ pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usi
         (_, Digits::Fixed(digits)) if kinds.iter().all(|kind| *kind == FLOAT) => {
             floats(out, kinds.len(), digits.into(), rows)?;
             // Rows with too many columns, or none, are formatted value by value.
-            if matches!(kinds.len(), 1..=MOST_COLUMNS) {
+            if matches!(kinds.len(), 1..=MAX_COLUMNS) {
                 Ok(())
             } else {
                 each(out, kinds, Digits::Fixed(digits), count, rows)
@@ -89,10 +89,10 @@ fn numbers<R: Real + Default>(
                 break;
             }
         }
-        let mut done = 0;
+        let mut written = 0;
         out.format(|page| {
-            done += page.shortest_lines(&lines, place + done, &tile[done..count]);
-            done == count
+            written += page.shortest_lines(&lines, place + written, &tile[written..count]);
+            written == count
         })?;
         place += count;
     }
@@ -105,7 +105,7 @@ const TILE: usize = 512;
 const FLOAT: PlyKind = PlyKind { scalar: Scalar::F32, count: None };
 
 /// So many floats in a row are formatted side by side.
-const MOST_COLUMNS: usize = 12;
+const MAX_COLUMNS: usize = 12;
 
 /// Takes the first `N` bytes.
 #[inline(always)]
@@ -195,7 +195,7 @@ fn floats(out: &mut Out, columns: usize, digits: usize, rows: &[u8]) -> Result<(
 }
 
 fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> Result<()> {
-    const { assert!(N <= MOST_COLUMNS) };
+    const { assert!(N <= MAX_COLUMNS) };
     let mut values = [[0.0; N]; BLOCK];
     let line = FixedLine::new(b"", digits);
     let (numbers, _) = rows.as_chunks::<4>();
@@ -205,8 +205,8 @@ fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> 
     }
     let mut rest = values.get(..count).unwrap_or_default();
     out.format(|page| {
-        let done = page.fixed_lines(&line, rest);
-        rest = &rest[done..];
+        let written = page.fixed_lines(&line, rest);
+        rest = &rest[written..];
         rest.is_empty()
     })
 }
