@@ -141,10 +141,10 @@ mod tests {
             let turned = times(&frame.normal_rows, *normal);
             let [x, y, z] = turned;
             let square = x * x + y * y + z * z;
-            let wanted = if square > 1e-35 { turned.map(|part| part / square.sqrt()) } else { [0.0; 3] };
+            let expected = if square > 1e-35 { turned.map(|part| part / square.sqrt()) } else { [0.0; 3] };
             let [xs, ys, zs] = &lanes;
             let bits = |part: f32| if part.is_nan() { u32::MAX } else { part.to_bits() };
-            assert_eq!([xs[item], ys[item], zs[item]].map(bits), wanted.map(bits), "{normal:?}");
+            assert_eq!([xs[item], ys[item], zs[item]].map(bits), expected.map(bits), "{normal:?}");
         }
     }
 }

@@ -69,9 +69,10 @@ pub fn parts<'a>(
     homes.resize(scene.meshes.len(), None);
     let mut parts = Vec::new();
     for object in objects {
-        let (Some(mesh), Some(home)) = (scene.meshes.get(object.mesh), homes.get_mut(object.mesh)) else {
+        let Some(mesh) = scene.meshes.get(object.mesh) else {
             return Err(wrong(object, "refers to a mesh that the scene does not have"));
         };
+        let home = &mut homes[object.mesh];
         let counts = mesh.counts().to_array();
         let start = object.start.to_array();
         let end = object.end.to_array();

@@ -217,8 +217,8 @@ mod tests {
     }
 
     fn frames() -> impl Iterator<Item = Axes> {
-        let all = AXES.into_iter().flat_map(|forward| AXES.map(|up| Axes { forward, up }));
-        all.filter(|&axes| frame(axes).is_ok())
+        let pairs = AXES.into_iter().flat_map(|forward| AXES.map(|up| Axes { forward, up }));
+        pairs.filter(|&axes| frame(axes).is_ok())
     }
 
     #[test]
@@ -271,8 +271,8 @@ mod tests {
             let mut expected = scene(from, vec![placed(&turned)]);
             transform_axes(&mut turned, to, 10.0, &options(1)).unwrap();
             transform_axes(&mut expected, to, 10.0, &options(1)).unwrap();
-            let wanted = expected.meshes[0].positions[0];
-            assert!(placed(&turned).iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-4), "{from:?} {to:?}");
+            let expected = expected.meshes[0].positions[0];
+            assert!(placed(&turned).iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4), "{from:?} {to:?}");
         }
     }
 
@@ -286,10 +286,10 @@ mod tests {
             transform_axes(&mut scene, to, 0.7, &options(threads)).unwrap();
             scene
         };
-        let one = turned(1);
-        assert_eq!(one.meshes[0].positions[3], [-1.5 * 0.7, -3.0 * 0.7, -3.0 * 0.7]);
+        let single_threaded = turned(1);
+        assert_eq!(single_threaded.meshes[0].positions[3], [-1.5 * 0.7, -3.0 * 0.7, -3.0 * 0.7]);
         for threads in [2, 3, 7, 64] {
-            assert!(turned(threads) == one);
+            assert!(turned(threads) == single_threaded);
         }
     }
 

@@ -70,7 +70,7 @@ pub trait MeshConsumer: Sync {
     ///
     /// # Errors
     /// Any error; it stops the reading.
-    fn start(&self, known: KnownPositions<'_>) -> Result<()>;
+    fn start(&self, positions: KnownPositions<'_>) -> Result<()>;
 
     /// Takes a piece. Called on any thread, in any order, and concurrently.
     ///

@@ -89,8 +89,8 @@ pub(super) fn order(map: &TriangleMap, sections: &[u32], triangles: usize) -> Re
             order.push(kept(map, face));
         }
         for face in section[0]..section[1] {
-            let kept = kept(map, face);
-            order.extend(map.triangles(face).filter(|triangle| *triangle != kept));
+            let staying = kept(map, face);
+            order.extend(map.triangles(face).filter(|triangle| *triangle != staying));
         }
     }
     Ok(order)

@@ -7,7 +7,7 @@
 
 use super::Point;
 use super::nearby::Nearby;
-use crate::linear::{cross, dot, subtract};
+use crate::linear::{add, cross, dot, subtract};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::Cancel;
 use std::collections::VecDeque;
@@ -271,22 +271,21 @@ fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Po
     let origin = corner(0);
     let at = |i: usize| subtract(corner(i), origin);
     let spans = || (1..count - 1).map(|i| cross(at(i), at(i + 1)));
-    let sum = spans().fold([0.0; 3], |sum, span| [0, 1, 2].map(|i| sum[i] + span[i]));
+    let sum = spans().fold([0.0; 3], add);
     let longest = || spans().fold([0.0; 3], |a, b| if dot(b, b) > dot(a, a) { b } else { a });
     // A bow tie's halves cancel out; any plane that contains it will do.
     let Some(normal) = unit(sum).or_else(|| unit(longest())) else {
         return false;
     };
     let largest = (0..3).fold(0, |a, b| if normal[b].abs() > normal[a].abs() { b } else { a });
-    let mut u = (largest + 1) % 3;
-    let mut v = (largest + 2) % 3;
+    let mut axes = [(largest + 1) % 3, (largest + 2) % 3];
     if normal[largest] < 0.0 {
-        (u, v) = (v, u);
+        axes.reverse();
     }
     points.extend((0..count).map(|i| {
         let point = at(i);
         let height = dot(point, normal);
-        [u, v].map(|axis| point[axis] - height * normal[axis])
+        axes.map(|axis| point[axis] - height * normal[axis])
     }));
     true
 }

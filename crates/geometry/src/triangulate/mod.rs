@@ -132,13 +132,13 @@ impl Triangles<'_> {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let values = map_values!(&column.values, array => {
-            let mut all = Vec::new();
-            all.try_reserve_exact(end as usize)?;
+            let mut repeated = Vec::new();
+            repeated.try_reserve_exact(end as usize)?;
             for face in self.faces()? {
                 let list = offsets[face] as usize..offsets[face + 1] as usize;
-                all.extend_from_slice(array.get(list).unwrap_or_default());
+                repeated.extend_from_slice(array.get(list).unwrap_or_default());
             }
-            all.into()
+            repeated.into()
         });
         Ok(Column { name: column.name.clone(), values, offsets: Some(ends.into()) })
     }
@@ -471,7 +471,7 @@ type Point<const N: usize> = [f64; N];
 /// Whether a quad is better cut from its second to its fourth corner than from the first to the third.
 fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
     /// The part of a quad that a triangle must have to count as more than a rounding error.
-    const LEAST_PART: f64 = 1e-6;
+    const MIN_PART: f64 = 1e-6;
     let [a, b, c, d] = *quad;
     let first = subtract(c, a);
     let second = subtract(d, b);
@@ -480,10 +480,10 @@ fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
     let area = |a, b, c| dot(cross(subtract(b, a), subtract(c, a)), normal);
     let at_first = area(a, b, c).min(area(a, c, d));
     let at_second = area(a, b, d).min(area(b, c, d));
-    let least = LEAST_PART * dot(normal, normal);
-    match (at_first > least, at_second > least) {
+    let min_area = MIN_PART * dot(normal, normal);
+    match (at_first > min_area, at_second > min_area) {
         // Not by a rounding error, so that a grid of rectangles is cut the same way everywhere.
-        (true, true) => dot(second, second) < dot(first, first) * (1.0 - LEAST_PART),
+        (true, true) => dot(second, second) < dot(first, first) * (1.0 - MIN_PART),
         _ => at_second > at_first,
     }
 }
