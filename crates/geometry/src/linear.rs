@@ -21,38 +21,38 @@ pub const IDENTITY64: Matrix4 =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 
 /// `f32` or `f64`.
-pub trait Real: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {}
+pub trait Coordinate: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {}
 
-impl Real for f32 {}
-impl Real for f64 {}
+impl Coordinate for f32 {}
+impl Coordinate for f64 {}
 
 /// The sum of vectors.
 #[inline]
-pub fn add<T: Real, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
+pub fn add<T: Coordinate, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
     std::array::from_fn(|axis| a[axis] + b[axis])
 }
 
 /// The vector from `b` to `a`.
 #[inline]
-pub fn subtract<T: Real, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
+pub fn subtract<T: Coordinate, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
     std::array::from_fn(|axis| a[axis] - b[axis])
 }
 
 /// The product of a vector and a factor.
 #[inline]
-pub fn scale<T: Real, const N: usize>(vector: [T; N], factor: T) -> [T; N] {
+pub fn scale<T: Coordinate, const N: usize>(vector: [T; N], factor: T) -> [T; N] {
     vector.map(|part| part * factor)
 }
 
 /// The inner product.
 #[inline]
-pub fn dot<T: Real, const N: usize>(a: [T; N], b: [T; N]) -> T {
+pub fn dot<T: Coordinate, const N: usize>(a: [T; N], b: [T; N]) -> T {
     (1..N).fold(a[0] * b[0], |sum, axis| sum + a[axis] * b[axis])
 }
 
 /// The cross product.
 #[inline]
-pub fn cross<T: Real>(a: Vector<T>, b: Vector<T>) -> Vector<T> {
+pub fn cross<T: Coordinate>(a: Vector<T>, b: Vector<T>) -> Vector<T> {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 

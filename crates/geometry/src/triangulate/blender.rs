@@ -44,7 +44,7 @@ fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
         (dot(edge, edge) - height * height / square).max(0.0).sqrt()
     };
     let twice_area = |[a, b, c]: [Point<3>; 3]| cross(subtract(b, a), subtract(c, a));
-    let folds = |[one, other]: [[Point<3>; 3]; 2]| dot(twice_area(one), twice_area(other)) < 0.0;
+    let folds = |[first, second]: [[Point<3>; 3]; 2]| dot(twice_area(first), twice_area(second)) < 0.0;
     let shape = |triangle @ [a, b, c]: [Point<3>; 3]| {
         let area = dot(twice_area(triangle), normal).abs() / square.sqrt();
         let perimeter = length(a, b) + length(b, c) + length(c, a);
