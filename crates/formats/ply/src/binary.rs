@@ -363,7 +363,7 @@ fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
     let mut high = 1;
     while !ends_behind(high - 1) {
         low = high;
-        high = 2 * high;
+        high *= 2;
     }
     while low + 1 < high {
         let middle = low.midpoint(high) - 1;
