@@ -13,7 +13,7 @@ macro_rules! format_rows {
         $expand! {
             /// Wavefront OBJ with its material library, MTL.
             Obj = row("obj", FormatKind::Scene), "obj" {
-                looks: Looks::Words(polyhaul_obj::begins_as_obj),
+                looks: Looks::Words(polyhaul_obj::looks_like_obj),
             } => {
                 read: Readers { scene: Some(obj::read), pieces: Some(obj::pieces), ..NO_READERS },
                 write: Writers {

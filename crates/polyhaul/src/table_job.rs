@@ -142,7 +142,7 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
                 || options.table.out_header == TableHeader::Absent
         }
     };
-    points.note_losses(scene, (looks.materials.len(), has_names), &name_of(&output), &mut report.warnings);
+    points.note_losses(scene, looks.materials.len(), has_names, &name_of(&output), &mut report.warnings);
     // Remarks become comments if there is only one kind.
     let mut comments = Cow::Borrowed(&scene.comments[..]);
     for info in &scene.infos {

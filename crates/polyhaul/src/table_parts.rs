@@ -96,7 +96,7 @@ impl TableParts<'_> {
                 *parts = Some(ply::PlyTableParts::start(tables, remarks, self.options.ply_style(), writing)?);
             }
             (TablePartsKind::Rows { format, parts }, [table]) => {
-                *parts = Some(RowParts::begin(table, &self.comments, *format, self.options.table_style(), writing)?);
+                *parts = Some(RowParts::start(table, &self.comments, *format, self.options.table_style(), writing)?);
             }
             _ => {}
         }

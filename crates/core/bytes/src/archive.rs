@@ -6,7 +6,8 @@
 
 mod zip;
 
-use crate::compress::{DecompressError, DecompressErrorKind, entry};
+use crate::compress::entry;
+use crate::error::{DecompressError, DecompressErrorKind};
 use crate::{Codec, DecompressLimits, Source};
 use std::fmt;
 use std::io;

@@ -285,10 +285,10 @@ impl<'a> Buffer<'a> {
         Err(RecordTooLong { offset: self.offset, limit_bytes: self.record_limit_bytes }.into())
     }
 
-    fn too_short(&self, requested: u64, found: u64) -> io::Error {
+    fn too_short(&self, requested: u64, available: u64) -> io::Error {
         io::Error::new(
             io::ErrorKind::UnexpectedEof,
-            format!("unexpected end of data: expected {requested} bytes, found {found}"),
+            format!("unexpected end of data: expected {requested} bytes, found {available}"),
         )
     }
 

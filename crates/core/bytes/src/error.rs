@@ -1,9 +1,13 @@
-//! Helpers for `io::Error`s: adding context, repeating an error, and retrying interrupted calls.
+//! Errors, and helpers for `io::Error`s: adding context, repeating an error, and retrying interrupted calls.
 //!
 //! The kind of the cause is kept, and the cause itself is the `source()` of the error.
 
-use crate::compress::error::DecompressError;
-use crate::host::fault::HostFault;
+mod decompress;
+mod host_fault;
+
+pub use decompress::{DecompressError, DecompressErrorKind, DecompressLimit};
+pub use host_fault::HostFault;
+
 use crate::stop::Stopped;
 use std::fmt;
 use std::io;
@@ -41,7 +45,7 @@ pub(crate) fn repeat(error: &io::Error) -> io::Error {
     let Some(inner) = error.get_ref() else { return error.kind().into() };
     match (inner.downcast_ref::<DecompressError>(), inner.downcast_ref::<HostFault>()) {
         (Some(damage), _) => damage.clone().into(),
-        (_, Some(fault)) => fault.again(),
+        (_, Some(fault)) => HostFault::wrap(repeat(fault.cause())),
         _ if Stopped::caused(error) => io::Error::other(Stopped),
         _ => io::Error::new(error.kind(), error.to_string()),
     }

@@ -73,9 +73,9 @@ mod tests {
 
     #[test]
     fn known_sums_of_32_bits() {
-        let known: [(&[u8], u32); 4] =
+        let sums: [(&[u8], u32); 4] =
             [(b"", 0x02cc_5d05), (b"a", 0x550d_7456), (b"abc", 0x32d1_53ff), (LINE, 0xe229_3b2f)];
-        for (bytes, sum) in known {
+        for (bytes, sum) in sums {
             assert_eq!(xxh32(bytes), sum, "{bytes:?}");
         }
     }

@@ -5,14 +5,12 @@
 //! error it returns. Locks that other sources or sinks need are not held, so a callback may use this library.
 //! `host/view.rs` reads a host at any offset.
 
-pub(crate) mod fault;
 mod view;
 
-pub use fault::HostFault;
 pub(crate) use view::HostView;
 
 use crate::BLOCK_BYTES;
-use crate::error::{repeat, retry};
+use crate::error::{HostFault, repeat, retry};
 use crate::memory::reserve;
 use polyhaul_trace::Counters;
 use std::io::{self, Read};

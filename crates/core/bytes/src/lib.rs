@@ -42,6 +42,7 @@
 
 mod archive;
 mod buffer;
+mod codec;
 mod compress;
 #[cfg(unix)]
 mod descriptor;
@@ -59,14 +60,16 @@ mod throttle;
 
 pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
+pub use codec::Codec;
 pub use compress::{
-    Codec, DecodeAhead, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, GzipMember,
-    GzipParts, MEMBER_BYTES, SeekTable, ZlibDecoder, ZlibPlain, ZlibSpan, decompressed, inflated,
+    DecompressLimits, Encoder, GzipMember, GzipParts, MEMBER_BYTES, SeekTable, ZlibDecoder, ZlibPlain, ZlibSpan,
+    decompressed, inflated,
 };
-pub use host::{HostFault, HostRead, HostWrite};
+pub use error::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault};
+pub use host::{HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};
 pub use sink::{Complete, FileOptions, Finished, Sink, remove_temporaries};
-pub use source::{Prefetch, Source};
+pub use source::{DecodeAhead, Prefetch, Source};
 pub use stop::Stopped;
 pub use throttle::Throttle;
 

@@ -1,35 +1,37 @@
 //! Inputs: a file, standard input, memory, or a host's reader or callbacks.
 //!
-//! A regular file is *positioned*: any thread reads any range; so is an object of a store. Everything else is a
-//! *stream*, read in order under a lock (`source/stream.rs`). A source never returns fewer bytes than requested except
-//! at the end, never requests less than 64 KiB from a stream, and keeps at most two blocks that were peeked at. For
-//! small sequential reads see `buffer`.
+//! A regular file (`source/file.rs`) is *positioned*: any thread reads any range; so is an object of a store.
+//! Everything else is a *stream*, read in order under a lock (`source/stream.rs`). A source never returns fewer bytes
+//! than requested except at the end, never requests less than 64 KiB from a stream, and keeps at most two blocks that
+//! were peeked at. For small sequential reads see `buffer`.
 
+mod decoded;
+mod file;
 mod prefetch;
 mod stream;
 
 use crate::BLOCK_BYTES;
-use crate::compress::{Codec, DecodeAhead, GzipAhead, Members};
-use crate::error::retry;
+use crate::codec::Codec;
 use crate::host::{self, HostRead, HostReader, HostStream, HostView, SharedHost};
 use crate::memory::grow;
 use crate::place;
 use crate::remote::{self, Remote, RemoteObject};
 use crate::stop::{StopFlag, StoppableReader};
 use crate::throttle::{FetchedPages, Throttle};
+use file::{RegularFile, directory_error, open_without_waiting, refuse_irregular, stdin_file};
 use polyhaul_trace::Counters;
 use polyhaul_trace::{FileKind, Phase, Trace};
-use prefetch::ReadProgress;
 use std::fmt;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::SystemTime;
 use stream::PeekableStream;
 
+pub use decoded::DecodeAhead;
+pub(crate) use decoded::PlainPieces;
 pub use prefetch::Prefetch;
 
 /// Bytes to read. Cloning is cheap and gives another handle on the same source.
@@ -61,7 +63,7 @@ struct SharedSource<'a> {
     /// The compressed source, if the bytes are decompressed on the way.
     compressed: Option<(Codec, Source<'a>)>,
     /// Decodes parts of a stream before they are read.
-    ahead: Option<GzipAhead<'a>>,
+    ahead: Option<Box<dyn DecodeAhead + Send + 'a>>,
     /// The size of a stream in bytes, as declared by its host.
     claimed: Option<u64>,
     /// The host that a stream reads from.
@@ -94,7 +96,7 @@ enum SourceKind<'a> {
     Host(HostView<'a>),
     Part(Source<'a>, Range<u64>),
     Memory(Box<dyn AsRef<[u8]> + Send + Sync + 'a>),
-    Members(Box<Members<'a>>),
+    Members(Box<dyn PlainPieces + 'a>),
 }
 
 impl<'a> SharedSource<'a> {
@@ -279,7 +281,7 @@ impl<'a> Source<'a> {
         codec: Codec,
         packed: Source<'a>,
         plain: Box<dyn Read + Send + 'a>,
-        ahead: Option<GzipAhead<'a>>,
+        ahead: Option<Box<dyn DecodeAhead + Send + 'a>>,
     ) -> Self {
         let kind = SourceKind::Stream(Mutex::new(PeekableStream::new(plain)));
         let name = packed.name().to_owned();
@@ -307,8 +309,8 @@ impl<'a> Source<'a> {
     }
 
     /// Creates a source of the plain bytes of `compressed`, readable at any offset.
-    pub(crate) fn members(codec: Codec, compressed: Source<'a>, members: Members<'a>) -> Self {
-        let kind = SourceKind::Members(Box::new(members));
+    pub(crate) fn members(codec: Codec, compressed: Source<'a>, members: Box<dyn PlainPieces + 'a>) -> Self {
+        let kind = SourceKind::Members(members);
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
     }
 
@@ -539,7 +541,7 @@ impl<'a> Source<'a> {
 
     /// Returns work for idle threads before this stream is read, if its parts can be decoded ahead.
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
-        self.shared.ahead.as_ref().map(|ahead| ahead as _)
+        self.shared.ahead.as_deref().map(|ahead| ahead as _)
     }
 
     /// Returns a [`Prefetch`] that makes the system fetch the underlying file ahead of its readers, if it is large.
@@ -615,70 +617,6 @@ impl fmt::Debug for Source<'_> {
     }
 }
 
-/// A regular file and its properties when it was opened.
-struct RegularFile {
-    file: File,
-    /// The offset of the first byte in the file.
-    base: u64,
-    /// Bytes from `base` to the end.
-    len: u64,
-    modified: Option<SystemTime>,
-    progress: ReadProgress,
-}
-
-impl RegularFile {
-    fn new(file: File, base: u64, metadata: &Metadata) -> Self {
-        RegularFile {
-            file,
-            base,
-            len: metadata.len().saturating_sub(base),
-            modified: metadata.modified().ok(),
-            progress: ReadProgress::default(),
-        }
-    }
-
-    /// Never reads past the length at opening, so no call only finds the end, and growth of the file has no effect.
-    fn read_at(&self, offset: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
-        let remaining = self.len.saturating_sub(offset);
-        let count = usize::try_from(remaining).map_or(out.len(), |r| r.min(out.len()));
-        let mut filled = 0;
-        self.progress.reach(offset.min(self.len) + count as u64);
-        while filled < count {
-            let at = self.base + offset + filled as u64;
-            let part = &mut out[filled..count];
-            match retry(|| counters.transfer_at(Some(at - self.base), || read_file_at(&self.file, at, part)))? {
-                0 => return Err(self.shrank(at)),
-                n => filled += n,
-            }
-        }
-        Ok(count)
-    }
-
-    fn shrank(&self, end: u64) -> io::Error {
-        let expected = self.base + self.len;
-        io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            format!(
-                "the file shrank while it was being read: it ends at byte {end}, but had {expected} bytes when it was opened"
-            ),
-        )
-    }
-
-    fn check_unchanged(&self) -> io::Result<()> {
-        let now = self.file.metadata()?;
-        let before = self.base + self.len;
-        let after = now.len();
-        let change = if before != after {
-            format!("its size went from {before} to {after} bytes")
-        } else if self.modified != now.modified().ok() {
-            "its modification time changed".to_owned()
-        } else {
-            return Ok(());
-        };
-        Err(io::Error::new(io::ErrorKind::InvalidData, format!("the file changed while it was being read: {change}")))
-    }
-}
-
 fn copy_from(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
     let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
     let count = rest.len().min(out.len());
@@ -693,98 +631,4 @@ fn lock<T>(mutex: &Mutex<T>) -> io::Result<MutexGuard<'_, T>> {
 
 fn display(path: &Path) -> String {
     path.display().to_string()
-}
-
-fn directory_error() -> io::Error {
-    io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, not a file")
-}
-
-fn refuse_irregular(metadata: &Metadata) -> io::Result<()> {
-    if metadata.is_file() {
-        return Ok(());
-    }
-    if metadata.is_dir() {
-        return Err(directory_error());
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {}, not a regular file", kind_of(metadata))))
-}
-
-#[cfg(unix)]
-fn kind_of(metadata: &Metadata) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    let kind = metadata.file_type();
-    if kind.is_fifo() {
-        "a FIFO"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    }
-}
-
-#[cfg(not(unix))]
-fn kind_of(_: &Metadata) -> &'static str {
-    "a device"
-}
-
-#[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // std adds O_CLOEXEC. A FIFO or a terminal may have replaced the file since it was checked.
-    fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
-}
-
-#[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-#[cfg(unix)]
-fn read_file_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, out, offset)
-}
-
-#[cfg(windows)]
-fn read_file_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, out, offset)
-}
-
-#[cfg(unix)]
-fn stdin_file() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    io::stdin().as_fd().try_clone_to_owned().map(File::from)
-}
-
-#[cfg(windows)]
-fn stdin_file() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    io::stdin().as_handle().try_clone_to_owned().map(File::from)
-}
-
-/// A browser has no files, and nothing could have opened one.
-#[cfg(not(any(unix, windows)))]
-fn read_file_at(_: &File, _: u64, _: &mut [u8]) -> io::Result<usize> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(not(any(unix, windows)))]
-fn stdin_file() -> io::Result<File> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-    use std::process::Command;
-
-    /// If opening waited, the check before it would hide that: this FIFO never has a writer.
-    #[test]
-    fn opening_never_waits_and_the_second_check_refuses() {
-        let name = format!("polyhaul-bytes-fifo-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let file = open_without_waiting(&path);
-        fs::remove_file(&path).unwrap();
-        assert!(refuse_irregular(&file.unwrap().metadata().unwrap()).is_err());
-    }
 }

@@ -10,7 +10,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
-use std::thread::ScopedJoinHandle;
+use std::thread::{Scope, ScopedJoinHandle};
 
 thread_local! {
     /// The pool of the job that this thread works for.
@@ -44,29 +44,34 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     if threads <= 1 || !HAS_THREADS {
         return work();
     }
+    on_many_threads(threads, &work);
+}
+
+/// As [`on_threads`]. Compiled once, and not for each kind of work: a fifth of the code of `polyhaul-geometry` was that.
+fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     let joint = trace::joint();
     let work = || match &joint {
-        Some(joint) => joint.join(&work),
+        Some(joint) => joint.join(work),
         None => work(),
     };
     // A thread without work waits for the others.
     let _wait = trace::span(Phase::WaitEnd);
     match POOL.with_borrow(Clone::clone) {
-        Some(pool) => on_pool(&pool, threads, work),
-        None => on_own(threads, work),
+        Some(pool) => on_pool(&pool, threads, &work),
+        None => on_own(threads, &work),
     }
 }
 
-fn on_own(threads: usize, work: impl Fn() + Sync) {
+fn on_own(threads: usize, work: &(dyn Fn() + Sync)) {
     // Threads are joined, not detached: glibc's `pthread_detach` reads the memory of a thread that may already have
     // ended and freed it, which crashed a test run (2.36).
     std::thread::scope(|scope| {
         let mut others = Vec::new();
         let has_room = others.try_reserve_exact(threads - 1).is_ok();
         for _ in (1..threads).take_while(|_| has_room) {
-            match std::thread::Builder::new().spawn_scoped(scope, &work) {
-                Ok(other) => others.push(other),
-                Err(_) => break,
+            match spawn(scope, Box::new(work)) {
+                Some(other) => others.push(other),
+                None => break,
             }
         }
         work();
@@ -90,18 +95,23 @@ pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -
         return job();
     }
     std::thread::scope(|scope| {
-        let _joined = JoinOnDrop(std::thread::Builder::new().spawn_scoped(scope, helper).ok());
+        let _joined = JoinOnDrop(spawn(scope, Box::new(helper)));
         job()
     })
 }
 
+/// Starts a thread, if the system has one. Compiled once, and not for each kind of work.
+fn spawn<'s>(scope: &'s Scope<'s, '_>, work: Box<dyn FnOnce() + Send + 's>) -> Option<ScopedJoinHandle<'s, ()>> {
+    std::thread::Builder::new().spawn_scoped(scope, work).ok()
+}
+
 /// Panics do not reach the pool: the first one is resumed here. Work that the pool did not run is done here too; if
 /// none is left, `work` finds nothing to do.
-fn on_pool(pool: &ThreadPool, count: usize, work: impl Fn() + Sync) {
+fn on_pool(pool: &ThreadPool, count: usize, work: &(dyn Fn() + Sync)) {
     let panicked: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
     let task = |_: usize| {
         // Parallel parts inside the work go to the same pool.
-        let inside = || with_pool(&Some(pool.clone()), &work);
+        let inside = || with_pool(&Some(pool.clone()), work);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(inside)) {
             panicked.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
         }

@@ -4,14 +4,12 @@
 //! calls to the system or the host, not the consumer's requests, and never influence what is read or written. Since
 //! every such call passes through here, throttled calls wait here too.
 
+use crate::snapshot::{BUCKET_COUNT, Snapshot, Sums, bucket};
 use crate::{FileEntryRef, Phase, span_from};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
-
-/// Number of size classes: one for each bit length of a 64-bit size, and one for size 0.
-pub const BUCKET_COUNT: usize = 65;
 
 /// Delays calls, as if the device were slower.
 pub trait CallDelay: fmt::Debug + Send + Sync {
@@ -47,38 +45,6 @@ pub struct Counters {
     /// The trace that records the calls.
     noted: OnceLock<FileEntryRef>,
     delay: OnceLock<Box<dyn CallDelay>>,
-}
-
-/// The values of [`Counters`] at one moment.
-///
-/// Read field by field: while other threads count, fields may belong to slightly different moments.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
-    /// Bytes moved.
-    pub bytes: u64,
-    /// Calls that succeeded, including those at the end (size 0).
-    pub calls: u64,
-    /// Time inside the calls, summed over threads, in nanoseconds, including failed calls, syncs, closes and
-    /// throttling.
-    pub waiting_ns: u64,
-    /// How much of that a [`CallDelay`] added, in nanoseconds.
-    pub throttled_ns: u64,
-    /// Smallest size moved by one call, in bytes; size 0 does not count. 0 when nothing was moved.
-    pub min_size: u64,
-    /// Largest size moved by one call, in bytes. 0 when nothing was moved.
-    pub max_size: u64,
-    /// Calls by size: index 0 counts size 0, index `i` the sizes from `2^(i-1)` to `2^i - 1`.
-    pub calls_by_size: [u64; BUCKET_COUNT],
-}
-
-/// A [`Snapshot`] without the calls by size.
-#[derive(Clone, Copy)]
-pub(crate) struct Sums {
-    bytes: u64,
-    waiting_ns: u64,
-    throttled_ns: u64,
-    min_size: u64,
-    max_size: u64,
 }
 
 impl Counters {
@@ -212,48 +178,9 @@ impl Default for Counters {
     }
 }
 
-impl Snapshot {
-    pub(crate) fn new(sums: Sums, sizes: impl Iterator<Item = (usize, u64)>) -> Snapshot {
-        let Sums { bytes, waiting_ns, throttled_ns, min_size, max_size } = sums;
-        let mut calls = 0;
-        let mut calls_by_size = [0; BUCKET_COUNT];
-        for (class, count) in sizes {
-            calls += count;
-            calls_by_size[class] = count;
-        }
-        Snapshot { bytes, calls, waiting_ns, throttled_ns, min_size, max_size, calls_by_size }
-    }
-
-    /// Returns the size classes that occurred, smallest first, as (smallest size of the class in bytes, number of
-    /// calls).
-    pub fn histogram(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let occurred = |(_, calls): &(usize, &u64)| **calls > 0;
-        self.calls_by_size.iter().enumerate().filter(occurred).map(|(i, &calls)| (smallest_size(i), calls))
-    }
-}
-
-fn bucket(size: u64) -> usize {
-    (u64::BITS - size.leading_zeros()) as usize
-}
-
-fn smallest_size(bucket: usize) -> u64 {
-    if bucket == 0 { 0 } else { 1 << (bucket - 1) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_size_falls_into_its_bucket() {
-        for (size, expected) in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (65_535, 16), (65_536, 17)] {
-            assert_eq!(bucket(size), expected, "{size}");
-        }
-        assert_eq!(bucket(u64::MAX), BUCKET_COUNT - 1);
-        for i in 0..BUCKET_COUNT {
-            assert_eq!(bucket(smallest_size(i)), i);
-        }
-    }
 
     #[test]
     fn nothing_counted_is_all_zero() {

@@ -6,7 +6,8 @@
 
 use super::phase::{PHASE_COUNT, Phase};
 use super::{FileUse, MAX_FILES, TraceShared};
-use crate::counters::{BUCKET_COUNT, Counters, Snapshot, Sums};
+use crate::counters::Counters;
+use crate::snapshot::{BUCKET_COUNT, Snapshot, Sums};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};

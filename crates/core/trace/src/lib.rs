@@ -14,15 +14,17 @@ mod files;
 mod phase;
 mod process;
 mod recording;
+mod snapshot;
 mod thread;
 mod usage;
 
-pub use counters::{BUCKET_COUNT, CallDelay, Counters, Snapshot};
+pub use counters::{CallDelay, Counters};
 pub(crate) use files::FileEntryRef;
 pub use files::FileKind;
 pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 pub use process::Process;
 pub use recording::{FileUse, HostCalls, Recording, Sample, Section, SpanRecord, Thread, Totals};
+pub use snapshot::{BUCKET_COUNT, Snapshot};
 pub use thread::{
     Joint, SectionGuard, Span, callback, chunk, first_pixel, joint, lock, otherwise, pause, section, section_from,
     span, span_from, step,

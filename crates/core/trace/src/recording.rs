@@ -1,8 +1,8 @@
 //! The contents of a trace, as plain data.
 
 use super::phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
+use super::snapshot::Snapshot;
 use super::usage::Usage;
-use crate::counters::Snapshot;
 
 /// The contents of a [`Trace`](super::Trace) so far. Times are nanoseconds since the trace was created.
 #[derive(Debug, Clone, Default)]

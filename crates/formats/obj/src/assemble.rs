@@ -4,11 +4,9 @@
 //! and corners are handled elsewhere.
 
 use super::curves::CurveBuilder;
+use super::ordered::{OrderedStatement, Reference};
 use super::parsed::{EventKind, ObjEvent};
-use super::reader::Reference;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push, try_string};
-use polyhaul_model::limits::Limits;
-use polyhaul_model::names;
+use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Counts, Material, Mesh, NONE, Object, ObjectKind, Run};
 use polyhaul_pipeline::options::ParseOptions;
@@ -74,13 +72,14 @@ struct Paint {
 /// The bytes that 8 hexadecimal digits write.
 fn hex_bytes(digits: &[u8; 8]) -> Option<[u8; 4]> {
     let values = digits.map(|digit| HEX_DIGITS[usize::from(digit)]);
-    let is_valid = values.iter().fold(0, |all, value| all | value) <= 0xF;
+    let is_valid = values.iter().fold(0, |bits, value| bits | value) <= 0xF;
     is_valid.then(|| std::array::from_fn(|at| values[2 * at] << 4 | values[2 * at + 1]))
 }
 
 /// The value of each character as a hexadecimal digit, or `u8::MAX`.
 static HEX_DIGITS: [u8; 256] = {
-    let (mut table, mut byte) = ([u8::MAX; 256], 0);
+    let mut table = [u8::MAX; 256];
+    let mut byte = 0;
     while byte < 256 {
         if let Some(value) = (byte as u8 as char).to_digit(16) {
             table[byte] = value as u8;
@@ -96,77 +95,6 @@ pub(super) struct Sections {
     pub(super) materials: Vec<Material>,
     pub(super) libraries: Vec<Reference>,
     pub(super) uses: Vec<Reference>,
-}
-
-/// A statement, its place, and the log for complaints.
-pub(super) struct ObjAssembleStatement<'a, 'p> {
-    pub(super) event: &'a ObjEvent,
-    pub(super) name: &'a [u8],
-    pub(super) at: Counts,
-    placer: &'a mut Placer<'p>,
-    options: &'a ParseOptions,
-    pub(super) warnings: &'a mut Warnings,
-}
-
-/// The number of references that keep their line for messages.
-const EXCERPTS: usize = 100;
-
-impl<'a> ObjAssembleStatement<'a, '_> {
-    /// The statement's text.
-    fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
-        // Finding the place of each of many statements would take longer than all else that is done in order.
-        match std::str::from_utf8(self.name) {
-            Ok(name) => Ok(name.into()),
-            Err(_) => names::decode(self.name, &self.place(), self.options.faults, self.warnings),
-        }
-    }
-
-    fn place(&mut self) -> Place {
-        self.placer.place(self.event.token.0)
-    }
-
-    pub(super) fn limits(&self) -> &Limits {
-        &self.options.limits
-    }
-
-    /// A reference to the name, which is the `count`-th of its kind.
-    fn reference(&mut self, name: &str, count: usize) -> Result<Reference> {
-        let excerpt = (count < EXCERPTS).then(|| self.placer.excerpt(self.event.token));
-        Ok(Reference { name: try_string(name)?, place: self.place(), excerpt })
-    }
-
-    pub(super) fn diagnostic(&mut self, message: impl Into<String>, expected: Option<&str>) -> Diagnostic {
-        Diagnostic {
-            expected: expected.map(str::to_owned),
-            place: self.place(),
-            excerpt: Some(self.placer.excerpt(self.event.token)),
-            ..Diagnostic::new(message)
-        }
-    }
-
-    /// Checks that one more than `count` objects or materials is within the limit.
-    fn check_count(&mut self, limit_name: &str, count: usize, limit: u64) -> Result<()> {
-        if (count as u64) < limit {
-            return Ok(());
-        }
-        let what = if limit_name == "objects" { "objects or groups" } else { limit_name };
-        let error = self
-            .diagnostic(format!("more than the limit of {limit} {what} ({limit_name})"), None)
-            .into_error(ErrorKind::Limit);
-        Err(error.with_hint(limit_hint(limit_name)))
-    }
-
-    /// The statement is skipped.
-    pub(super) fn broken(&mut self, message: &str, expected: Option<&str>) -> Result<()> {
-        let what = self.diagnostic(message, expected);
-        self.warnings.broken(self.options.faults, "malformed", what)
-    }
-
-    /// The statement is not supported, or was repaired.
-    pub(super) fn note(&mut self, code: &'static str, message: &str) -> Result<()> {
-        let what = self.diagnostic(message, None);
-        self.warnings.note(self.options.faults, code, what)
-    }
 }
 
 impl ObjNames {
@@ -199,7 +127,7 @@ impl Assembler {
         warnings: &mut Warnings,
     ) -> Result<()> {
         let at = Counts { curves: self.curves.len(), ..at };
-        let mut statement = ObjAssembleStatement { event, name, at, placer, options, warnings };
+        let mut statement = OrderedStatement { event, name, at, placer, options, warnings };
         match event.kind {
             EventKind::Positions => self.positions_follow(&mut statement),
             EventKind::Object => {
@@ -225,7 +153,7 @@ impl Assembler {
     }
 
     /// Ends the section before and begins another.
-    fn open(&mut self, name: &str, kind: ObjectKind, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn open(&mut self, name: &str, kind: ObjectKind, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let limit = statement.limits().objects;
         statement.check_count("objects", self.objects.len(), limit)?;
@@ -246,7 +174,7 @@ impl Assembler {
         try_push(&mut self.objects, object, "objects")
     }
 
-    fn group(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn group(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let name = statement.decoded()?;
         let value = if name.is_empty() {
@@ -266,7 +194,7 @@ impl Assembler {
 
     /// Positions follow a group statement: the group becomes a section, because some programs write `g` instead of `o`.
     /// Right after an `o` it does not.
-    fn positions_follow(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn positions_follow(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let Some((group_at, number)) = self.open_group.take() else { return Ok(()) };
         let in_fresh_object = self.objects.last().is_some_and(|o| o.kind == ObjectKind::Object && o.start == at);
@@ -277,7 +205,7 @@ impl Assembler {
         Ok(())
     }
 
-    fn material(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn material(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let name = statement.decoded()?;
         let (value, new) = self.materials.number(&name)?;
         if new {
@@ -295,7 +223,7 @@ impl Assembler {
 
     /// `#MRGB`: 8 hexadecimal digits per position for mask, red, green and blue (ZBrush). A block of consecutive lines
     /// belongs to the positions right before it.
-    fn polypaint(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn polypaint(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let end = statement.at.positions;
         if self.paint.last().is_none_or(|paint| paint.end != end) {
             try_push(&mut self.paint, Paint { end, colors: Vec::new() }, "colors")?;
@@ -359,14 +287,14 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
         return Ok(());
     }
     let missing = mesh.positions.len() - mesh.colors.len();
-    let all = mesh.colors.to_mut()?;
-    all.try_reserve_exact(missing).map_err(|_| Error::memory("colors"))?;
-    all.resize(mesh.positions.len(), [f32::NAN; 4]);
+    let painted = mesh.colors.to_mut()?;
+    painted.try_reserve_exact(missing).map_err(|_| Error::memory("colors"))?;
+    painted.resize(mesh.positions.len(), [f32::NAN; 4]);
     for Paint { end, colors } in paint {
         let end = *end as usize;
         let surplus = colors.len().saturating_sub(end);
         let start = end - (colors.len() - surplus);
-        for (color, [red, green, blue]) in all[start..end].iter_mut().zip(&colors[surplus..]) {
+        for (color, [red, green, blue]) in painted[start..end].iter_mut().zip(&colors[surplus..]) {
             *color = [*red, *green, *blue, 255].map(|channel| f32::from(channel) / 255.0);
         }
     }
@@ -376,6 +304,7 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use polyhaul_model::limits::Limits;
 
     /// Small text must not require much memory: the bounds that `Limits` and the guide document.
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Other kinds of curves and all surfaces are reported and left out.
 
-use super::assemble::ObjAssembleStatement;
+use super::ordered::OrderedStatement;
 use super::parsed::EventKind;
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::warnings::Warnings;
@@ -49,7 +49,7 @@ impl CurveBuilder {
         Ok(self.curves)
     }
 
-    pub(super) fn statement(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    pub(super) fn statement(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let mut words = statement.name.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
         match statement.event.kind {
             EventKind::CurveType => {
@@ -67,13 +67,13 @@ impl CurveBuilder {
             _ if self.skipping => return Ok(()),
             _ => {}
         }
-        let done = match statement.event.kind {
+        let outcome = match statement.event.kind {
             EventKind::Degree => self.degree(words.next()),
             EventKind::CurveBody => self.body(statement, words)?,
             EventKind::Knots => self.knots(words)?,
             _ => Ok(()),
         };
-        match done {
+        match outcome {
             Ok(()) => Ok(()),
             Err(expected) => {
                 self.skipping = true;
@@ -90,7 +90,7 @@ impl CurveBuilder {
 
     fn body<'w>(
         &mut self,
-        statement: &mut ObjAssembleStatement<'_, '_>,
+        statement: &mut OrderedStatement<'_, '_>,
         mut words: impl Iterator<Item = &'w [u8]>,
     ) -> Result<ObjCurvesParse> {
         if self.kind == ObjCurvesKind::Unset || self.degree == 0 {
@@ -100,11 +100,16 @@ impl CurveBuilder {
             return Ok(Err("`end` before the next `curv`"));
         }
         let mut bound = || words.next().and_then(number::f32);
-        let (Some(first), Some(last)) = (bound(), bound()) else {
+        let [Some(first), Some(last)] = [bound(), bound()] else {
             return Ok(Err("u0 u1, then the indices of control points"));
         };
-        let (degree, rational, range, at) = (self.degree, self.rational, [first, last], self.begun);
-        let mut curve = Curve { degree, rational, range, at, ..Curve::default() };
+        let mut curve = Curve {
+            degree: self.degree,
+            rational: self.rational,
+            range: [first, last],
+            at: self.begun,
+            ..Curve::default()
+        };
         let count = i64::from(statement.at.positions);
         for word in words {
             let index = match number::i64(word) {
@@ -131,7 +136,7 @@ impl CurveBuilder {
         Ok(Ok(()))
     }
 
-    fn end(&mut self, statement: &mut ObjAssembleStatement<'_, '_>) -> Result<()> {
+    fn end(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         self.never_ended = None;
         let begun = std::mem::replace(&mut self.begun, statement.at);
         let was_skipped = std::mem::replace(&mut self.skipping, false);

@@ -51,13 +51,13 @@ impl<'a> StateLines<'a> {
     fn stated(&self, state: usize, next: &ObjHeld, index: u32) -> impl Iterator<Item = u32> + use<'a> {
         let runs = state_runs(self.section.mesh)[state];
         let now = self.now.runs[state];
-        let begins = next.runs[state].filter(|&run| (self.key)(&runs[run as usize].at) == index && now != Some(run));
-        let own = match begins {
+        let new_run = next.runs[state].filter(|&run| (self.key)(&runs[run as usize].at) == index && now != Some(run));
+        let statements = match new_run {
             Some(run) => &runs[since(runs, run, now) as usize..=run as usize],
             None => &[],
         };
-        let differs = begins.is_none() && self.now.values[state] != next.values[state];
-        own.iter().map(|run| run.value).chain(differs.then_some(next.values[state]))
+        let differs = new_run.is_none() && self.now.values[state] != next.values[state];
+        statements.iter().map(|run| run.value).chain(differs.then_some(next.values[state]))
     }
 }
 
@@ -206,8 +206,8 @@ pub(super) struct CornerForms<'a> {
 impl<'a> CornerForms<'a> {
     /// Creates forms that begin with `keyword` and add offsets to the indices of positions, uvs and normals; sums wrap.
     pub(super) fn new(keyword: &'a [u8], add: [u32; 3]) -> Self {
-        let (joined, position_normal) = (IndexLine::new(keyword), IndexLine::new(keyword).double_joint(b'/'));
-        CornerForms { add, joined, position_normal, keyword }
+        let position_normal = IndexLine::new(keyword).double_joint(b'/');
+        CornerForms { add, joined: IndexLine::new(keyword), position_normal, keyword }
     }
 
     /// Writes the line of an element with `count` corners that all have the same of position, uv and normal. Returns
@@ -224,7 +224,8 @@ impl<'a> CornerForms<'a> {
         let [add, add_uv, add_normal] = self.add;
         let before = page.len();
         let position = |at| position(at).wrapping_add(add);
-        let (joined, corners) = (&self.joined, 0..count);
+        let joined = &self.joined;
+        let corners = 0..count;
         match (uv, normal) {
             (None, None) => page.index_line(joined, corners.map(|at| [position(at)])),
             (Some(uv), None) => {
@@ -245,11 +246,12 @@ impl<'a> CornerForms<'a> {
     /// Writes the line of an element; returns `false` if it does not fit. Slices of absent uvs or normals are empty.
     #[inline]
     pub(super) fn line(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) -> bool {
-        let (Some(has_uvs), Some(has_normals)) = (present(uvs), present(normals)) else {
+        let [Some(has_uvs), Some(has_normals)] = [present(uvs), present(normals)] else {
             return page.whole(|page| self.mixed(page, positions, uvs, normals));
         };
-        let (uvs, normals) = (has_uvs.then_some(index_in(uvs)), has_normals.then_some(index_in(normals)));
-        self.complete(page, positions.len(), index_in(positions), uvs, normals)
+        let uv = has_uvs.then_some(index_in(uvs));
+        let normal = has_normals.then_some(index_in(normals));
+        self.complete(page, positions.len(), index_in(positions), uv, normal)
     }
 
     /// Corners that do not all have the same indices.
@@ -257,7 +259,8 @@ impl<'a> CornerForms<'a> {
         page.bytes(self.keyword);
         for (corner, position) in positions.iter().enumerate() {
             let of = |stream: &[u32]| stream.get(corner).copied().filter(|&index| index != NONE);
-            let (uv, normal) = (of(uvs), of(normals));
+            let uv = of(uvs);
+            let normal = of(normals);
             page.byte(b' ');
             page.u32(position.wrapping_add(self.add[0]));
             if uv.is_some() || normal.is_some() {

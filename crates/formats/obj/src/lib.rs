@@ -29,6 +29,7 @@ mod evaluated;
 mod looks;
 mod losses;
 pub mod mtl;
+mod ordered;
 mod parse;
 mod parsed;
 mod plan;
@@ -43,7 +44,8 @@ mod text;
 mod tokens;
 mod writer;
 
-pub use looks::begins_as_obj;
+pub use looks::looks_like_obj;
 pub use losses::note_left_out;
-pub use reader::{ObjPieces, Reference, pieces, read, read_part};
+pub use ordered::Reference;
+pub use reader::{ObjPieces, pieces, read, read_part};
 pub use writer::write;

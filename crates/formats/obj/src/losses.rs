@@ -27,8 +27,10 @@ const COARSE: f64 = 1e-4;
 
 /// Warns about everything that OBJ cannot store; `output` is the file's name.
 pub fn note_left_out(
-    (scene, materials): (&Scene, &[Material]),
-    (options, run): (FormatOptions<'_, ObjWriteOptions>, &RunOptions),
+    scene: &Scene,
+    materials: &[Material],
+    options: FormatOptions<'_, ObjWriteOptions>,
+    run: &RunOptions,
     output: &str,
     warnings: &mut Warnings,
 ) -> Result<()> {
@@ -68,17 +70,18 @@ struct ObjExtent {
 }
 
 fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
-    let (not_finite, largest) = (AtomicU64::new(0), AtomicU32::new(0));
+    let not_finite = AtomicU64::new(0);
+    let largest = AtomicU32::new(0);
     let pieces = scene.meshes.iter().flat_map(|mesh| {
         let positions = mesh.positions.as_flattened().chunks(PIECE).map(|piece| (true, piece));
         let others = [mesh.uvs.as_flattened(), mesh.normals.as_flattened()];
         positions.chain(others.into_iter().flat_map(|values| values.chunks(PIECE)).map(|piece| (false, piece)))
     });
     let work = |(): &mut (), (is_position, piece): (bool, &[f32])| {
-        let (count, most) = extent_of(piece);
+        let (count, largest_bits) = extent_of(piece);
         not_finite.fetch_add(u64::from(count), Relaxed);
         if is_position {
-            largest.fetch_max(most, Relaxed);
+            largest.fetch_max(largest_bits, Relaxed);
         }
         Ok(())
     };
@@ -92,14 +95,15 @@ fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
 ///
 /// Bits of floats without a sign are ordered as the floats are, and integers are compared in vectors.
 fn extent_of(values: &[f32]) -> (u32, u32) {
-    let (mut count, mut most) = (0, 0);
+    let mut count = 0;
+    let mut largest = 0;
     for value in values {
         let bits = value.to_bits() & 0x7fff_ffff;
         let is_finite = bits < NOT_FINITE;
         count += u32::from(!is_finite);
-        most = most.max(if is_finite { bits } else { 0 });
+        largest = largest.max(if is_finite { bits } else { 0 });
     }
-    (count, most)
+    (count, largest)
 }
 
 /// Whether rounding to these digits is coarse for coordinates of this size.
@@ -131,7 +135,7 @@ fn renamed(scene: &Scene, materials: &[Material]) -> u64 {
     if !is_evaluated(scene) {
         return 0;
     }
-    let names = scene.objects.iter().map(|it| &it.name).chain(materials.iter().map(|it| &it.name));
+    let names = scene.objects.iter().map(|object| &object.name).chain(materials.iter().map(|material| &material.name));
     names.filter(|name| names::joined(name) != name.as_str()).count() as u64
 }
 

@@ -8,7 +8,7 @@
 use super::parsed::{EventKind, ObjParsed};
 use super::rows::rows;
 use super::statement::Statement;
-use super::tokens::ObjLine;
+use super::tokens::{ObjChunkText, ObjLine};
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
@@ -19,21 +19,6 @@ use polyhaul_text::scan::Index;
 pub(super) struct ObjParser<'a> {
     pub(super) options: &'a ParseOptions,
     pub(super) level: Level,
-}
-
-/// The text of a chunk: `padded[start..end]`.
-#[derive(Clone, Copy)]
-pub(super) struct ObjChunkText<'a> {
-    pub(super) padded: &'a [u8],
-    pub(super) start: usize,
-    pub(super) end: usize,
-}
-
-impl<'a> ObjChunkText<'a> {
-    /// The text alone.
-    pub(super) fn bytes(&self) -> &'a [u8] {
-        &self.padded[self.start..self.end]
-    }
 }
 
 impl ObjParser<'_> {
@@ -98,7 +83,8 @@ impl ObjParser<'_> {
     /// Parses the line of a name if its keyword and its end are plain to see: some programs have a group and a material
     /// every few faces. Without this, reading such files takes 1.05 times as long (`read style groups`).
     fn name(&self, window: Window<'_>, line: usize, text: ObjChunkText<'_>, out: &mut ObjParsed) -> Result<bool> {
-        let (start, end) = (window.index.line_start(line), window.index.lines()[line].newline as usize);
+        let start = window.index.line_start(line);
+        let end = window.index.lines()[line].newline as usize;
         let Some(bytes) = text.padded.get(start..end).filter(|_| end <= text.end) else { return Ok(false) };
         let (kind, word) = match bytes {
             [b'g', b' ' | b'\t', ..] => (EventKind::Group, start..start + 1),
@@ -149,7 +135,7 @@ fn skip_blank_lines(bytes: &[u8], at: usize) -> usize {
     let is_blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
     // Whole blocks without a branch, which become vector instructions.
     let (blocks, _) = bytes[at..].as_chunks::<64>();
-    let whole = blocks.iter().take_while(|block| block.iter().fold(true, |all, byte| all & is_blank(byte))).count();
+    let whole = blocks.iter().take_while(|block| block.iter().fold(true, |blank, byte| blank & is_blank(byte))).count();
     let tail = at + 64 * whole;
     let end = tail + bytes[tail..].iter().take_while(|byte| is_blank(byte)).count();
     memchr::memrchr2(b'\n', b'\r', &bytes[at..end]).map_or(at, |newline| at + newline + 1)
@@ -167,7 +153,8 @@ fn lines_until(text: ObjChunkText<'_>, index: &Index, next: usize) -> u64 {
     let behind = index.lines().last().is_some_and(|line| line.newline as usize == text.end);
     let indexed = index.lines().len() - usize::from(behind);
     // A statement can extend past the window: a long line, or continued ones.
-    let (from, to) = (index.next_start().min(text.end), next.min(text.end));
+    let from = index.next_start().min(text.end);
+    let to = next.min(text.end);
     let more = if from < to { polyhaul_text::lines::count(&text.padded[from..to]) } else { 0 };
     (indexed + more) as u64
 }

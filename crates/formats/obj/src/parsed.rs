@@ -21,9 +21,9 @@ pub(super) struct Pool<T> {
 impl<T: Copy + Default> Pool<T> {
     /// Returns at least `room` places after the values in use. Grows once to the size that a chunk needs.
     pub(super) fn spare(&mut self, room: usize) -> Result<&mut [T]> {
-        let wanted = self.used + room;
-        if wanted > self.items.len() {
-            let size = wanted + wanted / 4;
+        let needed = self.used + room;
+        if needed > self.items.len() {
+            let size = needed + needed / 4;
             let more = size - self.items.len();
             self.items.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
             self.items.resize(size, T::default());

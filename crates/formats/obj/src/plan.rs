@@ -133,7 +133,8 @@ impl ObjSection<'_> {
         if let Some(trailing) = self.trailing() {
             for (state, runs) in state_runs(self.mesh).into_iter().enumerate() {
                 if let Some(last) = trailing[state].clone().last() {
-                    (held.runs[state], held.values[state]) = (Some(last), runs[last as usize].value);
+                    held.runs[state] = Some(last);
+                    held.values[state] = runs[last as usize].value;
                 }
             }
         }
@@ -148,24 +149,24 @@ impl ObjSection<'_> {
             return None;
         }
         let now = self.after_points();
-        let mut found = [0..0, 0..0, 0..0];
+        let mut trailing = [0..0, 0..0, 0..0];
         for (state, runs) in state_runs(self.mesh).into_iter().enumerate() {
             let last = runs.len() as u32;
             if runs.last().is_some_and(|run| run.at.same_elements(end)) && now.runs[state] != Some(last - 1) {
-                found[state] = since(runs, last - 1, now.runs[state])..last;
+                trailing[state] = since(runs, last - 1, now.runs[state])..last;
             }
         }
-        found.iter().any(|runs| !runs.is_empty()).then_some(found)
+        trailing.iter().any(|runs| !runs.is_empty()).then_some(trailing)
     }
 
     /// Returns the group statements that directly precede the one that is the object's header.
     pub(super) fn groups_before_header(&self) -> &[Run] {
         match header_run(self.object, self.mesh) {
-            Some(own) => {
+            Some(header) => {
                 let start = self.object.start;
                 let first =
-                    self.mesh.group_runs[..own].partition_point(|run| run.at != start && run.at.precedes(start));
-                &self.mesh.group_runs[first..own]
+                    self.mesh.group_runs[..header].partition_point(|run| run.at != start && run.at.precedes(start));
+                &self.mesh.group_runs[first..header]
             }
             None => &[],
         }
@@ -193,10 +194,10 @@ fn header_run(object: &Object, mesh: &Mesh) -> Option<usize> {
 
 /// Returns the positions that are written with a curve of an object: those up to the next curve.
 pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Range<u32> {
-    let begin = |curve: usize| mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
-    let start = if curve == object.start.curves as usize { object.start.positions } else { begin(curve) };
+    let start_of = |curve: usize| mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
+    let start = if curve == object.start.curves as usize { object.start.positions } else { start_of(curve) };
     let is_last = curve + 1 == object.end.curves as usize;
-    start..if is_last { object.end.positions } else { begin(curve + 1).max(start) }
+    start..if is_last { object.end.positions } else { start_of(curve + 1).max(start) }
 }
 
 pub(super) struct ObjPlan<'a> {
@@ -262,9 +263,9 @@ impl ObjHeld {
     /// Returns the state after an object's header, which may be a group statement.
     fn after_header(mut self, object: &Object, mesh: &Mesh) -> ObjHeld {
         if object.kind == ObjectKind::Group {
-            let own = header_run(object, mesh);
-            self.runs[GROUP] = own.map(|run| run as u32);
-            self.values[GROUP] = own.map_or(OTHER_GROUP, |run| mesh.group_runs[run].value);
+            let header = header_run(object, mesh);
+            self.runs[GROUP] = header.map(|run| run as u32);
+            self.values[GROUP] = header.map_or(OTHER_GROUP, |run| mesh.group_runs[run].value);
         }
         self
     }
@@ -298,8 +299,7 @@ impl<'a> ObjPlan<'a> {
             try_push(&mut names, NameCosts::new(mesh, materials)?, "the plan")?;
         }
         let tiled = tiled_meshes(scene, objects)?;
-        let (planned, starts) = (Vec::new(), Vec::new());
-        let mut plan = ObjPlan { scene, options, objects, planned, starts, names, written };
+        let mut plan = ObjPlan { scene, options, objects, planned: Vec::new(), starts: Vec::new(), names, written };
         let count = objects.len();
         plan.planned.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
         plan.starts.try_reserve_exact(count + 1).map_err(|_| Error::memory("the plan"))?;
@@ -340,21 +340,22 @@ impl<'a> ObjPlan<'a> {
     fn pieces(&self, number: u32) -> [ObjPlanPiece; 9] {
         let section = self.section(number);
         let ObjSection { object, mesh, .. } = section;
-        let (Object { start, end, kind, .. }, options) = (object, self.options);
-        let some = |wanted: bool, range: Range<u32>| if wanted { range } else { 0..0 };
+        let Object { start, end, kind, .. } = object;
+        let options = self.options;
+        let range_if = |is_written: bool, range: Range<u32>| if is_written { range } else { 0..0 };
         // The positions of a curve are written inside of it.
         let has_curves = options.own.curves && end.curves > start.curves;
         let header_bytes = (object.name.len() as u32).saturating_add(8);
         let parts = [
-            (PieceKind::Header, some(*kind != ObjectKind::Unnamed, 0..1), header_bytes),
-            (PieceKind::Curves, some(has_curves, start.curves..end.curves), 4096),
-            (PieceKind::Positions, some(!has_curves, start.positions..end.positions), 32),
-            (PieceKind::Normals, some(options.scene.normals, start.normals..end.normals), 24),
-            (PieceKind::Uvs, some(options.scene.uv, start.uvs..end.uvs), 24),
+            (PieceKind::Header, range_if(*kind != ObjectKind::Unnamed, 0..1), header_bytes),
+            (PieceKind::Curves, range_if(has_curves, start.curves..end.curves), 4096),
+            (PieceKind::Positions, range_if(!has_curves, start.positions..end.positions), 32),
+            (PieceKind::Normals, range_if(options.scene.normals, start.normals..end.normals), 24),
+            (PieceKind::Uvs, range_if(options.scene.uv, start.uvs..end.uvs), 24),
             (PieceKind::Faces, start.faces..end.faces, bytes_per_corner(&mesh.faces)),
             (PieceKind::Lines, start.lines..end.lines, bytes_per_corner(&mesh.lines)),
             (PieceKind::Points, start.points..end.points, 12),
-            (PieceKind::Trailing, some(section.trailing().is_some(), 0..1), 64),
+            (PieceKind::Trailing, range_if(section.trailing().is_some(), 0..1), 64),
         ];
         let mut at = self.starts[number as usize];
         parts.map(|(kind, range, cost)| {
@@ -378,17 +379,18 @@ impl<'a> ObjPlan<'a> {
             let at = |index: u32| u64::from(elements.offsets[index as usize]);
             8 * count + u64::from(piece.cost) * (at(index) - at(piece.range.start))
         };
-        let own = match piece.kind {
+        let elements = match piece.kind {
             PieceKind::Faces => corners(&mesh.faces),
             PieceKind::Lines => corners(&mesh.lines),
             _ => count * u64::from(piece.cost),
         };
-        own + piece.kind.key().map_or(0, |key| self.names_between(object, key, piece.range.start, index))
+        elements + piece.kind.key().map_or(0, |key| self.names_between(object, key, piece.range.start, index))
     }
 
     /// Returns the size of the state lines before the elements `from..to` of a kind.
     fn names_between(&self, object: &Object, key: ObjKey, from: u32, to: u32) -> u64 {
-        let (mesh, names) = (&self.scene.meshes[object.mesh], &self.names[object.mesh]);
+        let mesh = &self.scene.meshes[object.mesh];
+        let names = &self.names[object.mesh];
         let between = |runs: &[Run], sums: &[u64]| {
             let first = runs.partition_point(|run| key(&run.at) < from);
             let last = runs.partition_point(|run| key(&run.at) < to);
@@ -396,14 +398,15 @@ impl<'a> ObjPlan<'a> {
         };
         let (groups, _) = between(&mesh.group_runs, &names.groups);
         let (materials, count) = between(&mesh.material_runs, &names.materials);
-        let own_name = if self.options.own.material_groups { count * object.name.len() as u64 } else { 0 };
-        groups + materials + own_name
+        let object_names = if self.options.own.material_groups { count * object.name.len() as u64 } else { 0 };
+        groups + materials + object_names
     }
 
     /// The elements of a piece that begin in a share of the costs.
     fn part(&self, piece: &ObjPlanPiece, share: &Range<u64>) -> Option<ObjPlanPiece> {
         let first_at = |cost: u64| {
-            let (mut low, mut high) = (piece.range.start, piece.range.end);
+            let mut low = piece.range.start;
+            let mut high = piece.range.end;
             while low < high {
                 let middle = low + (high - low) / 2;
                 if piece.start + self.cost_before(piece, middle) < cost { low = middle + 1 } else { high = middle }
@@ -441,7 +444,8 @@ fn bytes_per_corner(elements: &Elements) -> u32 {
 /// If the objects of a mesh cover it completely, its arrays are written once and in order, and any object can use any
 /// of them. Otherwise each object writes its own elements.
 fn bases(object: &Object, options: FormatOptions<'_, ObjWriteOptions>, written: &mut ObjWritten) -> Result<Bases> {
-    let (start, end) = (streams(object.start), streams(object.end));
+    let start = streams(object.start);
+    let end = streams(object.end);
     let exported = [true, options.scene.uv, options.scene.normals];
     let add = std::array::from_fn(|i| (written.counts[i] as u32).wrapping_sub(start[i]).wrapping_add(1));
     written.add(std::array::from_fn(|i| if exported[i] { (end[i] - start[i]) as usize } else { 0 }))?;
@@ -462,7 +466,9 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
                 format!("object `{}` refers to mesh {}, which the scene does not have", object.name, object.mesh);
             return Err(Error::new(ErrorKind::Usage, message));
         };
-        let (start, end, counts) = (object.start.to_array(), object.end.to_array(), mesh.counts().to_array());
+        let start = object.start.to_array();
+        let end = object.end.to_array();
+        let counts = mesh.counts().to_array();
         if start.iter().zip(end).zip(counts).any(|((&start, end), count)| start > end || end > count) {
             let message = format!("object `{}` is a section that its mesh does not have", object.name);
             return Err(Error::new(ErrorKind::Usage, message));
@@ -482,7 +488,8 @@ fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
     let inside = |indices: &[u32], corners: Range<usize>, range: Range<u32>| {
         indices.get(corners).is_none_or(|indices| indices.iter().all(|i| *i == NONE || range.contains(i)))
     };
-    let (start, end) = (object.start, object.end);
+    let start = object.start;
+    let end = object.end;
     let curves = &mesh.curves[start.curves as usize..end.curves as usize];
     let own_positions = start.positions..end.positions;
     let mut right = curves.iter().all(|curve| curve.control_points.iter().all(|i| own_positions.contains(i)));

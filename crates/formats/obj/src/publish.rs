@@ -1,7 +1,6 @@
 //! The final arrays of a mesh, and the copying of a chunk's values to their places in them.
 
 use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjStream};
-use super::reader::ObjSlot;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Counts, Elements, Mesh, NONE};
 use polyhaul_pipeline::column::Column;
@@ -40,7 +39,7 @@ struct Sparse<T> {
 #[derive(Clone, Debug, Default)]
 struct SparsePlace {
     gap: Range<usize>,
-    own: Range<usize>,
+    range: Range<usize>,
 }
 
 /// The destination of a chunk's values.
@@ -72,7 +71,7 @@ impl ObjPlaces {
     }
 
     /// Returns how many positions, uvs and normals there are up to the chunk's end.
-    pub(super) fn known(&self) -> [u32; 3] {
+    pub(super) fn counts_at_end(&self) -> [u32; 3] {
         [self.end.positions, self.end.uvs, self.end.normals]
     }
 }
@@ -82,15 +81,15 @@ impl<T: Copy + Send> Sparse<T> {
         Sparse { column: Column::new(name), missing, placed: AtomicUsize::new(0) }
     }
 
-    /// Hands out the places `own`, and the gap before them, if `needed` or begun.
-    fn place(&self, own: Range<usize>, needed: bool) -> Result<SparsePlace> {
+    /// Hands out the places `range`, and the gap before them, if `is_needed` or if an earlier chunk needed any.
+    fn place(&self, range: Range<usize>, is_needed: bool) -> Result<SparsePlace> {
         let placed = self.placed.load(Ordering::Relaxed);
-        if own.is_empty() || !needed && placed == 0 {
+        if range.is_empty() || !is_needed && placed == 0 {
             return Ok(SparsePlace::default());
         }
-        self.column.reserve(own.end)?;
-        self.placed.store(own.end, Ordering::Relaxed);
-        Ok(SparsePlace { gap: placed..own.start, own })
+        self.column.reserve(range.end)?;
+        self.placed.store(range.end, Ordering::Relaxed);
+        Ok(SparsePlace { gap: placed..range.start, range })
     }
 
     /// Fills a chunk's places: the gap with `missing`, its own by `fill`, which fills all of them.
@@ -101,7 +100,7 @@ impl<T: Copy + Send> Sparse<T> {
         // SAFETY: the gap and the chunk's own places are the caller's alone, this function's condition.
         unsafe {
             self.column.fill(place.gap.clone(), self.missing)?;
-            self.column.write(place.own.clone(), fill)
+            self.column.write(place.range.clone(), fill)
         }
     }
 
@@ -172,9 +171,9 @@ impl ObjColumns {
     }
 
     /// Copies a chunk's positions to their places.
-    pub(super) fn publish_positions(&self, slot: &ObjSlot) -> Result<()> {
+    pub(super) fn publish_positions(&self, parsed: &ObjParsed, places: &ObjPlaces) -> Result<()> {
         // SAFETY: `ObjColumns::place_positions`, called in order, assigned these places to this chunk alone.
-        unsafe { self.positions.copy(slot.places.start.positions as usize, slot.parsed.positions.as_slice()) }
+        unsafe { self.positions.copy(places.start.positions as usize, parsed.positions.as_slice()) }
     }
 
     /// The positions.
@@ -212,22 +211,22 @@ impl ObjColumns {
 
     fn place_elements(&self, kind: ElementKind, parsed: &ObjParsed, places: &mut ObjPlaces) -> Result<()> {
         let k = kind as usize;
-        let (columns, corners) = (&self.elements[k], &parsed.elements[k]);
-        let own = places.corners_start[k] as usize..places.corners_end[k] as usize;
-        columns.positions.reserve(own.end)?;
+        let columns = &self.elements[k];
+        let corners = &parsed.elements[k];
+        let range = places.corners_start[k] as usize..places.corners_end[k] as usize;
+        columns.positions.reserve(range.end)?;
         if kind != ElementKind::Point {
             let rows = [places.end.faces, places.end.lines][k] as usize;
             columns.offsets.reserve(rows + 1)?;
         }
-        places.corner_uvs[k] = columns.uvs.place(own.clone(), corners.has(ObjStream::Uv))?;
-        places.corner_normals[k] = columns.normals.place(own, corners.has(ObjStream::Normal))?;
+        places.corner_uvs[k] = columns.uvs.place(range.clone(), corners.has(ObjStream::Uv))?;
+        places.corner_normals[k] = columns.normals.place(range, corners.has(ObjStream::Normal))?;
         Ok(())
     }
 
     /// Copies a chunk's values to their places; returns the largest index of each stream, 1-based.
-    pub(super) fn publish(&self, slot: &ObjSlot) -> Result<[u32; 3]> {
-        let (parsed, places) = (&slot.parsed, &slot.places);
-        // SAFETY: `Columns::place`, called in order, assigned `slot.places` to this chunk alone; the parsed arrays are
+    pub(super) fn publish(&self, parsed: &ObjParsed, places: &ObjPlaces) -> Result<[u32; 3]> {
+        // SAFETY: `ObjColumns::place`, called in order, assigned `places` to this chunk alone; the parsed arrays are
         // as long as the places.
         unsafe {
             self.positions.copy(places.start.positions as usize, parsed.positions.as_slice())?;
@@ -239,8 +238,8 @@ impl ObjColumns {
         }
         let mut largest = [0; 3];
         for kind in ElementKind::ALL {
-            let own = self.publish_elements(kind, parsed, places)?;
-            largest = std::array::from_fn(|stream| own[stream].max(largest[stream]));
+            let largest_of_kind = self.publish_elements(kind, parsed, places)?;
+            largest = std::array::from_fn(|stream| largest_of_kind[stream].max(largest[stream]));
         }
         Ok(largest)
     }
@@ -248,12 +247,13 @@ impl ObjColumns {
     /// Copies the elements of one kind; returns the largest index of each stream.
     fn publish_elements(&self, kind: ElementKind, parsed: &ObjParsed, places: &ObjPlaces) -> Result<[u32; 3]> {
         let k = kind as usize;
-        let (columns, corners) = (&self.elements[k], &parsed.elements[k]);
+        let columns = &self.elements[k];
+        let corners = &parsed.elements[k];
         let start = places.corners_start[k] as usize;
-        let own = start..places.corners_end[k] as usize;
+        let range = start..places.corners_end[k] as usize;
         let mut largest = [0; 3];
-        // SAFETY: `Columns::place`, called in order, gave these places to this chunk alone. The place before the first
-        // row belongs to the only chunk whose rows begin at 0.
+        // SAFETY: `ObjColumns::place`, called in order, gave these places to this chunk alone. The place before the
+        // first row belongs to the only chunk whose rows start at 0.
         unsafe {
             if kind != ElementKind::Point && corners.rows() > 0 {
                 let first_row = [places.start.faces, places.start.lines][k] as usize;
@@ -264,7 +264,7 @@ impl ObjColumns {
                 }
             }
             let [positions, uvs, normals] = &mut largest;
-            columns.positions.write(own, |slots| *positions = write_stream(slots, corners, ObjStream::Position))?;
+            columns.positions.write(range, |slots| *positions = write_stream(slots, corners, ObjStream::Position))?;
             columns.uvs.write(&places.corner_uvs[k], |slots| *uvs = write_stream(slots, corners, ObjStream::Uv))?;
             let place = &places.corner_normals[k];
             columns.normals.write(place, |slots| *normals = write_stream(slots, corners, ObjStream::Normal))?;
@@ -278,7 +278,8 @@ impl ObjColumns {
     /// Every chunk that was placed was published.
     pub(super) unsafe fn finish(self, counts: Counts, corners: [u32; 3]) -> Result<Mesh> {
         let [faces, lines, points] = self.elements;
-        let (positions, uvs) = (counts.positions as usize, counts.uvs as usize);
+        let positions = counts.positions as usize;
+        let uvs = counts.uvs as usize;
         // SAFETY: `counts` and `corners` are the sums of the assigned places, all of which were written, by this
         // function's contract.
         unsafe {
@@ -305,42 +306,50 @@ pub(super) struct ObjPieceFaces {
     corners: Vec<u32>,
 }
 
-impl ObjSlot {
-    /// Hands a chunk's faces over; returns the largest index of each stream, 1-based.
-    pub(super) fn hand_over(&mut self, consumer: &dyn MeshConsumer, positions: &[[f32; 3]]) -> Result<[u32; 3]> {
-        let ObjSlot { parsed, places, faces: ObjPieceFaces { offsets, corners }, .. } = self;
-        let own = &parsed.elements[ElementKind::Face as usize];
-        let (rows, count) = (own.rows(), own.corner_count());
+impl ObjPieceFaces {
+    /// Hands a chunk's faces over; returns the largest index of each stream, 1-based. `first_face` is the number of
+    /// faces before the chunk.
+    pub(super) fn hand_over(
+        &mut self,
+        faces: &ObjParsedCorners,
+        first_face: u32,
+        positions: &[[f32; 3]],
+        consumer: &dyn MeshConsumer,
+    ) -> Result<[u32; 3]> {
+        let ObjPieceFaces { offsets, corners } = self;
+        let rows = faces.rows();
+        let count = faces.corner_count();
         for (room, size) in [(&mut *offsets, rows + 1), (&mut *corners, count)] {
             room.clear();
             room.try_reserve(size)?;
         }
         offsets.push(0);
-        write_offsets(&mut offsets.spare_capacity_mut()[..rows], own, 0);
-        let largest = write_stream(&mut corners.spare_capacity_mut()[..count], own, ObjStream::Position);
+        write_offsets(&mut offsets.spare_capacity_mut()[..rows], faces, 0);
+        let largest = write_stream(&mut corners.spare_capacity_mut()[..count], faces, ObjStream::Position);
         // SAFETY: both functions fill all places that they are given, which are as many as were reserved.
         unsafe {
             offsets.set_len(rows + 1);
             corners.set_len(count);
         }
-        let first_face = u64::from(places.start.faces);
-        let faces = PieceFaces::Lists { offsets, corners };
-        consumer.take(&MeshPiece { first_face, positions, faces, ..MeshPiece::default() })?;
-        Ok([largest, own.largest(ObjStream::Uv), own.largest(ObjStream::Normal)])
+        let lists = PieceFaces::Lists { offsets, corners };
+        let first_face = u64::from(first_face);
+        consumer.take(&MeshPiece { first_face, positions, faces: lists, ..MeshPiece::default() })?;
+        Ok([largest, faces.largest(ObjStream::Uv), faces.largest(ObjStream::Normal)])
     }
 }
 
 impl ObjParsedCorners {
     /// The largest index of a stream, 1-based.
     fn largest(&self, stream: ObjStream) -> u32 {
-        let (mut values, mut largest) = (self.values.as_slice(), 0);
+        let mut values = self.values.as_slice();
+        let mut largest = 0;
         for segment in &self.segments {
-            let (own, rest) = values.split_at(segment.values as usize);
+            let (segment_values, rest) = values.split_at(segment.values as usize);
             values = rest;
             if segment.has[stream as usize] {
                 let stride = usize::from(segment.stride);
                 // Of two values per corner, the second is the uv or the normal.
-                let groups = own.chunks_exact(stride).map(|group| group[(stream as usize).min(stride - 1)]);
+                let groups = segment_values.chunks_exact(stride).map(|group| group[(stream as usize).min(stride - 1)]);
                 largest = groups.fold(largest, u32::max);
             }
         }
@@ -360,7 +369,8 @@ fn scatter<T: Copy>(slots: &mut [MaybeUninit<T>], missing: T, values: &[(u32, T)
 
 /// Writes where each row ends, in corners.
 fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, mut corner: u32) {
-    let (mut slots, mut ends) = (slots.iter_mut(), corners.row_ends.as_slice().iter());
+    let mut slots = slots.iter_mut();
+    let mut ends = corners.row_ends.as_slice().iter();
     for segment in &corners.segments {
         let rows = ends.by_ref().take(segment.rows as usize).zip(slots.by_ref());
         let base = corner;
@@ -375,24 +385,24 @@ fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, mut
 }
 
 /// Writes one of the index streams, 0-based, and returns the largest index, 1-based.
-fn write_stream(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, stream: ObjStream) -> u32 {
-    let (mut slots, mut values) = (slots, corners.values.as_slice());
+fn write_stream(mut slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, stream: ObjStream) -> u32 {
+    let mut values = corners.values.as_slice();
     let mut largest = 0;
     for segment in &corners.segments {
         let stride = usize::from(segment.stride);
-        let (own, rest) = values.split_at(segment.values as usize);
-        let (places, later) = slots.split_at_mut(own.len() / stride);
-        (values, slots) = (rest, later);
-        let found = match (stride, segment.has[stream as usize]) {
+        let (segment_values, rest) = values.split_at(segment.values as usize);
+        let (places, later) = slots.split_at_mut(segment_values.len() / stride);
+        values = rest;
+        slots = later;
+        largest = largest.max(match (stride, segment.has[stream as usize]) {
             (_, false) => {
                 places.fill(MaybeUninit::new(NONE));
                 0
             }
-            (1, _) => pick::<1>(places, own, stream as usize),
-            (2, _) => pick::<2>(places, own, stream as usize),
-            _ => pick::<3>(places, own, stream as usize),
-        };
-        largest = largest.max(found);
+            (1, _) => pick::<1>(places, segment_values, stream as usize),
+            (2, _) => pick::<2>(places, segment_values, stream as usize),
+            _ => pick::<3>(places, segment_values, stream as usize),
+        });
     }
     largest
 }

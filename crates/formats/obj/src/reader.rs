@@ -5,14 +5,15 @@
 //! ([`super::publish`]).
 
 use super::assemble::{Assembler, Sections};
-use super::parse::{ObjChunkText, ObjParser};
-use super::parsed::{ObjComplaint, ObjParsed};
+use super::ordered::Reference;
+use super::parse::ObjParser;
+use super::parsed::{ElementKind, ObjComplaint, ObjParsed};
 use super::publish::{ObjColumns, ObjPieceFaces, ObjPlaces};
 use super::relative;
-use super::suspects;
-use super::suspects::Suspects;
+use super::suspects::{self, Suspects};
+use super::tokens::ObjChunkText;
 use polyhaul_bytes::DecodeAhead;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use polyhaul_model::warnings::{Warnings, Weight};
 use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
 use polyhaul_pipeline::attempt::Attempt;
@@ -45,30 +46,14 @@ pub struct Obj {
     pub threads: usize,
 }
 
-/// A name in the text, and its place.
-#[derive(Clone, Debug)]
-pub struct Reference {
-    /// The name as in the file.
-    pub name: String,
-    pub(crate) place: Place,
-    pub(crate) excerpt: Option<Excerpt>,
-}
-
-impl Reference {
-    /// A diagnostic that points at the name.
-    pub fn diagnostic(&self, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { place: self.place.clone(), excerpt: self.excerpt.clone(), ..Diagnostic::new(message) }
-    }
-}
-
 /// A chunk in flight.
-pub(super) struct ObjSlot {
-    pub(super) text: Text,
+struct ObjSlot {
+    text: Text,
     index: Box<Index>,
-    pub(super) parsed: ObjParsed,
-    pub(super) places: ObjPlaces,
+    parsed: ObjParsed,
+    places: ObjPlaces,
     /// Reused memory for handing faces over.
-    pub(super) faces: ObjPieceFaces,
+    faces: ObjPieceFaces,
 }
 
 /// What a reading keeps.
@@ -219,8 +204,13 @@ impl ChunkJob for ObjJob<'_, '_> {
 
     fn slot(&self) -> Result<ObjSlot> {
         let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
-        let (text, parsed, places) = (Text::default(), ObjParsed::default(), ObjPlaces::default());
-        Ok(ObjSlot { text, index, parsed, places, faces: ObjPieceFaces::default() })
+        Ok(ObjSlot {
+            text: Text::default(),
+            index,
+            parsed: ObjParsed::default(),
+            places: ObjPlaces::default(),
+            faces: ObjPieceFaces::default(),
+        })
     }
 
     fn take(&self, number: u64, slot: &mut ObjSlot) -> Result<bool> {
@@ -263,19 +253,23 @@ impl ChunkJob for ObjJob<'_, '_> {
 
 impl ObjJob<'_, '_> {
     fn fill(&self, slot: &mut ObjSlot) -> Result<()> {
+        let ObjSlot { text, parsed, places, faces, .. } = slot;
         let largest = match self.keeps {
-            ObjKeeps::Model => self.columns.publish(slot)?,
-            ObjKeeps::Part => self.columns.publish(slot).map(|_| [0; 3])?,
-            ObjKeeps::Positions => self.columns.publish_positions(slot).map(|()| [0; 3])?,
-            ObjKeeps::Pieces(consumer, positions) => slot.hand_over(consumer, positions)?,
+            ObjKeeps::Model => self.columns.publish(parsed, places)?,
+            ObjKeeps::Part => self.columns.publish(parsed, places).map(|_| [0; 3])?,
+            ObjKeeps::Positions => self.columns.publish_positions(parsed, places).map(|()| [0; 3])?,
+            ObjKeeps::Pieces(consumer, positions) => {
+                let parsed_faces = &parsed.elements[ElementKind::Face as usize];
+                faces.hand_over(parsed_faces, places.start.faces, positions, consumer)?
+            }
         };
-        if largest.iter().zip(slot.places.known()).any(|(&largest, known)| largest > known) {
-            let found = suspects::find(slot, self.options.raises())?;
+        if largest.iter().zip(places.counts_at_end()).any(|(&index, count)| index > count) {
+            let chunk_suspects = suspects::find(text, parsed, places, self.options.raises())?;
             let mut suspects = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
-            suspects.merge(found, largest)?;
+            suspects.merge(chunk_suspects, largest)?;
         }
-        slot.parsed.shrink(self.slot_bytes);
-        slot.text.shrink(self.slot_bytes);
+        parsed.shrink(self.slot_bytes);
+        text.shrink(self.slot_bytes);
         Ok(())
     }
 
@@ -305,13 +299,13 @@ impl ObjJob<'_, '_> {
     }
 
     /// Tells the caller how far the reading is, every few megabytes.
-    fn report(&self, state: &mut ObjState, done: u64) {
+    fn report(&self, state: &mut ObjState, bytes: u64) {
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &self.options.run.progress
-            && done >= state.last_report + EVERY_BYTES
+            && bytes >= state.last_report + EVERY_BYTES
         {
-            state.last_report = done;
-            progress.report(done, self.chunks.size());
+            state.last_report = bytes;
+            progress.report(bytes, self.chunks.size());
         }
     }
 }

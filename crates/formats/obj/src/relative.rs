@@ -71,16 +71,16 @@ fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option
     let mut broken = None;
     let values = parsed.elements[ElementKind::Face as usize].values.as_mut_slice();
     for run in &parsed.relative_runs {
-        let Some(own) = values.get_mut(run.values.clone()) else { continue };
+        let Some(run_values) = values.get_mut(run.values.clone()) else { continue };
         let is_whole = |stream: usize| i64::from(before[stream]) + i64::from(run.lowest[stream]) >= 1;
         if (0..3).all(is_whole) {
             let add: [u32; 3] = std::array::from_fn(|stream| if run.has[stream] { before[stream] } else { 0 });
-            let corners = own.chunks_exact_mut(run.stride);
+            let corners = run_values.chunks_exact_mut(run.stride);
             corners.for_each(|corner| {
                 corner.iter_mut().zip(add).for_each(|(value, add)| *value = value.wrapping_add(add))
             });
         } else {
-            let first = resolve_broken_run(run, own, before);
+            let first = resolve_broken_run(run, run_values, before);
             broken = broken.or_else(|| first.map(|at| (ObjStream::ALL[at % run.stride], place_in_run(text, run, at))));
         }
     }

@@ -42,9 +42,10 @@ fn compact(elements: &mut Elements, counts: Counts) -> Result<Vec<u32>> {
     let mut streams =
         [elements.corner_positions.to_mut()?, elements.corner_uvs.to_mut()?, elements.corner_normals.to_mut()?];
     let mut map = room_for(count + 1)?;
-    let (mut kept, mut corner) = (0, 0);
+    let mut kept_count = 0;
+    let mut corner = 0;
     for element in 0..count {
-        map.push(kept as u32);
+        map.push(kept_count as u32);
         let corners = offsets[element] as usize..offsets[element + 1] as usize;
         let counts = [counts.positions, counts.uvs, counts.normals];
         let right = streams.iter().zip(counts).all(|(stream, count)| in_range(stream, corners.clone(), count));
@@ -55,12 +56,12 @@ fn compact(elements: &mut Elements, counts: Counts) -> Result<Vec<u32>> {
                 }
             }
             corner += corners.len();
-            kept += 1;
-            offsets[kept] = corner as u32;
+            kept_count += 1;
+            offsets[kept_count] = corner as u32;
         }
     }
-    map.push(kept as u32);
-    offsets.truncate(if kept == 0 { 0 } else { kept + 1 });
+    map.push(kept_count as u32);
+    offsets.truncate(if kept_count == 0 { 0 } else { kept_count + 1 });
     for stream in streams {
         stream.truncate(corner);
         // A stream that no corner uses is empty.
@@ -73,12 +74,12 @@ fn compact(elements: &mut Elements, counts: Counts) -> Result<Vec<u32>> {
 
 fn compact_points(points: &mut Vec<u32>, counts: Counts) -> Result<Vec<u32>> {
     let mut map = room_for(points.len() + 1)?;
-    let mut kept = 0;
+    let mut kept_count = 0;
     for &point in points.iter() {
-        map.push(kept);
-        kept += u32::from(point < counts.positions);
+        map.push(kept_count);
+        kept_count += u32::from(point < counts.positions);
     }
-    map.push(kept);
+    map.push(kept_count);
     points.retain(|&point| point < counts.positions);
     Ok(map)
 }

@@ -4,9 +4,9 @@
 //! [`Statement`](super::statement::Statement), which gives the same values more slowly. Called by
 //! [`parse`](super::parse).
 
-use super::parse::ObjChunkText;
 use super::parsed::{ObjParsed, ObjSegment, RelativeRun};
 use super::relative::relate;
+use super::tokens::ObjChunkText;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 
@@ -54,7 +54,7 @@ fn lines_from(window: Window<'_>, line: usize) -> usize {
 }
 
 /// The maximum number of lines to convert one number at a time before the fast kernel is tried again.
-const MOST_LONG: usize = 64;
+const MAX_LONG: usize = 64;
 /// The number of lines per batch if their values must be split.
 const PARTED: usize = 64;
 
@@ -72,9 +72,9 @@ fn any_rows<const N: usize>(
         *long = 1;
         return plain;
     }
-    let most = (*long).clamp(1, MOST_LONG).min(out.len());
-    *long = 2 * most;
-    long_float_rows(window, line, keyword, &mut out[..most])
+    let max_rows = (*long).clamp(1, MAX_LONG).min(out.len());
+    *long = 2 * max_rows;
+    long_float_rows(window, line, keyword, &mut out[..max_rows])
 }
 
 /// Parses positions alone, or with a weight, a color, or a color with alpha; all lines of the run have the same form.

@@ -1,8 +1,7 @@
 //! Parses one statement of any kind and notation: the path that knows every rule and reports every fault.
 
-use super::parse::ObjChunkText;
 use super::parsed::{ElementKind, EventKind, ObjComplaint, ObjParsed, ObjSegment, ObjStream, Relative};
-use super::tokens::{ObjLine, ObjToken, ObjTokens, unescaped};
+use super::tokens::{ObjChunkText, ObjLine, ObjToken, ObjTokens, unescaped};
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Weight;
@@ -23,6 +22,12 @@ struct ObjBroken {
     token: ObjToken,
     message: String,
     expected: &'static str,
+}
+
+/// How many values and relative indices precede a statement.
+struct ElementMarks {
+    values: usize,
+    relatives: usize,
 }
 
 type ObjStatementParse<T> = std::result::Result<T, ObjBroken>;
@@ -109,7 +114,7 @@ impl Statement<'_, '_> {
     fn vertex(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         const EXPECTED: &str = "x y z, then w, or r g b, or r g b a";
         let (values, count) = match self.floats::<7>(tokens, 3, EXPECTED)? {
-            Ok(found) => found,
+            Ok(numbers) => numbers,
             Err(broken) => return Ok(Err(broken)),
         };
         if count == 5 {
@@ -132,7 +137,7 @@ impl Statement<'_, '_> {
 
     fn uv(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         let (values, count) = match self.floats::<3>(tokens, 1, "u, or u v, or u v w")? {
-            Ok(found) => found,
+            Ok(numbers) => numbers,
             Err(broken) => return Ok(Err(broken)),
         };
         if count == 3 {
@@ -150,14 +155,15 @@ impl Statement<'_, '_> {
         }
     }
 
-    /// Parses `least` to `N` numbers and nothing after them.
+    /// Parses `min_count` to `N` numbers and nothing after them.
     fn floats<const N: usize>(
         &mut self,
         mut tokens: ObjTokens<'_>,
-        least: usize,
+        min_count: usize,
         expected: &'static str,
     ) -> Result<ObjStatementParse<([f32; N], usize)>> {
-        let (mut values, mut count) = ([0.0; N], 0);
+        let mut values = [0.0; N];
+        let mut count = 0;
         for token in tokens.by_ref() {
             if count == N {
                 return Ok(Err(broken(token, "too many numbers", expected)));
@@ -173,8 +179,8 @@ impl Statement<'_, '_> {
             values[count] = value;
             count += 1;
         }
-        if count < least {
-            let message = format!("expected at least {least} numbers, found {count}");
+        if count < min_count {
+            let message = format!("expected at least {min_count} numbers, found {count}");
             return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
         }
         Ok(Ok((values, count)))
@@ -275,18 +281,18 @@ impl Statement<'_, '_> {
         Ok(outcome)
     }
 
-    fn element_marks(&self, kind: ElementKind) -> (usize, usize) {
-        (self.out.elements[kind as usize].values.len(), self.out.relatives.len())
+    fn element_marks(&self, kind: ElementKind) -> ElementMarks {
+        ElementMarks { values: self.out.elements[kind as usize].values.len(), relatives: self.out.relatives.len() }
     }
 
     /// Undoes the effects of a broken statement.
-    fn forget(&mut self, kind: ElementKind, (values, relatives): (usize, usize)) {
-        self.out.elements[kind as usize].values.truncate(values);
-        self.out.relatives.truncate(relatives);
+    fn forget(&mut self, kind: ElementKind, marks: ElementMarks) {
+        self.out.elements[kind as usize].values.truncate(marks.values);
+        self.out.relatives.truncate(marks.relatives);
     }
 
     fn corners(&mut self, kind: ElementKind, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
-        let (least, expected) = match kind {
+        let (min_count, expected) = match kind {
             ElementKind::Face => (3, "at least three corners, each v, v/vt, v//vn or v/vt/vn"),
             ElementKind::Line => (2, "at least two corners, each v or v/vt"),
             ElementKind::Point => (1, "at least one position"),
@@ -295,32 +301,33 @@ impl Statement<'_, '_> {
         // Without a slash there are positions alone: a third of the values, which long lines feel.
         let has_slash = memchr::memchr(b'/', &self.text.padded[self.line.start..self.line.end]).is_some();
         let stride = if has_slash { 3 } else { 1 };
-        let (mut count, mut has, mut mixed, mut empty) = (0u32, None::<[bool; 3]>, None, None);
+        let mut count = 0u32;
+        let mut has = None::<[bool; 3]>;
+        let mut mixed = None;
+        let mut empty = None;
         for token in tokens.by_ref() {
-            let found = match self.corner(kind, token.clone(), at, stride, &mut empty)? {
-                Ok(found) => found,
+            let corner_has = match self.corner(kind, token.clone(), at, stride, &mut empty)? {
+                Ok(has) => has,
                 Err(broken) => return Ok(Err(broken)),
             };
-            let before = *has.get_or_insert(found);
-            if before != found {
+            let before = *has.get_or_insert(corner_has);
+            if before != corner_has {
                 mixed.get_or_insert(token);
-                has = Some([true, before[1] | found[1], before[2] | found[2]]);
+                has = Some([true, before[1] | corner_has[1], before[2] | corner_has[2]]);
             }
             count += 1;
         }
-        if let (ElementKind::Line, Some([_, _, true])) | (ElementKind::Point, Some([_, true, _] | [_, _, true])) =
-            (kind, has)
-        {
-            let (message, expected) = match kind {
-                ElementKind::Line => ("the corner of a line has a normal", expected),
-                _ => ("point has more than a position index", expected),
-            };
-            return Ok(Err(broken(tokens.end(), message, expected)));
+        let [_, has_uv, has_normal] = has.unwrap_or_default();
+        if kind == ElementKind::Line && has_normal {
+            return Ok(Err(broken(tokens.end(), "the corner of a line has a normal", expected)));
         }
-        if count < least {
+        if kind == ElementKind::Point && (has_uv || has_normal) {
+            return Ok(Err(broken(tokens.end(), "point has more than a position index", expected)));
+        }
+        if count < min_count {
             let message = match kind {
                 ElementKind::Point => "point without a position index".to_owned(),
-                _ => format!("expected at least {least} corners, found {count}"),
+                _ => format!("expected at least {min_count} corners, found {count}"),
             };
             return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
         }
@@ -344,7 +351,9 @@ impl Statement<'_, '_> {
         empty: &mut Option<ObjToken>,
     ) -> Result<ObjStatementParse<[bool; 3]>> {
         let text = &self.text.padded[token.clone()];
-        let (mut parts, mut start, mut count) = ([0..0, 0..0, 0..0], token.start, 0);
+        let mut parts = [0..0, 0..0, 0..0];
+        let mut start = token.start;
+        let mut count = 0;
         for part in text.split(|&byte| byte == b'/') {
             if count == 3 {
                 return Ok(Err(broken(token, "corner has more than three indices", "v, v/vt, v//vn or v/vt/vn")));

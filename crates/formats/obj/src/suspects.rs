@@ -3,12 +3,13 @@
 //! OBJ files can refer to later elements. If a chunk's largest index exceeds the counts at its end, the chunk is
 //! searched once, in order, while its text is still available; the findings are kept here.
 
-use super::parsed::{ElementKind, ObjParsedCorners, ObjSegment, ObjStream, RelativeRun};
-use super::reader::ObjSlot;
+use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjSegment, ObjStream, RelativeRun};
+use super::publish::ObjPlaces;
 use super::tokens::{ObjLine, ObjTokens};
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
 use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::chunk::Text;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::{Placer, excerpt};
 use std::ops::Range;
@@ -26,7 +27,7 @@ struct Suspect {
     line: u64,
     /// The offset of the index in the file.
     offset: u64,
-    /// Its line in [`ObjFound::text`].
+    /// Its line in [`ChunkSuspects::text`].
     text: (u32, u32),
     /// The location in its line: start and size.
     token: (u32, u32),
@@ -34,7 +35,7 @@ struct Suspect {
 
 /// The findings in a chunk.
 #[derive(Default)]
-pub(super) struct ObjFound {
+pub(super) struct ChunkSuspects {
     list: Vec<Suspect>,
     /// The lines with suspects, each once. Which of them are shown is known at the end of the file only: a number
     /// of excerpts per chunk would make warnings depend on the size of chunks.
@@ -46,17 +47,17 @@ pub(super) struct ObjFound {
 /// The findings in all chunks, and the largest index of each stream.
 #[derive(Default)]
 pub(super) struct Suspects {
-    chunks: Vec<ObjFound>,
+    chunks: Vec<ChunkSuspects>,
     largest: [u32; 3],
 }
 
 impl Suspects {
     /// Adds the findings of a chunk.
-    pub(super) fn merge(&mut self, found: ObjFound, largest: [u32; 3]) -> Result<()> {
-        for (all, own) in self.largest.iter_mut().zip(largest) {
-            *all = own.max(*all);
+    pub(super) fn merge(&mut self, chunk: ChunkSuspects, largest: [u32; 3]) -> Result<()> {
+        for (total, index) in self.largest.iter_mut().zip(largest) {
+            *total = index.max(*total);
         }
-        if found.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, found, "forward references") }
+        if chunk.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, chunk, "forward references") }
     }
 
     /// Reports the first wrong index, by position, as the error. If the caller continues past errors, all are warnings,
@@ -114,24 +115,24 @@ impl Suspect {
 
 /// Finds the corners of a chunk whose index exceeds the counts at its end. If the first wrong one ends the reading,
 /// only indices larger than all earlier ones of their stream are listed: it is one of them.
-pub(super) fn find(slot: &ObjSlot, first_only: bool) -> Result<ObjFound> {
+pub(super) fn find(text: &Text, parsed: &ObjParsed, places: &ObjPlaces, first_only: bool) -> Result<ChunkSuspects> {
     let file: Arc<str> = "".into();
-    let mut found = ObjFound::default();
+    let mut suspects = ChunkSuspects::default();
     for kind in ElementKind::ALL {
-        found.last_line = None;
-        let placer = Placer::new(slot.text.bytes(), slot.text.offset, slot.places.first_line, &file);
-        let mut walk = ObjWalk { text: slot.text.bytes(), placer, found: &mut found };
-        walk.corners(kind, &slot.parsed.elements[kind as usize], slot.places.known(), first_only)?;
+        suspects.last_line = None;
+        let placer = Placer::new(text.bytes(), text.offset, places.first_line, &file);
+        let mut walk = ObjWalk { text: text.bytes(), placer, suspects: &mut suspects };
+        walk.corners(kind, &parsed.elements[kind as usize], places.counts_at_end(), first_only)?;
     }
-    found.list.sort_unstable_by_key(|suspect| suspect.offset);
-    Ok(found)
+    suspects.list.sort_unstable_by_key(|suspect| suspect.offset);
+    Ok(suspects)
 }
 
 /// A walk through the rows of a chunk and their text, side by side.
 struct ObjWalk<'a, 'f> {
     text: &'a [u8],
     placer: Placer<'a>,
-    found: &'f mut ObjFound,
+    suspects: &'f mut ChunkSuspects,
 }
 
 /// The position of a walk in a segment.
@@ -148,19 +149,20 @@ impl<'a> ObjWalk<'a, '_> {
         &mut self,
         kind: ElementKind,
         corners: &ObjParsedCorners,
-        known: [u32; 3],
+        mut threshold: [u32; 3],
         first_only: bool,
     ) -> Result<()> {
-        let mut threshold = known;
-        let (mut values, mut rows) = (corners.values.as_slice(), corners.row_ends.as_slice());
+        let mut values = corners.values.as_slice();
+        let mut rows = corners.row_ends.as_slice();
         for segment in &corners.segments {
-            let (own, more) = values.split_at(segment.values as usize);
+            let (segment_values, more) = values.split_at(segment.values as usize);
             let (ends, later) = rows.split_at(segment.rows as usize);
-            (values, rows) = (more, later);
+            values = more;
+            rows = later;
             let stride = usize::from(segment.stride);
             let mut cursor = None;
             let mut row = 0;
-            for (at, &value) in own.iter().enumerate() {
+            for (at, &value) in segment_values.iter().enumerate() {
                 while ends[row] as usize <= at {
                     row += 1;
                 }
@@ -206,23 +208,23 @@ impl<'a> ObjWalk<'a, '_> {
             text: self.keep_line((span.0 - column) as usize)?,
             token: (column, span.1),
         };
-        try_push(&mut self.found.list, suspect, "forward references")
+        try_push(&mut self.suspects.list, suspect, "forward references")
     }
 
-    /// Keeps the line that begins at `start`; returns its range in [`ObjFound::text`].
+    /// Keeps the line that begins at `start`; returns its range in [`ChunkSuspects::text`].
     fn keep_line(&mut self, start: usize) -> Result<(u32, u32)> {
-        let found = &mut *self.found;
-        if found.last_line == Some(start)
-            && let Some(last) = found.list.last()
+        let suspects = &mut *self.suspects;
+        if suspects.last_line == Some(start)
+            && let Some(last) = suspects.list.last()
         {
             return Ok(last.text);
         }
         let rest = &self.text[start..];
         let line = &rest[..memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())];
-        found.text.try_reserve(line.len()).map_err(|_| Error::memory("forward references"))?;
-        let at = found.text.len() as u32;
-        found.text.extend_from_slice(line);
-        found.last_line = Some(start);
+        suspects.text.try_reserve(line.len()).map_err(|_| Error::memory("forward references"))?;
+        let at = suspects.text.len() as u32;
+        suspects.text.extend_from_slice(line);
+        suspects.last_line = Some(start);
         Ok((at, line.len() as u32))
     }
 }
@@ -237,7 +239,8 @@ impl<'a> ObjCursor<'a> {
         while self.row < row {
             self.line = ObjLine::find(text, self.line.next, text.len());
             self.row += 1;
-            (self.corner, self.tokens) = (0, after_keyword(self.line, text));
+            self.corner = 0;
+            self.tokens = after_keyword(self.line, text);
         }
         while self.corner < corner {
             self.tokens.next();
@@ -254,7 +257,8 @@ fn after_keyword(line: ObjLine, text: &[u8]) -> ObjTokens<'_> {
 
 /// Returns the location in the chunk's text of the index that is value `at` of a run.
 pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u32) {
-    let (mut corner, mut from) = (at / run.stride, run.line_offset as usize);
+    let mut corner = at / run.stride;
+    let mut from = run.line_offset as usize;
     loop {
         let line = ObjLine::find(text, from, text.len());
         let tokens = after_keyword(line, text);
@@ -266,7 +270,8 @@ pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u
         if line.next <= from {
             return (run.line_offset, 1);
         }
-        (corner, from) = (corner - count, line.next);
+        corner -= count;
+        from = line.next;
     }
 }
 

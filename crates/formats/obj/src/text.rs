@@ -77,8 +77,7 @@ pub(super) fn rows<const N: usize>(out: &mut Out, prefix: &[u8], digits: Digits,
         Digits::Fixed(digits) => {
             let line = FixedLine::new(prefix, usize::from(digits));
             out.format(|page| {
-                let done = page.fixed_lines(&line, rest);
-                rest = &rest[done..];
+                rest = &rest[page.fixed_lines(&line, rest)..];
                 rest.is_empty()
             })
         }

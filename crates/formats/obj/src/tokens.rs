@@ -4,6 +4,21 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_text::scan::is_space;
 use std::borrow::Cow;
 
+/// The text of a chunk: `padded[start..end]`.
+#[derive(Clone, Copy)]
+pub(super) struct ObjChunkText<'a> {
+    pub(super) padded: &'a [u8],
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl<'a> ObjChunkText<'a> {
+    /// The text alone.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        &self.padded[self.start..self.end]
+    }
+}
+
 /// A logical line: its content, and the offset of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObjLine {

@@ -13,7 +13,7 @@ use polyhaul_pipeline::parallel::for_each_item;
 use std::ops::Range;
 
 /// Colors with a value from here on are from 0 to 255, and from 0 to 1 otherwise.
-pub(super) const LEAST_BYTE: f32 = 2.0;
+pub(super) const MIN_BYTE_COLOR: f32 = 2.0;
 
 /// The destination of a file's rows.
 pub(super) struct OffArrays {
@@ -77,8 +77,8 @@ impl OffArrays {
     /// Makes room for the declared counts, as far as a text of `size` bytes can contain them: each number takes at
     /// least two.
     pub(super) fn expect(&self, header: &OffHeader, size: u64) -> Result<()> {
-        let least = header.vertices.saturating_mul(2 * header.form.least_width() as u64);
-        let Some(rest) = size.checked_add(1).and_then(|size| size.checked_sub(least)) else { return Ok(()) };
+        let min_vertex_bytes = header.vertices.saturating_mul(2 * header.form.least_width() as u64);
+        let Some(rest) = size.checked_add(1).and_then(|size| size.checked_sub(min_vertex_bytes)) else { return Ok(()) };
         self.reserve_vertices(header.form, header.vertices as usize)?;
         if header.faces > 0 && header.faces.saturating_mul(8) <= rest {
             self.offsets.reserve(header.faces as usize + 1)?;
@@ -138,21 +138,22 @@ impl OffArrays {
     /// # Safety
     /// As for [`OffArrays::publish`].
     unsafe fn publish_vertices(&self, form: OffForm, places: Range<usize>, rows: &OffRows) -> Result<()> {
-        let (values, width) = (rows.values(form), form.width());
+        let values = rows.values(form);
+        let width = form.width();
         // SAFETY: the caller's promise.
         unsafe {
             if width == 3 {
                 return self.positions.copy(places.start, values.as_chunks().0);
             }
-            take(&self.positions, places.clone(), values, (width, 0))?;
+            take(&self.positions, places.clone(), values, width, 0)?;
             if form.has_normals {
-                take(&self.normals, places.clone(), values, (width, form.normal()))?;
+                take(&self.normals, places.clone(), values, width, form.normal())?;
             }
             if form.has_colors {
-                take(&self.colors, places.clone(), values, (width, form.color()))?;
+                take(&self.colors, places.clone(), values, width, form.color())?;
             }
             if form.has_uvs {
-                take(&self.uvs, places, values, (width, form.uv()))?;
+                take(&self.uvs, places, values, width, form.uv())?;
             }
         }
         Ok(())
@@ -164,7 +165,8 @@ impl OffArrays {
     /// All places before `counts` were filled.
     pub(super) unsafe fn finish(
         self,
-        (form, colors): (OffForm, OffColors),
+        form: OffForm,
+        colors: OffColors,
         counts: OffCounts,
         run: &RunOptions,
         scene: &mut Scene,
@@ -175,15 +177,17 @@ impl OffArrays {
         unsafe {
             mesh.positions = self.positions.finish(counts.vertices).into();
             if form.has_normals && has_vertices {
-                (mesh.normals, mesh.normal_domain) = (self.normals.finish(counts.vertices).into(), Domain::Vertex);
+                mesh.normals = self.normals.finish(counts.vertices).into();
+                mesh.normal_domain = Domain::Vertex;
             }
             if form.has_colors {
-                let mut found = self.colors.finish(counts.vertices);
-                settle_colors(&mut found, colors, run);
-                mesh.colors = found.into();
+                let mut values = self.colors.finish(counts.vertices);
+                settle_colors(&mut values, colors, run);
+                mesh.colors = values.into();
             }
             if form.has_uvs && has_vertices {
-                (mesh.uvs, mesh.uv_domain) = (self.uvs.finish(counts.vertices).into(), Domain::Vertex);
+                mesh.uvs = self.uvs.finish(counts.vertices).into();
+                mesh.uv_domain = Domain::Vertex;
             }
             if counts.faces > 0 {
                 mesh.faces.offsets = self.offsets.finish(counts.faces + 1).into();
@@ -214,7 +218,8 @@ unsafe fn take<const N: usize>(
     column: &Column<[f32; N]>,
     places: Range<usize>,
     values: &[f32],
-    (width, at): (usize, usize),
+    width: usize,
+    at: usize,
 ) -> Result<()> {
     let vectors = values.chunks_exact(width).filter_map(|row| row.get(at..)?.first_chunk::<N>());
     // SAFETY: no other thread uses these places, by this function's contract; there is a row for each place.
@@ -228,14 +233,14 @@ unsafe fn take<const N: usize>(
 }
 
 /// Scales all colors to 0 to 1, and sets missing alpha.
-fn settle_colors(colors: &mut [[f32; 4]], found: OffColors, run: &RunOptions) {
-    if !found.are_bytes && !found.lack_alpha {
+fn settle_colors(colors: &mut [[f32; 4]], kinds: OffColors, run: &RunOptions) {
+    if !kinds.are_bytes && !kinds.lack_alpha {
         return;
     }
     let work = |(): &mut (), colors: &mut [[f32; 4]]| {
         for color in colors {
             let is_missing = color[3].to_bits() == NO_ALPHA.to_bits();
-            if found.are_bytes {
+            if kinds.are_bytes {
                 *color = color.map(|value| value / 255.0);
             }
             if is_missing {

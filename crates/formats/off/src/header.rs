@@ -64,7 +64,8 @@ impl OffForm {
     /// Describes the line of a vertex, for messages.
     pub(super) fn described(self) -> String {
         let part = |is_there: bool, part| if is_there { part } else { "" };
-        let (normal, color) = (part(self.has_normals, " nx ny nz"), part(self.has_colors, " r g b a"));
+        let normal = part(self.has_normals, " nx ny nz");
+        let color = part(self.has_colors, " r g b a");
         let [first, second] = if self.is_color_first { [color, normal] } else { [normal, color] };
         format!("x y z{first}{second}{}", part(self.has_uvs, " s t"))
     }
@@ -172,7 +173,8 @@ impl OffHead {
         &mut self,
         text: &[u8],
         offset: u64,
-        (file, options): (&Arc<str>, &ParseOptions),
+        file: &Arc<str>,
+        options: &ParseOptions,
         warnings: &mut Warnings,
     ) -> Result<Option<(OffHeader, usize)>> {
         for range in lines::ranges(text) {

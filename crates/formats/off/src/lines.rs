@@ -37,14 +37,14 @@ fn has_odd_line(text: &[u8]) -> bool {
     if text.first().is_some_and(|&first| is_odd(first)) {
         return true;
     }
-    let begins = text.get(1..).unwrap_or_default();
-    let mut pieces = text.chunks(PIECE).zip(begins.chunks(PIECE));
+    let next_bytes = text.get(1..).unwrap_or_default();
+    let mut pieces = text.chunks(PIECE).zip(next_bytes.chunks(PIECE));
     pieces.any(|(bytes, next)| {
         // A line feed after a carriage return belongs to the same line ending.
-        let is_odd_begin = |(&byte, &next): (&u8, &u8)| {
+        let is_odd_start = |(&byte, &next): (&u8, &u8)| {
             (byte == b'\n') & is_odd(next) | (byte == b'\r') & is_odd(next) & (next != b'\n')
         };
-        bytes.iter().zip(next).fold(false, |found, pair| found | is_odd_begin(pair))
+        bytes.iter().zip(next).fold(false, |is_any, pair| is_any | is_odd_start(pair))
     })
 }
 
@@ -128,8 +128,8 @@ mod tests {
     #[test]
     fn words_end_at_comments() {
         let text = b"x 1 22 #3 4\n#  a\n";
-        let found: Vec<&[u8]> = words(text, 0..11).map(|word| &text[word]).collect();
-        assert_eq!(found, [&b"x"[..], b"1", b"22"]);
+        let words: Vec<&[u8]> = words(text, 0..11).map(|word| &text[word]).collect();
+        assert_eq!(words, [&b"x"[..], b"1", b"22"]);
         assert_eq!(
             (comment(text, 0..11), comment(text, 12..16), comment(text, 0..6)),
             (Some(8..11), Some(14..16), None)

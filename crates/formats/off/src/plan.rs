@@ -78,7 +78,8 @@ impl OffPiece<'_> {
 
     /// Returns the first row that begins at or after `cost`.
     pub(super) fn first_at(&self, cost: u64) -> usize {
-        let (mut low, mut high) = (0, self.rows);
+        let mut low = 0;
+        let mut high = self.rows;
         while low < high {
             let middle = low + (high - low) / 2;
             if self.start + self.cost_before(middle) < cost { low = middle + 1 } else { high = middle }
@@ -106,7 +107,8 @@ fn edges_before(offsets: &[u32], line: usize) -> usize {
 /// The edges in `rows`, as places of their first corners.
 pub(super) fn edges(offsets: &[u32], rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
     let first = offsets.first().map_or(0, |&first| first as usize);
-    let (mut line, mut high) = (0, offsets.len());
+    let mut line = 0;
+    let mut high = offsets.len();
     while high - line > 1 {
         let middle = line + (high - line) / 2;
         if edges_before(offsets, middle) <= rows.start { line = middle } else { high = middle }
@@ -127,7 +129,8 @@ impl OffVertices<'_> {
 
     /// Fills the numbers of vertices, row by row.
     pub(super) fn fill(&self, rows: Range<usize>, out: &mut [f32]) {
-        let (mesh, width) = (self.part.mesh, self.form.width());
+        let mesh = self.part.mesh;
+        let width = self.form.width();
         for (row, place) in rows.clone().zip(out.chunks_exact_mut(width)) {
             let position = mesh.positions.get(self.position(row)).copied().unwrap_or_default();
             let position = self.part.frame.map_or(position, |frame| frame.position(position));
@@ -164,7 +167,9 @@ impl OffVertices<'_> {
     }
 
     fn fill_normals(&self, rows: Range<usize>, out: &mut [f32]) {
-        let (mesh, width, at) = (self.part.mesh, self.form.width(), self.form.normal());
+        let mesh = self.part.mesh;
+        let width = self.form.width();
+        let at = self.form.normal();
         let listed = self.split.map_or(&[][..], |split| &split.normals);
         let normal = |row| self.value(row, mesh.normal_domain, listed).and_then(|place| mesh.normals.get(place));
         let Some(frame) = &self.part.frame else {
@@ -173,10 +178,11 @@ impl OffVertices<'_> {
             }
             return;
         };
-        let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+        let mut batch = [[0.0; 3]; BATCH];
+        let mut lanes = [[0.0; BATCH]; 3];
         for (out, start) in out.chunks_mut(width * BATCH).zip(rows.clone().step_by(BATCH)) {
-            let own = batch.iter_mut().zip(start..rows.end);
-            own.for_each(|(place, row)| *place = normal(row).copied().unwrap_or_default());
+            let places = batch.iter_mut().zip(start..rows.end);
+            places.for_each(|(place, row)| *place = normal(row).copied().unwrap_or_default());
             frame.normals(&batch, &mut lanes);
             for (item, place) in out.chunks_exact_mut(width).enumerate() {
                 place[at..at + 3].copy_from_slice(&[lanes[0][item], lanes[1][item], lanes[2][item]]);
@@ -185,11 +191,12 @@ impl OffVertices<'_> {
     }
 
     fn fill_colors(&self, rows: Range<usize>, out: &mut [f32]) {
-        let (mesh, at) = (self.part.mesh, self.form.color());
+        let mesh = self.part.mesh;
+        let at = self.form.color();
         for (row, place) in rows.zip(out.chunks_exact_mut(self.form.width())) {
             let color = mesh.colors.get(self.position(row)).copied().unwrap_or([1.0; 4]);
-            let own = color.map(|channel| if channel.is_nan() { 1.0 } else { channel.clamp(0.0, 1.0) });
-            let written = if self.as_bytes { own.map(|channel| f32::from(color_byte(channel))) } else { own };
+            let color = color.map(|channel| if channel.is_nan() { 1.0 } else { channel.clamp(0.0, 1.0) });
+            let written = if self.as_bytes { color.map(|channel| f32::from(color_byte(channel))) } else { color };
             place[at..at + 4].copy_from_slice(&written);
         }
     }

@@ -96,12 +96,11 @@ struct OffJob<'s, 'o> {
 ///
 /// ```
 /// use polyhaul_bytes::Source;
-/// use polyhaul_off;
 /// use polyhaul_pipeline::chunk::TextChunks;
 /// use polyhaul_pipeline::options::ParseOptions;
 ///
 /// let text = b"OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
-/// let found = off::read(TextChunks::new(Source::memory(text.to_vec())), &ParseOptions::default())?;
+/// let found = polyhaul_off::read(TextChunks::new(Source::memory(text.to_vec())), &ParseOptions::default())?;
 /// assert_eq!(found.scene.meshes[0].faces.corner_positions, [0, 1, 2]);
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
@@ -124,7 +123,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     }
     let mut scene = head.scene();
     // SAFETY: every chunk was placed and published.
-    unsafe { job.arrays.finish((header.form, colors), counts, &options.run, &mut scene)? };
+    unsafe { job.arrays.finish(header.form, colors, counts, &options.run, &mut scene)? };
     Ok(OffFound { scene, warnings, threads: crew.threads })
 }
 
@@ -166,7 +165,8 @@ impl ChunkJob for OffJob<'_, '_> {
     }
 
     fn number(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
-        (slot.body, slot.first_line) = (slot.text.start, state.lines);
+        slot.body = slot.text.start;
+        slot.first_line = state.lines;
         if self.header.get().is_none() {
             self.find_header(state, slot)?;
         }
@@ -197,9 +197,12 @@ impl ChunkJob for OffJob<'_, '_> {
 impl OffJob<'_, '_> {
     /// Searches for the header; the chunk keeps the rows after it.
     fn find_header(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
-        (slot.body, slot.counts.rows) = (slot.text.end, 0);
-        let (text, from) = (slot.text.bytes(), (self.chunks.name(), self.options));
-        let Some((header, body)) = state.head.feed(text, slot.text.offset, from, &mut state.warnings)? else {
+        slot.body = slot.text.end;
+        slot.counts.rows = 0;
+        let text = slot.text.bytes();
+        let file = self.chunks.name();
+        let warnings = &mut state.warnings;
+        let Some((header, body)) = state.head.feed(text, slot.text.offset, file, self.options, warnings)? else {
             return Ok(());
         };
         slot.counts.rows = lines::count(&text[body..]).rows;

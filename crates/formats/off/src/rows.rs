@@ -3,7 +3,7 @@
 //! Which row a line is, and with it whether it is a vertex or a face, is known before. Values go to their places when
 //! these are known: see `arrays`.
 
-use super::arrays::LEAST_BYTE;
+use super::arrays::MIN_BYTE_COLOR;
 use super::flaw::{OffFault, OffFlaw, OffFlaws};
 use super::header::{OffForm, OffHeader, OffRow};
 use super::lines;
@@ -21,7 +21,7 @@ use std::ops::Range;
 pub(super) const NO_ALPHA: f32 = f32::from_bits(0x7FC0_0FF0);
 
 /// The most values of a face's color.
-const MOST_COLOR_VALUES: usize = 4;
+const MAX_COLOR_VALUES: usize = 4;
 
 /// The rows of a chunk to parse.
 #[derive(Clone, Copy)]
@@ -73,7 +73,7 @@ impl OffRows {
 
     fn has_byte_colors(&self, form: OffForm) -> bool {
         let mut rows = self.values(form).chunks_exact(form.width());
-        form.has_colors && rows.any(|row| row[form.color()..][..4].iter().any(|value| *value >= LEAST_BYTE))
+        form.has_colors && rows.any(|row| row[form.color()..][..4].iter().any(|value| *value >= MIN_BYTE_COLOR))
     }
 
     /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
@@ -89,13 +89,18 @@ impl OffRows {
         self.lines.clear();
         self.points.clear();
         self.flaws.clear();
-        (self.vertices, self.colored, self.is_over, self.lack_alpha) = (0, 0, false, false);
+        self.vertices = 0;
+        self.colored = 0;
+        self.is_over = false;
+        self.lack_alpha = false;
     }
 
     /// Parses the rows of a chunk, up to the first flaw that ends the reading.
     pub(super) fn parse(&mut self, chunk: OffChunk<'_>, index: &mut Index) -> Result<()> {
         self.clear();
-        let (level, mut at, mut row) = (Level::best(), chunk.start, chunk.first_row);
+        let level = Level::best();
+        let mut at = chunk.start;
+        let mut row = chunk.first_row;
         while at < chunk.end && !self.is_over {
             // The newline after the text ends a last line that has none.
             index.scan(chunk.padded, at, chunk.end + 1, level);
@@ -114,31 +119,36 @@ impl OffRows {
 
     /// Parses the lines of a window; returns the start of the line after the last one.
     fn window(&mut self, chunk: OffChunk<'_>, window: Window<'_>, row: &mut u64) -> Result<usize> {
-        let (index, all) = (window.index, window.index.lines().len());
-        let is_plain = !window.has_slash(0..window.tokens(all - 1).end);
+        let index = window.index;
+        let line_count = index.lines().len();
+        let is_plain = !window.has_slash(0..window.tokens(line_count - 1).end);
         self.known = 0..0;
         // Lines from here on that have as many words.
-        let (mut line, mut alike) = (0, 0);
-        while line < all && index.line_start(line) < chunk.end && !self.is_over {
+        let mut line = 0;
+        let mut alike = 0;
+        while line < line_count && index.line_start(line) < chunk.end && !self.is_over {
             let taken = match chunk.header.row(*row) {
                 Some((OffRow::Vertex, left)) if is_plain => {
                     if alike == 0 {
                         alike = alike_lines(chunk.header.form, window, line);
                     }
-                    let most = alike.min(usize::try_from(left).unwrap_or(usize::MAX));
-                    self.plain_vertices(chunk.header.form, window, line..line + most)?
+                    let max_lines = alike.min(usize::try_from(left).unwrap_or(usize::MAX));
+                    self.plain_vertices(chunk.header.form, window, line..line + max_lines)?
                 }
                 Some((OffRow::Face, left)) if is_plain => {
-                    let most = usize::try_from(left).unwrap_or(usize::MAX);
-                    self.plain_faces(chunk, window, line..all.min(line.saturating_add(most)))?
+                    let max_lines = usize::try_from(left).unwrap_or(usize::MAX);
+                    self.plain_faces(chunk, window, line..line_count.min(line.saturating_add(max_lines)))?
                 }
                 _ => 0,
             };
-            (line, *row, alike) = (line + taken, *row + taken as u64, alike.saturating_sub(taken));
+            line += taken;
+            *row += taken as u64;
+            alike = alike.saturating_sub(taken);
             if taken == 0 {
                 let end = (index.lines()[line].newline as usize).min(chunk.end);
                 *row += u64::from(self.line(chunk, index.line_start(line)..end, *row)?);
-                (line, alike) = (line + 1, alike.saturating_sub(1));
+                line += 1;
+                alike = alike.saturating_sub(1);
             }
         }
         Ok(index.line_start(line))
@@ -150,16 +160,18 @@ impl OffRows {
             return Ok(0);
         }
         let first = window.tokens(lines.start).start;
-        let (found, width, start) = (window.tokens(lines.start).len(), form.width(), self.vertices * form.width());
+        let word_count = window.tokens(lines.start).len();
+        let width = form.width();
+        let start = self.vertices * width;
         grow(&mut self.values, start + lines.len() * width)?;
-        let rows = if found == width {
+        let rows = if word_count == width {
             let out = &mut self.values[start..start + lines.len() * width];
             tokens::floats(window, first, out) / width
         } else {
-            grow(&mut self.short_rows, lines.len() * found)?;
-            let rows = tokens::floats(window, first, &mut self.short_rows[..lines.len() * found]) / found;
+            grow(&mut self.short_rows, lines.len() * word_count)?;
+            let rows = tokens::floats(window, first, &mut self.short_rows[..lines.len() * word_count]) / word_count;
             let alpha = form.color() + 3;
-            let short_rows = self.short_rows.chunks_exact(found).take(rows);
+            let short_rows = self.short_rows.chunks_exact(word_count).take(rows);
             for (row, short) in self.values[start..].chunks_exact_mut(width).zip(short_rows) {
                 with_alpha(row, short, alpha);
             }
@@ -172,7 +184,8 @@ impl OffRows {
 
     /// Parses face lines from the first on, while all words are plain integers in range.
     fn plain_faces(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
-        let (first, last) = (window.tokens(lines.start).start, window.tokens(lines.end - 1).end);
+        let first = window.tokens(lines.start).start;
+        let last = window.tokens(lines.end - 1).end;
         if !self.known.contains(&first) {
             grow(&mut self.integers, MAX_ENDS)?;
             let count = (last - first).min(MAX_ENDS);
@@ -188,15 +201,15 @@ impl OffRows {
         let mut taken = 0;
         for line in lines {
             let words = window.tokens(line);
-            let own = integers.get(words.start - self.known.start..words.end - self.known.start);
-            let Some((&[size], indices)) = own.and_then(|own| own.split_first_chunk()) else { break };
+            let numbers = integers.get(words.start - self.known.start..words.end - self.known.start);
+            let Some((&[size], indices)) = numbers.and_then(|numbers| numbers.split_first_chunk()) else { break };
             let Some((indices, color)) = usize::try_from(size).ok().and_then(|size| indices.split_at_checked(size))
             else {
                 break;
             };
             // The first face with a color has a place.
-            let is_odd_color = !color.is_empty() && (color.len() > MOST_COLOR_VALUES || self.colored == 0);
-            let is_whole = indices.iter().fold(true, |all, &index| all & ((index as u32) < vertices));
+            let is_odd_color = !color.is_empty() && (color.len() > MAX_COLOR_VALUES || self.colored == 0);
+            let is_whole = indices.iter().fold(true, |is_whole, &index| is_whole & ((index as u32) < vertices));
             if !is_whole || is_odd_color || self.corners.len() + indices.len() > room {
                 break;
             }
@@ -245,7 +258,8 @@ impl OffRows {
     fn wrong(
         &mut self,
         chunk: OffChunk<'_>,
-        (message, expected): (String, &str),
+        message: String,
+        expected: &str,
         word: Range<usize>,
         row: u64,
     ) -> Result<()> {
@@ -260,20 +274,23 @@ impl OffRows {
         row: u64,
     ) -> Result<()> {
         let form = chunk.header.form;
-        let (width, least, found) = (form.width(), form.least_width(), words().count());
-        let used = if found < width { least } else { width };
+        let width = form.width();
+        let min_width = form.least_width();
+        let word_count = words().count();
+        let used = if word_count < width { min_width } else { width };
         grow(&mut self.short_rows, width)?;
         for (place, word) in words().take(used).enumerate() {
             let Some(number) = number::f32(&chunk.padded[word.clone()]) else {
                 let message = format!("`{}` is not a number (vertex {row})", chunk.shown(&word));
-                return self.wrong(chunk, (message, "a decimal number"), word, row);
+                return self.wrong(chunk, message, "a decimal number", word, row);
             };
             self.short_rows[place] = number;
         }
-        if found < least {
-            let has = if found == 1 { "1 value".into() } else { format!("{found} values") };
-            let said = (format!("vertex {row} has {has}"), &*format!("{} on one line", form.described()));
-            return self.wrong(chunk, said, span(words()), row);
+        if word_count < min_width {
+            let has = if word_count == 1 { "1 value".into() } else { format!("{word_count} values") };
+            let message = format!("vertex {row} has {has}");
+            let expected = format!("{} on one line", form.described());
+            return self.wrong(chunk, message, &expected, span(words()), row);
         }
         let start = self.vertices * width;
         grow(&mut self.values, start + width)?;
@@ -287,7 +304,7 @@ impl OffRows {
         self.vertices += 1;
         match words().nth(used) {
             Some(extra) => {
-                let what = OffFault::Extra { count: (found - used) as u64, is_vertex: true };
+                let what = OffFault::Extra { count: (word_count - used) as u64, is_vertex: true };
                 self.flaw(chunk, what, extra, row)
             }
             None => Ok(()),
@@ -305,11 +322,13 @@ impl OffRows {
         let Some(first) = rest.next() else { return Ok(()) };
         let Ok(size) = number::u64(&chunk.padded[first.clone()]) else {
             let message = format!("`{}` is not a number of corners (face {row})", chunk.shown(&first));
-            return self.wrong(chunk, (message, "an integer from 0 on"), first, row);
+            return self.wrong(chunk, message, "an integer from 0 on", first, row);
         };
-        let (start, mut found, mut is_whole) = (self.corners.len(), 0, true);
+        let start = self.corners.len();
+        let mut index_count = 0;
+        let mut is_whole = true;
         for word in rest.by_ref().take(usize::try_from(size).unwrap_or(usize::MAX)) {
-            found += 1;
+            index_count += 1;
             match number::i64(&chunk.padded[word.clone()]) {
                 Ok(index) if u64::try_from(index).is_ok_and(|index| index < chunk.header.vertices) => {
                     try_push(&mut self.corners, index as u32, "corners")?;
@@ -322,13 +341,13 @@ impl OffRows {
                 }
                 Err(_) => {
                     let message = format!("`{}` is not an index (face {row})", chunk.shown(&word));
-                    return self.wrong(chunk, (message, "an integer"), word, row);
+                    return self.wrong(chunk, message, "an integer", word, row);
                 }
             }
         }
-        if found < size {
-            let said = (format!("face {row} has {size} corners, but {found} indices"), "all indices on one line");
-            return self.wrong(chunk, said, span(words()), row);
+        if index_count < size {
+            let message = format!("face {row} has {size} corners, but {index_count} indices");
+            return self.wrong(chunk, message, "all indices on one line", span(words()), row);
         }
         self.color(chunk, rest, row)?;
         if !is_whole || self.is_over {
@@ -340,17 +359,18 @@ impl OffRows {
 
     /// Parses the color after the indices of a face.
     fn color(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>, row: u64) -> Result<()> {
-        let (mut count, mut first) = (0, None);
+        let mut count = 0;
+        let mut first = None;
         for word in words {
             if number::f32(&chunk.padded[word.clone()]).is_none() {
                 let message = format!("`{}` is not a color value (face {row})", chunk.shown(&word));
-                return self.wrong(chunk, (message, "a number, or a line end"), word, row);
+                return self.wrong(chunk, message, "a number, or a line end", word, row);
             }
             count += 1;
             first.get_or_insert(word);
         }
         let Some(first) = first else { return Ok(()) };
-        if count > MOST_COLOR_VALUES {
+        if count > MAX_COLOR_VALUES {
             let what = OffFault::Extra { count: count as u64, is_vertex: false };
             return self.flaw(chunk, what, first, row);
         }
@@ -404,10 +424,10 @@ fn with_alpha(row: &mut [f32], short: &[f32], alpha: usize) {
     row[alpha + 1..].copy_from_slice(&short[alpha..]);
 }
 
-/// Makes room for `wanted` numbers; they are always initialized, so this happens rarely.
-fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
-    if wanted > values.len() {
-        let more = wanted + wanted / 4 - values.len();
+/// Makes room for `count` numbers; they are always initialized, so this happens rarely.
+fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
+    if count > values.len() {
+        let more = count + count / 4 - values.len();
         values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
         values.resize(values.len() + more, T::default());
     }

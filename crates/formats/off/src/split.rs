@@ -33,10 +33,15 @@ struct CornerSource<'a> {
 }
 
 impl<'a> CornerSource<'a> {
-    fn of(domain: Domain, own: VerticesStream<'a>, listed: &'a [u32], of_face: &'a [u32]) -> Option<CornerSource<'a>> {
+    fn of(
+        domain: Domain,
+        by_corner: VerticesStream<'a>,
+        listed: &'a [u32],
+        of_face: &'a [u32],
+    ) -> Option<CornerSource<'a>> {
         let listed = match domain {
             Domain::Vertex => return None,
-            Domain::Corner => return Some(CornerSource { stream: own, places: None }),
+            Domain::Corner => return Some(CornerSource { stream: by_corner, places: None }),
             Domain::Indexed => listed,
             Domain::Face => of_face,
         };
@@ -48,7 +53,9 @@ impl<'a> CornerSource<'a> {
         let mut places = Vec::new();
         places.try_reserve_exact(first.len())?;
         match self.places {
-            Some(own) => places.extend(first.iter().map(|&corner| own.get(corner as usize).copied().unwrap_or(NONE))),
+            Some(listed) => {
+                places.extend(first.iter().map(|&corner| listed.get(corner as usize).copied().unwrap_or(NONE)))
+            }
             None => places.extend_from_slice(first),
         }
         Ok(places)
@@ -62,19 +69,21 @@ impl OffSplit {
         let has_normals = has_vertex_normals(mesh, options);
         let has_uvs = options.uv && !mesh.uvs.is_empty();
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { face_of_corners(mesh)? } else { Vec::new() };
-        let source = |is_there: bool, source: Option<_>| source.filter(|_| is_there);
         let normals =
             CornerSource::of(mesh.normal_domain, VerticesStream::Triples(&mesh.normals), &faces.corner_normals, &[]);
         let uvs = CornerSource::of(mesh.uv_domain, VerticesStream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face);
-        let (normals, uvs) = (source(has_normals, normals), source(has_uvs, uvs));
+        let normals = normals.filter(|_| has_normals);
+        let uvs = uvs.filter(|_| has_uvs);
         if normals.is_none() && uvs.is_none() {
             return Ok(None);
         }
         let streams = [uvs, normals].map(|source| source.map_or(VerticesStream::Nothing, |source| source.stream));
-        let found = Vertices::from_corners(&faces.corner_positions, mesh.positions.len(), streams, run)?;
-        let places = |source: Option<CornerSource<'_>>| source.map_or(Ok(Vec::new()), |it| it.places(&found.first));
-        let (normals, uvs) = (places(normals)?, places(uvs)?);
-        Ok(Some(OffSplit { more: found.more, normals, uvs, corners: found.of_corner }))
+        let vertices = Vertices::from_corners(&faces.corner_positions, mesh.positions.len(), streams, run)?;
+        let places =
+            |source: Option<CornerSource<'_>>| source.map_or(Ok(Vec::new()), |source| source.places(&vertices.first));
+        let normals = places(normals)?;
+        let uvs = places(uvs)?;
+        Ok(Some(OffSplit { more: vertices.more, normals, uvs, corners: vertices.of_corner }))
     }
 }
 

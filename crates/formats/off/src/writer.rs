@@ -24,7 +24,7 @@ const PAGE_BYTES: usize = 512 << 10;
 /// Vertices that become text together.
 const BLOCK: usize = 128;
 /// The most numbers of a vertex.
-const MOST_VALUES: usize = 12;
+const MAX_VALUES: usize = 12;
 
 /// A scene to write as OFF.
 pub(crate) type Job<'a> = parts::PartsJob<'a, ()>;
@@ -89,16 +89,15 @@ impl<'a> OffScene<'a> {
         };
         // A reader could not distinguish such bytes from values of 0 and 1.
         let as_bytes = !job.options.scene.float_colors && !channels.is_ambiguous();
-        let (homes, home_of_part) = (Vec::new(), Vec::new());
-        let mut off = OffScene { job, form, as_bytes, homes, home_of_part, vertex_count: 0 };
+        let mut off = OffScene { job, form, as_bytes, homes: Vec::new(), home_of_part: Vec::new(), vertex_count: 0 };
         for (place, part) in job.parts.iter().enumerate() {
             if part.home == place {
                 let vertices = OffVertices { part, split: split_of(part), form, as_bytes };
                 try_push(&mut off.homes, OffHome { vertices, base: off.vertex_count as u32 }, "the plan")?;
                 off.vertex_count += vertices.count() as u64;
             }
-            let own = if part.home == place { off.homes.len() - 1 } else { off.home_of_part[part.home] };
-            try_push(&mut off.home_of_part, own, "the plan")?;
+            let home = if part.home == place { off.homes.len() - 1 } else { off.home_of_part[part.home] };
+            try_push(&mut off.home_of_part, home, "the plan")?;
         }
         check_count(off.vertex_count, "vertices")?;
         Ok(off)
@@ -113,15 +112,15 @@ impl<'a> OffScene<'a> {
         for (part, home) in self.parts() {
             let mesh = part.mesh;
             let corners = home.vertices.split.map_or(mesh.faces.corner_positions.as_slice(), |split| &split.corners);
-            let (offsets, base) = (offsets_of(&mesh.faces, part.faces.clone()), home.base);
+            let offsets = offsets_of(&mesh.faces, part.faces.clone());
             let is_mirrored = part.frame.is_some_and(|frame| frame.is_mirrored);
-            let faces = OffSource::Faces { offsets, corners, base, is_mirrored };
+            let faces = OffSource::Faces { offsets, corners, base: home.base, is_mirrored };
             try_push(&mut sources, (faces, part.faces.len()), "the plan")?;
         }
         for (part, home) in self.parts() {
-            let (lines, base) = (&part.mesh.lines, home.base);
+            let lines = &part.mesh.lines;
             let offsets = offsets_of(lines, part.lines.clone());
-            let edges = OffSource::Edges { offsets, corners: &lines.corner_positions, base };
+            let edges = OffSource::Edges { offsets, corners: &lines.corner_positions, base: home.base };
             try_push(&mut sources, (edges, edge_count(offsets)), "the plan")?;
         }
         for home in &self.homes {
@@ -181,8 +180,8 @@ struct OffPageSlot {
 impl<'a> OffWritePages<'a> {
     fn new(off: &OffScene<'a>) -> Result<Self> {
         let page_cost = off.job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
-        let (digits, as_bytes) = (off.job.options.scene.digits_or_shortest(), off.as_bytes);
-        let mut pages = OffWritePages { pieces: Vec::new(), digits, as_bytes, cost: 0, page_cost };
+        let digits = off.job.options.scene.digits_or_shortest();
+        let mut pages = OffWritePages { pieces: Vec::new(), digits, as_bytes: off.as_bytes, cost: 0, page_cost };
         for (source, rows) in off.sources()?.into_iter().filter(|(_, rows)| *rows > 0) {
             let piece = OffPiece { source, rows, start: pages.cost };
             pages.cost = piece.end();
@@ -224,7 +223,7 @@ impl Pages for OffWritePages<'_> {
             OffSource::Vertices(vertices) => self.vertices(&vertices, rows, &mut slot.text),
             OffSource::Faces { offsets, corners, base, is_mirrored } => {
                 let offsets = offsets.get(rows.start..=rows.end).unwrap_or_default();
-                faces(offsets, corners, (base, is_mirrored), &mut slot.text)
+                faces(offsets, corners, base, is_mirrored, &mut slot.text)
             }
             OffSource::Edges { offsets, corners, base } => {
                 let line = IndexLine::new(b"2");
@@ -249,7 +248,7 @@ impl OffWritePages<'_> {
     /// Lines of vertices.
     fn vertices(&self, vertices: &OffVertices<'_>, rows: Range<usize>, out: &mut Out) -> Result<()> {
         let width = vertices.form.width();
-        let mut tile = [0.0; BLOCK * MOST_VALUES];
+        let mut tile = [0.0; BLOCK * MAX_VALUES];
         for start in rows.clone().step_by(BLOCK) {
             let block = start..rows.end.min(start + BLOCK);
             let values = &mut tile[..block.len() * width];
@@ -269,10 +268,10 @@ impl OffWritePages<'_> {
 /// Formats lines of numbers with the fewest digits; bytes are numbers without a point.
 fn shortest(values: &[f32], width: usize, out: &mut Out) -> Result<()> {
     let lines = NumberLines::new(width, b' ', [b"\n"]);
-    let mut done = 0;
+    let mut written = 0;
     out.format(|page| {
-        done += page.shortest_lines(&lines, done, &values[done..]);
-        done == values.len()
+        written += page.shortest_lines(&lines, written, &values[written..]);
+        written == values.len()
     })
 }
 
@@ -293,8 +292,7 @@ fn fixed_rows<const N: usize>(values: &[f32], digits: usize, out: &mut Out) -> R
     let line = FixedLine::new(b"", digits);
     let mut rest = values.as_chunks::<N>().0;
     out.format(|page| {
-        let done = page.fixed_lines(&line, rest);
-        rest = &rest[done..];
+        rest = &rest[page.fixed_lines(&line, rest)..];
         rest.is_empty()
     })
 }
@@ -324,8 +322,9 @@ fn mixed(values: &[f32], form: OffForm, digits: usize, out: &mut Out) -> Result<
 }
 
 /// Formats lines of faces, whose corners `offsets` gives.
-fn faces(offsets: &[u32], corners: &[u32], (base, is_mirrored): (u32, bool), out: &mut Out) -> Result<()> {
-    let (three, four) = (IndexLine::new(b"3"), IndexLine::new(b"4"));
+fn faces(offsets: &[u32], corners: &[u32], base: u32, is_mirrored: bool, out: &mut Out) -> Result<()> {
+    let three = IndexLine::new(b"3");
+    let four = IndexLine::new(b"4");
     let index = |corner: &u32| [corner.wrapping_add(base)];
     let mut rest = offsets;
     out.format(|page| {

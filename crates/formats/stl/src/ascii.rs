@@ -1,7 +1,7 @@
 //! STL as text: chunks of lines, parsed side by side.
 //!
 //! A chunk can begin inside a triangle. The statements up to the first one that does not depend on earlier ones
-//! (`StlWord::begins_anew`) are kept and resolved in order; all others are resolved directly. Triangles that take seven
+//! (`StlWord::starts_anew`) are kept and resolved in order; all others are resolved directly. Triangles that take seven
 //! lines each are parsed many together ([`polyhaul_text::parse::facets`]), all others statement by statement.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
@@ -133,7 +133,10 @@ impl StlParsed {
         self.facets.clear();
         self.solids.clear();
         self.complaints.clear();
-        (self.more_complaints, self.machine, self.is_open, self.lines) = (0, None, None, 0);
+        self.more_complaints = 0;
+        self.machine = None;
+        self.is_open = None;
+        self.lines = 0;
     }
 
     /// Parses a chunk; only up to the first complaint if that ends the reading.
@@ -167,7 +170,7 @@ impl StlParsed {
     fn head(&mut self, text: &[u8]) -> Result<usize> {
         let mut statements = Statements::new(text);
         for statement in statements.by_ref() {
-            let is_last = statement.word.begins_anew();
+            let is_last = statement.word.starts_anew();
             if is_last {
                 let mut machine = Machine::default();
                 machine.step(&statement.word);
@@ -192,7 +195,8 @@ impl StlParsed {
                 if taken > 0 {
                     self.facets.try_reserve(taken).map_err(|_| Error::memory("triangles"))?;
                     self.facets.extend_from_slice(&room[..taken]);
-                    (self.machine, self.is_open) = (Some(Machine::default()), Some(true));
+                    self.machine = Some(Machine::default());
+                    self.is_open = Some(true);
                     line += facets::LINES * taken;
                     continue;
                 }
@@ -273,7 +277,7 @@ impl StlTextState {
             }
             match word {
                 StlWord::Solid(name) => {
-                    self.begin(name, usize::from(first.is_some()), text, &mut placer, job.options)?
+                    self.start_solid(name, usize::from(first.is_some()), text, &mut placer, job.options)?
                 }
                 StlWord::Facet(_) => self.is_open = true,
                 StlWord::EndSolid => self.is_open = false,
@@ -286,7 +290,7 @@ impl StlTextState {
             while let Some(complaint) = complaints.next_if(|complaint| complaint.token.0 <= solid.name.start) {
                 self.complain(&complaint.after(before), text, &mut placer, job.options)?;
             }
-            self.begin(&solid.name, before + solid.first, text, &mut placer, job.options)?;
+            self.start_solid(&solid.name, before + solid.first, text, &mut placer, job.options)?;
         }
         for complaint in complaints {
             self.complain(&complaint.after(before), text, &mut placer, job.options)?;
@@ -299,8 +303,8 @@ impl StlTextState {
         Ok(first)
     }
 
-    /// Begins a solid, after `facets` triangles of the chunk.
-    fn begin(
+    /// Starts a solid, after `facets` triangles of the chunk.
+    fn start_solid(
         &mut self,
         name: &Range<u32>,
         facets: usize,
@@ -348,12 +352,12 @@ impl StlTextState {
             self.warnings.count("broken-facet", 1);
             return Ok(());
         }
-        let (start, end) = (token.0 as usize, token.0 as usize + token.1 as usize);
-        let found = String::from_utf8_lossy(text.bytes().get(start..end).unwrap_or_default()).into_owned();
+        let start = token.0 as usize;
+        let word = text.bytes().get(start..start + token.1 as usize).unwrap_or_default();
         let facet = self.count + facets + 1;
-        let message = match found.as_str() {
+        let message = match &*String::from_utf8_lossy(word) {
             "" => format!("unexpected end of line in triangle {facet}"),
-            found => format!("unexpected `{}` in triangle {facet}", names::shown(found)),
+            word => format!("unexpected `{}` in triangle {facet}", names::shown(word)),
         };
         let diagnostic = Diagnostic {
             expected: Some(expected.to_owned()),
@@ -403,8 +407,14 @@ impl ChunkJob for StlTextJob<'_, '_> {
 
     fn slot(&self) -> Result<StlTextSlot> {
         let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
-        let (text, parsed, places) = (Text::default(), StlParsed::default(), StlPlaces::default());
-        Ok(StlTextSlot { text, index, parsed, first: None, places, room: StlRoom::default() })
+        Ok(StlTextSlot {
+            text: Text::default(),
+            index,
+            parsed: StlParsed::default(),
+            first: None,
+            places: StlPlaces::default(),
+            room: StlRoom::default(),
+        })
     }
 
     fn take(&self, number: u64, slot: &mut StlTextSlot) -> Result<bool> {

@@ -50,25 +50,27 @@ pub fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
     count: u32,
-    (options, consumer): (&ParseOptions<StlReadOptions>, Option<&dyn MeshConsumer>),
+    options: &ParseOptions<StlReadOptions>,
+    consumer: Option<&dyn MeshConsumer>,
     mut warnings: Warnings,
 ) -> Result<StlFound> {
-    let (name, size): (Arc<str>, _) = (source.name().into(), source.len());
+    let name: Arc<str> = source.name().into();
+    let size = source.len();
     let block_facets = options.run.chunk_bytes.map_or(BLOCK_FACETS, |bytes| bytes / FACET_BYTES).clamp(1, 1 << 24);
     let block_bytes = block_facets * FACET_BYTES;
     let count = u64::from(count);
     check_count(count, options)?;
     // A known size is reliable; a header that counts more is not.
-    let known = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
+    let known_count = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
     if let Some(consumer) = consumer {
-        begin(consumer, &source, known)?;
+        start(consumer, &source, known_count)?;
     }
     let blocks = Blocks::new(source, garbage, HEADER_BYTES as u64, block_bytes);
     let job = StlBinaryJob { blocks, block_facets, count, size, facets: Facets::new(consumer), options };
-    if let Some(known) = known {
-        job.facets.reserve(known as usize)?;
+    if let Some(known_count) = known_count {
+        job.facets.reserve(known_count as usize)?;
     }
-    let blocks = known.unwrap_or(count).div_ceil(block_facets as u64).max(1);
+    let blocks = known_count.unwrap_or(count).div_ceil(block_facets as u64).max(1);
     let threads = options.run.worker_threads().min(usize::try_from(blocks).unwrap_or(usize::MAX));
     let crew = Crew::new(threads, options.run.memory_limit, block_bytes);
     let mut state = StlBinaryState::default();
@@ -86,13 +88,14 @@ pub fn read(
 /// Shows a consumer some positions, from up to 1024 places of a file: a millisecond, and so few reads that there are
 /// fewer than one per 64 KiB with those of the blocks. Places at equal distances may all be in the same columns of a
 /// grid; those at multiples of the golden ratio are not.
-fn begin(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -> Result<()> {
+fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -> Result<()> {
     const TOGETHER: usize = 32;
     let Some(count) = count.filter(|_| source.is_positioned()) else {
         return consumer.start(KnownPositions::Unknown);
     };
     let places = (count * FACET_BYTES as u64 / (128 << 10)).clamp(1, 1024);
-    let (mut bytes, mut sample) = ([0; TOGETHER * FACET_BYTES], Vec::new());
+    let mut bytes = [0; TOGETHER * FACET_BYTES];
+    let mut sample = Vec::new();
     for place in 0..places {
         // The golden ratio's fraction in 64 bits.
         let fraction = place.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -100,8 +103,8 @@ fn begin(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
         let first = ((u128::from(fraction) * room) >> 64) as u64;
         let at = HEADER_BYTES as u64 + first * FACET_BYTES as u64;
         // What follows the last triangle is none.
-        let own = &mut bytes[..TOGETHER.min(count as usize) * FACET_BYTES];
-        let have = ask(source, || source.read_at(at, own))?;
+        let run = &mut bytes[..TOGETHER.min(count as usize) * FACET_BYTES];
+        let have = ask(source, || source.read_at(at, run))?;
         sample.try_reserve(3 * TOGETHER)?;
         sample.extend(facets(&bytes[..have]).flat_map(|([_, a, b, c], _)| [a, b, c]));
     }
@@ -118,10 +121,10 @@ fn settle(
     warnings: &mut Warnings,
 ) -> Result<u64> {
     let facet_bytes = FACET_BYTES as u64;
-    let found = state.bytes / facet_bytes;
+    let facet_count = state.bytes / facet_bytes;
     let start = HEADER_BYTES as u64;
-    if found < count && !planted("stl-truncated") {
-        let message = format!("unexpected end of file in triangle {} of {count}", found + 1);
+    if facet_count < count && !planted("stl-truncated") {
+        let message = format!("unexpected end of file in triangle {} of {count}", facet_count + 1);
         let diagnostic = Diagnostic {
             expected: Some(format!("{} bytes", start + count * facet_bytes)),
             ..Diagnostic::at(name, start + state.bytes, message)
@@ -133,7 +136,7 @@ fn settle(
         let message = format!("extra data after the {count} triangles that the header declares");
         warnings.note(options.faults, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
     }
-    Ok(found.min(count))
+    Ok(facet_count.min(count))
 }
 
 /// The triangles of some bytes.
@@ -148,11 +151,11 @@ fn facets(bytes: &[u8]) -> impl Iterator<Item = (StlReadFacet, u16)> + Clone {
 
 impl StlBinaryJob<'_, '_> {
     /// The bytes of a block that are triangles of the file.
-    fn own<'a>(&self, slot: &'a StlBinarySlot) -> &'a [u8] {
+    fn facet_bytes<'a>(&self, slot: &'a StlBinarySlot) -> &'a [u8] {
         let left = self.count.saturating_sub(slot.number.saturating_mul(self.block_facets as u64));
-        let most = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(FACET_BYTES);
+        let max_bytes = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(FACET_BYTES);
         let bytes = slot.block.bytes();
-        &bytes[..bytes.len().min(most) / FACET_BYTES * FACET_BYTES]
+        &bytes[..bytes.len().min(max_bytes) / FACET_BYTES * FACET_BYTES]
     }
 }
 
@@ -182,21 +185,21 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
 
     fn parse(&self, slot: &mut StlBinarySlot) -> Result<()> {
         slot.has_attributes =
-            self.facets.keeps_attributes() && facets(self.own(slot)).any(|(_, attribute)| attribute != 0);
+            self.facets.keeps_attributes() && facets(self.facet_bytes(slot)).any(|(_, attribute)| attribute != 0);
         Ok(())
     }
 
     fn publish(&self, slot: &mut StlBinarySlot) -> Result<()> {
         let mut room = std::mem::take(&mut slot.room);
         // SAFETY: `place` stored the places that `Facets::place` returned for this block alone.
-        let published = unsafe { self.facets.publish(&slot.places, facets(self.own(slot)), &mut room) };
+        let published = unsafe { self.facets.publish(&slot.places, facets(self.facet_bytes(slot)), &mut room) };
         slot.room = room;
         published
     }
 
     fn place(&self, state: &mut StlBinaryState, slot: &mut StlBinarySlot) -> Result<()> {
         let first = usize::try_from(slot.number).unwrap_or(usize::MAX).saturating_mul(self.block_facets);
-        let count = self.own(slot).len() / FACET_BYTES;
+        let count = self.facet_bytes(slot).len() / FACET_BYTES;
         slot.places = self.facets.place(first..first + count, slot.has_attributes)?;
         state.bytes += slot.block.bytes().len() as u64;
         const EVERY_BYTES: u64 = 4 << 20;

@@ -51,9 +51,13 @@ pub(super) struct Solid {
 
 impl<'a> Facets<'a> {
     pub(super) fn new(consumer: Option<&'a dyn MeshConsumer>) -> Facets<'a> {
-        let (positions, normals) = (Column::new("positions"), Column::new("normals"));
-        let (attributes, has_attributes) = (Column::new("attributes"), AtomicBool::new(false));
-        Facets { consumer, positions, normals, attributes, has_attributes }
+        Facets {
+            consumer,
+            positions: Column::new("positions"),
+            normals: Column::new("normals"),
+            attributes: Column::new("attributes"),
+            has_attributes: AtomicBool::new(false),
+        }
     }
 
     /// Whether the arrays depend on attributes: a consumer gets them in any case.
@@ -133,22 +137,26 @@ impl<'a> Facets<'a> {
         let has_attributes = self.has_attributes.into_inner();
         // SAFETY: positions and normals of `0..count` were published, this function's condition. From the first
         // attribute on every chunk writes its own, and the gap of that chunk is all places before.
-        let (positions, normals, attributes) = unsafe {
-            let attributes = if has_attributes { self.attributes.finish(count) } else { Vec::new() };
-            (self.positions.finish(count), self.normals.finish(count), attributes)
+        let mut rest = unsafe {
+            FacetArrays {
+                positions: flat(self.positions.finish(count))?,
+                normals: self.normals.finish(count),
+                attributes: if has_attributes { self.attributes.finish(count) } else { Vec::new() },
+            }
         };
-        let mut rest = (flat(positions)?, normals, attributes);
         // From the end on, so that each triangle is moved once. Most files have one solid.
         for solid in solids.iter().rev() {
-            let own = match solid.first {
+            let facets = match solid.first {
                 0 => std::mem::take(&mut rest),
-                first => {
-                    let attributes = if has_attributes { cut(&mut rest.2, first)? } else { Vec::new() };
-                    (cut(&mut rest.0, 3 * first)?, cut(&mut rest.1, first)?, attributes)
-                }
+                first => FacetArrays {
+                    positions: cut(&mut rest.positions, 3 * first)?,
+                    normals: cut(&mut rest.normals, first)?,
+                    attributes: if has_attributes { cut(&mut rest.attributes, first)? } else { Vec::new() },
+                },
             };
-            let mesh = mesh(own, options)?;
-            let (name, end) = (solid.name.clone(), mesh.counts());
+            let mesh = mesh(facets, options)?;
+            let name = solid.name.clone();
+            let end = mesh.counts();
             let kind = if name.is_empty() { ObjectKind::Unnamed } else { ObjectKind::Object };
             try_push(&mut scene.meshes, mesh, "the scene")?;
             try_push(&mut scene.objects, Object { name, kind, end, ..Object::default() }, "the scene")?;
@@ -158,6 +166,14 @@ impl<'a> Facets<'a> {
         scene.objects.iter_mut().enumerate().for_each(|(mesh, object)| object.mesh = mesh);
         Ok(scene)
     }
+}
+
+/// The triangles of a solid. Without attributes, those are empty.
+#[derive(Default)]
+struct FacetArrays {
+    positions: Vec<[f32; 3]>,
+    normals: Vec<[f32; 3]>,
+    attributes: Vec<u16>,
 }
 
 impl StlRoom {
@@ -204,30 +220,31 @@ pub(super) fn too_many() -> Error {
 /// The elements from `at` on.
 fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
     let mut end = Vec::new();
-    let own = values.get(at..).unwrap_or_default();
-    end.try_reserve_exact(own.len())?;
-    end.extend_from_slice(own);
+    let tail = values.get(at..).unwrap_or_default();
+    end.try_reserve_exact(tail.len())?;
+    end.extend_from_slice(tail);
     values.truncate(at);
     Ok(end)
 }
 
 /// Creates the mesh of triangles with positions of their own.
-fn mesh(
-    (positions, normals, attributes): (Vec<[f32; 3]>, Vec<[f32; 3]>, Vec<u16>),
-    options: &ParseOptions<StlReadOptions>,
-) -> Result<Mesh> {
+fn mesh(facets: FacetArrays, options: &ParseOptions<StlReadOptions>) -> Result<Mesh> {
+    let FacetArrays { positions, normals, attributes } = facets;
     let threads = options.run.worker_threads();
     let offsets = if normals.is_empty() { Vec::new() } else { multiples(normals.len() + 1, 3, threads)? };
-    let corners;
-    let mut mesh = Mesh { normals: normals.into(), normal_domain: Domain::Face, ..Mesh::default() };
-    if options.own.weld {
-        let (merged, of_corner) = weld(&positions, &options.run)?;
-        (mesh.positions, corners) = (merged.into(), of_corner);
+    let (positions, corners) = if options.own.weld {
+        weld(&positions, &options.run)?
     } else {
-        corners = multiples(positions.len(), 1, threads)?;
-        mesh.positions = positions.into();
-    }
-    mesh.faces = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
+        let corners = multiples(positions.len(), 1, threads)?;
+        (positions, corners)
+    };
+    let mut mesh = Mesh {
+        positions: positions.into(),
+        normals: normals.into(),
+        normal_domain: Domain::Face,
+        faces: Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() },
+        ..Mesh::default()
+    };
     if attributes.iter().any(|&attribute| attribute != 0) {
         let values = Values::U16(attributes.into());
         let column = ModelColumn { name: "attribute".into(), values, offsets: None };
@@ -238,11 +255,11 @@ fn mesh(
 
 /// The distinct positions, by their first appearance, and which of them each has.
 fn weld(positions: &[[f32; 3]], run: &RunOptions) -> Result<(Vec<[f32; 3]>, Vec<u32>)> {
-    let found = number_rows(positions, None, run.worker_threads(), &run.cancel)?;
+    let numbers = number_rows(positions, None, run.worker_threads(), &run.cancel)?;
     let mut merged = Vec::new();
-    merged.try_reserve_exact(found.first.len())?;
-    merged.extend(found.first.iter().map(|&first| positions[first as usize]));
-    Ok((merged, found.of_item))
+    merged.try_reserve_exact(numbers.first.len())?;
+    merged.extend(numbers.first.iter().map(|&first| positions[first as usize]));
+    Ok((merged, numbers.of_item))
 }
 
 /// Fails if the triangles exceed the caller's limit, or the range of indices.

@@ -50,7 +50,7 @@ impl Machine {
                 self.facet[1 + count] = vertex;
                 self.state = StlState::Loop(count + 1);
             }
-            (StlState::Outside | StlState::Broken, &StlWord::Facet(normal)) => self.begin(normal),
+            (StlState::Outside | StlState::Broken, &StlWord::Facet(normal)) => self.start_facet(normal),
             (StlState::Begun, StlWord::Loop) => self.state = StlState::Loop(0),
             (StlState::Loop(3), StlWord::EndLoop) => self.state = StlState::Closed,
             (StlState::Closed, StlWord::EndFacet) => {
@@ -67,7 +67,7 @@ impl Machine {
         StlStep::Fine
     }
 
-    fn begin(&mut self, normal: [f32; 3]) {
+    fn start_facet(&mut self, normal: [f32; 3]) {
         self.facet[0] = normal;
         self.state = StlState::Begun;
     }
@@ -83,7 +83,7 @@ impl Machine {
             (StlState::Outside | StlState::Broken, _) => "`facet`",
         };
         match word {
-            StlWord::Facet(normal) => self.begin(*normal),
+            StlWord::Facet(normal) => self.start_facet(*normal),
             StlWord::Solid(_) | StlWord::EndSolid => self.state = StlState::Outside,
             // Text between triangles that is not a statement breaks none of them.
             StlWord::Broken(_) if self.state == StlState::Outside => {}

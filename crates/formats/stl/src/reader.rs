@@ -44,11 +44,11 @@ pub fn read(
     let title = title.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii();
     let place = Place { file: name, offset: Some(0), ..Place::default() };
     let title = names::decode(title, &place, options.faults, &mut warnings)?.into_owned();
-    let mut found = binary::read(source, garbage, u32::from_le_bytes(*count), (options, consumer), warnings)?;
+    let mut result = binary::read(source, garbage, u32::from_le_bytes(*count), options, consumer, warnings)?;
     if !title.is_empty() {
-        try_push(&mut found.scene.comments, title, "comments")?;
+        try_push(&mut result.scene.comments, title, "comments")?;
     }
-    Ok(found)
+    Ok(result)
 }
 
 /// Whether a file has the size of the triangles that its header counts.
@@ -65,10 +65,10 @@ pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
         return false;
     }
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
-    let begins = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
+    let starts_as_text = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
     // Names can have any encoding, but no text has these bytes.
     let is_plain = |&byte: &u8| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c);
-    begins && head.iter().all(is_plain)
+    starts_as_text && head.iter().all(is_plain)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) enum StlWord {
 
 impl StlWord {
     /// Returns whether the following statements do not depend on earlier ones.
-    pub(super) fn begins_anew(&self) -> bool {
+    pub(super) fn starts_anew(&self) -> bool {
         matches!(self, StlWord::Solid(_) | StlWord::Facet(_) | StlWord::EndSolid)
     }
 }
@@ -135,7 +135,7 @@ impl Iterator for Statements<'_> {
             return None;
         }
         let token = self.span(word);
-        let is = |wanted: &[u8]| word.eq_ignore_ascii_case(wanted);
+        let is = |keyword: &[u8]| word.eq_ignore_ascii_case(keyword);
         Some(if is(b"vertex") {
             self.with_numbers(token, StlWord::Vertex)
         } else if is(b"facet") {
@@ -175,11 +175,11 @@ mod tests {
     fn case_blanks_and_lines_do_not_matter() {
         let text =
             " SOLID  a b \r\n\tFacet NORMAL 0 -1 1e3 outer  loop\n\n vertex\t1 2 NaN endloop ENDFACET\rendsolid a b";
-        let found = words(text);
-        assert_eq!(found[0], StlWord::Solid(8..11));
-        assert_eq!(found[1..3], [StlWord::Facet([0.0, -1.0, 1000.0]), StlWord::Loop]);
-        assert!(matches!(found[3], StlWord::Vertex([1.0, 2.0, nan]) if nan.is_nan()));
-        assert_eq!(found[4..], [StlWord::EndLoop, StlWord::EndFacet, StlWord::EndSolid]);
+        let words = words(text);
+        assert_eq!(words[0], StlWord::Solid(8..11));
+        assert_eq!(words[1..3], [StlWord::Facet([0.0, -1.0, 1000.0]), StlWord::Loop]);
+        assert!(matches!(words[3], StlWord::Vertex([1.0, 2.0, nan]) if nan.is_nan()));
+        assert_eq!(words[4..], [StlWord::EndLoop, StlWord::EndFacet, StlWord::EndSolid]);
     }
 
     #[test]

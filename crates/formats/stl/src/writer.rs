@@ -85,11 +85,11 @@ fn attributes(mesh: &Mesh) -> Option<&[u16]> {
 fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let count = u32::try_from(count)
         .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
-    let own = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
-    let comment = scene.comments.first().map_or(own, String::as_str);
+    let default_title = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
+    let comment = scene.comments.first().map_or(default_title, String::as_str);
     // With this word, many readers would take the file for text.
     let is_word = comment.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
-    let title = if is_word { own } else { comment };
+    let title = if is_word { default_title } else { comment };
     let size = (0..HEADER_BYTES - 3).rfind(|&size| title.is_char_boundary(size)).unwrap_or(0);
     let mut header = Vec::new();
     header.try_reserve_exact(HEADER_BYTES)?;
@@ -122,17 +122,20 @@ impl<'a> StlPiece<'a> {
 
     /// Prepares up to [`BATCH`] triangles; `faces` are those of the mesh.
     fn facets(&self, faces: Range<usize>, facets: &mut [StlWrittenFacet; BATCH]) {
-        let (mesh, frame) = (self.part.mesh, &self.part.frame);
+        let mesh = self.part.mesh;
+        let frame = &self.part.frame;
         let positions = mesh.positions.as_slice();
         let position = |corner: u32| positions.get(corner as usize).copied().unwrap_or_default();
         let corners = mesh.faces.corner_positions.get(3 * faces.start..3 * faces.end).unwrap_or_default();
         for (facet, &[a, b, c]) in facets.iter_mut().zip(corners.as_chunks::<3>().0) {
             // Part by part: maps of arrays are slower.
-            (facet[1], facet[2], facet[3]) = (position(a), position(b), position(c));
+            facet[1] = position(a);
+            facet[2] = position(b);
+            facet[3] = position(c);
         }
-        let own = &mut facets[..faces.len()];
+        let used = &mut facets[..faces.len()];
         if let Some(frame) = frame {
-            for [_, corners @ ..] in own.iter_mut() {
+            for [_, corners @ ..] in used.iter_mut() {
                 corners.iter_mut().for_each(|corner| *corner = frame.position(*corner));
                 if frame.is_mirrored {
                     corners.swap(if self.is_blenders { 0 } else { 1 }, 2);
@@ -140,18 +143,21 @@ impl<'a> StlPiece<'a> {
             }
         }
         match self.normals {
-            Some(normals) => self.own_normals(normals.get(faces).unwrap_or_default(), frame.as_ref(), facets),
-            None if self.is_blenders => own.iter_mut().for_each(|[place, own @ ..]| *place = blenders_normal(*own)),
-            None => own.iter_mut().for_each(|[place, own @ ..]| *place = normal(*own)),
+            Some(normals) => self.stored_normals(normals.get(faces).unwrap_or_default(), frame.as_ref(), facets),
+            None if self.is_blenders => {
+                used.iter_mut().for_each(|[place, corners @ ..]| *place = blenders_normal(*corners))
+            }
+            None => used.iter_mut().for_each(|[place, corners @ ..]| *place = normal(*corners)),
         }
     }
 
-    fn own_normals(&self, normals: &[[f32; 3]], frame: Option<&Frame>, facets: &mut [StlWrittenFacet; BATCH]) {
+    fn stored_normals(&self, normals: &[[f32; 3]], frame: Option<&Frame>, facets: &mut [StlWrittenFacet; BATCH]) {
         let Some(frame) = frame else {
             facets.iter_mut().zip(normals).for_each(|(facet, normal)| facet[0] = *normal);
             return;
         };
-        let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+        let mut batch = [[0.0; 3]; BATCH];
+        let mut lanes = [[0.0; BATCH]; 3];
         batch.iter_mut().zip(normals).for_each(|(place, normal)| *place = *normal);
         frame.normals(&batch, &mut lanes);
         let [xs, ys, zs] = &lanes;
@@ -261,7 +267,8 @@ impl StlPageSlot {
         if is_solid && range.start == 0 {
             self.text.whole(|page| solid(page, b"solid", &name))?;
         }
-        let (first, end) = (piece.part.faces.start + range.start, piece.part.faces.start + range.end);
+        let first = piece.part.faces.start + range.start;
+        let end = piece.part.faces.start + range.end;
         let mut facets = [[[0.0; 3]; 4]; BATCH];
         for start in (first..end).step_by(BATCH) {
             let count = BATCH.min(end - start);
@@ -331,24 +338,26 @@ const BLENDER: StlText = stl_text!(" outer loop\n", "  vertex ", " endloop\nendf
 fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Result<()> {
     let lines = NumberLines::new(3, b' ', form.ends);
     let numbers = facets.as_flattened().as_flattened();
-    let (mut done, facet) = (0, StlWrittenFacet::default().as_flattened().len());
+    let mut written = 0;
+    let facet_len = StlWrittenFacet::default().as_flattened().len();
     text.format(|page| {
-        let is_between = |done: usize| done.is_multiple_of(facet);
-        if is_between(done) && !page.whole(|page| page.bytes(NORMAL)) {
+        let is_between = |written: usize| written.is_multiple_of(facet_len);
+        if is_between(written) && !page.whole(|page| page.bytes(NORMAL)) {
             return false;
         }
-        done += page.shortest_lines(&lines, done, &numbers[done..]);
-        if is_between(done) {
-            // The begin of one more.
+        written += page.shortest_lines(&lines, written, &numbers[written..]);
+        if is_between(written) {
+            // The start of one more.
             page.truncate(page.len() - NORMAL.len());
         }
-        done == numbers.len()
+        written == numbers.len()
     })
 }
 
 /// Formats triangles whose numbers have `digits` digits after the point.
 fn fixed(text: &mut Out, mut facets: &[StlWrittenFacet], digits: usize, form: &StlText) -> Result<()> {
-    let (normals, vertices) = (FixedLine::new(NORMAL, digits), FixedLine::new(form.vertex, digits));
+    let normals = FixedLine::new(NORMAL, digits);
+    let vertices = FixedLine::new(form.vertex, digits);
     text.format(|page| {
         while let [[normal, corners @ ..], others @ ..] = facets {
             let is_whole = page.whole(|page| {

@@ -98,11 +98,11 @@ impl TableColumns {
         is_float.clear();
         is_float.try_reserve(self.arrays.len())?;
         for (array, from) in from.iter_mut().enumerate() {
-            let found = match self.layout {
+            let has_floats = match self.layout {
                 Layout::Columns | Layout::Points => parsed.has_floats[array],
                 Layout::Rows => parsed.has_floats.contains(&true),
             };
-            if found {
+            if has_floats {
                 from.get_or_insert(row * self.width());
             }
             is_float.push(from.is_some());
@@ -175,8 +175,10 @@ impl TableColumns {
     /// No other thread may use the places of `rows`, which have at most [`GRID_BLOCK`] values.
     unsafe fn publish_block(&self, rows: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
         let count = rows.len() * self.count;
-        let (mut singles, mut doubles) = ([MaybeUninit::uninit(); GRID_BLOCK], [MaybeUninit::uninit(); GRID_BLOCK]);
-        let (singles, doubles) = (&mut singles[..count], &mut doubles[..count]);
+        let mut singles = [MaybeUninit::uninit(); GRID_BLOCK];
+        let mut doubles = [MaybeUninit::uninit(); GRID_BLOCK];
+        let singles = &mut singles[..count];
+        let doubles = &mut doubles[..count];
         match self.arrays.first() {
             Some(TableTarget::Typed(TypedColumn::F32(_))) => grid.f32s(padded, first, singles),
             _ => grid.f64s(padded, first, doubles),

@@ -155,7 +155,8 @@ impl<'o> TableFinder<'o> {
     /// Returns whether a line is the first row of data; other lines are kept.
     fn is_row(&mut self, line: &TableLine<'_>) -> Result<bool> {
         let plain = Grammar { separator: Separator::Blanks, comment: std::mem::take(&mut self.comment) };
-        let (comment, content) = (plain.comment(line.bytes), plain.content(line.bytes));
+        let comment = plain.comment(line.bytes);
+        let content = plain.content(line.bytes);
         self.comment = plain.comment;
         if let Some(comment) = comment {
             let text = match std::str::from_utf8(comment) {
@@ -210,8 +211,8 @@ impl<'o> TableFinder<'o> {
         let mut there = there.map(|&byte| Separator::Byte(byte)).peekable();
         let first = there.peek().copied().unwrap_or(Separator::Blanks);
         // A tab can be one of several blanks.
-        let mut all = there.chain([Separator::Blanks]);
-        all.find(|&separator| self.fits(line, separator)).unwrap_or(first)
+        let mut separators = there.chain([Separator::Blanks]);
+        separators.find(|&separator| self.fits(line, separator)).unwrap_or(first)
     }
 
     fn is_numeric(&self, line: &[u8]) -> bool {
@@ -221,19 +222,19 @@ impl<'o> TableFinder<'o> {
     /// Returns whether the kept fields of a line are numbers, some of which may be missing.
     fn fits(&self, line: &[u8], separator: Separator) -> bool {
         let grammar = Grammar { separator, comment: Vec::new() };
-        let wanted = |place: usize| match &self.options.own.columns {
+        let is_kept = |place: usize| match &self.options.own.columns {
             None => true,
             Some(columns) => columns.contains(&ColumnName::Index(place)),
         };
         let mut numbers = 0;
-        let mut fields = grammar.fields(line).enumerate().filter(|(place, _)| wanted(*place));
-        let all = fields.all(|(_, TableField { range, .. })| {
+        let mut fields = grammar.fields(line).enumerate().filter(|(place, _)| is_kept(*place));
+        let is_all_numbers = fields.all(|(_, TableField { range, .. })| {
             let field = &line[range];
             let is_number = number::f64(field).is_some();
             numbers += usize::from(is_number);
             is_number || field.is_empty()
         });
-        all && numbers > 0
+        is_all_numbers && numbers > 0
     }
 
     fn head(&mut self, row: Option<&TableLine<'_>>, warnings: &mut Warnings) -> Result<TableHead> {
@@ -263,11 +264,11 @@ impl<'o> TableFinder<'o> {
             (None, header) => header.map(|(_, diagnostic)| diagnostic),
         };
         self.check_count(field_count, line)?;
-        let kept = self.kept(field_count, &names)?;
-        let keeps_all = kept.len() == field_count && kept.iter().enumerate().all(|(place, &field)| place == field);
-        let names = self.kept_names(&kept, names)?;
+        let fields = self.kept(field_count, &names)?;
+        let keeps_all = fields.len() == field_count && fields.iter().enumerate().all(|(place, &field)| place == field);
+        let names = self.kept_names(&fields, names)?;
         let kinds = self.kinds(&names)?;
-        Ok(TableHead { grammar, field_count, kept, keeps_all, kinds, names, missing: self.options.own.missing })
+        Ok(TableHead { grammar, field_count, kept: fields, keeps_all, kinds, names, missing: self.options.own.missing })
     }
 
     fn names(
@@ -278,7 +279,7 @@ impl<'o> TableFinder<'o> {
         warnings: &mut Warnings,
     ) -> Result<Vec<String>> {
         let limit = self.options.limits.name_bytes;
-        let mut found = Vec::new();
+        let mut names = Vec::new();
         for TableField { range, quotes } in grammar.fields(line) {
             if quotes == Quotes::Open {
                 let Diagnostic { mut place, .. } = diagnostic.clone();
@@ -292,8 +293,8 @@ impl<'o> TableFinder<'o> {
                 let error = Diagnostic { message, ..diagnostic.clone() }.into_error(ErrorKind::Limit);
                 return Err(error.with_hint(limit_hint("name_bytes")));
             }
-            if found.len() as u64 >= self.options.limits.columns {
-                return self.check_count(usize::MAX, Some(diagnostic.clone())).map(|()| found);
+            if names.len() as u64 >= self.options.limits.columns {
+                return self.check_count(usize::MAX, Some(diagnostic.clone())).map(|()| names);
             }
             let name = names::decode(&line[range], &diagnostic.place, self.options.faults, warnings)?;
             let mut name = match name {
@@ -307,9 +308,9 @@ impl<'o> TableFinder<'o> {
                     c != '"' || was_quote
                 });
             }
-            try_push(&mut found, name, "names")?;
+            try_push(&mut names, name, "names")?;
         }
-        Ok(found)
+        Ok(names)
     }
 
     /// Returns whether rows are points, however they are used.
@@ -335,27 +336,27 @@ impl<'o> TableFinder<'o> {
     }
 
     fn kept(&self, field_count: usize, names: &[String]) -> Result<Vec<usize>> {
-        let mut kept = Vec::new();
+        let mut fields = Vec::new();
         if field_count == 0 {
-            return Ok(kept); // without any row there are no columns, whatever is asked for
+            return Ok(fields); // without any row there are no columns, whatever is asked for
         }
         let Some(columns) = &self.options.own.columns else {
-            kept.try_reserve_exact(field_count)?;
-            kept.extend(0..field_count);
-            return Ok(kept);
+            fields.try_reserve_exact(field_count)?;
+            fields.extend(0..field_count);
+            return Ok(fields);
         };
         for column in columns {
             let (place, name) = match column {
                 ColumnName::Index(place) => (Some(*place).filter(|&place| place < field_count), place.to_string()),
-                ColumnName::Name(name) => (names.iter().position(|found| found == name), format!("`{name}`")),
+                ColumnName::Name(name) => (names.iter().position(|other| other == name), format!("`{name}`")),
             };
             let Some(place) = place else {
                 let message = format!("no column {name}: the number of columns is {field_count}");
                 return Err(Error::new(ErrorKind::Usage, message));
             };
-            try_push(&mut kept, place, "columns")?;
+            try_push(&mut fields, place, "columns")?;
         }
-        Ok(kept)
+        Ok(fields)
     }
 
     fn kinds(&self, names: &[String]) -> Result<Vec<TableHeadKind>> {
@@ -375,7 +376,7 @@ impl<'o> TableFinder<'o> {
             ColumnTypes::Auto => kinds.resize(count, TableHeadKind::Auto),
             ColumnTypes::All(scalar) => kinds.resize(count, TableHeadKind::from_scalar(Some(*scalar))),
             ColumnTypes::Each(scalars) if scalars.len() == count => {
-                kinds.extend(scalars.iter().map(|&it| TableHeadKind::from_scalar(it)))
+                kinds.extend(scalars.iter().map(|&scalar| TableHeadKind::from_scalar(scalar)))
             }
             ColumnTypes::Each(scalars) => {
                 let message = format!("found {count} columns, but {} types", scalars.len());
@@ -392,13 +393,13 @@ impl<'o> TableFinder<'o> {
     }
 
     /// The names of the columns that are kept.
-    fn kept_names(&self, kept: &[usize], names: Vec<String>) -> Result<Vec<String>> {
-        let mut found = Vec::new();
-        found.try_reserve_exact(kept.len())?;
-        for &field in kept {
-            found.push(try_string(names.get(field).map_or("", String::as_str))?);
+    fn kept_names(&self, fields: &[usize], names: Vec<String>) -> Result<Vec<String>> {
+        let mut kept_names = Vec::new();
+        kept_names.try_reserve_exact(fields.len())?;
+        for &field in fields {
+            kept_names.push(try_string(names.get(field).map_or("", String::as_str))?);
         }
-        Ok(found)
+        Ok(kept_names)
     }
 }
 

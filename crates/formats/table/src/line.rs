@@ -39,9 +39,10 @@ impl Grammar {
     /// The line up to a comment.
     pub(super) fn content<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         let Some(&first) = self.comment.first() else { return line };
-        let (mut at, mut quoted) = (0, false);
-        while let Some(found) = memchr::memchr2(first, b'"', &line[at..]) {
-            at += found;
+        let mut at = 0;
+        let mut quoted = false;
+        while let Some(offset) = memchr::memchr2(first, b'"', &line[at..]) {
+            at += offset;
             if !quoted && line[at..].starts_with(&self.comment) {
                 return &line[..at];
             }
@@ -80,8 +81,8 @@ impl Iterator for TableFields<'_> {
 
     fn next(&mut self) -> Option<TableField> {
         let start = skip(self.line, self.at?, self.separator);
-        if let Some(found) = self.quoted(start) {
-            return Some(found);
+        if let Some(field) = self.quoted(start) {
+            return Some(field);
         }
         let rest = &self.line[start..];
         let end = start
@@ -104,11 +105,11 @@ impl TableFields<'_> {
         }
         let mut end = start + 1;
         loop {
-            let Some(found) = memchr::memchr(b'"', &self.line[end..]) else {
+            let Some(offset) = memchr::memchr(b'"', &self.line[end..]) else {
                 self.at = None;
                 return Some(TableField { range: start..self.line.len(), quotes: Quotes::Open });
             };
-            end += found;
+            end += offset;
             match self.line.get(end + 1) {
                 Some(b'"') => end += 2,
                 _ => break,
@@ -117,7 +118,7 @@ impl TableFields<'_> {
         let next = skip(self.line, end + 1, self.separator);
         let ends = match self.separator {
             Separator::Blanks => next > end + 1 || next == self.line.len(),
-            Separator::Byte(byte) => self.line.get(next).is_none_or(|found| *found == byte),
+            Separator::Byte(byte) => self.line.get(next).is_none_or(|next| *next == byte),
         };
         if !ends {
             return None;

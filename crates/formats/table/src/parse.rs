@@ -81,7 +81,9 @@ impl TableParsed {
         self.has_floats.try_reserve_exact(columns)?;
         self.has_floats.resize(columns, false);
         self.grid.clear();
-        (self.row_count, self.over, self.line_count) = (0, false, 0);
+        self.row_count = 0;
+        self.over = false;
+        self.line_count = 0;
         Ok(())
     }
 
@@ -108,10 +110,10 @@ impl TableParsed {
     }
 }
 
-/// Makes room for `wanted` values; they are always initialized, so this happens rarely.
-fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
-    if wanted > values.len() {
-        let more = wanted + wanted / 4 - values.len();
+/// Makes room for `count` values; they are always initialized, so this happens rarely.
+fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
+    if count > values.len() {
+        let more = count + count / 4 - values.len();
         values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
         values.resize(values.len() + more, T::default());
     }
@@ -119,22 +121,22 @@ fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
 }
 
 impl TableParser<'_> {
-    /// Parses up to `most_rows` rows of the text into `out`, which is cleared first.
+    /// Parses up to `max_rows` rows of the text into `out`, which is cleared first.
     ///
     /// Stops early if a complaint will end the reading anyway.
     pub(super) fn parse(
         &self,
         text: TableChunkText<'_>,
-        most_rows: usize,
+        max_rows: usize,
         index: &mut Index,
         out: &mut TableParsed,
     ) -> Result<()> {
         out.clear(self.head.columns())?;
-        if most_rows == usize::MAX
+        if max_rows == usize::MAX
             && let Some(end) = self.unquote(text, out)?
         {
             let unquoted = std::mem::take(&mut out.unquoted);
-            let result = self.parse_text(TableChunkText { padded: &unquoted, end, ..text }, most_rows, index, out);
+            let result = self.parse_text(TableChunkText { padded: &unquoted, end, ..text }, max_rows, index, out);
             out.unquoted = unquoted;
             if result.is_err() || out.complaints.is_empty() {
                 return result;
@@ -142,10 +144,10 @@ impl TableParser<'_> {
             // Messages show the text as it is.
             out.clear(self.head.columns())?;
         }
-        if most_rows == usize::MAX && self.grid(text, out)? {
+        if max_rows == usize::MAX && self.grid(text, out)? {
             return Ok(());
         }
-        self.parse_text(text, most_rows, index, out)
+        self.parse_text(text, max_rows, index, out)
     }
 
     /// Copies the text without its quotes, if its first line has some and all enclose simple fields; returns the end of
@@ -158,7 +160,8 @@ impl TableParser<'_> {
         grow(&mut out.unquoted, text.padded.len() + UNQUOTED_SLACK)?;
         let Grammar { separator, comment } = &self.head.grammar;
         let other = comment.first().copied().unwrap_or(b'\n');
-        let (plain, copy) = (&text.padded[text.start..text.end], &mut out.unquoted[text.start..]);
+        let plain = &text.padded[text.start..text.end];
+        let copy = &mut out.unquoted[text.start..];
         let end = unquote(plain, *separator, other, copy).map(|size| text.start + size);
         if let Some(end) = end {
             // The bytes around the text are line ends, and not left from another one.
@@ -169,16 +172,16 @@ impl TableParser<'_> {
         Ok(end)
     }
 
-    /// Parses up to `most_rows` rows of the text into `out`, which is clear.
+    /// Parses up to `max_rows` rows of the text into `out`, which is clear.
     fn parse_text(
         &self,
         text: TableChunkText<'_>,
-        most_rows: usize,
+        max_rows: usize,
         index: &mut Index,
         out: &mut TableParsed,
     ) -> Result<()> {
         let mut at = text.start;
-        while at < text.end && out.row_count < most_rows && !out.over {
+        while at < text.end && out.row_count < max_rows && !out.over {
             // The newline after the text ends a last line that has none.
             let range = at..text.end + 1;
             let fields = IndexedFields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
@@ -186,7 +189,7 @@ impl TableParser<'_> {
             at = if fields.index().lines().is_empty() {
                 self.line(text, at, out)?
             } else {
-                self.window(text, fields, most_rows, out)?
+                self.window(text, fields, max_rows, out)?
             };
         }
         // The newline after a last line that has none is not counted.
@@ -203,14 +206,14 @@ impl TableParser<'_> {
         let has_end = text.padded[..text.end].ends_with(b"\n");
         let range = text.start..text.end + usize::from(!has_end);
         let separator = self.head.grammar.separator;
-        let found =
+        let is_grid =
             self.head.keeps_all && is_fit && out.grid.scan(text.padded, range, separator, columns, self.level)?;
-        if found {
+        if is_grid {
             out.row_count = out.grid.len() / columns;
             out.line_count = out.row_count as u64 - u64::from(!has_end);
             out.has_floats.fill(true);
         }
-        Ok(found)
+        Ok(is_grid)
     }
 
     /// Parses the lines of a window; returns the start of the first line after it.
@@ -218,13 +221,16 @@ impl TableParser<'_> {
         &self,
         text: TableChunkText<'_>,
         fields: IndexedFields<'_>,
-        most_rows: usize,
+        max_rows: usize,
         out: &mut TableParsed,
     ) -> Result<usize> {
-        let (index, lines) = (fields.index(), fields.index().lines().len());
-        let (mut line, mut equal, mut special) = (0, 0, text.start);
-        while line < lines && index.line_start(line) < text.end {
-            if out.row_count == most_rows || out.over {
+        let index = fields.index();
+        let line_count = index.lines().len();
+        let mut line = 0;
+        let mut equal = 0;
+        let mut special = text.start;
+        while line < line_count && index.line_start(line) < text.end {
+            if out.row_count == max_rows || out.over {
                 return Ok(index.line_start(line));
             }
             if equal == 0 {
@@ -235,27 +241,29 @@ impl TableParser<'_> {
                     equal = lines.partition_point(|line| (line.newline as usize) < special);
                 }
             }
-            let wanted = equal.min(most_rows - out.row_count);
-            let taken = if wanted > 0 { self.rows(text, fields, line, wanted, out)? } else { 0 };
-            (line, equal) = (line + taken, equal - taken);
+            let row_count = equal.min(max_rows - out.row_count);
+            let taken = if row_count > 0 { self.rows(text, fields, line, row_count, out)? } else { 0 };
+            line += taken;
+            equal -= taken;
             if taken > 0 {
                 out.last_row = index.line_start(line - 1);
             }
-            if taken == wanted && wanted > 0 {
+            if taken == row_count && row_count > 0 {
                 continue;
             }
             self.line(text, index.line_start(line), out)?;
-            (line, equal) = (line + 1, equal.saturating_sub(1));
+            line += 1;
+            equal = equal.saturating_sub(1);
         }
         Ok(index.next_start())
     }
 
     /// Returns the first offset from `from` on that may be a quote or the start of a comment, or `end`; there is none
-    /// before `known`. Fields that are not kept are not parsed, so such a byte in them is only found here, and after it
-    /// separators may have no meaning.
-    fn special(&self, text: TableChunkText<'_>, from: usize, known: usize, end: usize) -> usize {
-        if known > from {
-            return known;
+    /// before `earliest`. Fields that are not kept are not parsed, so such a byte in them is only found here, and after
+    /// it separators may have no meaning.
+    fn special(&self, text: TableChunkText<'_>, from: usize, earliest: usize, end: usize) -> usize {
+        if earliest > from {
+            return earliest;
         }
         let bytes = &text.padded[from..end.max(from)];
         let first = self.head.grammar.comment.first().copied().unwrap_or(b'"');
@@ -296,17 +304,17 @@ impl TableParser<'_> {
     fn single_rows(&self, text: TableChunkText<'_>, run: FieldRun<'_>, out: &mut TableParsed) -> Result<usize> {
         let base = out.row_count * self.head.columns();
         grow(&mut out.singles, base + run.len() + FIELD_SLACK)?;
-        let mut done = 0;
+        let mut parsed = 0;
         loop {
-            done += run.f32s(done, &mut out.singles[base + done..]);
-            if done == run.len() {
-                return Ok(done);
+            parsed += run.f32s(parsed, &mut out.singles[base + parsed..]);
+            if parsed == run.len() {
+                return Ok(parsed);
             }
-            match self.missing(text, run.range(done)) {
-                Some(value) => out.singles[base + done] = value as f32,
-                None => return Ok(done),
+            match self.missing(text, run.range(parsed)) {
+                Some(value) => out.singles[base + parsed] = value as f32,
+                None => return Ok(parsed),
             }
-            done += 1;
+            parsed += 1;
         }
     }
 
@@ -315,41 +323,43 @@ impl TableParser<'_> {
         let base = out.row_count * columns;
         grow(&mut out.doubles, base + run.len() + FIELD_SLACK)?;
         grow(&mut out.marks, run.len() + FIELD_SLACK)?;
-        let mut done = 0;
-        while done < run.len() {
-            done += run.f64s(done, &mut out.doubles[base + done..], &mut out.marks[done..]);
-            if done == run.len() {
+        let mut parsed = 0;
+        while parsed < run.len() {
+            parsed += run.f64s(parsed, &mut out.doubles[base + parsed..], &mut out.marks[parsed..]);
+            if parsed == run.len() {
                 break;
             }
-            let Some(value) = self.missing(text, run.range(done)).map(f64_of) else { break };
-            (out.doubles[base + done], out.marks[done]) = (value.number, value.mark);
-            done += 1;
+            let Some(value) = self.missing(text, run.range(parsed)).map(f64_of) else { break };
+            out.doubles[base + parsed] = value.number;
+            out.marks[parsed] = value.mark;
+            parsed += 1;
         }
-        let rows = self.wides(text, run, done, base, out)? / columns;
+        let rows = self.wides(text, run, parsed, base, out)? / columns;
         let rows = self.checked(text, run, rows, base, out);
         self.fold_marks(rows, out);
         Ok(rows * columns)
     }
 
-    /// Looks at the large ones of `done` integers again: returns how many values are right.
+    /// Looks at the large ones of `count` integers again: returns how many values are right.
     fn wides(
         &self,
         text: TableChunkText<'_>,
         run: FieldRun<'_>,
-        done: usize,
+        count: usize,
         base: usize,
         out: &mut TableParsed,
     ) -> Result<usize> {
         let mut at = 0;
-        while let Some(found) = memchr::memchr(WIDE, &out.marks[at..done]) {
-            at += found;
+        while let Some(offset) = memchr::memchr(WIDE, &out.marks[at..count]) {
+            at += offset;
             let kind = self.head.kinds[at % self.head.columns()];
             let Some(value) = TableValue::from_token(&text.padded[run.range(at)], kind) else { return Ok(at) };
-            (out.doubles[base + at], out.marks[at]) = (value.number, value.mark);
+            out.doubles[base + at] = value.number;
+            out.marks[at] = value.mark;
             value.note_wide(base + at, &mut out.wides)?;
             at += 1;
         }
-        Ok(done)
+        Ok(count)
     }
 
     /// Checks that the values fit their columns, and rounds those of f32s again if rounding twice would be wrong.
@@ -396,22 +406,23 @@ impl TableParser<'_> {
         let values = out.doubles[base..base + end].iter().skip(column).step_by(columns);
         match kind {
             TableHeadKind::Integer(scalar) => {
-                let (least, most) = range_of(scalar);
-                let (least, most) = (least as f64, most as f64);
+                let range = range_of(scalar);
+                let min = *range.start() as f64;
+                let max = *range.end() as f64;
                 let marks = out.marks[..end].iter().skip(column).step_by(columns);
                 let is_right = |(value, mark): (&f64, &u8)| {
-                    (*mark == 0) & (*value >= least) & (*value <= most) & (value.abs() < MAX_EXACT as f64)
+                    (*mark == 0) & (*value >= min) & (*value <= max) & (value.abs() < MAX_EXACT as f64)
                 };
-                values.zip(marks).fold(true, |all, cell| all & is_right(cell))
+                values.zip(marks).fold(true, |are_right, cell| are_right & is_right(cell))
             }
-            _ => values.fold(true, |all, value| all & check_number(*value, kind)),
+            _ => values.fold(true, |are_right, value| are_right & check_number(*value, kind)),
         }
     }
 
     /// Notes the columns that have values which are no integers.
     fn fold_marks(&self, rows: usize, out: &mut TableParsed) {
         let TableParsed { marks, has_floats, .. } = out;
-        if has_floats.iter().all(|found| *found) {
+        if has_floats.iter().all(|has_floats| *has_floats) {
             return;
         }
         let marks = &marks[..rows * has_floats.len()];
@@ -419,8 +430,8 @@ impl TableParser<'_> {
             return;
         }
         for row in marks.chunks_exact(has_floats.len()) {
-            for (found, mark) in has_floats.iter_mut().zip(row) {
-                *found |= *mark != 0;
+            for (has_floats, mark) in has_floats.iter_mut().zip(row) {
+                *has_floats |= *mark != 0;
             }
         }
     }
@@ -443,7 +454,8 @@ impl TableParser<'_> {
         let grammar = &self.head.grammar;
         let content = grammar.content(line);
         out.fields.clear();
-        let (mut count, mut open) = (0, None);
+        let mut count = 0;
+        let mut open = None;
         for field in grammar.fields(content) {
             count += 1;
             open = (field.quotes == Quotes::Open).then_some(field.range.start);
@@ -500,8 +512,8 @@ impl TableParser<'_> {
             grow(&mut out.marks, columns)?;
             out.marks[column] = value.mark;
         }
-        for (found, mark) in out.has_floats.iter_mut().zip(&out.marks) {
-            *found |= *mark == NOT_INTEGER;
+        for (has_floats, mark) in out.has_floats.iter_mut().zip(&out.marks) {
+            *has_floats |= *mark == NOT_INTEGER;
         }
         Ok(Ok(()))
     }
@@ -565,6 +577,6 @@ fn hint_of(token: &[u8]) -> Option<String> {
 }
 
 fn integers_of(scalar: polyhaul_model::Scalar) -> String {
-    let (least, most) = range_of(scalar);
-    format!("an integer from {least} to {most}")
+    let range = range_of(scalar);
+    format!("an integer from {} to {}", range.start(), range.end())
 }

@@ -29,7 +29,7 @@ impl<'o> RowParts<'o> {
     /// # Errors
     /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) if a column has lists, or if the options do not
     /// fit the columns.
-    pub fn begin(
+    pub fn start(
         table: &Table,
         comments: &[String],
         format: TableFormat,
@@ -48,7 +48,7 @@ impl<'o> RowParts<'o> {
     /// Formats rows.
     ///
     /// # Errors
-    /// As for [`RowParts::begin`].
+    /// As for [`RowParts::start`].
     pub fn format(&self, part: &Table, text: &mut RowPartText) -> Result<()> {
         let rows = Rows::of_table(part)?;
         match self.format {

@@ -82,17 +82,12 @@ impl<'a> Points<'a> {
 
     /// Warns about everything in the scene that the table does not store; the scene has `materials` materials, and
     /// `has_names` says whether the names of columns are written, or are left out because somebody wants it so.
-    pub fn note_losses(
-        &self,
-        scene: &Scene,
-        (materials, has_names): (usize, bool),
-        output: &str,
-        warnings: &mut Warnings,
-    ) {
+    pub fn note_losses(&self, scene: &Scene, materials: usize, has_names: bool, output: &str, warnings: &mut Warnings) {
         let parts = self.parts;
         let sum = |count: &dyn Fn(&Mesh) -> usize| homes(parts).map(|part| count(part.mesh) as u64).sum::<u64>();
         let columns = sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len());
-        let (has_colors, has_normals) = (self.has_colors, self.has_normals);
+        let has_colors = self.has_colors;
+        let has_normals = self.has_normals;
         let others = [
             ("left-out-names", "object names", named(parts)),
             ("left-out-names", "column names", if has_names { 0 } else { self.columns as u64 }),
@@ -124,16 +119,16 @@ struct ByteColors {
 
 impl ByteColors {
     fn from_meshes<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> ByteColors {
-        let mut found = ByteColors::default();
+        let mut counts = ByteColors::default();
         for &[red, green, blue, alpha] in meshes.flat_map(|mesh| mesh.colors.iter()) {
             let color = [red, green, blue];
             let is_missing = color.iter().any(|channel| channel.is_nan());
-            found.missing += u64::from(is_missing);
-            found.outside += u64::from(color.iter().any(|channel| *channel < 0.0 || *channel > 1.0));
-            found.rounded += u64::from(color.iter().any(|&channel| is_between_bytes(channel)));
-            found.alpha += u64::from(alpha != 1.0 && !alpha.is_nan());
+            counts.missing += u64::from(is_missing);
+            counts.outside += u64::from(color.iter().any(|channel| *channel < 0.0 || *channel > 1.0));
+            counts.rounded += u64::from(color.iter().any(|&channel| is_between_bytes(channel)));
+            counts.alpha += u64::from(alpha != 1.0 && !alpha.is_nan());
         }
-        found
+        counts
     }
 
     fn note(&self, format: &str, output: &str, warnings: &mut Warnings) {
@@ -155,7 +150,7 @@ impl ByteColors {
 
 /// Returns the other columns of the positions; for files that cannot name columns only the intensity.
 fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane<'_>)>> {
-    let mut found = Vec::new();
+    let mut columns = Vec::new();
     for column in &mesh.vertex_columns {
         let is_written = match format {
             TableFormat::Xyz | TableFormat::Pts => column.name == "intensity",
@@ -168,8 +163,8 @@ fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane
                 step: 1,
                 role: TableRole::Other,
             };
-            try_push(&mut found, (column.name.as_str(), lane), "columns")?;
+            try_push(&mut columns, (column.name.as_str(), lane), "columns")?;
         }
     }
-    Ok(found)
+    Ok(columns)
 }

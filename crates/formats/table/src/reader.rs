@@ -104,7 +104,7 @@ pub fn read(
     options: &ParseOptions<TableReadOptions>,
 ) -> Result<TableText> {
     if layout == Layout::Rows
-        && matches!(&options.own.types, ColumnTypes::Each(types) if types.windows(2).any(|it| it[0] != it[1]))
+        && matches!(&options.own.types, ColumnTypes::Each(types) if types.windows(2).any(|pair| pair[0] != pair[1]))
     {
         return Err(Error::new(ErrorKind::Usage, "an array has one type, but several were given for its columns"));
     }
@@ -151,8 +151,16 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
 
     fn slot(&self) -> Result<TableSlot> {
         let index = Index::try_new().ok_or_else(|| Error::memory("the token index"))?;
-        let (text, parsed) = (Text::default(), TableParsed::default());
-        Ok(TableSlot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
+        Ok(TableSlot {
+            text: Text::default(),
+            body: 0,
+            is_body: false,
+            failed: None,
+            index,
+            parsed: TableParsed::default(),
+            rows: 0..0,
+            is_float: Vec::new(),
+        })
     }
 
     /// Errors are reported only once it is known that the chunk is needed.
@@ -212,17 +220,20 @@ impl TableJob<'_, '_> {
 
     /// Looks for the head, until it is found.
     fn find_head(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
-        (slot.body, slot.rows) = (slot.text.start, 0..0);
+        slot.body = slot.text.start;
+        slot.rows = 0..0;
         slot.is_body = self.plan.get().is_some();
         if slot.is_body || slot.failed.is_some() {
             return Ok(());
         }
         slot.body = slot.text.end;
-        let (text, file) = (slot.text.bytes(), self.chunks.name());
+        let text = slot.text.bytes();
+        let file = self.chunks.name();
         if let Some((head, at)) = state.finder.feed(text, slot.text.offset, file, &mut state.warnings)? {
             let columns = TableColumns::new(&head, self.layout)?;
             let _ = self.plan.set(TablePlan { head, columns });
-            (slot.body, slot.is_body) = (slot.text.start + at, true);
+            slot.body = slot.text.start + at;
+            slot.is_body = true;
         }
         Ok(())
     }
@@ -236,8 +247,8 @@ impl TableJob<'_, '_> {
             return Err(error);
         }
         if let Some(TablePlan { head, columns }) = self.plan.get().filter(|_| slot.is_body) {
-            let wanted = self.options.own.max_rows.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
-            let left = wanted.map(|wanted| wanted - state.row_count);
+            let max_rows = self.options.own.max_rows.map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
+            let left = max_rows.map(|max_rows| max_rows - state.row_count);
             if let Some(left) = left.filter(|left| slot.parsed.row_count >= *left) {
                 self.parse_rows(head, left, slot)?;
                 self.is_done.store(true, Ordering::Relaxed);
@@ -249,7 +260,7 @@ impl TableJob<'_, '_> {
             }
             let end = state.row_count + slot.parsed.row_count;
             if state.row_count == 0
-                && let Some(rows) = self.expected_rows(slot, wanted)
+                && let Some(rows) = self.expected_rows(slot, max_rows)
             {
                 // If memory is lacking for this estimate, the actual rows may still fit.
                 let _ = columns.reserve(rows);
@@ -271,12 +282,12 @@ impl TableJob<'_, '_> {
 
     /// Estimates the number of rows of the input from those of this chunk, so that the columns need not grow, which
     /// costs page faults. Excess capacity is returned at the end, untouched.
-    fn expected_rows(&self, slot: &TableSlot, wanted: Option<usize>) -> Option<usize> {
-        let (found, size) = (slot.parsed.row_count as u64, self.chunks.size()?);
+    fn expected_rows(&self, slot: &TableSlot, max_rows: Option<usize>) -> Option<usize> {
+        let size = self.chunks.size()?;
         let bytes = slot.text.end.saturating_sub(slot.body) as u64;
-        let all = u128::from(found) * u128::from(size) / u128::from(bytes.max(1));
-        let all = usize::try_from(all + all / 50).ok()?;
-        Some(all.min(wanted.unwrap_or(usize::MAX)).min(usize::try_from(self.options.limits.elements).ok()?))
+        let estimate = slot.parsed.row_count as u128 * u128::from(size) / u128::from(bytes.max(1));
+        let rows = usize::try_from(estimate + estimate / 50).ok()?;
+        Some(rows.min(max_rows.unwrap_or(usize::MAX)).min(usize::try_from(self.options.limits.elements).ok()?))
     }
 
     /// Returns an error if there are more rows than the limit; nothing after that matters.
@@ -321,13 +332,13 @@ impl TableJob<'_, '_> {
     }
 
     /// Tells the caller how far the reading is, every few megabytes.
-    fn report(&self, state: &mut TableState<'_>, done: u64) {
+    fn report(&self, state: &mut TableState<'_>, bytes: u64) {
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &self.options.run.progress
-            && done >= state.last_report + EVERY_BYTES
+            && bytes >= state.last_report + EVERY_BYTES
         {
-            state.last_report = done;
-            progress.report(done, self.chunks.size());
+            state.last_report = bytes;
+            progress.report(bytes, self.chunks.size());
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn names_of(format: TableFormat, mut names: Vec<String>, values: &[Va
 
 /// Whether a column of this name is one that meshes keep as f32s.
 pub(super) fn is_coordinate(name: &str) -> bool {
-    POSITION.iter().chain(&NORMAL).any(|known| known.eq_ignore_ascii_case(name))
+    POSITION.iter().chain(&NORMAL).any(|coordinate| coordinate.eq_ignore_ascii_case(name))
 }
 
 fn is_integer(values: &Values) -> bool {
@@ -57,7 +57,8 @@ fn is_natural(values: &Values) -> bool {
 fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     let rest = natural.get(3..).unwrap_or_default();
     let (intensity, rest) = rest.split_at(usize::from(rest.len() % 3 == 1));
-    let (mut color, mut normal) = (Some(&COLOR[..3]), Some(&NORMAL[..]));
+    let mut color = Some(&COLOR[..3]);
+    let mut normal = Some(&NORMAL[..]);
     let groups = rest.chunks_exact(3).map(move |group| {
         let color = if group.iter().all(|is_natural| *is_natural) { color.take() } else { None };
         color.or_else(|| normal.take()).unwrap_or(&["", "", ""])
@@ -85,32 +86,34 @@ pub fn name_points(columns: &mut [Column]) {
 
 /// Returns how many columns are renamed, or lose their name, when they are read from a point file without names.
 pub fn unrestored_names(columns: &[Column]) -> u64 {
-    let is_normal = |column: &Column| NORMAL.iter().any(|known| known.eq_ignore_ascii_case(&column.name));
+    let is_normal = |column: &Column| NORMAL.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
     let mut natural = natural(columns.iter().map(|column| &column.values));
     for (natural, _) in natural.iter_mut().zip(columns).filter(|(_, column)| is_normal(column)) {
         *natural = false;
     }
-    let short =
-        |name: &str| COLOR_SHORT.iter().zip(COLOR).find(|(short, _)| short.eq_ignore_ascii_case(name)).map(|it| it.1);
+    let long_name = |name: &str| {
+        let names = COLOR_SHORT.iter().zip(COLOR).find(|(short, _)| short.eq_ignore_ascii_case(name));
+        names.map(|(_, long)| long)
+    };
     let guessed = guess(&natural).chain(std::iter::repeat(""));
     let is_lost = |(column, guess): &(&Column, &str)| {
         let name = column.name.strip_prefix("diffuse_").unwrap_or(&column.name);
-        !column.name.is_empty() && !name.eq_ignore_ascii_case(guess) && short(name) != Some(*guess)
+        !column.name.is_empty() && !name.eq_ignore_ascii_case(guess) && long_name(name) != Some(*guess)
     };
     columns.iter().zip(guessed).filter(is_lost).count() as u64
 }
 
 /// Converts a table to the points of a scene; columns other than position, intensity, color and normal stay columns.
 pub fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Result<Scene> {
-    let mut all = Vec::new();
-    all.try_reserve_exact(table.columns.len())?;
-    all.append(&mut table.columns);
-    name_points(&mut all);
-    if all.is_empty() && table.row_count == 0 {
+    let mut columns = Vec::new();
+    columns.try_reserve_exact(table.columns.len())?;
+    columns.append(&mut table.columns);
+    name_points(&mut columns);
+    if columns.is_empty() && table.row_count == 0 {
         // Text without a row does not reveal its columns.
         return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
     }
-    let mut points = TablePoints { columns: all, row_count: table.row_count, run };
+    let mut points = TablePoints { columns, row_count: table.row_count, run };
     let Some(positions) = points.take(POSITION, |value| value as f32)? else {
         let message = "cannot read this table as points: it has no columns x, y and z";
         let place = Place { file: file.clone(), ..Place::default() };
@@ -121,7 +124,8 @@ pub fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Re
     let colors = points.colors()?;
     let mut mesh = Mesh { positions, vertex_columns: points.columns, ..Mesh::default() };
     if let Some(normals) = normals {
-        (mesh.normals, mesh.normal_domain) = (normals, Domain::Vertex);
+        mesh.normals = normals;
+        mesh.normal_domain = Domain::Vertex;
     }
     mesh.colors = colors.unwrap_or_default();
     let meshes = vec![mesh];
@@ -171,8 +175,8 @@ impl TablePoints<'_> {
     fn colors(&mut self) -> Result<Option<Array<[f32; 4]>>> {
         for names in [COLOR, COLOR_SHORT] {
             // All of them are needed to decide: a 1 may be the largest float, or the smallest step above 0.
-            let found = || names.iter().filter_map(|name| self.find(name));
-            let factor = if found().all(|column| is_integer(&self.columns[column].values)) { 255.0 } else { 1.0 };
+            let mut columns = names.iter().filter_map(|name| self.find(name));
+            let factor = if columns.all(|column| is_integer(&self.columns[column].values)) { 255.0 } else { 1.0 };
             let unit = move |value: f64| (value / factor) as f32;
             if let Some(colors) = self.take(names, unit)? {
                 return Ok(Some(colors));

@@ -4,6 +4,7 @@ use polyhaul_model::Scalar;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_text::parse::fields::{MAX_EXACT, NOT_INTEGER};
 use polyhaul_text::parse::number;
+use std::ops::RangeInclusive;
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +61,12 @@ pub(super) fn f64_of(number: f64) -> TableValue {
     TableValue { number, mark: if is_integer && !is_minus_zero { 0 } else { NOT_INTEGER }, wide: None }
 }
 
-/// The smallest and the largest value of an integer type.
-pub(super) fn range_of(scalar: Scalar) -> (i128, i128) {
+/// The values of an integer type.
+pub(super) fn range_of(scalar: Scalar) -> RangeInclusive<i128> {
     let bits = 8 * scalar.bytes() as u32;
     match scalar {
-        Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 => (0, (1 << bits) - 1),
-        _ => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 => 0..=(1 << bits) - 1,
+        _ => -(1 << (bits - 1))..=(1 << (bits - 1)) - 1,
     }
 }
 
@@ -78,8 +79,8 @@ pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
             number.to_bits() & 0x1FFF_FFFF != 0x1000_0000 && (number == 0.0 || number.abs() >= 1.2e-38)
         }
         TableHeadKind::Integer(scalar) => {
-            let (least, most) = range_of(scalar);
-            number.trunc() == number && number.abs() < MAX_EXACT as f64 && (least..=most).contains(&(number as i128))
+            let is_exact = number.trunc() == number && number.abs() < MAX_EXACT as f64;
+            is_exact && range_of(scalar).contains(&(number as i128))
         }
     }
 }
@@ -100,10 +101,7 @@ impl TableValue {
         };
         let whole = value.wide.unwrap_or(value.number as i128);
         match kind {
-            TableHeadKind::Integer(scalar) => {
-                let (least, most) = range_of(scalar);
-                (least..=most).contains(&whole).then_some(value)
-            }
+            TableHeadKind::Integer(scalar) => range_of(scalar).contains(&whole).then_some(value),
             // An integer that does not fit an i64 makes the column one of floats.
             _ if i64::try_from(whole).is_err() => Some(TableValue { mark: NOT_INTEGER, wide: None, ..value }),
             _ => Some(value),

@@ -140,8 +140,9 @@ impl<'a> Rows<'a> {
     /// The rows of a table.
     pub fn of_table(table: &'a Table) -> Result<Rows<'a>> {
         check(table)?;
-        let (mut names, mut lanes) = (Vec::new(), Vec::new());
-        let is_normal = |name: &str| NORMAL.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let mut names = Vec::new();
+        let mut lanes = Vec::new();
+        let is_normal = |name: &str| NORMAL.iter().any(|normal| normal.eq_ignore_ascii_case(name));
         for column in &table.columns {
             let role = if is_normal(&column.name) { TableRole::Normal } else { TableRole::Other };
             try_push(&mut names, column.name.as_str(), "columns")?;
@@ -174,7 +175,8 @@ impl TableBlock<'_> {
         if let Some(placed) = &self.placed {
             moved.fill(placed, rows.clone())?;
         }
-        let (is_placed, moved) = (self.placed.is_some(), &*moved);
+        let is_placed = self.placed.is_some();
+        let moved = &*moved;
         lanes.extend(self.lanes.iter().map(|lane| match lane.role {
             TableRole::Position if is_placed => {
                 TableWriterLane { numbers: TableWriterNumbers::F32(moved.positions.as_flattened()), ..*lane }
@@ -193,16 +195,17 @@ impl TableMoved {
         let TableMoved { positions, normals } = self;
         positions.clear();
         positions.try_reserve(rows.len()).map_err(|_| Error::memory("a page of rows"))?;
-        let own = placed.positions.get(rows.clone()).unwrap_or_default();
-        positions.extend(own.iter().map(|&position| placed.frame.position(position)));
+        let positions_of_rows = placed.positions.get(rows.clone()).unwrap_or_default();
+        positions.extend(positions_of_rows.iter().map(|&position| placed.frame.position(position)));
         normals.clear();
         normals.try_reserve(rows.len()).map_err(|_| Error::memory("a page of rows"))?;
-        for some in placed.normals.get(rows).unwrap_or_default().chunks(BATCH) {
-            let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
-            batch[..some.len()].copy_from_slice(some);
+        for chunk in placed.normals.get(rows).unwrap_or_default().chunks(BATCH) {
+            let mut batch = [[0.0; 3]; BATCH];
+            let mut lanes = [[0.0; BATCH]; 3];
+            batch[..chunk.len()].copy_from_slice(chunk);
             placed.frame.normals(&batch, &mut lanes);
             let [xs, ys, zs] = &lanes;
-            normals.extend((0..some.len()).map(|item| [xs[item], ys[item], zs[item]]));
+            normals.extend((0..chunk.len()).map(|item| [xs[item], ys[item], zs[item]]));
         }
         Ok(())
     }
@@ -274,8 +277,9 @@ pub(super) fn plan<'a>(
     }
     let row_bytes = VALUE_BYTES * count.max(1);
     let page_rows = (page_bytes / row_bytes).max(1);
-    let same_digits = digits.first().copied().filter(|first| digits.iter().all(|it| it == first));
-    let (mut first_pages, mut pages) = (Vec::new(), 0);
+    let same_digits = digits.first().copied().filter(|first| digits.iter().all(|digits| digits == first));
+    let mut first_pages = Vec::new();
+    let mut pages = 0;
     for block in &rows.blocks {
         try_push(&mut first_pages, pages, "the plan")?;
         pages += block.row_count.div_ceil(page_rows) as u64;
@@ -323,7 +327,8 @@ impl Pages for TablePages<'_> {
 
     fn format(&self, slot: &mut TablePageSlot) -> Result<()> {
         let lanes = self.rows.blocks[slot.block].lanes(slot.rows.clone(), &mut slot.moved)?;
-        let (mut at, end) = (0, slot.rows.len());
+        let mut at = 0;
+        let end = slot.rows.len();
         while at < end {
             let rows = at..end.min(at + TILE_ROWS);
             at = rows.end;
@@ -413,9 +418,9 @@ impl TablePages<'_> {
         if self.style.own.csv_safe && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
             name.to_mut().insert(0, '\'');
         }
-        let begins_comment = self.style.own.out_comment.chars().next().is_some_and(|first| name.contains(first));
+        let has_comment_char = self.style.own.out_comment.chars().next().is_some_and(|first| name.contains(first));
         let is_plain = !name.is_empty()
-            && !begins_comment
+            && !has_comment_char
             && !name.contains(|c: char| c == '"' || c == char::from(self.delimiter) || c.is_whitespace());
         if is_plain { name.into_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
     }
@@ -441,7 +446,7 @@ impl TablePages<'_> {
         let tile = &mut tile[..size];
         let mut is_nan = false;
         for (number, lane) in lanes.iter().enumerate() {
-            let values = R::slice(lane.numbers).and_then(|all| all.get(lane.first + rows.start * lane.step..));
+            let values = R::slice(lane.numbers).and_then(|numbers| numbers.get(lane.first + rows.start * lane.step..));
             let values = values.unwrap_or_default().iter().step_by(lane.step);
             if self.wants_point(lane) && values.clone().take(rows.len()).any(|value| value.is_whole()) {
                 return Ok(false);
@@ -449,8 +454,8 @@ impl TablePages<'_> {
             for (place, &value) in tile[number..].iter_mut().step_by(count).zip(values) {
                 // Only NaN differs from itself.
                 #[expect(clippy::eq_op, reason = "it is asked whether this is NaN")]
-                let found = value != value;
-                is_nan |= found;
+                let differs = value != value;
+                is_nan |= differs;
                 *place = value;
             }
         }

@@ -30,7 +30,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     }
     let own = FormatOptions { scene: &options.scene, own: &options.obj };
     let output_name = name_of(&output);
-    obj::note_left_out((scene, &looks.materials), (own, &options.run), &output_name, &mut report.warnings)?;
+    obj::note_left_out(scene, &looks.materials, own, &options.run, &output_name, &mut report.warnings)?;
     report.warnings.refuse_losses(options.strict)?;
     let (sink, name) = open(output, file_options, &options.run)?;
     let line = library.as_ref().map(|library| library.name.as_str());

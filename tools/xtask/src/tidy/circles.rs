@@ -14,12 +14,8 @@ const MAX_CIRCLE: usize = 3;
 
 /// Larger circles of today: the crate, what it consists of, and its size. The aim is an empty table.
 const KNOWN: &[KnownCircle] = &[
-    ("crates/core/bytes", CircleKind::Files, 25),
-    ("crates/core/bytes", CircleKind::Modules, 5),
-    ("crates/core/trace", CircleKind::Modules, 4),
     ("crates/formats/gltf", CircleKind::Files, 9),
     ("crates/formats/gltf", CircleKind::Modules, 6),
-    ("crates/formats/obj", CircleKind::Modules, 9),
     ("surfaces/cli", CircleKind::Files, 18),
     ("surfaces/python", CircleKind::Modules, 5),
 ];

@@ -8,7 +8,7 @@
 //! three texts for each member.
 
 use crate::compress::entry::{ZipEntry, ZipMethod};
-use crate::compress::{DecompressError, DecompressErrorKind as Kind, DecompressLimit};
+use crate::error::{DecompressError, DecompressErrorKind as Kind, DecompressLimit};
 use crate::memory::{grow, reserve};
 use crate::{Buffer, Codec, DecompressLimits, Source};
 use std::io;

@@ -1,10 +1,10 @@
 //! Compresses plain bytes to members that can be read independently. A member depends only on its bytes and the level,
 //! so that any number of threads produces the same file.
 
-use super::Codec;
 use super::gzip;
 use super::lz4;
 use super::pack::{Deflate, ZstdFrames};
+use crate::codec::Codec;
 use crate::memory::grow;
 use std::io;
 

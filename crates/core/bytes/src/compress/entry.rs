@@ -2,10 +2,14 @@
 //! and checksum in the directory of the archive. `archive` finds their offsets.
 
 use super::crc::Hasher;
-use super::decoder::{OutputBuffer, Sequence, StreamFormat};
+use super::decoder::SourceDecoder;
 use super::error::{DecodeStop, checksum, corrupt, truncated};
+use super::format::{OutputBuffer, Sequence, StreamFormat};
 use super::inflate::Inflate;
-use super::{Codec, DecompressErrorKind, DecompressLimits, decoder::SourceDecoder, zstd};
+use super::limits::DecompressLimits;
+use super::zstd;
+use crate::codec::Codec;
+use crate::error::DecompressErrorKind;
 use crate::{Buffer, Source};
 use std::io::{self, Read};
 use std::ops::Range;

@@ -16,12 +16,12 @@
 //! A header may declare the size of its member: BGZF does (subfield `BC`: the size less 1, as the SAM specification
 //! defines it), and so does our encoder (subfield `PH`). This size is checked, because parallel readers rely on it.
 
-use super::ahead::AheadParts;
 use super::crc::Hasher;
-use super::decoder::{MemberFormat, OutputBuffer, skip};
 use super::error::{DecodeStop, checksum, corrupt, truncated, unsupported};
-use super::inflate::Inflate;
+use super::format::{MemberFormat, OutputBuffer, skip};
+use super::inflate::{AheadParts, Inflate};
 use crate::Buffer;
+use crate::codec::{GZIP_MAGIC, is_gzip};
 use std::io;
 use std::sync::Arc;
 
@@ -39,12 +39,8 @@ pub(super) const TAIL_BYTES: usize = 8;
 pub(super) const OWN_HEAD_BYTES: usize = HEAD_BYTES + 10;
 
 /// A header without optional fields, for a member whose size is not known in advance.
-pub(super) const JOINED_HEAD: [u8; HEAD_BYTES] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, UNKNOWN_SYSTEM];
+pub(super) const JOINED_HEAD: [u8; HEAD_BYTES] = [GZIP_MAGIC[0], GZIP_MAGIC[1], 8, 0, 0, 0, 0, 0, 0, UNKNOWN_SYSTEM];
 const UNKNOWN_SYSTEM: u8 = 255;
-
-pub(super) fn is_magic(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x1f, 0x8b])
-}
 
 /// Returns a header that declares the size of the whole member, if it fits into 32 bits, and the header's length.
 pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
@@ -62,7 +58,7 @@ pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
 /// Returns the size of the member that starts with `head`, if its header declares one.
 pub(super) fn member_bytes(head: &[u8]) -> Option<u64> {
     let fixed = head.first_chunk::<HEAD_BYTES>()?;
-    if !is_magic(fixed) || fixed[2] != 8 || fixed[3] & (HAS_EXTRA | RESERVED) != HAS_EXTRA {
+    if !is_gzip(fixed) || fixed[2] != 8 || fixed[3] & (HAS_EXTRA | RESERVED) != HAS_EXTRA {
         return None;
     }
     let len = usize::from(u16::from_le_bytes(*head.get(HEAD_BYTES..)?.first_chunk()?));
@@ -124,7 +120,7 @@ impl MemberFormat for Gzip {
     const MAY_SKIP: bool = false;
 
     fn has_signature(bytes: &[u8]) -> bool {
-        is_magic(bytes)
+        is_gzip(bytes)
     }
 
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {

@@ -8,8 +8,11 @@
 //! members at most 16 per [`BYTES_PER_READ`]. A zstd file may end in a table with the same information ([`seek`]).
 
 use super::error::DecodeStop;
-use super::{Codec, DecompressError, DecompressLimits, gzip, lz4, seek, skippable_len, zstd};
+use super::limits::DecompressLimits;
+use super::{gzip, lz4, seek, zstd};
 use crate::Source;
+use crate::codec::{Codec, is_lz4, is_zstd, skippable_len};
+use crate::error::DecompressError;
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;
@@ -235,7 +238,7 @@ impl MemberWalk<'_, '_> {
     }
 
     fn zstd_frame(&self, head: &[u8]) -> io::Result<Option<FrameSizes>> {
-        let Some(head) = zstd::ZstdHead::parse(head).filter(|_| zstd::is_magic(head)) else {
+        let Some(head) = zstd::ZstdHead::parse(head).filter(|_| is_zstd(head)) else {
             return Ok(None);
         };
         let tail = 4 * u64::from(head.has_checksum);
@@ -243,7 +246,7 @@ impl MemberWalk<'_, '_> {
     }
 
     fn lz4_frame(&self, head: &[u8]) -> io::Result<Option<FrameSizes>> {
-        let Some(Ok(head)) = lz4::is_magic(head).then(|| lz4::Lz4Head::parse(head)) else {
+        let Some(Ok(head)) = is_lz4(head).then(|| lz4::Lz4Head::parse(head)) else {
             return Ok(None);
         };
         let tail = 4 * u64::from(head.has_checksum);

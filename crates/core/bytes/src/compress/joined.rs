@@ -6,8 +6,8 @@
 //! compressing it, and verifies it.
 
 use super::crc::Hasher;
-use super::decoder::OutputBuffer;
 use super::error::DecodeStop;
+use super::format::OutputBuffer;
 use super::gzip::{HEAD_BYTES, JOINED_HEAD, TAIL_BYTES};
 use super::inflate::Inflate;
 use super::pack::Deflate;

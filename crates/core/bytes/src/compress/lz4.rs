@@ -13,16 +13,15 @@
 //!
 //! A block is decoded as a whole into a window that keeps the 64 KiB before it, and then copied out.
 
-use super::decoder::{MemberFormat, OutputBuffer};
-use super::error::{DecodeStop, DecompressLimit, checksum, corrupt, limit, truncated, unsupported};
-use super::skippable_len;
+use super::error::{DecodeStop, checksum, corrupt, limit, truncated, unsupported};
+use super::format::{MemberFormat, OutputBuffer};
 use crate::Buffer;
+use crate::codec::{LZ4_LEGACY_MAGIC, LZ4_MAGIC, is_lz4, skippable_len};
+use crate::error::DecompressLimit;
 use crate::hash::{Xxh32, xxh32};
 use crate::memory::{grow, reserve};
 use std::io;
 
-const MAGIC: u32 = 0x184d_2204;
-const LEGACY_MAGIC: u32 = 0x184c_2102;
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
 /// The distance over which a linked block may refer to earlier blocks.
 const HISTORY_BYTES: usize = 64 << 10;
@@ -31,14 +30,6 @@ pub(super) const MAX_HEAD_BYTES: usize = 19;
 const IS_STORED: u32 = 1 << 31;
 /// Maximum expansion of a block: each further byte of a length adds up to 255.
 const MAX_EXPANSION: usize = 255;
-
-pub(super) fn is_magic(bytes: &[u8]) -> bool {
-    magic(bytes).is_some_and(|magic| magic == MAGIC || magic == LEGACY_MAGIC)
-}
-
-fn magic(bytes: &[u8]) -> Option<u32> {
-    bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
-}
 
 /// The header of a frame.
 #[derive(Clone)]
@@ -56,7 +47,7 @@ pub(super) struct Lz4Head {
 impl Lz4Head {
     /// Parses the header at the start of `bytes`.
     pub(super) fn parse(bytes: &[u8]) -> Result<Lz4Head, DecodeStop> {
-        if magic(bytes) == Some(LEGACY_MAGIC) {
+        if bytes.starts_with(&LZ4_LEGACY_MAGIC) {
             return Ok(Lz4Head::legacy());
         }
         let &[flags, sizes] = bytes.get(4..).and_then(<[u8]>::first_chunk).ok_or_else(truncated)?;
@@ -133,7 +124,7 @@ impl Lz4 {
     /// Reads a block; returns whether the frame ended instead.
     fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<bool, DecodeStop> {
         let pending = input.ensure(8)?;
-        let is_next = pending.is_empty() || is_magic(pending) || skippable_len(pending).is_some();
+        let is_next = pending.is_empty() || is_lz4(pending) || skippable_len(pending).is_some();
         let word = pending.first_chunk::<4>().copied().unwrap_or_default();
         if pending.len() < 4 && !(self.head.is_legacy && is_next) {
             return Err(truncated());
@@ -209,7 +200,7 @@ impl MemberFormat for Lz4 {
     const MAY_SKIP: bool = true;
 
     fn has_signature(bytes: &[u8]) -> bool {
-        is_magic(bytes)
+        is_lz4(bytes)
     }
 
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
@@ -250,7 +241,7 @@ pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     const BLOCK_BYTES: usize = 256 << 10;
     let bound = lz4_flex::block::get_maximum_output_size(plain.len().min(BLOCK_BYTES));
     reserve(out, MAX_HEAD_BYTES + 8)?;
-    out.extend_from_slice(&MAGIC.to_le_bytes());
+    out.extend_from_slice(&LZ4_MAGIC);
     let head = out.len();
     out.extend_from_slice(&[FLAGS, SIZES]);
     out.extend_from_slice(&(plain.len() as u64).to_le_bytes());

@@ -7,8 +7,10 @@
 
 use super::decoder::SourceDecoder;
 use super::index::{MemberGroup, MemberGroups};
-use super::{Codec, DecompressLimits};
+use super::limits::DecompressLimits;
+use crate::codec::Codec;
 use crate::memory::grow;
+use crate::source::PlainPieces;
 use crate::{BLOCK_BYTES, Source};
 use std::io;
 use std::ops::Range;
@@ -52,58 +54,8 @@ impl<'a> Members<'a> {
         Ok(Members { codec, source, groups, limits: limits.clone(), idle: Mutex::default(), states })
     }
 
-    /// Like [`Source::check_piece`].
-    pub(crate) fn check_piece(&self, number: u64, is_whole: bool) -> io::Result<()> {
-        let number = usize::try_from(number).unwrap_or(usize::MAX);
-        let state = self.states.get(number).map_or(CHECKED, |state| state.load(Ordering::Relaxed));
-        if state == CHECKED || state == UNREAD && !is_whole {
-            return Ok(());
-        }
-        let group = self.groups.get(number);
-        let end = group.plain.end;
-        let mut reader = self.reader(number, end)?;
-        self.note(number, reader.read(number, group, end, &mut [])?);
-        self.lock().push(reader);
-        Ok(())
-    }
-
     fn note(&self, group: usize, state: u8) {
         self.states[group].fetch_max(state, Ordering::Relaxed);
-    }
-
-    pub(crate) fn len(&self) -> u64 {
-        self.groups.plain_bytes()
-    }
-
-    /// Like [`Source::piece`].
-    pub(crate) fn piece(&self, number: u64) -> Option<Range<u64>> {
-        let number = usize::try_from(number).ok().filter(|&number| number < self.groups.count())?;
-        Some(self.groups.get(number).plain)
-    }
-
-    /// Like [`Source::piece_bytes`].
-    pub(crate) fn piece_bytes(&self) -> usize {
-        self.groups.largest_bytes()
-    }
-
-    /// Like [`Source::read_at`]. Returns the error of the first group with one.
-    pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        let end = self.len().min(offset.saturating_add(out.len() as u64));
-        if offset >= end {
-            return Ok(0);
-        }
-        let mut groups = self.groups.holding(&(offset..end));
-        let mut reader = self.reader(groups.start, offset)?;
-        let mut at = offset;
-        groups.try_for_each(|number| {
-            let group = self.groups.get(number);
-            let part = (at - offset) as usize..(end.min(group.plain.end) - offset) as usize;
-            self.note(number, reader.read(number, group, at, &mut out[part.clone()])?);
-            at = offset + part.end as u64;
-            io::Result::Ok(())
-        })?;
-        self.lock().push(reader);
-        Ok((end - offset) as usize)
     }
 
     /// Returns a reader at `offset`, or one outside of a group, or a new one.
@@ -123,6 +75,55 @@ impl<'a> Members<'a> {
     /// Locks the idle readers. No code under the lock panics.
     fn lock(&self) -> MutexGuard<'_, Vec<MemberReader<'a>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PlainPieces for Members<'_> {
+    fn check_piece(&self, number: u64, is_whole: bool) -> io::Result<()> {
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let state = self.states.get(number).map_or(CHECKED, |state| state.load(Ordering::Relaxed));
+        if state == CHECKED || state == UNREAD && !is_whole {
+            return Ok(());
+        }
+        let group = self.groups.get(number);
+        let end = group.plain.end;
+        let mut reader = self.reader(number, end)?;
+        self.note(number, reader.read(number, group, end, &mut [])?);
+        self.lock().push(reader);
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        self.groups.plain_bytes()
+    }
+
+    fn piece(&self, number: u64) -> Option<Range<u64>> {
+        let number = usize::try_from(number).ok().filter(|&number| number < self.groups.count())?;
+        Some(self.groups.get(number).plain)
+    }
+
+    fn piece_bytes(&self) -> usize {
+        self.groups.largest_bytes()
+    }
+
+    /// Returns the error of the first group with one.
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        let end = self.len().min(offset.saturating_add(out.len() as u64));
+        if offset >= end {
+            return Ok(0);
+        }
+        let mut groups = self.groups.holding(&(offset..end));
+        let mut reader = self.reader(groups.start, offset)?;
+        let mut at = offset;
+        groups.try_for_each(|number| {
+            let group = self.groups.get(number);
+            let part = (at - offset) as usize..(end.min(group.plain.end) - offset) as usize;
+            self.note(number, reader.read(number, group, at, &mut out[part.clone()])?);
+            at = offset + part.end as u64;
+            io::Result::Ok(())
+        })?;
+        self.lock().push(reader);
+        Ok((end - offset) as usize)
     }
 }
 

@@ -9,10 +9,11 @@
 //! Stricter than [`inflated`](super::inflated): a block whose only symbol is its end is an error, as in the `png`
 //! crate.
 
-use super::decoder::OutputBuffer;
 use super::error::{DecodeStop, corrupt};
+use super::format::OutputBuffer;
 use super::inflate::{BlindDecoder, Inflate, InflatedPart, SymbolBytes, WINDOW_BYTES};
-use super::{DecompressErrorKind, zlib};
+use super::zlib;
+use crate::error::DecompressErrorKind;
 use crate::memory::{grow, reserve};
 use crate::{Buffer, Source};
 use simd_adler32::Adler32;

@@ -1,9 +1,10 @@
 //! zlib data (RFC 1950): a header of two bytes, deflate, and the Adler-32 of the plain bytes, big-endian. It occurs in
-//! blocks of other formats (PNG, EXR), never as a whole file, so it is not a [`Codec`](super::Codec).
+//! blocks of other formats (PNG, EXR), never as a whole file, so it is not a [`Codec`](crate::Codec).
 
-use super::decoder::OutputBuffer;
 use super::error::{DecodeStop, checksum, corrupt, limit, truncated};
-use super::{DecompressLimit, inflate::Inflate};
+use super::format::OutputBuffer;
+use super::inflate::Inflate;
+use crate::error::DecompressLimit;
 use crate::memory::grow;
 use crate::{Buffer, Source};
 use simd_adler32::Adler32;

@@ -4,9 +4,9 @@
 //! that reads at neighboring offsets take one call. One thread reads at a time; the others wait for a lock, which does
 //! not count as the host's time.
 
-use super::{HostFault, SharedHost};
+use super::SharedHost;
 use crate::BLOCK_BYTES;
-use crate::error::retry;
+use crate::error::{HostFault, retry};
 use crate::memory::grow;
 use polyhaul_trace::Counters;
 use polyhaul_trace::lock;

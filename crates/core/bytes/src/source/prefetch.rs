@@ -6,7 +6,7 @@
 //! depend on whether a file was fetched, and failures here are ignored. This module starts no thread: see
 //! `polyhaul_pipeline::prefetch`.
 
-use super::{RegularFile, read_file_at};
+use super::file::{RegularFile, read_file_at};
 use crate::error::retry;
 use polyhaul_trace::Counters;
 use std::fs::File;

@@ -111,7 +111,8 @@ impl<'a> FaceWriter<'a> {
         let position = |at| self.corner_positions[corner(at)];
         let uv = |at| self.uvs.number(&uvs.of_item, face, corner(at));
         let normal = |at| self.normals.number(&normals.of_item, face, corner(at));
-        let (has_uvs, has_normals) = (!uvs.first.is_empty(), !normals.first.is_empty());
+        let has_uvs = !uvs.first.is_empty();
+        let has_normals = !normals.first.is_empty();
         self.forms.complete(page, end - start, position, has_uvs.then_some(uv), has_normals.then_some(normal))
     }
 
@@ -189,13 +190,19 @@ impl<'a> FaceWriter<'a> {
 
     /// Writes the state lines that are new.
     fn say(&self, next: ObjSaid, said: ObjSaid, out: &mut Out) -> Result<()> {
-        if let (Some(value), true) = (next.smoothing, next.smoothing != said.smoothing) {
+        if let Some(value) = next.smoothing
+            && next.smoothing != said.smoothing
+        {
             out.whole(|page| state_number(page, b"s ", value))?;
         }
-        if let (Some(group), true) = (next.group, next.group != said.group) {
+        if let Some(group) = next.group
+            && next.group != said.group
+        {
             out.whole(|page| state_name(page, b"g", self.group_name(group), false))?;
         }
-        if let (Some(material), true) = (next.material, next.material != said.material) {
+        if let Some(material) = next.material
+            && next.material != said.material
+        {
             self.say_material(material, out)?;
         }
         Ok(())
@@ -212,19 +219,20 @@ impl<'a> FaceWriter<'a> {
     }
 
     fn say_material(&self, material: i32, out: &mut Out) -> Result<()> {
-        let (options, object) = (self.text.options, self.prepared.object);
+        let options = self.text.options.own;
+        let object = self.prepared.object;
         let slot = usize::try_from(material).ok();
         let place = match &object.materials {
             Some(slots) => slot.and_then(|slot| *slots.get(slot)?),
             None => slot,
         };
-        let name = place.and_then(|place| self.text.materials.get(place)).map_or("", |it| it.name.as_str());
-        let name = names::joined(name);
-        if options.own.material_groups {
+        let material = place.and_then(|place| self.text.materials.get(place));
+        let name = names::joined(material.map_or("", |material| &material.name));
+        if options.material_groups {
             let group = format!("{}_{name}", names::joined(&object.name));
             out.whole(|page| state_name(page, b"g", &group, false))?;
         }
-        if options.own.materials {
+        if options.materials {
             out.whole(|page| state_name(page, b"usemtl", &name, false))?;
         }
         Ok(())

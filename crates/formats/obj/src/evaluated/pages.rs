@@ -82,7 +82,8 @@ impl ObjectText<'_> {
     }
 
     fn header(&self, out: &mut Out) -> Result<()> {
-        let (object, groups) = (self.prepared.object, self.text.options.own.object_groups);
+        let object = self.prepared.object;
+        let groups = self.text.options.own.object_groups;
         let is_curve = !self.prepared.mesh.curves.is_empty();
         // Blender leaves the blanks in the names of curves.
         let name = if is_curve { names::written(&object.name) } else { names::joined(&object.name) };
@@ -107,7 +108,8 @@ impl ObjectText<'_> {
     }
 
     fn positions(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
-        let (mesh, frame) = (self.prepared.mesh, &self.prepared.frame);
+        let mesh = self.prepared.mesh;
+        let frame = &self.prepared.frame;
         if mesh.position_weights.is_empty() && !self.text.has_colors(mesh) {
             let digits = self.text.digits.positions;
             let positions = mesh.positions.as_slice();
@@ -173,7 +175,8 @@ pub(super) struct SmallSlot<'a> {
 impl<'a> SmallPages<'a> {
     /// Pages of objects that together weigh at least `page`.
     pub(super) fn new(preparing: Preparing<'a>, objects: &'a [Object], page: usize) -> Result<Self> {
-        let (mut starts, mut sum) = (Vec::new(), usize::MAX);
+        let mut starts = Vec::new();
+        let mut sum = usize::MAX;
         for (number, object) in objects.iter().enumerate() {
             if sum >= page {
                 try_push(&mut starts, number, "the plan")?;
@@ -200,8 +203,13 @@ impl<'a> Pages for SmallPages<'a> {
     }
 
     fn slot(&self) -> Result<Self::Slot> {
-        let (prepared, spare, out) = (Vec::new(), Vec::new(), Out::default());
-        Ok(SmallSlot { objects: &[], prepared, spare, dedup: Dedup::new(), out })
+        Ok(SmallSlot {
+            objects: &[],
+            prepared: Vec::new(),
+            spare: Vec::new(),
+            dedup: Dedup::new(),
+            out: Out::default(),
+        })
     }
 
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
@@ -270,8 +278,8 @@ struct ObjPagesPiece {
 
 impl<'a> LargePages<'a> {
     pub(super) fn new(prepared: &'a Prepared<'a>, text: &'a ObjText<'a>, page_bytes: usize) -> Result<Self> {
-        let (object, pieces) = (ObjectText { text, prepared }, Vec::new());
-        let mut pages = LargePages { object, pieces, cost: 0, page_cost: page_bytes as u64 };
+        let object = ObjectText { text, prepared };
+        let mut pages = LargePages { object, pieces: Vec::new(), cost: 0, page_cost: page_bytes as u64 };
         for (kind, count, unit) in object.kinds().into_iter().filter(|(_, count, _)| *count > 0) {
             let piece = ObjPagesPiece { kind, count, unit, start: pages.cost };
             pages.cost += pages.cost_before(&piece, count);
@@ -298,7 +306,8 @@ impl<'a> LargePages<'a> {
 
     /// The first element of a piece that begins at or after `cost`.
     fn first_at(&self, piece: &ObjPagesPiece, cost: u64) -> usize {
-        let (mut low, mut high) = (0, piece.count);
+        let mut low = 0;
+        let mut high = piece.count;
         while low < high {
             let middle = low + (high - low) / 2;
             if piece.start + self.cost_before(piece, middle) < cost { low = middle + 1 } else { high = middle }
@@ -307,29 +316,36 @@ impl<'a> LargePages<'a> {
     }
 }
 
+/// A page in flight.
+#[derive(Default)]
+pub(super) struct LargeSlot {
+    number: u64,
+    out: Out,
+}
+
 impl Pages for LargePages<'_> {
-    type Slot = (u64, Out);
+    type Slot = LargeSlot;
     type State = ();
 
-    fn slot(&self) -> Result<Self::Slot> {
-        Ok((0, Out::default()))
+    fn slot(&self) -> Result<LargeSlot> {
+        Ok(LargeSlot::default())
     }
 
-    fn take(&self, number: u64, (taken, out): &mut Self::Slot) -> Result<bool> {
-        *taken = number;
-        out.clear();
+    fn take(&self, number: u64, slot: &mut LargeSlot) -> Result<bool> {
+        slot.number = number;
+        slot.out.clear();
         Ok(number.saturating_mul(self.page_cost) < self.cost)
     }
 
-    fn format(&self, (number, out): &mut Self::Slot) -> Result<()> {
-        let share = *number * self.page_cost..(*number + 1).saturating_mul(self.page_cost);
+    fn format(&self, slot: &mut LargeSlot) -> Result<()> {
+        let share = slot.number * self.page_cost..(slot.number + 1).saturating_mul(self.page_cost);
         self.pieces.iter().try_for_each(|piece| {
             let range = self.first_at(piece, share.start)..self.first_at(piece, share.end);
-            if range.is_empty() { Ok(()) } else { self.object.write(piece.kind, range, out) }
+            if range.is_empty() { Ok(()) } else { self.object.write(piece.kind, range, &mut slot.out) }
         })
     }
 
-    fn bytes<'a>(&'a self, (_, out): &'a Self::Slot) -> &'a [u8] {
-        out.text()
+    fn bytes<'a>(&'a self, slot: &'a LargeSlot) -> &'a [u8] {
+        slot.out.text()
     }
 }

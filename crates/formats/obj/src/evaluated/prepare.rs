@@ -59,11 +59,13 @@ impl<'a> Prepared<'a> {
         dedup: &mut Dedup,
         numbers: ObjNumbers,
     ) -> Result<Prepared<'a>> {
-        let (Preparing { scene, text, cancel }, options) = (preparing, preparing.text.options);
+        let Preparing { scene, text, cancel } = preparing;
+        let options = text.options;
         let mesh = &scene.meshes[object.mesh];
         let frame = Frame::new(object, scene.axes, &options.scene.placement(Some(Axes::OBJ))?)?;
         let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3] };
-        let (mut uvs, mut normals) = (emptied(&mut prepared.numbers.uvs), emptied(&mut prepared.numbers.normals));
+        let mut uvs = emptied(&mut prepared.numbers.uvs);
+        let mut normals = emptied(&mut prepared.numbers.normals);
         if prepared.uv_values().wants_used() || prepared.normal_values(text).attribute.wants_used() {
             find_used(mesh, threads, cancel, &mut prepared.numbers.used)?;
         }
@@ -74,7 +76,8 @@ impl<'a> Prepared<'a> {
             number_uvs(prepared.uv_values(), Numbering { dedup, threads, cancel, out: &mut uvs })?;
         }
         let numbers = &mut prepared.numbers;
-        (numbers.uvs, numbers.normals) = (uvs, normals);
+        numbers.uvs = uvs;
+        numbers.normals = normals;
         numbers.order.clear();
         if options.own.materials || options.own.material_groups {
             order_by_slot(&mesh.face_materials, &mut numbers.order)?;
@@ -143,8 +146,8 @@ fn order_by_slot(slots: &[i32], order: &mut Vec<u32>) -> Result<()> {
     let (low, high) = slots.iter().fold((i32::MAX, i32::MIN), |(low, high), &slot| (low.min(slot), high.max(slot)));
     if high.abs_diff(low) < MANY_SLOTS {
         // One look at all faces for each slot.
-        for wanted in low..=high {
-            order.extend((0..).zip(slots).filter(|(_, slot)| **slot == wanted).map(|(face, _)| face));
+        for value in low..=high {
+            order.extend((0..).zip(slots).filter(|(_, slot)| **slot == value).map(|(face, _)| face));
         }
     } else {
         order.extend(0..slots.len() as u32);

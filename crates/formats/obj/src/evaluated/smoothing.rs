@@ -90,8 +90,9 @@ fn join_over_edges(mesh: &Mesh, parents: &mut [u32]) -> Result<()> {
             && is_smooth(mesh, a as usize)
             && is_smooth(mesh, b as usize)
         {
-            let (a, b) = (root(parents, a), root(parents, b));
-            parents[a.max(b) as usize] = a.min(b);
+            let a_root = root(parents, a);
+            let b_root = root(parents, b);
+            parents[a_root.max(b_root) as usize] = a_root.min(b_root);
         }
     }
     Ok(())

@@ -267,7 +267,8 @@ impl Rounding {
 impl Normals<'_> {
     /// Rounds normals as they will be written.
     pub fn write(&self, normals: &mut [[f32; 3]]) {
-        let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+        let mut batch = [[0.0; 3]; BATCH];
+        let mut lanes = [[0.0; BATCH]; 3];
         for normals in normals.chunks_mut(BATCH) {
             batch[..normals.len()].copy_from_slice(normals);
             self.frame.normals(&batch, &mut lanes);

@@ -59,7 +59,9 @@ impl<'a> Iterator for Lines<'a> {
     type Item = Result<Line<'a>>;
 
     fn next(&mut self) -> Option<Result<Line<'a>>> {
-        let (text, start, number) = (self.text, self.at, self.number);
+        let text = self.text;
+        let start = self.at;
+        let number = self.number;
         let first = text[start..].iter().find(|&&byte| !is_blank(byte))?;
         let continues = |end: usize| *first != b'#' && text[start..end].ends_with(b"\\");
         let (mut end, mut next) = line_end(text, start);
@@ -103,13 +105,15 @@ impl Line<'_> {
     /// The place of `offset` in the line, in `text` as a whole.
     pub fn place(&self, text: &[u8], file: &Arc<str>, offset: usize) -> Place {
         let offset = self.start + offset;
-        let (mut start, mut number) = (self.start, self.number);
+        let mut start = self.start;
+        let mut number = self.number;
         loop {
             let (end, next) = line_end(text, start);
             if offset <= end || next == text.len() {
                 break;
             }
-            (start, number) = (next, number + 1);
+            start = next;
+            number += 1;
         }
         let column = (offset - start + 1) as u64;
         Place { file: file.clone(), line: Some(number), column: Some(column), offset: Some(offset as u64) }

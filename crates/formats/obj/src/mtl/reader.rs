@@ -99,7 +99,7 @@ struct MtlOpen {
 impl MtlLibrary {
     fn apply(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
         if statement.keyword().eq_ignore_ascii_case(b"newmtl") {
-            return self.begin(statement);
+            return self.start_material(statement);
         }
         let Some(open) = &mut self.open else {
             let message = format!("{} before the first `newmtl`", quoted(statement.keyword()));
@@ -112,7 +112,7 @@ impl MtlLibrary {
     }
 
     /// `newmtl`
-    fn begin(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
+    fn start_material(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
         self.close().map_err(out_of_memory)?;
         let open = self.open.insert(MtlOpen { discarded: true, ..MtlOpen::default() });
         let name = statement.name()?;
@@ -213,8 +213,8 @@ impl MtlOpen {
     }
 
     fn map_or_other(&mut self, s: &mut Statement<'_>) -> Parsed<()> {
-        let known = MAPS.iter().find(|(keyword, _)| s.keyword().eq_ignore_ascii_case(keyword.as_bytes()));
-        if let Some(&(_, kind)) = known {
+        let map = MAPS.iter().find(|(keyword, _)| s.keyword().eq_ignore_ascii_case(keyword.as_bytes()));
+        if let Some(&(_, kind)) = map {
             let keyword = String::from_utf8_lossy(s.keyword()).into_owned();
             let map = texture_map(TextureMap { kind, keyword, ..TextureMap::default() }, s)?;
             try_push(&mut self.material.maps, map, "texture maps").map_err(out_of_memory)?;

@@ -126,9 +126,9 @@ impl<'a> Statement<'a> {
         &self.line[word]
     }
 
-    /// Takes the next word if it is `wanted`, ignoring case.
-    pub fn take_if(&mut self, wanted: &str) -> bool {
-        let word = self.word().filter(|word| self.line[word.clone()].eq_ignore_ascii_case(wanted.as_bytes()));
+    /// Takes the next word if it is `keyword`, ignoring case.
+    pub fn take_if(&mut self, keyword: &str) -> bool {
+        let word = self.word().filter(|word| self.line[word.clone()].eq_ignore_ascii_case(keyword.as_bytes()));
         word.map(|word| self.take(word)).is_some()
     }
 

@@ -287,11 +287,11 @@ fn unusual_statements_are_kept_with_a_warning() {
     assert_eq!(said_about("Ns 1\nns 2"), ["3:1 repeated-statement [ns]"]);
     assert_eq!(read_text("newmtl m\nNs 1\nns 2").0[0].shininess, Some(2.0));
     assert_eq!(said_about("Kd nan inf 1e999"), ["2:4 non-finite [nan]"]);
-    let kept = read_text("newmtl m\nNs -inf\nNi 1e999\nPr NaN").0.remove(0);
-    assert_eq!(kept.shininess, Some(f32::NEG_INFINITY));
-    assert_eq!(kept.refraction_index, Some(f32::INFINITY));
-    assert!(kept.roughness.is_some_and(f32::is_nan));
-    assert_eq!(write_text(&[kept]), "# polyhaul MTL File\n\nnewmtl m\nNs -inf\nNi inf\nPr nan\n");
+    let material = read_text("newmtl m\nNs -inf\nNi 1e999\nPr NaN").0.remove(0);
+    assert_eq!(material.shininess, Some(f32::NEG_INFINITY));
+    assert_eq!(material.refraction_index, Some(f32::INFINITY));
+    assert!(material.roughness.is_some_and(f32::is_nan));
+    assert_eq!(write_text(&[material]), "# polyhaul MTL File\n\nnewmtl m\nNs -inf\nNi inf\nPr nan\n");
 }
 
 #[test]
@@ -426,7 +426,8 @@ fn one_changed_byte_never_breaks_it() {
     for sample in samples() {
         let mut text = sample.clone();
         for (i, &byte) in sample.iter().enumerate() {
-            let (up, down) = (byte.wrapping_add(1), byte.wrapping_sub(1));
+            let up = byte.wrapping_add(1);
+            let down = byte.wrapping_sub(1);
             for changed in [0x00, 0x7f, 0x80, 0xff, up, down, b'\n', b'-', b'9'] {
                 text[i] = changed;
                 survives(&text);

@@ -42,17 +42,17 @@ pub(super) struct NpyField {
 /// The first bytes of every file.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Magic, version, and the size of the header in the longer form.
-pub(super) const MOST_PREFIX: usize = 12;
+pub(super) const MAX_PREFIX: usize = 12;
 /// The largest header that is read: more than any number of columns that is allowed by default takes.
-const MOST_BYTES: u32 = 16 << 20;
+const MAX_BYTES: u32 = 16 << 20;
 
-/// Returns the size of the header and its offset, from the first [`MOST_PREFIX`] bytes, or fewer at the end of a file.
+/// Returns the size of the header and its offset, from the first [`MAX_PREFIX`] bytes, or fewer at the end of a file.
 pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     let [b'\x93', b'N', b'U', b'M', b'P', b'Y', major, _minor, rest @ ..] = bytes else {
         let error = Diagnostic::at(file, 0, "not an npy file: it does not start with \\x93NUMPY");
         return Err(error.into_error(ErrorKind::Malformed));
     };
-    let (size, begin) = match (major, rest) {
+    let (size, start) = match (major, rest) {
         (1, [a, b, ..]) => (u32::from(u16::from_le_bytes([*a, *b])), 10),
         (2 | 3, [a, b, c, d, ..]) => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
         (1..=3, _) => {
@@ -63,40 +63,40 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
             return Err(Diagnostic::at(file, 6, message).into_error(ErrorKind::Unsupported));
         }
     };
-    if size > MOST_BYTES {
-        let message = format!("the header of {size} bytes is longer than the limit of {MOST_BYTES} bytes");
+    if size > MAX_BYTES {
+        let message = format!("the header of {size} bytes is longer than the limit of {MAX_BYTES} bytes");
         return Err(Diagnostic::at(file, 8, message).into_error(ErrorKind::Limit));
     }
-    Ok((size as usize, begin))
+    Ok((size as usize, start))
 }
 
-/// Reads the text of a header that begins at `begin` of the file.
-pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limits) -> Result<NpyHeader> {
+/// Reads the text of a header that starts at `start` of the file.
+pub(super) fn header(bytes: &[u8], start: usize, file: &Arc<str>, limits: &Limits) -> Result<NpyHeader> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
         // Before version 3.
         Err(_) => std::borrow::Cow::Owned(names::latin1(bytes)?),
     };
-    let malformed = |message: &str| Err(fault(file, begin as u64, message));
+    let malformed = |message: &str| Err(fault(file, start as u64, message));
     let entries = match parse(&text)? {
         Ok(Literal::Dict(entries)) => entries,
         Ok(_) => return malformed("the header is not a dict"),
         Err((at, expected)) => {
-            let diagnostic = Diagnostic::at(file, (begin + at) as u64, "malformed header");
+            let diagnostic = Diagnostic::at(file, (start + at) as u64, "malformed header");
             let expected = Some(expected.into());
             return Err(Diagnostic { expected, ..diagnostic }.into_error(ErrorKind::Malformed));
         }
     };
     let entry = |name: &str| {
-        let found = entries.iter().find(|(key, _)| matches!(key, Literal::Text(key) if key == name));
-        found.map(|(_, value)| value)
+        let entry = entries.iter().find(|(key, _)| matches!(key, Literal::Text(key) if key == name));
+        entry.map(|(_, value)| value)
     };
-    let (Some(descr), Some(Literal::Bool(by_columns)), Some(Literal::Items(shape))) =
-        (entry("descr"), entry("fortran_order"), entry("shape"))
+    let [Some(descr), Some(Literal::Bool(by_columns)), Some(Literal::Items(shape))] =
+        ["descr", "fortran_order", "shape"].map(entry)
     else {
         return malformed("the header must contain `descr`, `fortran_order` and `shape`");
     };
-    let refused = |message: String| Diagnostic::at(file, begin as u64, message).into_error(ErrorKind::Unsupported);
+    let refused = |message: String| Diagnostic::at(file, start as u64, message).into_error(ErrorKind::Unsupported);
     let (row_count, width) = match &shape[..] {
         [Literal::Integer(rows)] => (*rows, None),
         [Literal::Integer(rows), Literal::Integer(width)] => (*rows, Some(*width)),
@@ -106,7 +106,7 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
     };
     let too_many = |what: &str, limit: u64| {
         let message = format!("more {what} than the limit of {limit} ({what})");
-        Diagnostic::at(file, begin as u64, message).into_error(ErrorKind::Limit).with_hint(limit_hint(what))
+        Diagnostic::at(file, start as u64, message).into_error(ErrorKind::Limit).with_hint(limit_hint(what))
     };
     if row_count > limits.elements || usize::try_from(row_count).is_err() {
         return Err(too_many("elements", limits.elements));
@@ -135,13 +135,14 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
         _ => return malformed("`descr` is neither a type nor a list of fields"),
     };
     let is_record = matches!(descr, Literal::Items(_));
-    let body = (begin + bytes.len()) as u64;
+    let body = (start + bytes.len()) as u64;
     Ok(NpyHeader { fields, record_bytes, row_count, by_columns: *by_columns && !is_record, body })
 }
 
 /// The fields of a record, and how many bytes it has.
 fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec<NpyField>, usize)> {
-    let (mut fields, mut offset) = (Vec::new(), 0usize);
+    let mut fields = Vec::new();
+    let mut offset = 0usize;
     for item in items {
         let (name, descr) = match item {
             Literal::Items(parts) => match &parts[..] {

@@ -18,12 +18,12 @@ pub(super) enum Literal {
 pub(super) type NpyFault = (usize, &'static str);
 
 /// Deeper nesting is in no header.
-const MOST_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Reads a text that is one value and white space around it.
 pub(super) fn parse(text: &str) -> Result<std::result::Result<Literal, NpyFault>> {
     let mut parser = NpyParser { text, at: 0 };
-    let value = match parser.value(MOST_DEPTH)? {
+    let value = match parser.value(MAX_DEPTH)? {
         Ok(value) => value,
         Err(fault) => return Ok(Err(fault)),
     };
@@ -56,17 +56,17 @@ impl NpyParser<'_> {
     }
 
     /// Skips a character, after white space, if it is present.
-    fn takes(&mut self, wanted: char) -> bool {
+    fn takes(&mut self, character: char) -> bool {
         self.skip();
-        let found = self.rest().starts_with(wanted);
-        self.at += usize::from(found) * wanted.len_utf8();
-        found
+        let is_next = self.rest().starts_with(character);
+        self.at += usize::from(is_next) * character.len_utf8();
+        is_next
     }
 
     fn word(&mut self, word: &str) -> bool {
-        let found = self.rest().starts_with(word);
-        self.at += usize::from(found) * word.len();
-        found
+        let is_next = self.rest().starts_with(word);
+        self.at += usize::from(is_next) * word.len();
+        is_next
     }
 
     fn value(&mut self, depth: usize) -> Result<std::result::Result<Literal, NpyFault>> {

@@ -1,7 +1,7 @@
 //! Bytes of an npy file to columns: chunks of rows, read side by side and by their place, or from a stream in order.
 
 use super::super::typed::TypedColumn;
-use super::header::{MAGIC, MOST_PREFIX, NpyField, NpyHeader, header, prefix};
+use super::header::{MAGIC, MAX_PREFIX, NpyField, NpyHeader, header, prefix};
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model as model;
 use polyhaul_model::Table;
@@ -99,23 +99,24 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
 }
 
 fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableReadOptions>) -> Result<NpyHeader> {
-    let mut head = [0; MOST_PREFIX];
+    let mut head = [0; MAX_PREFIX];
     // A stream is not read further than it must be: the longer form is two bytes longer.
-    let mut known = bytes.read(0, &mut head[..MAGIC.len() + 4])?;
-    if known == MAGIC.len() + 4 && head[MAGIC.len()] > 1 {
-        known += bytes.read(known as u64, &mut head[known..])?;
+    let mut head_len = bytes.read(0, &mut head[..MAGIC.len() + 4])?;
+    if head_len == MAGIC.len() + 4 && head[MAGIC.len()] > 1 {
+        head_len += bytes.read(head_len as u64, &mut head[head_len..])?;
     }
-    let (size, begin) = prefix(&head[..known], file)?;
+    let (size, start) = prefix(&head[..head_len], file)?;
     let mut text: Vec<u8> = Vec::new();
     while text.len() < size {
-        let (at, part) = (text.len(), (size - text.len()).min(64 << 10));
+        let at = text.len();
+        let part = (size - at).min(64 << 10);
         text.try_reserve_exact(part).map_err(|_| Error::memory("a header"))?;
         text.resize(at + part, 0);
-        if bytes.read((begin + at) as u64, &mut text[at..])? < part {
-            return Err(fault(file, (begin + at) as u64, "unexpected end of file in the header"));
+        if bytes.read((start + at) as u64, &mut text[at..])? < part {
+            return Err(fault(file, (start + at) as u64, "unexpected end of file in the header"));
         }
     }
-    header(&text, begin, file, &options.limits)
+    header(&text, start, file, &options.limits)
 }
 
 /// Returns the error that the file has fewer bytes than its header declares.
@@ -199,15 +200,15 @@ impl ChunkJob for NpyJob<'_> {
     }
 
     /// Makes room, for no more than has been read.
-    fn place(&self, done: &mut u64, slot: &mut NpySlot) -> Result<()> {
+    fn place(&self, bytes: &mut u64, slot: &mut NpySlot) -> Result<()> {
         if !self.header.by_columns {
             self.reserve(slot.records.end as usize)?
         } else {
             self.parts(slot).try_for_each(|(target, rows, _)| target.numbers.reserve(rows.end))?
         }
-        *done += slot.bytes.len() as u64;
+        *bytes += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.run.progress {
-            progress.report(self.header.body + *done, self.bytes.len());
+            progress.report(self.header.body + *bytes, self.bytes.len());
         }
         Ok(())
     }
@@ -240,11 +241,13 @@ impl NpyJob<'_> {
 
     /// The parts of kept columns that are in a chunk of columns one after another: their rows, and the bytes of these.
     fn parts<'a>(&'a self, slot: &'a NpySlot) -> impl Iterator<Item = (&'a NpyTarget, Range<usize>, &'a [u8])> {
-        let (rows, size) = (self.header.row_count, self.header.record_bytes as u64);
-        let most = self.options.own.max_rows.unwrap_or(u64::MAX).min(rows);
+        let rows = self.header.row_count;
+        let size = self.header.record_bytes as u64;
+        let max_rows = self.options.own.max_rows.unwrap_or(u64::MAX).min(rows);
         self.columns.iter().filter_map(move |target| {
             let column = target.place as u64 * rows;
-            let (from, to) = (slot.records.start.max(column), slot.records.end.min(column + most));
+            let from = slot.records.start.max(column);
+            let to = slot.records.end.min(column + max_rows);
             let bytes = slot.bytes.get(((from - slot.records.start) * size) as usize..)?;
             (from < to).then(|| (target, (from - column) as usize..(to - column) as usize, bytes))
         })

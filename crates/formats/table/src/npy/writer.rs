@@ -42,20 +42,23 @@ pub(in super::super) struct NpyPageSlot {
 pub fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     writing.set_head(head(rows, rows.row_count())?);
     let records = records(rows, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
-    let (row_bytes, pages) = (records.row_bytes, records.first_pages.last().copied().unwrap_or(0));
+    let row_bytes = records.row_bytes;
+    let pages = records.first_pages.last().copied().unwrap_or(0);
     writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
     writing.pages(&records, &mut (), pages, records.page_rows.saturating_mul(row_bytes) + (16 << 10))
 }
 
 /// How rows become pages of about `page_bytes`.
 pub(in super::super) fn records<'a>(rows: &'a Rows<'a>, page_bytes: usize) -> Result<NpyPages<'a>> {
-    let (mut offsets, mut row_bytes) = (Vec::new(), 0);
+    let mut offsets = Vec::new();
+    let mut row_bytes = 0;
     for lane in lanes(rows) {
         try_push(&mut offsets, row_bytes, "columns")?;
         row_bytes += type_of(lane.numbers).1;
     }
     let page_rows = (page_bytes / row_bytes.max(1)).max(1);
-    let (mut first_pages, mut pages) = (Vec::new(), 0);
+    let mut first_pages = Vec::new();
+    let mut pages = 0;
     for block in &rows.blocks {
         try_push(&mut first_pages, pages, "the plan")?;
         pages += block.row_count.div_ceil(page_rows) as u64;

@@ -12,8 +12,8 @@
 use super::fast::{self, OUT_MARGIN, Symbol};
 use super::part::{InflatedPart, SymbolBuffer};
 use super::{BitReader, Bits, Codes, HEAD_BYTES, State, find};
-use crate::compress::decoder::OutputBuffer;
 use crate::compress::error::{DecodeStop, corrupt, truncated};
+use crate::compress::format::OutputBuffer;
 use crate::{Buffer, Source};
 use std::io;
 use std::ops::Range;
@@ -26,30 +26,30 @@ const MAX_TRIES: usize = 8;
 const MAX_SEARCH_BYTES: u64 = 128 << 10;
 
 /// Decodes parts.
-pub(in crate::compress) struct BlindDecoder<'a> {
+pub(crate) struct BlindDecoder<'a> {
     input: Buffer<'a>,
     bits: Bits,
     codes: Codes,
 }
 
 impl<'a> BlindDecoder<'a> {
-    pub(in crate::compress) fn new(source: Source<'a>) -> io::Result<Self> {
+    pub(crate) fn new(source: Source<'a>) -> io::Result<Self> {
         Ok(BlindDecoder { input: Buffer::new(source), bits: Bits::default(), codes: Codes::new(false)? })
     }
 
     /// Decodes `bytes`, which start at `base`, instead of the source. [`BlindDecoder::give_back`] returns them.
-    pub(in crate::compress) fn hand(&mut self, bytes: Vec<u8>, base: u64) {
+    pub(crate) fn hand(&mut self, bytes: Vec<u8>, base: u64) {
         self.input.hand(bytes, base, base);
     }
 
-    pub(in crate::compress) fn give_back(&mut self) -> Vec<u8> {
+    pub(crate) fn give_back(&mut self) -> Vec<u8> {
         self.input.give_back()
     }
 
     /// Decodes the blocks that start in `span`, a range of compressed bytes, in at most `max_bytes` of memory. Calls
     /// `on_block` with the first bit of the first one, and stops if that returns `false`. Returns whether there is a
     /// part.
-    pub(in crate::compress) fn decode(
+    pub(crate) fn decode(
         &mut self,
         span: &Range<u64>,
         max_bytes: usize,

@@ -8,7 +8,7 @@
 
 use super::table::{InflateKind, SymbolTable, TableEntry};
 use super::{Bits, Codes, State};
-use crate::compress::decoder::OutputBuffer;
+use crate::compress::format::OutputBuffer;
 
 /// A round loads 8 bytes up to twice, at most 7 bytes apart.
 pub(super) const IN_MARGIN: usize = 16;

@@ -12,18 +12,20 @@
 mod blind;
 mod fast;
 mod find;
+mod follower;
 mod part;
+mod queue;
 mod table;
 
 pub(super) use blind::BlindDecoder;
 pub(super) use part::{InflatedPart, SymbolBytes};
+pub(super) use queue::{AheadParts, PartJob, PartSizes};
 
-use super::ahead::AheadParts;
-use super::decoder::OutputBuffer;
 use super::error::{DecodeStop, corrupt, truncated};
+use super::format::OutputBuffer;
 use crate::Buffer;
 use crate::memory::reserve;
-use part::Follower;
+use follower::Follower;
 use std::io;
 use std::sync::Arc;
 use table::{DISTANCE_COUNT, DistanceTable, InflateKind, NumberTable, SYMBOL_COUNT, SymbolTable, TableEntry};

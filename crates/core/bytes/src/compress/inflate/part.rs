@@ -1,17 +1,15 @@
 //! Parts that were decoded without the bytes before them, and their conversion to plain bytes once these are known.
 //!
-//! `blind.rs` creates parts. The sequential decoder takes them ([`Follower`]). It and the threads that work ahead
-//! replace the markers of each part with the last bytes of the previous part ([`SymbolBytes::after`]).
-//! `compress/ahead.rs` ensures that a part starts at exactly the bit at which the previous one ends.
+//! `blind.rs` creates parts. The sequential decoder takes them (`follower.rs`). It and the threads that work ahead
+//! replace the markers of each part with the last bytes of the previous part ([`SymbolBytes::after`]). `queue.rs`
+//! ensures that a part starts at exactly the bit at which the previous one ends.
 
 use super::fast::{OUT_MARGIN, Symbol};
 use super::{Bits, WINDOW_BYTES};
-use crate::compress::ahead::AheadParts;
-use crate::compress::decoder::OutputBuffer;
 use crate::compress::error::{DecodeStop, corrupt};
+use crate::compress::format::OutputBuffer;
 use crate::memory::{grow, no_memory};
 use std::io;
-use std::sync::Arc;
 
 /// Set in a marker, whose lower bits are the index of a byte in the window before the part.
 const MARKER: u16 = 0x8000;
@@ -22,7 +20,7 @@ const GROUP: usize = 16;
 
 /// Decoded blocks, and their range in the compressed data.
 #[derive(Default)]
-pub(in crate::compress) struct InflatedPart {
+pub(crate) struct InflatedPart {
     /// Bytes and markers, after a window of markers.
     pub(super) symbols: SymbolBuffer<u16>,
     /// Bytes after a window of known bytes; empty if there were markers up to the end.
@@ -76,21 +74,21 @@ impl<T: Symbol> SymbolBuffer<T> {
 
 impl InflatedPart {
     /// Returns the number of plain bytes.
-    pub(in crate::compress) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.symbols.fresh().len() + self.bytes.fresh().len()
     }
 
     #[cfg(test)]
-    pub(in crate::compress) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         2 * self.symbols.data.len() + self.bytes.data.len()
     }
 
-    pub(in crate::compress) fn start_bit(&self) -> u64 {
+    pub(crate) fn start_bit(&self) -> u64 {
         self.start_bit
     }
 
     /// Returns the first bit after it.
-    pub(in crate::compress) fn end_bit(&self) -> u64 {
+    pub(crate) fn end_bit(&self) -> u64 {
         let (offset, bits) = self.end;
         8 * offset - u64::from(bits.count)
     }
@@ -99,7 +97,7 @@ impl InflatedPart {
         self.end
     }
 
-    pub(in crate::compress) fn is_resolved(&self) -> bool {
+    pub(crate) fn is_resolved(&self) -> bool {
         self.is_resolved
     }
 
@@ -128,7 +126,7 @@ impl InflatedPart {
     }
 
     /// Replaces the markers with the bytes that they stand for.
-    pub(in crate::compress) fn resolve(&mut self, symbol_bytes: &SymbolBytes) {
+    pub(crate) fn resolve(&mut self, symbol_bytes: &SymbolBytes) {
         let symbols = self.symbols.data.get_mut(WINDOW_BYTES..self.symbols.filled).unwrap_or_default();
         let (groups, rest) = symbols.as_chunks_mut::<GROUP>();
         for group in groups.iter_mut().filter(|group| has_marker(&group[..])) {
@@ -139,7 +137,7 @@ impl InflatedPart {
     }
 
     /// Copies as many plain bytes at `at` as fit, and returns their number. Markers are looked up in `symbol_bytes`.
-    pub(in crate::compress) fn copy(&self, at: usize, symbol_bytes: &SymbolBytes, out: &mut OutputBuffer<'_>) -> usize {
+    pub(crate) fn copy(&self, at: usize, symbol_bytes: &SymbolBytes, out: &mut OutputBuffer<'_>) -> usize {
         let symbols = self.symbols.fresh();
         if at >= symbols.len() {
             return out.take_from(self.bytes.fresh().get(at - symbols.len()..).unwrap_or_default());
@@ -162,10 +160,10 @@ fn has_marker(symbols: &[u16]) -> bool {
 }
 
 /// The byte for each symbol, once the bytes before a part are known.
-pub(in crate::compress) struct SymbolBytes(Box<[u8; 1 << 16]>);
+pub(crate) struct SymbolBytes(Box<[u8; 1 << 16]>);
 
 impl SymbolBytes {
-    pub(in crate::compress) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let mut bytes = Vec::new();
         grow(&mut bytes, 1 << 16)?;
         bytes.iter_mut().zip(0..=255).for_each(|(byte, symbol)| *byte = symbol);
@@ -174,12 +172,12 @@ impl SymbolBytes {
     }
 
     /// Returns the last bytes before a part, to be set.
-    pub(in crate::compress) fn window(&mut self) -> &mut [u8] {
+    pub(crate) fn window(&mut self) -> &mut [u8] {
         &mut self.0[usize::from(MARKER)..][..WINDOW_BYTES]
     }
 
     /// Returns the last bytes of a part that is not resolved yet: the window before the next one.
-    pub(in crate::compress) fn after(&self, part: &InflatedPart) -> io::Result<Vec<u8>> {
+    pub(crate) fn after(&self, part: &InflatedPart) -> io::Result<Vec<u8>> {
         let mut window = Vec::new();
         grow(&mut window, WINDOW_BYTES)?;
         match part.bytes.filled {
@@ -204,54 +202,6 @@ impl SymbolBytes {
             *to = word.to_le_bytes();
         }
         to_rest.iter_mut().zip(rest).for_each(|(to, &symbol)| *to = self.byte(symbol));
-    }
-}
-
-/// Takes parts for the sequential decoder.
-pub(super) struct Follower {
-    parts: Arc<AheadParts>,
-    symbol_bytes: SymbolBytes,
-    /// The part that is being taken, and the number of bytes taken.
-    part: Option<InflatedPart>,
-    at: usize,
-}
-
-impl Follower {
-    pub(super) fn new(parts: Arc<AheadParts>) -> io::Result<Self> {
-        Ok(Follower { parts, symbol_bytes: SymbolBytes::new()?, part: None, at: 0 })
-    }
-
-    /// Starts a part that starts at `bit`, after the bytes of `history` and `fresh`; returns whether there is one.
-    pub(super) fn start(&mut self, bit: u64, history: &[u8], fresh: &[u8]) -> io::Result<bool> {
-        let Some(part) = self.parts.take(bit) else { return Ok(false) };
-        if !part.is_resolved() {
-            let fresh = &fresh[fresh.len().saturating_sub(WINDOW_BYTES)..];
-            let missing = WINDOW_BYTES - fresh.len();
-            // Matches that reach before the start of the data are an error, which the sequential decoder must find.
-            let Some(old) = history.len().checked_sub(missing).and_then(|start| history.get(start..)) else {
-                self.parts.give_back(part);
-                return Ok(false);
-            };
-            let (to_old, to_fresh) = self.symbol_bytes.window().split_at_mut(missing);
-            to_old.copy_from_slice(old);
-            to_fresh.copy_from_slice(fresh);
-            self.parts.set_window(part.end_bit(), self.symbol_bytes.after(&part)?);
-        }
-        self.part = Some(part);
-        self.at = 0;
-        Ok(true)
-    }
-
-    /// Copies as much of the part as fits; returns the end of the part when it is reached.
-    pub(super) fn copy(&mut self, out: &mut OutputBuffer<'_>) -> Option<(u64, Bits)> {
-        let part = self.part.as_ref()?;
-        while self.at < part.len() && !out.is_full() {
-            self.at += part.copy(self.at, &self.symbol_bytes, out);
-        }
-        let part = self.part.take_if(|part| self.at == part.len())?;
-        let end = part.end;
-        self.parts.give_back(part);
-        Some(end)
     }
 }
 

@@ -1,14 +1,15 @@
 //! Frames decoded by the zstd library.
 
-use super::{ZstdHead, block_bytes, is_magic, other_data};
+use super::{ZstdHead, block_bytes, other_data};
 use crate::Buffer;
-use crate::compress::decoder::{MemberFormat, OutputBuffer};
+use crate::codec::is_zstd;
 use crate::compress::error::{DecodeStop, corrupt, truncated};
+use crate::compress::format::{MemberFormat, OutputBuffer};
 use std::io;
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 /// A frame being read.
-pub(in crate::compress) struct Zstd {
+pub(crate) struct Zstd {
     context: Option<DCtx<'static>>,
     memory_bytes: u64,
     /// `None` if members are decoded as a whole.
@@ -60,7 +61,7 @@ impl FrameSteps {
 }
 
 impl Zstd {
-    pub(in crate::compress) fn new(memory_bytes: u64) -> Self {
+    pub(crate) fn new(memory_bytes: u64) -> Self {
         Zstd { context: None, memory_bytes, steps: Some(FrameSteps::of_frame(0)) }
     }
 
@@ -81,7 +82,7 @@ impl MemberFormat for Zstd {
     const MAY_SKIP: bool = true;
 
     fn has_signature(bytes: &[u8]) -> bool {
-        is_magic(bytes)
+        is_zstd(bytes)
     }
 
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {

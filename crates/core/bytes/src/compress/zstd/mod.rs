@@ -26,15 +26,12 @@ pub(super) use none::Zstd;
 #[cfg(feature = "rust-zstd")]
 pub(super) use rust::Zstd;
 
-use super::error::{DecodeStop, DecompressLimit, checksum, limit, truncated, unsupported};
+use super::error::{DecodeStop, checksum, limit, truncated, unsupported};
 use crate::Buffer;
+use crate::error::DecompressLimit;
 
 /// The longest header of a frame.
 pub(super) const MAX_HEAD_BYTES: usize = 18;
-
-pub(super) fn is_magic(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
-}
 
 /// The header of a frame.
 pub(super) struct ZstdHead {

@@ -1,14 +1,15 @@
 //! A stand-in for builds without zstd, which returns errors.
 
 use crate::Buffer;
-use crate::compress::decoder::{MemberFormat, OutputBuffer};
+use crate::codec::is_zstd;
 use crate::compress::error::{DecodeStop, unsupported};
+use crate::compress::format::{MemberFormat, OutputBuffer};
 
 /// A frame that is not read.
-pub(in crate::compress) struct Zstd;
+pub(crate) struct Zstd;
 
 impl Zstd {
-    pub(in crate::compress) fn new(_: u64) -> Self {
+    pub(crate) fn new(_: u64) -> Self {
         Zstd
     }
 }
@@ -17,7 +18,7 @@ impl MemberFormat for Zstd {
     const MAY_SKIP: bool = true;
 
     fn has_signature(bytes: &[u8]) -> bool {
-        super::is_magic(bytes)
+        is_zstd(bytes)
     }
 
     fn read_head(&mut self, _: &mut Buffer<'_>) -> Result<(), DecodeStop> {

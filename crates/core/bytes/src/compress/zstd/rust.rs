@@ -1,9 +1,10 @@
 //! Frames decoded by the crate ruzstd, block by block. It is slower than the zstd library, but needs no C compiler.
 
-use super::{ZstdHead, block_bytes, is_magic, other_data};
+use super::{ZstdHead, block_bytes, other_data};
 use crate::Buffer;
-use crate::compress::decoder::{MemberFormat, OutputBuffer};
+use crate::codec::is_zstd;
 use crate::compress::error::{DecodeStop, corrupt, truncated};
+use crate::compress::format::{MemberFormat, OutputBuffer};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
@@ -12,7 +13,7 @@ const BLOCK_HEAD_BYTES: usize = 3;
 const CHECKSUM_BYTES: usize = 4;
 
 /// A frame being read.
-pub(in crate::compress) struct Zstd {
+pub(crate) struct Zstd {
     decoder: FrameDecoder,
     memory_bytes: u64,
     has_checksum: bool,
@@ -21,7 +22,7 @@ pub(in crate::compress) struct Zstd {
 }
 
 impl Zstd {
-    pub(in crate::compress) fn new(memory_bytes: u64) -> Self {
+    pub(crate) fn new(memory_bytes: u64) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(memory_bytes);
         Zstd { decoder, memory_bytes, has_checksum: false, left: None }
@@ -44,7 +45,7 @@ impl MemberFormat for Zstd {
     const MAY_SKIP: bool = true;
 
     fn has_signature(bytes: &[u8]) -> bool {
-        is_magic(bytes)
+        is_zstd(bytes)
     }
 
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop> {

@@ -1,6 +1,5 @@
 //! A failure of a host, or a breach of its contract.
 
-use crate::error::repeat;
 use std::fmt;
 use std::io;
 
@@ -19,9 +18,8 @@ impl HostFault {
         Self::wrap(io::Error::new(io::ErrorKind::InvalidData, message.into()))
     }
 
-    /// Copies the fault.
-    pub(crate) fn again(&self) -> io::Error {
-        Self::wrap(repeat(&self.0))
+    pub(super) fn cause(&self) -> &io::Error {
+        &self.0
     }
 
     /// Returns the host's error, if `error` is a host fault.

@@ -1,0 +1,117 @@
+//! The formats of compressed data: their names, and the signatures by which their first bytes are recognized.
+
+use std::fmt;
+
+pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+pub(crate) const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+pub(crate) const LZ4_LEGACY_MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
+
+/// A format of compressed data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Codec {
+    /// gzip (RFC 1952), of any number of members; BGZF.
+    Gzip,
+    /// zstd (RFC 8878), of any number of frames.
+    Zstd,
+    /// lz4 frames, of any number, and the older lz4 format.
+    Lz4,
+    /// A member of a zip archive, which is read by [`Archive`](crate::Archive) and not written.
+    Zip,
+}
+
+impl Codec {
+    /// Returns the format of a file name's extension, and the name without that extension: `.gz`, `.bgz`, `.zst`,
+    /// `.lz4` in any case.
+    ///
+    /// ```
+    /// use polyhaul_bytes::Codec;
+    ///
+    /// assert_eq!(Codec::of_name("scan.obj.GZ"), Some((Codec::Gzip, "scan.obj")));
+    /// assert_eq!(Codec::of_name("scan.obj"), None);
+    /// ```
+    pub fn of_name(name: &str) -> Option<(Codec, &str)> {
+        let (stem, extension) = name.rsplit_once('.')?;
+        let codec = match extension.to_ascii_lowercase().as_str() {
+            "gz" | "bgz" => Codec::Gzip,
+            "zst" => Codec::Zstd,
+            "lz4" => Codec::Lz4,
+            _ => return None,
+        };
+        Some((codec, stem))
+    }
+
+    /// Returns the usual extension of a file name.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Codec::Gzip => "gz",
+            Codec::Zstd => "zst",
+            Codec::Lz4 => "lz4",
+            Codec::Zip => "zip",
+        }
+    }
+
+    /// Returns the levels that [`Encoder::new`](crate::Encoder::new) accepts, from fast to small.
+    pub fn levels(self) -> std::ops::RangeInclusive<i32> {
+        match self {
+            Codec::Gzip => 1..=12,
+            Codec::Zstd => 1..=22,
+            Codec::Lz4 => 1..=1,
+            #[allow(clippy::reversed_empty_ranges, reason = "it has none")]
+            Codec::Zip => 1..=0,
+        }
+    }
+
+    /// Detects the format from the first bytes; `None` if they are not compressed. 4 bytes are enough unless a
+    /// skippable frame comes first: zstd and lz4 share those, so the format is that of the next frame, or zstd if
+    /// `bytes` ends before it.
+    pub fn of_content(bytes: &[u8]) -> Option<Codec> {
+        if is_gzip(bytes) {
+            return Some(Codec::Gzip);
+        }
+        let mut rest = bytes;
+        while let Some(len) = skippable_len(rest) {
+            let after = usize::try_from(len).ok().and_then(|len| rest.get(len..));
+            rest = after.unwrap_or_default();
+        }
+        if is_lz4(rest) {
+            Some(Codec::Lz4)
+        } else if is_zstd(rest) || rest.len() < bytes.len() {
+            Some(Codec::Zstd)
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Codec::Gzip => "gzip",
+            Codec::Zstd => "zstd",
+            Codec::Lz4 => "lz4",
+            Codec::Zip => "zip",
+        })
+    }
+}
+
+pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(&GZIP_MAGIC)
+}
+
+pub(crate) fn is_zstd(bytes: &[u8]) -> bool {
+    bytes.starts_with(&ZSTD_MAGIC)
+}
+
+pub(crate) fn is_lz4(bytes: &[u8]) -> bool {
+    bytes.starts_with(&LZ4_MAGIC) || bytes.starts_with(&LZ4_LEGACY_MAGIC)
+}
+
+/// Returns the length of the skippable frame at the start of `bytes`, including its header of 8 bytes.
+pub(crate) fn skippable_len(bytes: &[u8]) -> Option<u64> {
+    let (magic, rest) = bytes.split_first_chunk::<4>()?;
+    let len = rest.first_chunk::<4>()?;
+    let is_skippable = u32::from_le_bytes(*magic) & !0xf == 0x184d_2a50;
+    is_skippable.then_some(8 + u64::from(u32::from_le_bytes(*len)))
+}

@@ -1,0 +1,77 @@
+//! Limits of decompression, against data that is made to expand.
+
+use super::error::{DecodeStop, limit};
+use crate::error::DecompressLimit;
+
+/// Limits of decompression. Exceeding one is an error of kind
+/// [`DecompressErrorKind::Limit`](crate::DecompressErrorKind::Limit).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecompressLimits {
+    /// Maximum plain bytes. Default: no limit.
+    pub bytes: u64,
+    /// Maximum plain bytes per compressed byte, checked once 64 MiB have been decoded: smaller data is harmless at any
+    /// ratio, such as short files of one repeated line. Default: 2000, which gzip (1032) and lz4 (255) cannot reach.
+    pub ratio: u64,
+    /// Maximum memory for windows, in bytes; if fewer than 16 members fit, they are read as a stream. Default: 128 MiB,
+    /// the largest window that the zstd tool accepts.
+    pub memory_bytes: u64,
+    /// Maximum number of threads that decode ahead while one reads ([`Source::ahead`](crate::Source::ahead)). With 8 or
+    /// more, all of them decode one large gzip member of a file. Default: 1.
+    pub threads: usize,
+}
+
+impl Default for DecompressLimits {
+    fn default() -> Self {
+        DecompressLimits { bytes: u64::MAX, ratio: 2000, memory_bytes: 128 << 20, threads: 1 }
+    }
+}
+
+impl DecompressLimits {
+    /// Sets [`DecompressLimits::bytes`].
+    #[must_use]
+    pub fn with_bytes(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
+    /// Sets [`DecompressLimits::ratio`].
+    #[must_use]
+    pub fn with_ratio(mut self, ratio: u64) -> Self {
+        self.ratio = ratio;
+        self
+    }
+
+    /// Sets [`DecompressLimits::memory_bytes`].
+    #[must_use]
+    pub fn with_memory_bytes(mut self, memory_bytes: u64) -> Self {
+        self.memory_bytes = memory_bytes;
+        self
+    }
+
+    /// Sets [`DecompressLimits::threads`].
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Returns an error if `plain` bytes from `packed` ones are too many.
+    pub(super) fn check(&self, packed: u64, plain: u64) -> Result<(), DecodeStop> {
+        if plain > self.bytes { Err(self.too_many_bytes()) } else { self.check_ratio(packed, plain) }
+    }
+
+    pub(super) fn too_many_bytes(&self) -> DecodeStop {
+        limit(DecompressLimit::Bytes, format!("it decompresses to more than the limit of {} bytes", self.bytes))
+    }
+
+    pub(super) fn check_ratio(&self, packed: u64, plain: u64) -> Result<(), DecodeStop> {
+        /// Below this size the ratio is not checked.
+        const HARMLESS_BYTES: u64 = 64 << 20;
+        if plain < HARMLESS_BYTES || plain / self.ratio.max(1) <= packed {
+            return Ok(());
+        }
+        let message = format!("it decompresses to more than the limit of {} times its size", self.ratio);
+        Err(limit(DecompressLimit::Ratio, message))
+    }
+}

@@ -1,0 +1,41 @@
+//! What a source of decoded bytes needs from its decoder.
+
+use std::io;
+use std::ops::Range;
+
+/// Work on a compressed stream for threads while another one reads it. The bytes and errors that are read do not depend
+/// on it. [`Source::ahead`](super::Source::ahead) returns it.
+///
+/// ```
+/// use polyhaul_bytes::{DecompressLimits, Source, decompressed};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let packed = [31, 139, 8, 0, 0, 0, 0, 0, 0, 255, 75, 4, 0, 67, 190, 183, 232, 1, 0, 0, 0];
+/// let source = decompressed(Source::memory(packed), &DecompressLimits::default().with_threads(8))?;
+/// let mut block = vec![0; 1 << 20];
+/// let count = std::thread::scope(|scope| {
+///     for _ in 1..8 {
+///         scope.spawn(|| while source.ahead().is_some_and(|ahead| ahead.work()) {});
+///     }
+///     source.read_next(&mut block)
+/// })?;
+/// assert_eq!(block[..count], *b"a");
+/// # Ok(())
+/// # }
+/// ```
+pub trait DecodeAhead: Sync {
+    /// Returns whether there is a part to decode now.
+    fn has_work(&self) -> bool;
+    /// Decodes a part, for some milliseconds; returns whether there was one. It does not wait for other threads.
+    fn work(&self) -> bool;
+}
+
+/// Bytes at any offset for any number of threads, in pieces that are best read as a whole. The methods are those of a
+/// [`Source`](super::Source).
+pub(crate) trait PlainPieces: Send + Sync {
+    fn len(&self) -> u64;
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize>;
+    fn piece(&self, number: u64) -> Option<Range<u64>>;
+    fn piece_bytes(&self) -> usize;
+    fn check_piece(&self, number: u64, is_whole: bool) -> io::Result<()>;
+}
