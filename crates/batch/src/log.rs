@@ -103,7 +103,8 @@ impl LogWriter {
                 let path = self.folder.join(format!("{}-{written:06}.log", self.name));
                 write_whole(&path, pending)?;
                 pending.clear();
-                (*written, *last) = (*written + 1, Instant::now());
+                *written += 1;
+                *last = Instant::now();
                 Ok(())
             }
             _ => Ok(()),
@@ -193,7 +194,8 @@ fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
 
 fn read_file(path: &Path, each: &mut dyn FnMut(&str) -> Result<()>, damage: &mut Damage) -> Result<()> {
     // A broken line counts as damage only if another line follows.
-    let (mut rest, mut broken) = (Vec::new(), 0);
+    let mut rest = Vec::new();
+    let mut broken = 0;
     each_block(path, &mut |block| {
         let mut block = block;
         while let Some(end) = memchr::memchr(b'\n', block) {

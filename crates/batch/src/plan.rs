@@ -78,8 +78,9 @@ pub struct Asset {
 
 impl Asset {
     fn new(root: u32, source: Source) -> Asset {
-        let (bytes, version) = source.found.map_or((None, None), |found| (found.bytes, found.version));
-        let (name, version) = (source.name.into_boxed_path(), version.unwrap_or_default().into());
+        let (bytes, version) = source.found.map_or((None, None), |metadata| (metadata.bytes, metadata.version));
+        let name = source.name.into_boxed_path();
+        let version = version.unwrap_or_default().into();
         Asset { name, bytes, state: AssetState::New, attempts: 0, root, version }
     }
 }
@@ -154,8 +155,8 @@ impl Plan {
         })?;
         let twins = numbers.windows(2).filter(|pair| pair[0].0 == pair[1].0).min_by_key(|pair| pair[0].1);
         let Some(twins) = twins else { return Ok(()) };
-        let [one, two] = [twins[0].1, twins[1].1].map(|at| place::shown(&self.source(&self.assets[at as usize])));
-        Err(Error::new(ErrorKind::Usage, format!("{one} and {two} {what}")))
+        let [first, second] = [twins[0].1, twins[1].1].map(|at| place::shown(&self.source(&self.assets[at as usize])));
+        Err(Error::new(ErrorKind::Usage, format!("{first} and {second} {what}")))
     }
 
     /// Checks that no output is an asset; otherwise a run would overwrite the inputs of the next one. `outputs` is the
@@ -183,8 +184,8 @@ impl Plan {
 
     /// The hashes of the names that `name` returns, each with the number of its asset, sorted by hash.
     fn numbers(&self, name: impl Fn(&Asset) -> Result<String>) -> Result<Vec<(u64, u32)>> {
-        let one = |(number, asset)| Ok((name_hash(&name(asset)?), number as u32));
-        let mut numbers = self.assets.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
+        let numbered = |(number, asset)| Ok((name_hash(&name(asset)?), number as u32));
+        let mut numbers = self.assets.iter().enumerate().map(numbered).collect::<Result<Vec<_>>>()?;
         numbers.sort_unstable();
         Ok(numbers)
     }
@@ -263,17 +264,21 @@ struct Outputs<'a> {
 
 impl Outputs<'_> {
     /// Whether all of these outputs exist and have the expected sizes.
-    fn have(&mut self, wanted: &[OutputHeader<'_>]) -> Result<bool> {
+    fn have(&mut self, outputs: &[OutputHeader<'_>]) -> Result<bool> {
         if place::is_url(self.folder) && self.listed.is_none() {
             let listed = place::list_objects(self.folder, true);
             let listed = listed.map_err(|error| io("listing", self.folder, error))?;
-            self.listed = Some(listed.into_iter().map(|it| (key(&it.name), it.info.bytes)).collect());
+            self.listed = Some(listed.into_iter().map(|object| (key(&object.name), object.info.bytes)).collect());
         }
         let has = |output: &OutputHeader<'_>| match &self.listed {
             Some(listed) => listed.get(&*output.path) == Some(&Some(output.bytes)),
-            None => self.folder.join(&*output.path).metadata().is_ok_and(|it| it.is_file() && it.len() == output.bytes),
+            None => self
+                .folder
+                .join(&*output.path)
+                .metadata()
+                .is_ok_and(|file| file.is_file() && file.len() == output.bytes),
         };
-        Ok(wanted.iter().all(has))
+        Ok(outputs.iter().all(has))
     }
 }
 

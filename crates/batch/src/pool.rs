@@ -148,18 +148,19 @@ impl Pool {
     }
 
     /// Runs tasks until `tasks` returns `None` and all of them are done. The workers keep running. Passes rows to
-    /// `done` as they arrive. Cancellation ends the workers; their tasks get no rows.
+    /// `on_rows` as they arrive. Cancellation ends the workers; their tasks get no rows.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if workers cannot be started or an engine died; [`ErrorKind::Usage`] if a worker rejects its
-    /// arguments; [`ErrorKind::Cancelled`]; errors of `done`, which is also called several times a second without rows.
+    /// arguments; [`ErrorKind::Cancelled`]; errors of `on_rows`, which is also called several times a second
+    /// without rows.
     pub fn run(
         &mut self,
         tasks: &mut dyn Iterator<Item = Task>,
         cancel: &Cancel,
-        done: &mut dyn FnMut(Vec<DoneRow>) -> Result<()>,
+        on_rows: &mut dyn FnMut(Vec<DoneRow>) -> Result<()>,
     ) -> Result<()> {
-        let result = self.run_to_end(tasks, cancel, done);
+        let result = self.run_to_end(tasks, cancel, on_rows);
         if result.is_err() {
             self.end(false);
         }
@@ -170,7 +171,7 @@ impl Pool {
         &mut self,
         tasks: &mut dyn Iterator<Item = Task>,
         cancel: &Cancel,
-        done: &mut dyn FnMut(Vec<DoneRow>) -> Result<()>,
+        on_rows: &mut dyn FnMut(Vec<DoneRow>) -> Result<()>,
     ) -> Result<()> {
         let mut again = VecDeque::new();
         loop {
@@ -185,7 +186,7 @@ impl Pool {
                 Ok(Event::Noise(_)) | Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return Err(internal("the workers' channel is closed")),
             };
-            done(rows)?;
+            on_rows(rows)?;
             if cancel.is_cancelled() {
                 return Err(Error::cancelled());
             }
@@ -232,12 +233,16 @@ impl Pool {
         let failed = |error| Error::io("starting", &program.display().to_string(), error);
         let mut child = command.spawn().map_err(failed)?;
         self.started += 1;
-        let (number, sender) = (self.started, self.sender.clone());
-        let (rows, words) = (child.stdout.take(), child.stderr.take());
+        let number = self.started;
+        let sender = self.sender.clone();
+        let rows = child.stdout.take();
+        let words = child.stderr.take();
         std::thread::Builder::new().spawn(move || listen(number, rows, &sender)).map_err(failed)?;
         let stderr = std::thread::Builder::new().spawn(move || collect(words)).map_err(failed)?;
-        let (tasks, since) = (child.stdin.take(), Instant::now());
-        let (outstanding, stderr) = (VecDeque::new(), Some(stderr));
+        let tasks = child.stdin.take();
+        let since = Instant::now();
+        let outstanding = VecDeque::new();
+        let stderr = Some(stderr);
         self.workers.push(Worker { number, child, tasks, outstanding, bytes: 0, since, late: None, stderr });
         Ok(())
     }
@@ -389,13 +394,14 @@ fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
 
 /// Returns the end of a worker's standard error, as one line.
 fn collect(words: Option<impl Read>) -> String {
-    let (mut kept, mut block) = (Vec::new(), [0; 4096]);
+    let mut tail = Vec::new();
+    let mut block = [0; 4096];
     let Some(mut words) = words else { return String::new() };
     while let Ok(count @ 1..) = words.read(&mut block) {
-        kept.extend_from_slice(&block[..count]);
-        kept.drain(..kept.len().saturating_sub(STDERR_BYTES));
+        tail.extend_from_slice(&block[..count]);
+        tail.drain(..tail.len().saturating_sub(STDERR_BYTES));
     }
-    String::from_utf8_lossy(&kept).split_whitespace().collect::<Vec<_>>().join(" ")
+    String::from_utf8_lossy(&tail).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(unix)]
@@ -500,8 +506,8 @@ mod tests {
     #[test]
     fn an_engine_has_many_large_tasks() {
         let limits = |bytes| Limits { workers: 1, tasks: 100, bytes, is_engine: false, memory_code: 86, usage_code: 2 };
-        let most =
+        let capacity =
             |limits: Limits| (0..).take_while(|&count| limits.has_room(count, count as u64 * 50_000_000)).count();
-        assert_eq!([most(limits(4 << 20)), most(limits(u64::MAX))], [2, 100]);
+        assert_eq!([capacity(limits(4 << 20)), capacity(limits(u64::MAX))], [2, 100]);
     }
 }

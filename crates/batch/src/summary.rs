@@ -87,8 +87,11 @@ impl Summary {
     /// # Errors
     /// [`polyhaul::ErrorKind::Io`].
     pub fn read(outputs: &Path, max_pictures: usize) -> Result<Summary> {
-        let (mut sum, mut kinds) = (Summary::default(), Vec::new());
-        let (mut last, mut seen, mut times) = (ByHash::<Last>::default(), HashSet::new(), Vec::new());
+        let mut sum = Summary::default();
+        let mut kinds = Vec::new();
+        let mut last = ByHash::<Last>::default();
+        let mut seen = HashSet::new();
+        let mut times = Vec::new();
         let damage = read_rows(outputs, &mut |json| {
             let row: Row = serde_json::from_str(json).map_err(invalid_row)?;
             if seen.insert(attempt_hash(&row.asset, row.started)) {
@@ -169,9 +172,9 @@ impl Last {
         let bytes_out = row.outputs.iter().map(|output| output.bytes).sum();
         let last = Last { kind: 0, bytes_in: row.source_bytes, bytes_out };
         let Some(error) = &row.error else { return last };
-        let known = kinds.iter().position(|kind| kind.kind == error.kind);
-        let number = known.unwrap_or(kinds.len());
-        if known.is_none() {
+        let position = kinds.iter().position(|kind| kind.kind == error.kind);
+        let number = position.unwrap_or(kinds.len());
+        if position.is_none() {
             kinds.push(ErrorGroup { kind: error.kind.clone(), count: 0, examples: Vec::new() });
         }
         let examples = &mut kinds[number].examples;
@@ -192,7 +195,9 @@ mod tests {
     fn row(asset: &str, at: f64, error: Option<&str>) -> Row {
         let error = error.map(|kind| RowError { kind: kind.into(), line: Some(7), ..RowError::default() });
         let outputs = if error.is_none() { vec![RowOutput { bytes: 5, ..RowOutput::default() }] } else { Vec::new() };
-        let (started, seconds, source_bytes) = (1000.0 + at, 1.0 + at, 100);
+        let started = 1000.0 + at;
+        let seconds = 1.0 + at;
+        let source_bytes = 100;
         Row { asset: asset.into(), started, seconds, source_bytes, error, outputs, attempt: 1, ..Row::default() }
     }
 

@@ -17,6 +17,7 @@ pub mod linear;
 pub mod parts;
 pub mod section;
 pub mod splat_motion;
+pub mod splat_placement;
 pub mod splats;
 pub mod transform;
 pub mod triangulate;

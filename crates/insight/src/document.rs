@@ -62,9 +62,9 @@ mod tests {
     #[test]
     fn each_is_what_it_says() {
         let path = std::env::temp_dir().join(format!("polyhaul-document-{}", std::process::id()));
-        for (document, begin) in ALL {
+        for (document, start) in ALL {
             write(document, &path).unwrap();
-            assert!(std::fs::read_to_string(&path).unwrap().starts_with(begin), "{document:?}");
+            assert!(std::fs::read_to_string(&path).unwrap().starts_with(start), "{document:?}");
         }
         std::fs::remove_file(path).unwrap();
     }

@@ -41,8 +41,8 @@ impl Detected {
     ///
     /// [`ErrorKind::Usage`] where neither the options, nor the name, nor the content shows one.
     pub(crate) fn detect(plain: &Plain, path: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Detected> {
-        let known = options.format.or_else(|| Format::of_path(path.unwrap_or(Path::new(name))));
-        let Some(format) = known else {
+        let format = options.format.or_else(|| Format::of_path(path.unwrap_or(Path::new(name))));
+        let Some(format) = format else {
             let mut head = [0; HEAD_BYTES];
             let count = plain.peek(&mut head)?;
             let format = of_content(head.get(..count).unwrap_or_default(), plain.source().len(), path, name)?;
@@ -93,7 +93,8 @@ impl Detected {
     }
 
     fn advice(&self, other: Format) -> String {
-        let (was, looks) = (self.format.name(), other.name());
+        let was = self.format.name();
+        let looks = other.name();
         format!("the content looks like {looks} but was read as {was}: use `--from {looks}`")
     }
 }
@@ -131,8 +132,8 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
         Some(extension) => format!("cannot infer the format{of_what}: unknown extension `{extension}`, and {why}"),
         None => format!("cannot infer the format{of_what}: {why}"),
     };
-    let known = Format::ALL.map(Format::name).join(", ");
-    let hint = format!("specify the format with `--from FORMAT`, or `format` in the API: {known}");
+    let formats = Format::ALL.map(Format::name).join(", ");
+    let hint = format!("specify the format with `--from FORMAT`, or `format` in the API: {formats}");
     Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
 }
 

@@ -23,14 +23,14 @@ use std::ops::Range;
 
 /// The meshes of a scene for a renderer, all of whose instances will be written.
 pub(crate) fn to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
-    let flat = flat(scene, (options.scene.instances, &options.limits), warnings)?;
+    let flat = flat(scene, options.scene.instances, &options.limits, warnings)?;
     check_elements(&flat, &options.limits)?;
     Ok(flat)
 }
 
 /// The meshes of a scene for a renderer, with its instances.
 pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warnings) -> Result<Scene> {
-    flat(Cow::Owned(scene), (Instances::Auto, limits), warnings)
+    flat(Cow::Owned(scene), Instances::Auto, limits, warnings)
 }
 
 #[cfg(feature = "preview")]
@@ -67,7 +67,7 @@ pub(crate) fn shown(scene: Scene, read: &ReadOptions, warnings: &mut Warnings) -
 }
 
 /// The meshes of a scene for a renderer; anything else, and what MTL cannot express, is dropped with a warning.
-fn flat(scene: Cow<'_, Scene>, (instances, limits): (Instances, &Limits), warnings: &mut Warnings) -> Result<Scene> {
+fn flat(scene: Cow<'_, Scene>, instances: Instances, limits: &Limits, warnings: &mut Warnings) -> Result<Scene> {
     let folder = scene.folder.clone();
     let (render, meshes) = match &scene {
         Cow::Owned(_) => {

@@ -6,8 +6,8 @@
 //! what reads them. A row calls functions of the format's crate and folder; anything else it does belongs to `obj`,
 //! `pbrt`, `tables` or `images`.
 
-/// Expands a macro for all rows: `$expand! { Name = row(name, kind), feature { identity } => { readers and writers }
-/// }`.
+/// Expands a macro for all rows, each in the form
+/// `Name = row(name, kind), feature { identity } => { readers and writers }`.
 macro_rules! format_rows {
     ($expand:ident) => {
         $expand! {
@@ -26,6 +26,7 @@ macro_rules! format_rows {
                     })),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// PLY, the Stanford polygon format.
             Ply = row("ply", FormatKind::Scene), "ply" {
@@ -33,12 +34,12 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Strong, |head| polyhaul_ply::looks_like_ply(head.bytes)),
             } => {
                 read: Readers {
-                    scene: Some(read_ply),
+                    scene: Some(ply::read),
                     pieces: Some(|job, consumer| {
                         let read = polyhaul_ply::pieces(job.feed(), &job.parse_options(), consumer)?;
                         Ok(read.map(|read| job.note(read.threads, read.warnings)))
                     }),
-                    tables: Some(table_job::read_elements),
+                    tables: Some(ply::read_elements),
                     parts: Some(|job, bytes, use_tables| {
                         let read = polyhaul_ply::parts(job.feed(), &job.parse_options(), bytes, use_tables)?;
                         Ok(read.map(|read| job.note(read.threads, read.warnings)))
@@ -62,11 +63,12 @@ macro_rules! format_rows {
                     })),
                     tables: Some(TablesWriter {
                         wants_mesh: |options| options.scene.changes_meshes(),
-                        write: table_job::write_elements,
-                        begin_parts: table_parts::begin_elements,
+                        write: ply::write_elements,
+                        start_parts: ply::start_parts,
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// STL, triangles for 3D printing.
             Stl = row("stl", FormatKind::Scene), "stl" {
@@ -74,16 +76,17 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     scene: Some(|job| {
-                        let own = job.parse_options().with(job.options.stl);
-                        let found = polyhaul_stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &own, None)?;
-                        job.note(found.threads, found.warnings);
-                        Ok(found.scene)
+                        let options = job.parse_options().with(job.options.stl);
+                        let file = polyhaul_stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &options, None)?;
+                        job.note(file.threads, file.warnings);
+                        Ok(file.scene)
                     }),
                     pieces: Some(|job, consumer| {
-                        let own = job.parse_options().with(job.options.stl);
-                        let (source, garbage) = (job.plain.source().clone(), job.plain.garbage().cloned());
-                        let found = polyhaul_stl::read(source, garbage, &own, Some(consumer))?;
-                        job.note(found.threads, found.warnings);
+                        let options = job.parse_options().with(job.options.stl);
+                        let source = job.plain.source().clone();
+                        let garbage = job.plain.garbage().cloned();
+                        let file = polyhaul_stl::read(source, garbage, &options, Some(consumer))?;
+                        job.note(file.threads, file.warnings);
                         Ok(Attempt::Done(()))
                     }),
                     ..NO_READERS
@@ -104,6 +107,7 @@ macro_rules! format_rows {
                     })),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Mesh),
             }
             /// pbrt-v4, renderer scenes.
             Pbrt = row("pbrt", FormatKind::Scene), "pbrt" {
@@ -113,9 +117,14 @@ macro_rules! format_rows {
                 write: Writers { scene: Some(SceneWriter::Render(|scene, output, options| {
                         pbrt::save(scene, output, options, polyhaul_ply::write_scene)
                     })), ..NO_WRITERS },
+                kernel: Some(KernelData::Render),
             }
             /// Comma-separated values.
-            Csv = row("csv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
+            Csv = row("csv", FormatKind::Table), "table" {} => {
+                read: TABLE_READERS,
+                write: TABLE_WRITERS,
+                kernel: Some(KernelData::Table),
+            }
             /// Tab-separated values.
             Tsv = row("tsv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Values separated by blanks, or by the separator found in the first rows.
@@ -144,12 +153,13 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Picture),
             }
             /// Radiance HDR, high-dynamic-range images.
             Hdr = row("hdr", FormatKind::Image), "hdr" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::hdr::looks_like_hdr(head.bytes)),
             } => {
-                read: Readers { image: Some(|job| image_job::read(job, |bytes, own, _| image::hdr::read(bytes, own))), ..NO_READERS },
+                read: Readers { image: Some(|job| image_job::read(job, |bytes, options, _| image::hdr::read(bytes, options))), ..NO_READERS },
                 write: Writers {
                     image: Some(ImageWriter {
                         held: |_| Held::light(polyhaul_model::Channels::Rgb),
@@ -162,13 +172,14 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Light),
             }
             /// PNG, images.
             Png = row("png", FormatKind::Image), "png" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::png::looks_like_png(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::png::read(bytes, own, log)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::png::read(bytes, options, log)?, 1)))),
                     is_packed: true,
                     ..NO_READERS
                 },
@@ -184,6 +195,7 @@ macro_rules! format_rows {
                     }),
                     ..NO_WRITERS
                 },
+                kernel: Some(KernelData::Picture),
             }
             /// JPEG, photographs.
             Jpeg = row("jpg", FormatKind::Image), "jpeg" {
@@ -191,7 +203,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::jpeg::looks_like_jpeg(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::jpeg::read(bytes, own, log)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::jpeg::read(bytes, options, log)?, 1)))),
                     is_packed: true,
                     ..NO_READERS
                 },
@@ -239,7 +251,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::psd::looks_like_psd(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::psd::read(bytes, own, log)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::psd::read(bytes, options, log)?, 1)))),
                     ..NO_READERS
                 },
             }
@@ -248,8 +260,8 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::dds::looks_like_dds(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::dds::read(bytes, own, log)?, 1)))),
-                    texture: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::dds::texture(bytes, own, log)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::dds::read(bytes, options, log)?, 1)))),
+                    texture: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::dds::texture(bytes, options, log)?, 1)))),
                     ..NO_READERS
                 },
                 write: Writers {
@@ -262,8 +274,8 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::ktx2::looks_like_ktx2(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, own, log| Ok((image::ktx2::read(bytes, own, log)?, 1)))),
-                    texture: Some(|job| image_job::read(job, |bytes, own, _| Ok((image::ktx2::texture(bytes, own)?, 1)))),
+                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::ktx2::read(bytes, options, log)?, 1)))),
+                    texture: Some(|job| image_job::read(job, |bytes, options, _| Ok((image::ktx2::texture(bytes, options)?, 1)))),
                     ..NO_READERS
                 },
                 write: Writers {
@@ -277,9 +289,9 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     scene: Some(|job| {
-                        let found = polyhaul_off::read(job.text(), &job.parse_options())?;
-                        job.note(found.threads, found.warnings);
-                        Ok(found.scene)
+                        let file = polyhaul_off::read(job.text(), &job.parse_options())?;
+                        job.note(file.threads, file.warnings);
+                        Ok(file.scene)
                     }),
                     ..NO_READERS
                 },
@@ -329,15 +341,16 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     scene: Some(|job| {
-                        let (source, garbage) = (job.plain.source().clone(), job.plain.garbage().cloned());
-                        let found = polyhaul_splat::spz::read(source, garbage, &job.parse_options())?;
-                        job.note(found.threads, found.warnings);
-                        Ok(found.scene)
+                        let source = job.plain.source().clone();
+                        let garbage = job.plain.garbage().cloned();
+                        let file = polyhaul_splat::spz::read(source, garbage, &job.parse_options())?;
+                        job.note(file.threads, file.warnings);
+                        Ok(file.scene)
                     }),
                     ..NO_READERS
                 },
                 write: Writers {
-                    packing: Some(SplatPacking::Spz),
+                    pack: Some(|job| splat::pack(job, SplatPacking::Spz)),
                     ..splat_writers(|job| job.write_splats(polyhaul_splat::spz::write))
                 },
             }
@@ -346,14 +359,14 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     scene: Some(|job| {
-                        let found = polyhaul_splat::rows::read(job.feed(), &job.parse_options())?;
-                        job.note(found.threads, found.warnings);
-                        Ok(found.scene)
+                        let file = polyhaul_splat::rows::read(job.feed(), &job.parse_options())?;
+                        job.note(file.threads, file.warnings);
+                        Ok(file.scene)
                     }),
                     ..NO_READERS
                 },
                 write: Writers {
-                    packing: Some(SplatPacking::Rows),
+                    pack: Some(|job| splat::pack(job, SplatPacking::Rows)),
                     ..splat_writers(|job| job.write_splats(polyhaul_splat::rows::write))
                 },
             }
@@ -361,7 +374,7 @@ macro_rules! format_rows {
             /// which are read as the same scenes.
             CompressedPly = row("compressed.ply", FormatKind::Scene), "ply" {
             } => {
-                read: Readers { scene: Some(read_ply), ..NO_READERS },
+                read: Readers { scene: Some(ply::read), ..NO_READERS },
                 write: splat_writers(|job| job.write_splats(polyhaul_ply::write_packed)),
             }
             /// SOG, Gaussian splats as images; it is read-only. An archive of these files, `.sog`, is read as its JSON.

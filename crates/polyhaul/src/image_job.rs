@@ -7,11 +7,11 @@ use crate::read_job::ReadJob;
 use polyhaul_image::exr;
 #[cfg(feature = "png")]
 use polyhaul_image::png;
-use polyhaul_image::samples::{Cut, SampleType};
+use polyhaul_image::samples::Cut;
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Channels, ColorSpace, Image};
+use polyhaul_model::{Channels, ColorSpace, Image, SampleType};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 
@@ -21,20 +21,20 @@ pub(crate) fn read<T>(
     read: impl FnOnce(Bytes<'_>, &ParseOptions, &mut Warnings) -> Result<(T, usize)>,
 ) -> Result<T> {
     let mut warnings = Warnings::default();
-    let (found, threads) = read(job.bytes(), &job.parse_options(), &mut warnings)?;
+    let (content, threads) = read(job.bytes(), &job.parse_options(), &mut warnings)?;
     job.note(threads, warnings);
-    Ok(found)
+    Ok(content)
 }
 
 /// Reads the layer of an OpenEXR file that the options choose, and lists its parts.
 #[cfg(feature = "exr")]
 pub(crate) fn read_layer(job: &mut ReadJob<'_>) -> Result<Image> {
-    let own = job.options.image.clone();
+    let image_options = job.options.image.clone();
     let mut parts = Vec::new();
     let image = read(job, |bytes, options, warnings| {
-        let found = exr::read(bytes, &options.clone().with(own), warnings)?;
-        parts = found.parts;
-        Ok((found.image, found.threads))
+        let read = exr::read(bytes, &options.clone().with(image_options), warnings)?;
+        parts = read.parts;
+        Ok((read.image, read.threads))
     })?;
     job.details.parts = parts;
     Ok(image)
@@ -94,11 +94,11 @@ impl Log<'_> {
         }
     }
 
-    /// Samples out of the range of a format, which ends at `most`.
-    pub(crate) fn cut(&mut self, cut: Cut, most: &str) {
+    /// Samples out of the range of a format, which ends at `max`.
+    pub(crate) fn cut(&mut self, cut: Cut, max: &str) {
         let Cut { above, below, not_numbers, .. } = cut;
         let kinds = [
-            (above, format!("above {most} clamped to {most}")),
+            (above, format!("above {max} clamped to {max}")),
             (below, "below 0 clamped to 0".into()),
             (not_numbers, "with NaN replaced by 0".into()),
         ];

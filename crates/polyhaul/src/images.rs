@@ -46,14 +46,14 @@ pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOp
 /// Reads an image that a scene refers to, given where that is.
 pub(crate) fn load_near(near: &Near, name: &str, options: &ReadOptions) -> Result<Loaded<Image>> {
     let mut resolver = Resolver::beside(near, options);
-    let found = resolver.find(name).map_err(|error| match error.kind() {
+    let located = resolver.find(name).map_err(|error| match error.kind() {
         ErrorKind::Unsupported => {
             let why = &error.diagnostic().message;
             Error::new(ErrorKind::Unsupported, format!("cannot read the image `{}`: {why}", names::shown(name)))
         }
         _ => error,
     })?;
-    load_opened(&resolver.open(found.origin)?.0, options)
+    load_opened(&resolver.open(located.origin)?.0, options)
 }
 
 /// Reads the texture of an input.
@@ -79,11 +79,12 @@ fn not_written(format: Format) -> Error {
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     check_image(image)?;
     let format = format_of(&output, options)?;
-    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let mut report = Report::default();
+    let clock = Clock::start("write");
     let _span = span(Phase::Encode);
     let no_writer = || if format.is_image() { not_written(format) } else { format.no_image() };
     let writer = format.writers().image.ok_or_else(no_writer)?;
-    let image = fit::fit(image, (format, &writer), options, &name_of(&output), &mut report.warnings)?;
+    let image = fit::fit(image, format, &writer, options, &name_of(&output), &mut report.warnings)?;
     write_to(output, Some(format.name()), options, &mut report, |writing, _, _| {
         (writer.write)(&image, options, writing)
     })?;
@@ -111,7 +112,8 @@ pub(crate) fn convert_image(
 pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
     texture.check()?;
     let format = format_of(&output, options)?;
-    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let mut report = Report::default();
+    let clock = Clock::start("write");
     let _span = span(Phase::Encode);
     let write = format.writers().texture.ok_or_else(|| format.no_texture())?;
     write_to(output, Some(format.name()), options, &mut report, |writing, _, _| write(texture, options, writing))?;

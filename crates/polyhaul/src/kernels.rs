@@ -9,11 +9,12 @@ use crate::format::Format;
 use crate::input::{Input, Output};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::write_to_memory;
+use crate::registry::KernelData;
 use crate::report::Report;
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
 use polyhaul_insight::measure::{Bench, Kernels};
 use polyhaul_insight::{Ceilings, Kernel, Unpacking};
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Scene, Table};
 use polyhaul_pipeline::options::RunOptions;
 use std::io;
@@ -37,35 +38,56 @@ const BLOCK_BYTES: usize = 1 << 20;
 type Bytes = Arc<Vec<u8>>;
 
 /// Fills in the kernels.
-fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
-    let mut list = List { bench, kernels: &mut found.kernels, unpacking: &mut found.unpacking };
+fn measure(bench: &Bench<'_>, ceilings: &mut Ceilings) -> Result<()> {
+    let mut list = List { bench, kernels: &mut ceilings.kernels, unpacking: &mut ceilings.unpacking };
     let bytes = bench.options().data_bytes;
     let scene = data::scene(bytes);
-    let text = list.scene(Format::Obj, &scene)?;
-    let floats = list.scene(Format::Ply, &scene)?;
-    list.scene(Format::Stl, &scene)?;
-    let pbrt = saved(|output| save_scene(&scene, Format::Pbrt, output))?;
+    let mut text_file = None;
+    let mut binary_file = None;
+    for format in formats(KernelData::Mesh) {
+        let file = list.scene(format, &scene)?;
+        // Codecs process text and binary numbers at different speeds: the first file of each kind serves for both.
+        let is_text = std::str::from_utf8(&file).is_ok();
+        let slot = if is_text { &mut text_file } else { &mut binary_file };
+        slot.get_or_insert(file);
+    }
+    let mut render_files = Vec::new();
+    for format in formats(KernelData::Render) {
+        render_files.push((format, saved(|output| save_scene(&scene, format, output))?));
+    }
     drop(scene);
-    list.scene(Format::Pbrt, &load_scene(Format::Pbrt, &pbrt)?)?;
-    drop(pbrt);
-    list.table(&data::table(bytes))?;
+    for (format, file) in render_files {
+        list.scene(format, &load_scene(format, &file)?)?;
+    }
+    let table = data::table(bytes);
+    formats(KernelData::Table).try_for_each(|format| list.table(format, &table))?;
+    drop(table);
+    let missing = || Error::new(ErrorKind::Internal, "no format has files of this kind to compress");
+    let text = text_file.ok_or_else(missing)?;
     for codec in CODECS {
         list.codec(codec, &text)?;
     }
     drop(text);
+    let numbers = binary_file.ok_or_else(missing)?;
     for codec in CODECS {
         let mut packed = Vec::new();
-        compress(codec, &floats, &mut packed).map_err(|error| Error::io("compressing", "memory", error))?;
-        list.unpack(codec, &packed, floats.len())?;
+        compress(codec, &numbers, &mut packed).map_err(|error| Error::io("compressing", "memory", error))?;
+        list.unpack(codec, &packed, numbers.len())?;
     }
-    drop(floats);
+    drop(numbers);
     let picture = data::picture(bytes / IMAGE_SHARE);
-    list.decode(Format::Tga, &picture)?;
-    list.encode(Format::Tga, &picture)?;
-    list.decode(Format::Png, &picture)?;
-    list.encode(Format::Png, &picture)?;
+    for format in formats(KernelData::Picture) {
+        list.decode(format, &picture)?;
+        list.encode(format, &picture)?;
+    }
     drop(picture);
-    list.decode(Format::Hdr, &data::light(bytes / IMAGE_SHARE))
+    let light = data::light(bytes / IMAGE_SHARE);
+    formats(KernelData::Light).try_for_each(|format| list.decode(format, &light))
+}
+
+/// The formats that are measured with this data, in the registry's order.
+fn formats(data: KernelData) -> impl Iterator<Item = Format> {
+    Format::ALL.into_iter().filter(move |format| format.kernel_data() == Some(data))
 }
 
 /// The kernels that were measured so far.
@@ -95,12 +117,11 @@ impl List<'_> {
         Ok(file)
     }
 
-    fn table(&mut self, table: &Table) -> Result<()> {
-        let save =
-            |output| crate::Writer::new(output).options(&writing(Format::Csv)).tables(std::slice::from_ref(table));
+    fn table(&mut self, format: Format, table: &Table) -> Result<()> {
+        let save = |output| crate::Writer::new(output).options(&writing(format)).tables(std::slice::from_ref(table));
         let file = saved(save)?;
         self.add("parse table".into(), || {
-            crate::Reader::new(input(&file)).options(&reading(Format::Csv)).tables()?;
+            crate::Reader::new(input(&file)).options(&reading(format)).tables()?;
             Ok(file.len() as u64)
         })?;
         self.add("format table".into(), || Ok(save(nowhere())?.bytes_out))
@@ -230,7 +251,8 @@ mod tests {
 
     #[test]
     fn kernels_keep_their_names() {
-        let (options, mut found) = (quick(), Ceilings::default());
+        let options = quick();
+        let mut found = Ceilings::default();
         let bench = Bench::new(&options, kernels::FIGURES);
         kernels::measure(&bench, &mut found).unwrap();
         let names: Vec<_> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();

@@ -31,7 +31,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![cfg_attr(
-    not(all(feature = "mesh", feature = "image", feature = "pbrt")),
+    not(all(feature = "mesh", feature = "image", feature = "pbrt", feature = "splat", feature = "preview")),
     allow(dead_code, unused_imports, reason = "formats use it that are not built")
 )]
 
@@ -40,6 +40,7 @@ mod formats;
 
 mod containers;
 mod convert;
+mod declared;
 mod detect;
 pub mod diff;
 #[cfg(feature = "pbrt")]
@@ -51,6 +52,7 @@ mod format;
 #[cfg(feature = "gltf")]
 mod gltf;
 mod image_job;
+mod image_ops;
 mod images;
 mod input;
 pub mod inspect;
@@ -68,10 +70,15 @@ mod open;
 pub mod ops;
 pub mod options;
 mod outputs;
+mod pack_job;
 mod paths;
 #[cfg(feature = "pbrt")]
 mod pbrt;
+#[cfg(feature = "pbrt")]
+mod pbrt_ops;
 mod plain;
+#[cfg(feature = "ply")]
+mod ply;
 #[cfg(feature = "preview")]
 pub mod preview;
 mod read_job;
@@ -86,6 +93,8 @@ mod save;
 mod select;
 #[cfg(feature = "sog")]
 mod sog;
+#[cfg(feature = "splat")]
+mod splat;
 mod table_fit;
 mod table_job;
 mod table_parts;

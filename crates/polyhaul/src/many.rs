@@ -100,23 +100,24 @@ impl FindOptions {
 /// # Errors
 /// [`ErrorKind::Io`] if a folder cannot be listed.
 pub fn find(inputs: &[PathBuf], options: &FindOptions, is_wanted: impl Fn(Format) -> bool) -> Result<Vec<Source>> {
-    let mut found = Vec::new();
+    let mut sources = Vec::new();
     let excluded = options.exclude.as_ref().and_then(|folder| folder.canonicalize().ok());
     for input in inputs {
         if place::is_url(input) && place::is_folder(input) {
-            find_objects(input, options, &is_wanted, &mut found)?;
+            find_objects(input, options, &is_wanted, &mut sources)?;
         } else if input.is_dir() {
-            let (excluded, folders) = (excluded.as_deref(), vec![PathBuf::new()]);
+            let excluded = excluded.as_deref();
+            let folders = vec![PathBuf::new()];
             let mut search = Search { input, options, excluded, is_wanted: &is_wanted, folders };
             while let Some(folder) = search.folders.pop() {
-                search.list(&folder, &mut found)?;
+                search.list(&folder, &mut sources)?;
             }
         } else {
             let name = input.file_name().unwrap_or(input.as_os_str()).into();
-            try_push(&mut found, Source { path: input.clone(), name, found: None }, "a list of files")?;
+            try_push(&mut sources, Source { path: input.clone(), name, found: None }, "a list of files")?;
         }
     }
-    Ok(found)
+    Ok(sources)
 }
 
 /// Finds the objects below a URL.
@@ -124,14 +125,14 @@ fn find_objects(
     folder: &Path,
     options: &FindOptions,
     is_wanted: &dyn Fn(Format) -> bool,
-    found: &mut Vec<Source>,
+    sources: &mut Vec<Source>,
 ) -> Result<()> {
     let failed = |e| Error::io("listing", &place::shown(folder), e);
     for object in place::list_objects(folder, options.recursive).map_err(failed)? {
         let path = folder.join(&object.name);
         let is_excluded = options.exclude.as_ref().is_some_and(|excluded| path.starts_with(excluded));
         if !is_excluded && options.finds(&object.name, is_wanted) {
-            try_push(found, Source { path, name: object.name, found: Some(object.info) }, "a list of files")?;
+            try_push(sources, Source { path, name: object.name, found: Some(object.info) }, "a list of files")?;
         }
     }
     Ok(())
@@ -149,7 +150,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Lists a folder below that of the search.
-    fn list(&mut self, below: &Path, found: &mut Vec<Source>) -> Result<()> {
+    fn list(&mut self, below: &Path, sources: &mut Vec<Source>) -> Result<()> {
         let folder = self.input.join(below);
         let failed = |e| Error::io("listing", &folder.display().to_string(), e);
         let mut names = Vec::new();
@@ -167,7 +168,7 @@ impl Search<'_> {
                     try_push(&mut self.folders, name, "a list of folders")?;
                 }
             } else if self.options.finds(&name, self.is_wanted) && (kind.is_file() || path.is_file()) {
-                try_push(found, Source { path, name, found: None }, "a list of files")?;
+                try_push(sources, Source { path, name, found: None }, "a list of files")?;
             }
         }
         // The last one is taken first.
@@ -184,7 +185,7 @@ impl Search<'_> {
 /// thread's share of [`RunOptions::memory_limit`], one after another for the others. `bytes` estimates the memory that
 /// a file needs; see [`claimed_bytes`]. The memory limit stays that of the job: it decides what is accepted, too.
 ///
-/// The results go to `done` one at a time, in the order of the files, from any thread, until it breaks;
+/// The results go to `take` one at a time, in the order of the files, from any thread, until it breaks;
 /// [`RunOptions::progress`] is called with the number of files done and the total. If the job is cancelled, the results
 /// of all files that had their turn are still passed on.
 ///
@@ -195,19 +196,19 @@ pub fn for_each_file<T: Send>(
     run: &RunOptions,
     bytes: impl Fn(usize) -> u64 + Sync,
     work: impl Fn(usize, RunOptions) -> T + Sync,
-    done: impl FnMut(usize, T) -> ControlFlow<()> + Send,
+    take: impl FnMut(usize, T) -> ControlFlow<()> + Send,
 ) -> Result<()> {
     let threads = run.worker_threads();
     let share = run.memory_limit / threads as u64;
     let large = Mutex::new(Vec::new());
     let files = Files {
-        results: Mutex::new(InOrder { next: 0, waiting: BTreeMap::new(), done }),
+        results: Mutex::new(InOrder { next: 0, waiting: BTreeMap::new(), done: take }),
         stops: AtomicBool::new(false),
         finished: AtomicU64::new(0),
     };
-    let one = |number: usize, own: RunOptions| {
+    let work_on = |number: usize, file_run: RunOptions| {
         if !files.stops.load(Ordering::Relaxed) && !run.cancel.is_cancelled() {
-            files.put(number, work(number, own.with_progress(None)));
+            files.put(number, work(number, file_run.with_progress(None)));
             let finished = files.finished.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(progress) = &run.progress {
                 progress.report(finished, Some(count as u64));
@@ -218,7 +219,7 @@ pub fn for_each_file<T: Send>(
         let alone = || run.clone().with_threads(Some(1));
         let small_or_later = |(): &mut (), number| {
             if threads > 1 && bytes(number) <= share {
-                return one(number, alone());
+                return work_on(number, alone());
             }
             lock(&large).push(number);
         };
@@ -226,7 +227,7 @@ pub fn for_each_file<T: Send>(
         for_each_item(threads, 0..count, || (), small_or_later);
         let mut large = std::mem::take(&mut *lock(&large));
         large.sort_unstable();
-        large.into_iter().for_each(|number| one(number, run.clone()));
+        large.into_iter().for_each(|number| work_on(number, run.clone()));
         Result::Ok(())
     })?;
     files.put_rest();
@@ -287,7 +288,7 @@ impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
 
 /// Estimates how many bytes reading a file takes, by its size and extension; [`u64::MAX`] if that is unknown.
 pub fn claimed_bytes(path: &Path) -> u64 {
-    let Some(bytes) = place::find(path).ok().and_then(|found| found.bytes) else { return u64::MAX };
+    let Some(bytes) = place::find(path).ok().and_then(|info| info.bytes) else { return u64::MAX };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // Compressed content is about this much larger, and the arrays of a mesh as large as its text.
     let packed = if Codec::of_name(&name).is_some() { 8 } else { 1 };
@@ -316,8 +317,9 @@ pub fn check_outputs<'a>(outputs: impl Iterator<Item = (&'a Path, &'a Path)> + C
     }
     sorted.sort();
     if let Some(twins) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        let (one, other) = (twins[0].1.display(), twins[1].1.display());
-        let error = Error::new(ErrorKind::Usage, format!("{one} and {other} would be written to the same file"));
+        let first = twins[0].1.display();
+        let second = twins[1].1.display();
+        let error = Error::new(ErrorKind::Usage, format!("{first} and {second} would be written to the same file"));
         return Err(error.with_hint("rename one of them, or use two output folders"));
     }
     let mut existing: BTreeMap<PathBuf, &Path> = BTreeMap::new();
@@ -352,10 +354,10 @@ mod tests {
         for threads in [1, 2, 7] {
             let run = RunOptions::default().with_threads(Some(threads));
             let mut seen = Vec::new();
-            let work = |number: usize, own: RunOptions| (number, own.threads, own.memory_limit);
-            for_each_file(COUNT, &run, bytes, work, |at, (number, own, memory)| {
+            let work = |number: usize, file_run: RunOptions| (number, file_run.threads, file_run.memory_limit);
+            for_each_file(COUNT, &run, bytes, work, |at, (number, file_threads, memory)| {
                 let is_alone = threads > 1 && !number.is_multiple_of(4);
-                assert_eq!((at, own), (number, Some(if is_alone { 1 } else { threads })));
+                assert_eq!((at, file_threads), (number, Some(if is_alone { 1 } else { threads })));
                 assert_eq!(memory, run.memory_limit);
                 seen.push(number);
                 ControlFlow::Continue(())
@@ -376,18 +378,19 @@ mod tests {
             };
             for_each_file(COUNT, &run, bytes, |_, _| (), stop).unwrap();
             assert_eq!(seen, 6);
-            let (mut seen, begun) = (Vec::new(), AtomicU64::new(0));
+            let mut seen = Vec::new();
+            let begun = AtomicU64::new(0);
             let work = |number, _| {
                 begun.fetch_add(1, Ordering::Relaxed);
                 if number == 9 {
                     run.cancel.cancel();
                 }
             };
-            let done = |number, ()| {
+            let take = |number, ()| {
                 seen.push(number);
                 ControlFlow::Continue(())
             };
-            assert!(for_each_file(COUNT, &run, bytes, work, done).is_err_and(|e| e.kind() == ErrorKind::Cancelled));
+            assert!(for_each_file(COUNT, &run, bytes, work, take).is_err_and(|e| e.kind() == ErrorKind::Cancelled));
             // Large files wait for the small ones, and so do their results; none is lost.
             assert_eq!(seen.len() as u64, begun.into_inner());
             assert!(seen.len() < COUNT && seen.contains(&9) && seen.is_sorted());
@@ -396,7 +399,8 @@ mod tests {
 
     #[test]
     fn outputs_must_differ() {
-        let check = |outputs: [&str; 2]| check_outputs(outputs.iter().map(|it| (Path::new("in"), Path::new(*it))));
+        let check =
+            |outputs: [&str; 2]| check_outputs(outputs.iter().map(|output| (Path::new("in"), Path::new(*output))));
         assert!(check(["a/b.ply", "a/c.ply"]).is_ok());
         assert_eq!(check(["a/b.ply", "a/b.ply"]).unwrap_err().kind(), ErrorKind::Usage);
         let is_same = cfg!(any(windows, target_os = "macos"));

@@ -51,7 +51,9 @@ pub(crate) mod tests {
 
     /// Meaningless figures, immediately.
     pub(crate) fn quick() -> MeasureOptions {
-        let (file_bytes, data_bytes, figure_time) = (256 << 10, 16 << 10, Duration::ZERO);
+        let file_bytes = 256 << 10;
+        let data_bytes = 16 << 10;
+        let figure_time = Duration::ZERO;
         MeasureOptions::default().with_file_bytes(file_bytes).with_data_bytes(data_bytes).with_figure_time(figure_time)
     }
 
@@ -81,23 +83,32 @@ pub(crate) mod tests {
         let folder = Folder::new("figures");
         let steps = Arc::new(Mutex::new(Vec::new()));
         let seen = steps.clone();
-        let progress = Some(Progress(Arc::new(move |done, total| seen.lock().unwrap().push((done, total)))));
-        let found = ceilings(&folder.0, &quick().with_progress(progress)).unwrap();
-        let disk = [found.cached_read, found.cached_read_all, found.write, found.write_sync, found.small_read_ns];
-        let machine = [found.copy, found.fresh_memory, found.cores_side_by_side];
-        let kernels = found.kernels.iter().map(|kernel| kernel.rate);
-        let sizes = found.writes.iter().flat_map(|size| [size.bytes as f64, size.write, size.write_sync]);
-        let all: Vec<f64> =
-            disk.into_iter().chain(machine).chain(kernels).chain(sizes).chain(found.cold_read).collect();
-        assert!(all.iter().all(|figure| figure.is_finite() && *figure > 0.0), "{found:?}");
-        assert!(found.cold_read.is_some() || found.notes.iter().any(|note| note.contains("cold")), "{found:?}");
-        assert!(found.cores > 0 && !found.machine.is_empty() && !found.disk.is_empty());
-        assert!(found.measured_unix_s > 1_700_000_000);
+        let progress = Some(Progress(Arc::new(move |step, total| seen.lock().unwrap().push((step, total)))));
+        let ceilings = ceilings(&folder.0, &quick().with_progress(progress)).unwrap();
+        let disk = [
+            ceilings.cached_read,
+            ceilings.cached_read_all,
+            ceilings.write,
+            ceilings.write_sync,
+            ceilings.small_read_ns,
+        ];
+        let machine = [ceilings.copy, ceilings.fresh_memory, ceilings.cores_side_by_side];
+        let kernels = ceilings.kernels.iter().map(|kernel| kernel.rate);
+        let sizes = ceilings.writes.iter().flat_map(|size| [size.bytes as f64, size.write, size.write_sync]);
+        let figures: Vec<f64> =
+            disk.into_iter().chain(machine).chain(kernels).chain(sizes).chain(ceilings.cold_read).collect();
+        assert!(figures.iter().all(|figure| figure.is_finite() && *figure > 0.0), "{ceilings:?}");
+        assert!(
+            ceilings.cold_read.is_some() || ceilings.notes.iter().any(|note| note.contains("cold")),
+            "{ceilings:?}"
+        );
+        assert!(ceilings.cores > 0 && !ceilings.machine.is_empty() && !ceilings.disk.is_empty());
+        assert!(ceilings.measured_unix_s > 1_700_000_000);
         // Nothing is left, and every figure was announced.
         assert!(folder.is_empty());
         let steps = steps.lock().unwrap();
         let total = FIGURES + kernels::FIGURES;
-        assert_eq!(*steps, (0..total).map(|done| (done, Some(total))).collect::<Vec<_>>());
+        assert_eq!(*steps, (0..total).map(|step| (step, Some(total))).collect::<Vec<_>>());
     }
 
     #[test]
@@ -105,11 +116,13 @@ pub(crate) mod tests {
         let total = FIGURES + kernels::FIGURES;
         let folder = Folder::new("stops");
         for last in [0, 2, FIGURES, total - 1] {
-            let (cancel, begun) = (Cancel::default(), Arc::new(AtomicU64::new(0)));
-            let (stop, counted) = (cancel.clone(), begun.clone());
-            let progress = Progress(Arc::new(move |done, _| {
+            let cancel = Cancel::default();
+            let begun = Arc::new(AtomicU64::new(0));
+            let stop = cancel.clone();
+            let counted = begun.clone();
+            let progress = Progress(Arc::new(move |step, _| {
                 counted.fetch_add(1, Ordering::Relaxed);
-                if done == last {
+                if step == last {
                     stop.cancel();
                 }
             }));

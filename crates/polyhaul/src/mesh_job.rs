@@ -38,14 +38,15 @@ pub(crate) struct MeshJob<'a> {
 }
 
 impl MeshJob<'_> {
-    /// Writes a format without objects; `own` selects the format's options.
+    /// Writes a format without objects; `own_options` selects the format's options.
     pub(crate) fn write_parts<O>(
         mut self,
-        own: fn(&WriteOptions) -> &O,
+        own_options: fn(&WriteOptions) -> &O,
         comments: Comments,
         write: impl FnOnce(&parts::PartsJob<'_, O>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
     ) -> Result<()> {
-        let (scene, options) = (self.scene, self.options);
+        let scene = self.scene;
+        let options = self.options;
         let objects = scene.listed_objects()?;
         let evaluated = scene.evaluated_meshes(&objects)?;
         let parts = parts::parts(scene, &objects, &evaluated, self.placement)?;
@@ -56,14 +57,16 @@ impl MeshJob<'_> {
         let copies = self.links.finish(&mut self.report.warnings)?;
         let materials = self.looks.materials.len();
         write_with(copies, self.output, Some(self.format.name()), options, self.report, |writing, output, warnings| {
-            let (comments, run, strict) = (&*comments, &options.run, options.strict);
+            let comments = &*comments;
+            let run = &options.run;
+            let strict = options.strict;
             let job = parts::PartsJob {
                 scene,
                 parts: &parts,
                 comments,
                 materials,
                 output,
-                options: FormatOptions { scene: &options.scene, own: own(options) },
+                options: FormatOptions { scene: &options.scene, own: own_options(options) },
                 run,
                 strict,
             };
@@ -108,7 +111,8 @@ impl<'a> Looks<'a> {
     pub(crate) fn split(scene: Cow<'a, Scene>) -> (Cow<'a, Scene>, Looks<'a>) {
         match scene {
             Cow::Borrowed(scene) => {
-                let (materials, libraries) = (&scene.materials, &scene.material_libraries);
+                let materials = &scene.materials;
+                let libraries = &scene.material_libraries;
                 (
                     Cow::Borrowed(scene),
                     Looks { materials: Cow::Borrowed(materials), libraries: Cow::Borrowed(libraries) },

@@ -13,32 +13,25 @@
 //! - [`places64()`], [`places32()`]: compute the transforms of a renderer scene
 //! - [`compress`]: converts images to a texture, block-compressed or not; [`blocks`]: decodes textures to images
 
+pub use crate::image_ops::{Adjusted, Cut, ImageOps, MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions};
+#[cfg(feature = "textures")]
+pub use crate::image_ops::{BlockQuality, blocks, compress};
+#[cfg(feature = "pbrt")]
+pub use crate::pbrt_ops::{
+    Builder, Flat, Given, GivenValues, Places32, Places64, expand, flatten, inline_meshes, places32, places64,
+};
 pub use polyhaul_geometry::edges::Edges;
 pub use polyhaul_geometry::flat::{FlatOptions, FlatSection, Topology, topologies};
 pub use polyhaul_geometry::linear::Matrix4;
 pub use polyhaul_geometry::section::SectionPositions;
 pub use polyhaul_geometry::triangulate::TriangleMap;
 pub use polyhaul_geometry::weld::Welded;
-#[cfg(feature = "textures")]
-pub use polyhaul_image::blocks::{self, BlockQuality, compress};
-pub use polyhaul_image::mipmaps::{MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions};
-pub use polyhaul_image::samples::{Adjusted, Cut, SampleType};
-#[cfg(feature = "pbrt")]
-pub use polyhaul_pbrt::build::{Builder, Given, GivenValues};
-#[cfg(feature = "pbrt")]
-pub use polyhaul_pbrt::flatten::{Flat, flatten};
-#[cfg(feature = "pbrt")]
-pub use polyhaul_pbrt::inline::inline_meshes;
-#[cfg(feature = "pbrt")]
-pub use polyhaul_pbrt::instances::expand;
-#[cfg(feature = "pbrt")]
-pub use polyhaul_pbrt::places::{Places32, Places64, places32, places64};
+pub use polyhaul_model::SampleType;
 
 use crate::options::RunOptions;
 use polyhaul_geometry::{affine, clean, corners, domains, edges, flat, section, transform, triangulate, weld, welded};
-use polyhaul_image::{mipmaps, samples};
 use polyhaul_model::error::Result;
-use polyhaul_model::{Axes, Channels, ColorSpace, Counts, Image, Mesh, Scene};
+use polyhaul_model::{Axes, Counts, Mesh, Scene};
 
 /// Operations on a [`Mesh`].
 ///
@@ -247,78 +240,5 @@ impl SceneOps for Scene {
 
     fn transform_axes_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()> {
         transform::transform_axes(self, to, scale, run)
-    }
-}
-
-/// Operations on an [`Image`].
-///
-/// ```
-/// use polyhaul::model::{Channels, Image, Samples};
-/// use polyhaul::ops::{ImageOps, MipmapOptions};
-///
-/// let samples = Samples::U8([0, 255, 255, 0].into());
-/// let image = Image { width: 2, height: 2, channels: Channels::Gray, samples, ..Image::default() };
-/// let levels = image.mipmaps(&MipmapOptions::default())?;
-/// assert_eq!((levels.len(), levels[0].width), (1, 1));
-/// # Ok::<(), polyhaul::Error>(())
-/// ```
-pub trait ImageOps {
-    /// Converts the samples to another type and color space; also returns how many were clipped.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size.
-    fn convert_samples(&self, to: SampleType, space: ColorSpace) -> Result<Adjusted> {
-        self.convert_samples_with(to, space, &RunOptions::default())
-    }
-
-    /// Like [`ImageOps::convert_samples`], but with the given options.
-    ///
-    /// # Errors
-    /// The same errors as [`ImageOps::convert_samples`].
-    fn convert_samples_with(&self, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted>;
-
-    /// Converts the image to other channels: alpha is dropped, or added as 1; colors become their brightness, or gray
-    /// becomes colors.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size.
-    fn convert_channels(&self, channels: Channels) -> Result<Image> {
-        self.convert_channels_with(channels, &RunOptions::default())
-    }
-
-    /// Like [`ImageOps::convert_channels`], but with the given options.
-    ///
-    /// # Errors
-    /// The same errors as [`ImageOps::convert_channels`].
-    fn convert_channels_with(&self, channels: Channels, run: &RunOptions) -> Result<Image>;
-
-    /// Computes the mip levels below the image. Each side is half that of the previous level, rounded down, but at
-    /// least 1.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size or the options do
-    /// not fit the image.
-    fn mipmaps(&self, options: &MipmapOptions) -> Result<Vec<Image>> {
-        self.mipmaps_with(options, &RunOptions::default())
-    }
-
-    /// Like [`ImageOps::mipmaps`], but with the given options.
-    ///
-    /// # Errors
-    /// The same errors as [`ImageOps::mipmaps`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
-    fn mipmaps_with(&self, options: &MipmapOptions, run: &RunOptions) -> Result<Vec<Image>>;
-}
-
-impl ImageOps for Image {
-    fn convert_samples_with(&self, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted> {
-        samples::convert_samples(self, to, space, run)
-    }
-
-    fn convert_channels_with(&self, channels: Channels, run: &RunOptions) -> Result<Image> {
-        samples::with_channels(self, channels, run)
-    }
-
-    fn mipmaps_with(&self, options: &MipmapOptions, run: &RunOptions) -> Result<Vec<Image>> {
-        mipmaps::mipmaps(self, options, run)
     }
 }

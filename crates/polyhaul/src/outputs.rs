@@ -44,14 +44,15 @@ impl Written {
 /// such place.
 pub(crate) fn file_of(output: &Output) -> Option<&Path> {
     match output {
-        Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => Some(path),
+        Output::Path(path) if path.metadata().map_or(true, |metadata| metadata.is_file()) => Some(path),
         _ => None,
     }
 }
 
 /// Renames all files, the last one last, and counts them.
 pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Result<()> {
-    let (mut notes, mut files) = (Vec::new(), Vec::new());
+    let mut notes = Vec::new();
+    let mut files = Vec::new();
     notes.try_reserve_exact(complete.len())?;
     files.try_reserve_exact(complete.len())?;
     report.files.try_reserve(complete.len())?;
@@ -72,7 +73,8 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
     for beside in [false, true] {
         for ((name, moved, is_copy), file) in notes.iter().zip(&finished) {
             if is_beside(moved, *is_copy) == beside {
-                let (path, bytes) = (name.clone(), file.counters.bytes);
+                let path = name.clone();
+                let bytes = file.counters.bytes;
                 report.files.push(FileWritten { path, bytes, hash: file.hash });
                 report.copied_files += u64::from(*is_copy);
                 report.copied_bytes += if *is_copy { file.counters.bytes } else { 0 };
@@ -162,7 +164,7 @@ pub(crate) fn moved(
 ) -> Moved {
     let mut moved = Moved::default().durable(options.durable);
     moved.format = format;
-    moved.codec = compression.map(|it| it.codec);
+    moved.codec = compression.map(|compression| compression.codec);
     moved.plain_bytes = writing.written();
     moved
 }
@@ -268,9 +270,9 @@ struct Collected(Arc<Mutex<Vec<u8>>>);
 
 impl io::Write for Collected {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.try_reserve(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        all.extend_from_slice(bytes);
+        let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        collected.try_reserve(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        collected.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

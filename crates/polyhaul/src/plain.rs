@@ -74,11 +74,11 @@ impl Plain {
     /// Warns if the content is not what the name promises.
     pub(crate) fn note_name(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
         let Some(promised) = self.promised else { return Ok(()) };
-        let found = match self.source.codec() {
+        let how = match self.source.codec() {
             Some(codec) => format!("read as {codec}"),
             None => "read unchanged".to_owned(),
         };
-        let message = format!("the name says {promised}, but the content is not {promised}: {found}");
+        let message = format!("the name says {promised}, but the content is not {promised}: {how}");
         let place = Place { file: self.source.name().into(), ..Place::default() };
         warnings.note(options.faults(), "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
     }
@@ -96,10 +96,12 @@ impl Plain {
         let mut options = options.parse_options();
         let run = &mut options.run;
         let Some(compressed) = self.source.compressed() else {
-            if let (None, claimed @ Some(_)) = (self.source.len(), self.source.claimed_len())
+            let claimed = self.source.claimed_len();
+            if self.source.len().is_none()
+                && claimed.is_some()
                 && let Some(progress) = run.progress.take()
             {
-                run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(done, claimed))));
+                run.progress = Some(Progress(Arc::new(move |bytes, _| (progress.0)(bytes, claimed))));
             }
             return options;
         };
@@ -110,16 +112,17 @@ impl Plain {
             run.chunk_bytes = run.chunk_bytes.map(|bytes| bytes.min(CHUNK_BYTES / 2));
         }
         if let Some(progress) = run.progress.take() {
-            let (counters, size, plain_size) =
-                (compressed.counters().clone(), compressed.claimed_len(), self.source.len());
-            let outside = move |done: u64| match (size, plain_size) {
+            let counters = compressed.counters().clone();
+            let size = compressed.claimed_len();
+            let plain_size = self.source.len();
+            let outside = move |plain_bytes: u64| match (size, plain_size) {
                 // The beginning of a piece is read more than once: splitting at lines looks a little further.
                 (Some(size), Some(plain_size)) => {
-                    (u128::from(size) * u128::from(done) / u128::from(plain_size.max(1))) as u64
+                    (u128::from(size) * u128::from(plain_bytes) / u128::from(plain_size.max(1))) as u64
                 }
                 _ => counters.snapshot().bytes.min(size.unwrap_or(u64::MAX)),
             };
-            run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(outside(done), size))));
+            run.progress = Some(Progress(Arc::new(move |bytes, _| (progress.0)(outside(bytes), size))));
         }
         options
     }

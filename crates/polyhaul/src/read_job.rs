@@ -3,6 +3,7 @@
 //! Opening, detecting and timing are in `load`; formats are in the registry.
 
 use crate::containers::Near;
+use crate::declared::Declared;
 use crate::format::Format;
 use crate::loaded::Loaded;
 use crate::open::Opened;
@@ -16,8 +17,6 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
-#[cfg(feature = "ply")]
-use polyhaul_ply::PlyHeader;
 use std::collections::BTreeSet;
 
 /// Reads a mesh that a scene names, by the options.
@@ -39,9 +38,8 @@ pub(crate) struct ReadJob<'a> {
 /// The secondary results of reading.
 #[derive(Debug, Default)]
 pub(crate) struct ReadDetails {
-    /// If the format has one; its comments may be in the content.
-    #[cfg(feature = "ply")]
-    pub(crate) header: Option<PlyHeader>,
+    /// If the format has one that is shown; its comments are in the content.
+    pub(crate) header: Option<Declared>,
     /// The files of a scene for a renderer.
     pub(crate) files: Option<SceneFiles>,
     /// The parts of an image file, if the format has them.

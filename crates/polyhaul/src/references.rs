@@ -136,9 +136,9 @@ impl<'o> Relinker<'o> {
 
     /// Whether names may change: files are copied, or the output is in another folder than the file with the names.
     fn is_active(&self, place: &FolderPlace, included: &str) -> bool {
-        let own = place.library.as_ref().unwrap_or(&place.scene);
+        let file = place.library.as_ref().unwrap_or(&place.scene);
         let moves = match &self.target {
-            Some(target) => place.in_archive || place::real(own).ok().as_ref() != Some(&target.real),
+            Some(target) => place.in_archive || place::real(file).ok().as_ref() != Some(&target.real),
             None => place.library.as_ref().is_some_and(|library| *library != place.scene),
         };
         self.options.copy_assets || moves || !included.is_empty()
@@ -161,8 +161,8 @@ impl<'o> Relinker<'o> {
             return Ok(None);
         };
         let key = format!("{}\0{included}\0{name}", place.library.as_ref().unwrap_or(&place.scene).display());
-        if let Some(known) = self.known.get(&key) {
-            return Ok(known.clone());
+        if let Some(renamed) = self.known.get(&key) {
+            return Ok(renamed.clone());
         }
         let new = self.resolve(place, included, name, need)?;
         self.known.try_reserve(1).map_err(|_| Error::memory("names"))?;
@@ -334,8 +334,8 @@ impl<'o> Relinker<'o> {
     /// The names in a pbrt scene that change.
     pub(crate) fn render<'a>(&mut self, render: &'a Render, folder: &SourceFolder) -> Result<RenamedFiles<'a>> {
         let mut renamed = RenamedFiles::default();
-        let own = render.folder.as_ref().map_or_else(SourceFolder::default, SourceFolder::new);
-        let folder = folder.or(&own);
+        let render_folder = render.folder.as_ref().map_or_else(SourceFolder::default, SourceFolder::new);
+        let folder = folder.or(&render_folder);
         let is_one_file = render.segments.iter().all(|segment| segment.folder.is_empty());
         if folder.place().is_none_or(|place| is_one_file && !self.is_active(place, "")) && !self.options.copy_assets {
             return Ok(renamed);
@@ -343,7 +343,7 @@ impl<'o> Relinker<'o> {
         each(render, &mut |parameters| {
             for parameter in parameters.iter() {
                 let ParameterValues::Strings(strings) = parameter.values else { continue };
-                let (true, Some(name)) = (parameter.names_file(), strings.get(0)) else { continue };
+                let Some(name) = strings.get(0).filter(|_| parameter.names_file()) else { continue };
                 let key = (parameters.folder(), name);
                 if renamed.names.contains_key(&key) {
                     continue;
@@ -388,8 +388,9 @@ pub(crate) fn with_names<'m>(
 
 /// The name of a file that a pbrt scene has, relative to the scene's folder.
 pub(crate) fn from_scene_folder(folder: &SourceFolder, included: &str, name: &str) -> Result<Option<String>> {
-    let (Some(place), false) = (folder.place(), included.is_empty()) else { return Ok(None) };
-    let (options, output) = (WriteOptions::default(), Output::Stdout);
+    let Some(place) = folder.place().filter(|_| !included.is_empty()) else { return Ok(None) };
+    let options = WriteOptions::default();
+    let output = Output::Stdout;
     let mut links = Relinker::new(&output, &options)?;
     links.resolve(place, included, name, Need::Maybe)
 }
@@ -420,9 +421,9 @@ fn need(parameter: &Parameter<'_>) -> Need {
 /// Passes all parameters that may name a file to be read to `see`.
 fn each<'a>(render: &'a Render, see: &mut dyn FnMut(Parameters<'a>) -> Result<()>) -> Result<()> {
     let entities = render.camera.iter().chain(&render.media).chain(&render.lights).chain(&render.area_lights);
-    let entities = entities.chain(render.textures.iter().map(|it| &it.entity));
-    let entities = entities.chain(render.materials.iter().map(|it| &it.entity));
-    let mut entities = entities.chain(render.attributes.iter().map(|it| &it.entity));
+    let entities = entities.chain(render.textures.iter().map(|texture| &texture.entity));
+    let entities = entities.chain(render.materials.iter().map(|material| &material.entity));
+    let mut entities = entities.chain(render.attributes.iter().map(|attribute| &attribute.entity));
     entities.try_for_each(|entity| see(render.parameters(entity)))?;
     render.shapes().try_for_each(|shape| see(shape.parameters()))
 }
@@ -480,8 +481,8 @@ fn way(from: &Path, to: &Path) -> Option<PathBuf> {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
     // No way leads from bucket to bucket.
-    let least = if place::is_url(from) || place::is_url(to) { 2 } else { 1 };
-    (shared >= least).then(|| up.chain(to.components().skip(shared)).collect())
+    let min = if place::is_url(from) || place::is_url(to) { 2 } else { 1 };
+    (shared >= min).then(|| up.chain(to.components().skip(shared)).collect())
 }
 
 /// The way from a folder to a file.
@@ -546,12 +547,12 @@ mod tests {
 
     #[test]
     fn statements_have_their_file_at_the_end() {
-        let found = |statement: &'static str| file_in_statement(statement).map(|at| &statement[at..]);
-        assert_eq!(found("map_RMA a b.png"), Some("a b.png"));
-        assert_eq!(found("MAP_orm -s 1 2 3 -clamp on -imfchan r x.png"), Some("x.png"));
-        assert_eq!(found("map_x -type sphere 1.png"), Some("1.png"));
-        assert_eq!(found("map_x 7"), Some("7"));
-        assert_eq!([found("map_x"), found("subd 1 a.png"), found("map_x -bm 1")], [None, None, Some("1")]);
+        let file = |statement: &'static str| file_in_statement(statement).map(|at| &statement[at..]);
+        assert_eq!(file("map_RMA a b.png"), Some("a b.png"));
+        assert_eq!(file("MAP_orm -s 1 2 3 -clamp on -imfchan r x.png"), Some("x.png"));
+        assert_eq!(file("map_x -type sphere 1.png"), Some("1.png"));
+        assert_eq!(file("map_x 7"), Some("7"));
+        assert_eq!([file("map_x"), file("subd 1 a.png"), file("map_x -bm 1")], [None, None, Some("1")]);
     }
 
     #[test]

@@ -13,15 +13,15 @@ use crate::input::Output;
 use crate::loaded::Tables;
 use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
+use crate::pack_job::PackSplats;
 use crate::read_job::ReadJob;
 use crate::report::Report;
 use crate::table_job::TablesJob;
-use crate::table_parts::{BegunParts, PartsJob};
+use crate::table_parts::{PartsJob, TablePartsStart};
 use handlers::HANDLERS;
-use polyhaul_image::samples::SampleType;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::Placement;
-use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_model::{Image, SampleType, Scene, Texture};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::options::RunOptions;
@@ -33,6 +33,21 @@ use std::borrow::Cow;
 pub(crate) struct Handlers {
     read: Readers,
     write: Writers,
+    /// The data that its speed is measured with, if it is: one of each kind of work.
+    kernel: Option<KernelData>,
+}
+
+/// The data that the speed of a format is measured with; see `kernels`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KernelData {
+    Mesh,
+    /// A scene for a renderer.
+    Render,
+    Table,
+    /// An image of bytes.
+    Picture,
+    /// An image of floats, which is only read.
+    Light,
 }
 
 /// Reads a mesh piece by piece; declines if this file must be read as a scene.
@@ -63,8 +78,7 @@ pub(crate) struct Readers {
 pub(crate) struct Writers {
     pub(crate) scene: Option<SceneWriter>,
     /// How splats are packed while they are read from a table.
-    #[cfg(feature = "splat")]
-    pub(crate) packing: Option<polyhaul_splat::packer::SplatPacking>,
+    pub(crate) pack: Option<PackSplats>,
     pub(crate) tables: Option<TablesWriter>,
     pub(crate) image: Option<ImageWriter>,
     pub(crate) texture: Option<TextureWriter>,
@@ -101,8 +115,8 @@ pub(crate) struct TablesWriter {
     /// Whether the options request something that only a mesh has.
     pub(crate) wants_mesh: fn(&WriteOptions) -> bool,
     pub(crate) write: fn(TablesJob<'_>) -> Result<()>,
-    /// Begins a file that is written part by part.
-    pub(crate) begin_parts: for<'o> fn(PartsJob<'_, 'o>) -> Result<BegunParts<'o>>,
+    /// Prepares a file that is written part by part.
+    pub(crate) start_parts: for<'o> fn(PartsJob<'_, 'o>) -> Result<TablePartsStart<'o>>,
 }
 
 /// Writes images.
@@ -137,16 +151,9 @@ const IMAGE_WRITER: ImageWriter = ImageWriter {
     is_lossy: false,
     write: |_, _, _| Err(Error::new(ErrorKind::Internal, "a row has no writer")),
 };
-const NO_WRITERS: Writers = Writers {
-    scene: None,
-    #[cfg(feature = "splat")]
-    packing: None,
-    tables: None,
-    image: None,
-    texture: None,
-};
+const NO_WRITERS: Writers = Writers { scene: None, pack: None, tables: None, image: None, texture: None };
 
-const NO_HANDLERS: Handlers = Handlers { read: NO_READERS, write: NO_WRITERS };
+const NO_HANDLERS: Handlers = Handlers { read: NO_READERS, write: NO_WRITERS, kernel: None };
 
 impl Handlers {
     /// The same; without writers in a build that only reads, which then has none of their code.
@@ -164,6 +171,11 @@ impl Format {
     /// How it is written.
     pub(crate) fn writers(self) -> &'static Writers {
         &HANDLERS[self.row()].write
+    }
+
+    /// The data that its speed is measured with, if it is.
+    pub(crate) fn kernel_data(self) -> Option<KernelData> {
+        HANDLERS[self.row()].kernel
     }
 
     /// Whether scenes, tables or images can be written in this format. Textures are written by [`crate::textures`].

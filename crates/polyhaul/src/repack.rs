@@ -148,7 +148,7 @@ pub fn sampled(
             }
         };
         let packed = |&(codec, level): &(Codec, Option<i32>)| {
-            let packed = packed((codec, level), &members)?;
+            let packed = packed(Compression { codec, level }, &members)?;
             Ok((u128::from(packed) * u128::from(plain_bytes) / u128::from(sampled.max(1))) as u64)
         };
         let packed_bytes = codecs.iter().map(packed).collect::<Result<_>>()?;
@@ -171,22 +171,22 @@ fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
 /// The number nearest to the estimate that equals `rest` modulo 2^32; `None` if it is not within a factor of 1.5.
 fn nearest(guess: u64, rest: u32) -> Option<u64> {
     let times = guess.saturating_sub(u64::from(rest)).saturating_add(1 << 31) >> 32;
-    let found = (times << 32) | u64::from(rest);
-    let [few, many] = [guess.min(found), guess.max(found)].map(u128::from);
-    (2 * many <= 3 * few).then_some(found)
+    let candidate = (times << 32) | u64::from(rest);
+    let [few, many] = [guess.min(candidate), guess.max(candidate)].map(u128::from);
+    (2 * many <= 3 * few).then_some(candidate)
 }
 
 /// Pieces of a member's size from all over the file, or its beginning.
 fn pieces(plain: &Plain, sample_bytes: u64) -> Result<Vec<Vec<u8>>> {
     let source = plain.source();
     let count = sample_bytes.div_ceil(MEMBER_BYTES as u64).max(1);
-    let all = source.len().map_or(count, |len| len.div_ceil(MEMBER_BYTES as u64));
+    let member_count = source.len().map_or(count, |len| len.div_ceil(MEMBER_BYTES as u64));
     let mut pieces = Vec::new();
-    for index in 0..count.min(all) {
+    for index in 0..count.min(member_count) {
         let mut piece = buffer(MEMBER_BYTES)?;
         let size = match source.len() {
             Some(_) => {
-                let offset = index * all / count.min(all) * MEMBER_BYTES as u64;
+                let offset = index * member_count / count.min(member_count) * MEMBER_BYTES as u64;
                 ask(source, || source.read_at(offset, &mut piece))?
             }
             None => fill(source, plain.garbage(), &mut piece)?,
@@ -200,10 +200,12 @@ fn pieces(plain: &Plain, sample_bytes: u64) -> Result<Vec<Vec<u8>>> {
     Ok(pieces)
 }
 
-fn packed((codec, level): (Codec, Option<i32>), members: &[Vec<u8>]) -> Result<u64> {
+fn packed(compression: Compression, members: &[Vec<u8>]) -> Result<u64> {
     let _span = span(Phase::Compress);
-    let mut encoder = encoder(Compression { codec, level })?;
-    let (mut sum, mut out, mut table) = (0, Vec::new(), SeekTable::default());
+    let mut encoder = encoder(compression)?;
+    let mut sum = 0;
+    let mut out = Vec::new();
+    let mut table = SeekTable::default();
     for member in members {
         out.clear();
         pack(&mut encoder, member, &mut out, &mut table)?;
@@ -219,7 +221,7 @@ mod tests {
     #[test]
     fn a_guess_tells_multiples_of_4_gib() {
         const WRAP: u64 = 1 << 32;
-        for (guess, rest, wanted) in [
+        for (guess, rest, expected) in [
             (1000, 1200, Some(1200)),
             (1000, 700, Some(700)),
             // Another member follows, or something else.
@@ -231,7 +233,7 @@ mod tests {
             (u64::MAX, 7, Some(u64::MAX - u64::from(u32::MAX) + 7)),
             (0, 0, Some(0)),
         ] {
-            assert_eq!(nearest(guess, rest), wanted, "{guess} {rest}");
+            assert_eq!(nearest(guess, rest), expected, "{guess} {rest}");
         }
     }
 }

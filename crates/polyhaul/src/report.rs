@@ -180,12 +180,12 @@ mod tests {
         };
         let packed = Moved::new("obj", 3).streamed(Codec::Gzip, 10);
         let durable = Moved::new("ply", 8).durable(true);
-        let mut all = of(&[Moved::new("obj", 3), Moved::new("ply", 4)], &[Moved::new("ply", 8)]);
-        all.extend(of(&[Moved::new("ply", 0), Moved::new("obj", 5), packed.clone()], std::slice::from_ref(&durable)));
-        all.extend(of(&[Moved::new("mtl", 0), packed], &[]));
+        let mut total = of(&[Moved::new("obj", 3), Moved::new("ply", 4)], &[Moved::new("ply", 8)]);
+        total.extend(of(&[Moved::new("ply", 0), Moved::new("obj", 5), packed.clone()], std::slice::from_ref(&durable)));
+        total.extend(of(&[Moved::new("mtl", 0), packed], &[]));
         let packed = Moved::new("obj", 6).streamed(Codec::Gzip, 20);
-        assert_eq!(all.reads, [Moved::new("obj", 8), Moved::new("ply", 4), packed]);
-        assert_eq!(all.writes, [Moved::new("ply", 8), durable]);
-        assert_eq!((all.bytes_in, all.plain_bytes_in, all.bytes_out), (18, 32, 16));
+        assert_eq!(total.reads, [Moved::new("obj", 8), Moved::new("ply", 4), packed]);
+        assert_eq!(total.writes, [Moved::new("ply", 8), durable]);
+        assert_eq!((total.bytes_in, total.plain_bytes_in, total.bytes_out), (18, 32, 16));
     }
 }

@@ -81,7 +81,7 @@ impl<'o> Resolver<'o> {
     /// Whether the host has `name`, or it is a file that may be opened.
     pub(crate) fn exists(&mut self, name: &str) -> Result<bool> {
         let given = self.ask(name)?;
-        let is_there = given.is_some() || self.find_file(name).is_ok_and(|found| found.is_file());
+        let is_there = given.is_some() || self.find_file(name).is_ok_and(|info| info.is_file());
         self.given = Some((try_string(name)?, given));
         Ok(is_there)
     }
@@ -118,7 +118,7 @@ impl<'o> Resolver<'o> {
     /// Asks the host.
     pub(crate) fn ask(&mut self, name: &str) -> Result<Option<Input>> {
         let Some(resolve) = &self.options.resolver else { return Ok(None) };
-        if let Some((_, given)) = self.given.take_if(|(asked, _)| asked == name) {
+        if let Some((_, given)) = self.given.take_if(|(given_name, _)| given_name == name) {
             return Ok(given);
         }
         let call = || {
@@ -189,9 +189,9 @@ impl<'o> Resolver<'o> {
                 let shown = path.display().to_string();
                 (Opened::regular(&path, &shown, options)?, shown)
             }
-            Origin::Host(input, asked) => {
+            Origin::Host(input, requested) => {
                 let opened = Opened::new(input, options)?;
-                let shown = if opened.name().is_empty() { asked } else { try_string(opened.name())? };
+                let shown = if opened.name().is_empty() { requested } else { try_string(opened.name())? };
                 (opened, shown)
             }
         })

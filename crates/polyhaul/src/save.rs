@@ -14,14 +14,13 @@ use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_geometry::check;
 use polyhaul_geometry::linear::IDENTITY32;
-use polyhaul_geometry::splat_motion::{has_splats, moves_splats, settle_splats};
-use polyhaul_geometry::transform::{is_mirrored, transform_axes, transform_meshes};
+use polyhaul_geometry::splat_placement::SplatPlacement;
+use polyhaul_geometry::transform::transform_meshes;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::Placement;
-use polyhaul_model::splats::AXES;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Axes, Mesh, Object, Scene};
+use polyhaul_model::{Mesh, Scene};
 use polyhaul_pipeline::run::{Phase, span};
 use std::borrow::Cow;
 
@@ -32,53 +31,68 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     if let Cow::Borrowed(scene) = scene {
         check::scene(scene, &options.run)?;
     }
-    let (mut report, mut warnings) = (Report::default(), Warnings::default());
+    let mut report = Report::default();
     let format = format_of(&output, options)?;
     let writer = match format.writers().scene {
         Some(SceneWriter::Render(save)) => return save(scene, output, options),
         Some(SceneWriter::Meshes(writer)) => writer,
         None => return Err(no_scene(format)),
     };
-    let scene = match scene.render {
-        Some(_) => Cow::Owned(report.phase("flatten", || flat::to_write(scene, options, &mut warnings))?),
-        None => scene,
-    };
-    report.warnings.extend(warnings);
-    report.warnings.refuse_losses(options.strict)?;
+    let scene = flatten(scene, options, &mut report)?;
     let (scene, looks) = Looks::split(scene);
     let placement = (writer.placement)(&scene, options)?;
-    let (scene, placement) = if moves_any_splats(&scene, &writer, &placement) {
-        report.phase("prepare", || place_splats(scene, &writer, &placement, options))?
-    } else {
-        (scene, placement)
-    };
+    let (scene, placement) = place_splats(scene, &writer, placement, options, &mut report)?;
     if writer.only_triangles {
         note_cut_faces(format, &scene, &output, &mut report.warnings);
     }
-    let scene = if changes_model(&scene, &placement)? {
-        report.phase("prepare", || prepare(scene, &writer, &placement, options))?
-    } else {
-        scene
-    };
+    let scene = prepare(scene, &writer, &placement, options, &mut report)?;
     let clock = Clock::start("write");
     // Writing without a more specific phase counts as formatting.
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;
-    let (looks, placement) = (&looks, &placement);
-    let report_of_job = &mut report;
     (writer.write)(MeshJob {
         scene: &scene,
-        looks,
-        placement,
+        looks: &looks,
+        placement: &placement,
         format,
         output,
         links,
         options,
         convert_image,
-        report: report_of_job,
+        report: &mut report,
     })?;
     clock.stop(&mut report);
     Ok(report)
+}
+
+/// A scene for a renderer as meshes; others as they are.
+fn flatten<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
+    let scene = match scene.render {
+        Some(_) => {
+            let mut warnings = Warnings::default();
+            let flat = report.phase("flatten", || flat::to_write(scene, options, &mut warnings))?;
+            report.warnings.extend(warnings);
+            Cow::Owned(flat)
+        }
+        None => scene,
+    };
+    report.warnings.refuse_losses(options.strict)?;
+    Ok(scene)
+}
+
+/// Turns and moves splats as the format stores them, if they have to be. Returns the placement of the rest.
+fn place_splats<'a>(
+    scene: Cow<'a, Scene>,
+    writer: &MeshWriter,
+    placement: Placement,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<(Cow<'a, Scene>, Placement)> {
+    let places = SplatPlacement { placement: &placement, is_upright: writer.has_upright_splats };
+    if !places.changes(&scene) {
+        return Ok((scene, placement));
+    }
+    report.phase("prepare", || places.apply(scene, &options.run))
 }
 
 /// The error for writing a scene in a format that holds none.
@@ -100,38 +114,6 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
-/// Whether splats of a scene have to be turned or moved before it is written.
-fn moves_any_splats(scene: &Scene, writer: &MeshWriter, placement: &Placement) -> bool {
-    let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
-    let is_moved = |object: &Object| moves_splats(scene, object);
-    let is_any = writer.has_upright_splats || is_turned || scene.objects.iter().any(is_moved);
-    is_any && scene.meshes.iter().any(has_splats)
-}
-
-/// Turns and moves a scene with splats as a whole, so that their columns change with their positions: writers know
-/// nothing of that.
-fn place_splats<'a>(
-    scene: Cow<'a, Scene>,
-    writer: &MeshWriter,
-    placement: &Placement,
-    options: &WriteOptions,
-) -> Result<(Cow<'a, Scene>, Placement)> {
-    let mut scene = match scene {
-        Cow::Owned(scene) => scene,
-        Cow::Borrowed(scene) => copy::scene(scene)?,
-    };
-    let axes = placement.axes.unwrap_or(scene.axes);
-    // Renderers have no mirrored splats.
-    let settles = |object: &Object| !writer.has_upright_splats || object.transform.as_ref().is_some_and(is_mirrored);
-    settle_splats(&mut scene, settles, &options.run)?;
-    if writer.has_upright_splats {
-        transform_axes(&mut scene, Axes::default(), 1.0, &options.run)?;
-        scene.axes = AXES;
-    }
-    transform_axes(&mut scene, axes, placement.scale, &options.run)?;
-    Ok((Cow::Owned(scene), Placement { axes: Some(axes), scale: 1.0, ..*placement }))
-}
-
 /// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while
 /// they are written.
 fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
@@ -140,8 +122,22 @@ fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
     Ok(placement.triangulate || turns && as_read()?)
 }
 
-/// Applies changes to the model before it is written, to a copy if the caller keeps the scene.
+/// Applies changes to the model before it is written, if there are any.
 fn prepare<'a>(
+    scene: Cow<'a, Scene>,
+    writer: &MeshWriter,
+    placement: &Placement,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<Cow<'a, Scene>> {
+    if !changes_model(&scene, placement)? {
+        return Ok(scene);
+    }
+    report.phase("prepare", || change(scene, writer, placement, options))
+}
+
+/// Applies changes to the model, to a copy if the caller keeps the scene.
+fn change<'a>(
     scene: Cow<'a, Scene>,
     writer: &MeshWriter,
     placement: &Placement,

@@ -7,14 +7,14 @@ use polyhaul_model::names;
 use polyhaul_model::options::{ColumnName, TableReadOptions};
 
 /// Keeps the element and the columns that are asked for, of tables that were read as a whole.
-pub(crate) fn select(found: &mut Tables, options: &TableReadOptions) -> Result<()> {
-    if let Some(wanted) = &options.element {
-        let place = found.tables.iter().position(|table| table.name == *wanted);
-        let table = place.map(|place| found.tables.swap_remove(place)).ok_or_else(|| no_element(found, wanted))?;
-        found.tables.clear();
-        found.tables.push(table);
+pub(crate) fn select(tables: &mut Tables, options: &TableReadOptions) -> Result<()> {
+    if let Some(element) = &options.element {
+        let place = tables.tables.iter().position(|table| table.name == *element);
+        let table = place.map(|place| tables.tables.swap_remove(place)).ok_or_else(|| no_element(tables, element))?;
+        tables.tables.clear();
+        tables.tables.push(table);
     }
-    select_columns(&mut found.tables, options)
+    select_columns(&mut tables.tables, options)
 }
 
 /// Keeps the columns that are asked for, of the one table.
@@ -29,9 +29,9 @@ pub(crate) fn select_columns(tables: &mut [Table], options: &TableReadOptions) -
     }
 }
 
-fn no_element(found: &Tables, wanted: &str) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("no element named `{}`", names::shown(wanted)));
-    error.with_hint(format!("the elements are {}", names_of(&found.tables)))
+fn no_element(tables: &Tables, element: &str) -> Error {
+    let error = Error::new(ErrorKind::Usage, format!("no element named `{}`", names::shown(element)));
+    error.with_hint(format!("the elements are {}", names_of(&tables.tables)))
 }
 
 /// The names of tables, for messages.
@@ -40,20 +40,20 @@ pub(crate) fn names_of(tables: &[Table]) -> String {
 }
 
 /// The first few names, for messages.
-fn shown<'a>(all: impl Iterator<Item = &'a str>) -> String {
-    const MOST: usize = 20;
-    let mut all = all.map(names::shown);
-    let mut text = all.by_ref().take(MOST).collect::<Vec<_>>().join(", ");
-    if all.next().is_some() {
+fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const MAX_LISTED: usize = 20;
+    let mut names = names.map(names::shown);
+    let mut text = names.by_ref().take(MAX_LISTED).collect::<Vec<_>>().join(", ");
+    if names.next().is_some() {
         text.push_str(", ...");
     }
     text
 }
 
 /// Keeps columns, in the order that is asked for.
-fn keep_columns(table: &mut Table, wanted: &[ColumnName]) -> Result<()> {
-    let mut kept = Vec::new();
-    for name in wanted {
+fn keep_columns(table: &mut Table, requested: &[ColumnName]) -> Result<()> {
+    let mut places = Vec::new();
+    for name in requested {
         let (place, shown_name) = match name {
             ColumnName::Index(place) => (Some(*place).filter(|&place| place < table.columns.len()), place.to_string()),
             ColumnName::Name(name) => (table.columns.iter().position(|column| column.name == *name), name.clone()),
@@ -62,14 +62,14 @@ fn keep_columns(table: &mut Table, wanted: &[ColumnName]) -> Result<()> {
             let error = Error::new(ErrorKind::Usage, format!("no column named `{}`", names::shown(&shown_name)));
             error.with_hint(format!("the columns are {}", shown(table.columns.iter().map(|column| &*column.name))))
         })?;
-        if kept.contains(&place) {
+        if places.contains(&place) {
             let message = format!("column `{}` is listed twice", names::shown(&shown_name));
             return Err(Error::new(ErrorKind::Usage, message));
         }
-        try_push(&mut kept, place, "columns")?;
+        try_push(&mut places, place, "columns")?;
     }
     let mut columns = Vec::new();
-    for place in kept {
+    for place in places {
         try_push(&mut columns, std::mem::take(&mut table.columns[place]), "columns")?;
     }
     table.columns = columns;

@@ -12,16 +12,17 @@ use polyhaul_splat::sog::{self, SogFile};
 /// Reads the splats, and the images that they are in.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let mut resolver = Resolver::beside(job.near, job.options);
-    let (mut moved, mut warnings) = (Vec::<Moved>::new(), Warnings::default());
+    let mut moved = Vec::<Moved>::new();
+    let mut warnings = Warnings::default();
     let mut open = |name: &str| {
-        let found = resolver.find(name).and_then(|found| resolver.read(found.origin, "webp", &mut warnings));
-        let image = found.map_err(|error| unread("image", name, error))?;
+        let image = resolver.find(name).and_then(|image| resolver.read(image.origin, "webp", &mut warnings));
+        let image = image.map_err(|error| unread("image", name, error))?;
         try_push(&mut moved, image.moved, "files")?;
         Ok(SogFile { name: image.name.into(), bytes: image.bytes })
     };
-    let found = sog::read(&job.bytes(), &job.parse_options(), &mut open)?;
-    job.note(found.threads, found.warnings);
+    let file = sog::read(&job.bytes(), &job.parse_options(), &mut open)?;
+    job.note(file.threads, file.warnings);
     job.report.warnings.extend(warnings);
     moved.into_iter().for_each(|moved| job.report.note_read(moved));
-    Ok(found.scene)
+    Ok(file.scene)
 }

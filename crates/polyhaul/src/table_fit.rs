@@ -17,7 +17,7 @@ use polyhaul_table::{self as table, TableFormat};
 use std::collections::HashSet;
 
 /// The element that points are in.
-pub(crate) const VERTEX: &str = "vertex";
+const VERTEX: &str = "vertex";
 /// The names of colors, without alpha.
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];
@@ -32,7 +32,7 @@ pub(crate) fn is_of_points(format: Format) -> bool {
 
 /// Tables for a target: `name` is the target's, for warnings.
 pub(crate) fn fit(
-    mut found: Tables,
+    mut tables: Tables,
     (from, to): (Format, Format),
     options: &TableReadOptions,
     name: &str,
@@ -41,52 +41,54 @@ pub(crate) fn fit(
     let is_chosen = options.columns.is_some();
     if from.has_elements() {
         if !to.has_elements() {
-            pick_element(&mut found, options, (to, name), warnings)?;
+            pick_element(&mut tables, options, to, name, warnings)?;
         }
-        select(&mut found, options)?;
+        select(&mut tables, options)?;
     }
-    let [table] = &mut found.tables[..] else { return Ok(found) };
+    let [table] = &mut tables.tables[..] else { return Ok(tables) };
     match table_of(to) {
         None if !from.has_elements() => name_for_ply(table, name, warnings)?,
-        Some(TableFormat::Xyz | TableFormat::Pts) if !is_chosen => arrange(table, (to, name), warnings)?,
+        Some(TableFormat::Xyz | TableFormat::Pts) if !is_chosen => arrange(table, to, name, warnings)?,
         _ => {}
     }
     if !to.has_elements() {
         check_lists(table)?;
         // Remarks become comments if there is only one kind.
-        for info in std::mem::take(&mut found.infos) {
-            try_push(&mut found.comments, info, "comments")?;
+        for info in std::mem::take(&mut tables.infos) {
+            try_push(&mut tables.comments, info, "comments")?;
         }
     }
-    Ok(found)
+    Ok(tables)
 }
 
 /// Keeps one element: that which is asked for, the only one, or the vertices.
 fn pick_element(
-    found: &mut Tables,
+    tables: &mut Tables,
     options: &TableReadOptions,
-    (to, name): (Format, &str),
+    to: Format,
+    name: &str,
     warnings: &mut Warnings,
 ) -> Result<()> {
-    if options.element.is_none() && found.tables.len() > 1 {
-        let Some(place) = found.tables.iter().position(|table| table.name == VERTEX) else {
-            let message = format!("found {} elements, but {} stores one table", found.tables.len(), to.name());
-            let hint = format!("choose one with `--element`: {}", names_of(&found.tables));
+    if options.element.is_none() && tables.tables.len() > 1 {
+        let Some(place) = tables.tables.iter().position(|table| table.name == VERTEX) else {
+            let message = format!("found {} elements, but {} stores one table", tables.tables.len(), to.name());
+            let hint = format!("choose one with `--element`: {}", names_of(&tables.tables));
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
         };
-        let others = || found.tables.iter().filter(|table| table.name != VERTEX && table.row_count > 0);
+        let others = || tables.tables.iter().filter(|table| table.name != VERTEX && table.row_count > 0);
         let rows = |name: &str| others().filter(|table| table.name == name).map(|table| table.row_count as u64).sum();
-        let (faces, edges): (u64, u64) = (rows("face"), rows("edge"));
-        let known = others().filter(|table| table.name == "face" || table.name == "edge").count();
+        let faces: u64 = rows("face");
+        let edges: u64 = rows("edge");
+        let mesh_tables = others().filter(|table| table.name == "face" || table.name == "edge").count();
         let kinds = [
             ("left-out-faces", "faces", faces),
             ("left-out-lines", "edges", edges),
-            ("left-out-tables", "more than one element", (others().count() - known) as u64),
+            ("left-out-tables", "more than one element", (others().count() - mesh_tables) as u64),
         ];
         note_left_out(to.name(), kinds, name, warnings);
-        let table = found.tables.swap_remove(place);
-        found.tables.clear();
-        found.tables.push(table);
+        let table = tables.tables.swap_remove(place);
+        tables.tables.clear();
+        tables.tables.push(table);
     }
     Ok(())
 }
@@ -102,7 +104,7 @@ fn check_lists(table: &Table) -> Result<()> {
 }
 
 /// Puts the columns of points into the order in which files without names have them: x, y, z, intensity, color, normal.
-fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warnings) -> Result<()> {
+fn arrange(table: &mut Table, to: Format, name: &str, warnings: &mut Warnings) -> Result<()> {
     if table.columns.iter().all(|column| column.name.is_empty()) {
         return Ok(());
     }
@@ -114,12 +116,16 @@ fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warning
     let normals = find(table, ["nx", "ny", "nz"]).filter(|_| table_of(to) == Some(TableFormat::Xyz));
     let intensity = find(table, ["intensity"]).into_iter().flatten();
     let order = positions.into_iter().chain(intensity).chain(colors.into_iter().flatten());
-    let (mut columns, mut changed, mut outside) = (Vec::new(), 0, 0);
+    let mut columns = Vec::new();
+    let mut changed = 0;
+    let mut outside = 0;
     for place in order.chain(normals.into_iter().flatten()) {
         let mut column = std::mem::take(&mut table.columns[place]);
         if colors.is_some_and(|colors| colors.contains(&place)) {
             let bytes = color_bytes(column.values)?;
-            (column.values, changed, outside) = (bytes.values, changed + bytes.changed, outside + bytes.outside);
+            column.values = bytes.values;
+            changed += bytes.changed;
+            outside += bytes.outside;
         }
         try_push(&mut columns, column, "columns")?;
     }
@@ -175,7 +181,8 @@ fn color_bytes(values: Values) -> Result<ColorBytes> {
     fn bytes<T: Copy>(values: &[T], byte: impl Fn(T) -> f64) -> Result<ColorBytes> {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(values.len()).map_err(|_| Error::memory("colors"))?;
-        let (mut changed, mut outside) = (0, 0);
+        let mut changed = 0;
+        let mut outside = 0;
         bytes.extend(values.iter().map(|&value| {
             let value = byte(value);
             let is_inside = (0.0..=255.0).contains(&value);
@@ -197,14 +204,17 @@ fn color_bytes(values: Values) -> Result<ColorBytes> {
 fn name_for_ply(table: &mut Table, output: &str, warnings: &mut Warnings) -> Result<()> {
     table.name = VERTEX.into();
     table::name_points(&mut table.columns);
-    let (mut taken, mut changed) = (HashSet::new(), 0);
+    let mut taken = HashSet::new();
+    let mut changed = 0;
     for (column, number) in table.columns.iter_mut().zip(1..) {
-        let known = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(&column.name));
-        let wanted = known.map_or(column.name.as_str(), |known| known);
-        let written = names::distinct(wanted, number, &mut taken)?;
-        changed += u64::from(!column.name.is_empty() && written != wanted);
+        let property = KNOWN.iter().find(|property| property.eq_ignore_ascii_case(&column.name));
+        let preferred = property.map_or(column.name.as_str(), |property| property);
+        let written = names::distinct(preferred, number, &mut taken)?;
+        changed += u64::from(!column.name.is_empty() && written != preferred);
         column.name = written;
-        if known.is_some_and(|known| COLORS.as_flattened().contains(known) || ["alpha", "a"].contains(known)) {
+        if property
+            .is_some_and(|property| COLORS.as_flattened().contains(property) || ["alpha", "a"].contains(property))
+        {
             column.values = narrow(std::mem::take(&mut column.values))?;
         }
     }

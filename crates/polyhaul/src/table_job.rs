@@ -18,8 +18,6 @@ use polyhaul_model::names;
 use polyhaul_model::options::TableHeader;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Scene, SourceFolder, Table};
-#[cfg(feature = "ply")]
-use polyhaul_ply as ply;
 use polyhaul_table::{self as table, Layout, Rows, TableFormat};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
@@ -51,17 +49,6 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Tables> {
     Ok(Tables { tables, comments, infos: Vec::new() })
 }
 
-/// Reads the elements of a PLY file.
-#[cfg(feature = "ply")]
-pub(crate) fn read_elements(job: &mut ReadJob<'_>) -> Result<Tables> {
-    let read = ply::tables(job.feed(), &job.parse_options())?;
-    job.note(read.threads, read.warnings);
-    let mut header = read.header;
-    let (comments, infos) = (std::mem::take(&mut header.comments), std::mem::take(&mut header.infos));
-    job.details.header = Some(header);
-    Ok(Tables { tables: read.content, comments, infos })
-}
-
 /// Reads a table as the points of a scene.
 pub(crate) fn read_points(job: &mut ReadJob<'_>) -> Result<Scene> {
     let (table, comments) = read_table(job, Layout::Points)?;
@@ -88,19 +75,8 @@ pub(crate) fn no_tables(how: &str) -> Error {
     error.with_hint(format!("{} {how}", Format::listed(Format::has_tables)))
 }
 
-/// Writes tables as the elements of a PLY file.
-#[cfg(feature = "ply")]
-pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
-    let TablesJob { tables, folder, comments, infos, format, output, links, options, report } = job;
-    ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
-    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
-    write_with(copies, output, Some(format.name()), options, report, |writing, _, _| {
-        ply::write_tables(tables, [&comments, infos], options.ply_style(), &options.run, writing)
-    })
-}
-
 /// The comments as they are written, and the files that they name and that go with the output.
-pub(crate) fn begin_remarks<'c>(
+pub(crate) fn start_remarks<'c>(
     comments: &'c [String],
     folder: &SourceFolder,
     mut links: Relinker<'_>,
@@ -116,10 +92,11 @@ pub(crate) fn write(job: TablesJob<'_>) -> Result<()> {
         let message = format!("this format stores one table, found {}", job.tables.len());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY stores several tables"));
     };
-    let (rows, kind) = (Rows::of_table(table)?, table_kind(job.format)?);
+    let rows = Rows::of_table(table)?;
+    let kind = table_kind(job.format)?;
     if matches!(kind, TableFormat::Xyz | TableFormat::Pts) && (1..3).contains(&rows.names.len()) {
-        let (name, count) = (job.format.name(), rows.names.len());
-        let message = format!("{name} needs at least 3 columns (x, y and z), found {count}");
+        let name = job.format.name();
+        let message = format!("{name} needs at least 3 columns (x, y and z), found {}", rows.names.len());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("write csv, tsv, txt or npy instead"));
     }
     let TablesJob { folder, comments, output, links, options, report, .. } = job;
@@ -209,7 +186,7 @@ struct RowsTarget<'a> {
 fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), target: RowsTarget<'_>) -> Result<()> {
     let RowsTarget { kind, output, links, options, report } = target;
     let comments = note_row_remarks(comments, kind, options, &name_of(&output), report);
-    let (comments, copies) = begin_remarks(comments, folder, links, report)?;
+    let (comments, copies) = start_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(kind.name()), options, report, |writing, _, _| match kind {
         TableFormat::Npy => table::npy::write(rows, &options.run, writing),
         _ => table::write(rows, &comments, kind, options.table_style(), &options.run, writing),

@@ -20,13 +20,13 @@ use polyhaul_table::{self as table, Layout, TableFormat};
 /// Reads the requested tables of an input.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Tables>> {
     let (read, report) = load_as(input, options, |_| ContentShape::Tables)?;
-    let Content::Tables(mut found) = read.content else {
+    let Content::Tables(mut tables) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
     };
     if read.format.has_elements() {
-        select(&mut found, &options.table)?;
+        select(&mut tables, &options.table)?;
     }
-    Ok(Loaded::new(found, report))
+    Ok(Loaded::new(tables, report))
 }
 
 /// Reads the text of a table into one array.
@@ -38,12 +38,14 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<T
         let Some(kind) = table_of(job.format).filter(|&kind| kind != TableFormat::Npy) else {
             return Err(Error::new(ErrorKind::Usage, "only text tables can be read into one array"));
         };
-        let own = job.parse_options().with(options.table.clone());
-        let mut read = table::read(job.text(), kind, Layout::Rows, &own)?;
+        let parse_options = job.parse_options().with(options.table.clone());
+        let mut read = table::read(job.text(), kind, Layout::Rows, &parse_options)?;
         job.note(read.threads, std::mem::take(&mut read.warnings));
         Ok(read)
     })?;
-    let (names, row_count, comments) = (read.names, read.row_count, read.comments);
+    let names = read.names;
+    let row_count = read.row_count;
+    let comments = read.comments;
     let values = read.values.into_iter().next().unwrap_or_default();
     Ok(Loaded::new(TableArray { values, row_count, column_count: names.len(), names, comments }, report))
 }
@@ -74,7 +76,8 @@ pub(crate) fn save_checked(
         Error::new(ErrorKind::Usage, "this format has no tables").with_hint(hint)
     };
     let writer = format.writers().tables.ok_or_else(no_writer)?;
-    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let mut report = Report::default();
+    let clock = Clock::start("write");
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;
     let report_of_job = &mut report;

@@ -61,8 +61,8 @@ pub(crate) fn draw(
 /// The size of `count` points in pixels, such that all of them in a grid would cover half of the picture.
 pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
     let [width, height] = frame.size();
-    let [least, most] = POINT_PIXELS;
-    (0.5 * (width * height) as f32 / count.max(1) as f32).sqrt().clamp(least, most)
+    let [min, max] = POINT_PIXELS;
+    (0.5 * (width * height) as f32 / count.max(1) as f32).sqrt().clamp(min, max)
 }
 
 impl Canvas<'_> {

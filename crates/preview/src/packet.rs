@@ -126,7 +126,7 @@ impl Packet {
             let mut far = (right, right_rows);
             let mut near = (left, left_rows);
             if left_entry > right_entry {
-                (far, near) = (near, far);
+                std::mem::swap(&mut far, &mut near);
             }
             if far.1 != 0 {
                 stack.push(far);

@@ -106,11 +106,11 @@ fn is_inside(taken: Bounds, shown: Bounds) -> bool {
 }
 
 impl MeshConsumer for MeshDrawing<'_> {
-    fn start(&self, known: KnownPositions<'_>) -> Result<()> {
-        if let KnownPositions::All(positions) = known {
+    fn start(&self, positions: KnownPositions<'_>) -> Result<()> {
+        if let KnownPositions::All(positions) = positions {
             self.position_count.store(positions.len(), Ordering::Relaxed);
         }
-        let bounds = match (self.known_bounds, known) {
+        let bounds = match (self.known_bounds, positions) {
             (Some(bounds), _) => Some(bounds),
             (None, KnownPositions::All(positions)) => bounds_of_all(positions, self.options.run.worker_threads()),
             (None, KnownPositions::Sample(positions)) => Bounds::of(positions),

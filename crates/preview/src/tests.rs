@@ -270,7 +270,7 @@ fn pieces_are_drawn_as_the_model_is() {
             }
             match drawing.finish().unwrap() {
                 Streamed::Picture(picture) => break picture,
-                Streamed::Again(found) => bounds = Some(found),
+                Streamed::Again(exact) => bounds = Some(exact),
             }
         };
         assert_eq!(readings, if number < 2 { 1 } else { 2 }, "{number}");

@@ -104,8 +104,8 @@ impl<'o> Chooser<'o> {
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Memory`].
     pub fn finish(mut self) -> Result<RowSet> {
-        if let Some(wanted) = self.options.sample {
-            let mut pick = Picks::new(self.set.count(), wanted);
+        if let Some(count) = self.options.sample {
+            let mut pick = Picks::new(self.set.count(), count);
             self.set.retain(|| pick.next());
         }
         self.set.seal()?;
@@ -164,8 +164,8 @@ struct Picks {
 }
 
 impl Picks {
-    fn new(all: u64, wanted: u64) -> Picks {
-        Picks { left: all, wanted: wanted.min(all), state: 0 }
+    fn new(rows: u64, count: u64) -> Picks {
+        Picks { left: rows, wanted: count.min(rows), state: 0 }
     }
 
     fn next(&mut self) -> bool {

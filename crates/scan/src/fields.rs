@@ -5,7 +5,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Domain, Mesh, Table, Values, names, with_values};
 
 /// How many columns a message lists.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Columns of one number per row, by name.
 pub struct Fields<'a> {
@@ -46,7 +46,8 @@ impl<'a> Fields<'a> {
     pub fn of_table(table: &'a Table) -> Fields<'a> {
         let field = |values, is_list: bool| if is_list { LISTS } else { Field::Values(values) };
         let fields = table.columns.iter();
-        let fields = fields.map(|it| (it.name.as_str(), field(&it.values, it.offsets.is_some()))).collect();
+        let fields =
+            fields.map(|column| (column.name.as_str(), field(&column.values, column.offsets.is_some()))).collect();
         Fields { fields, rows: table.row_count, is_table: true }
     }
 
@@ -72,7 +73,8 @@ impl<'a> Fields<'a> {
             fields.extend(["u", "v"].into_iter().enumerate().map(|(axis, name)| (name, Field::Part2(uvs, axis))));
         }
         if mesh.colors.len() == count {
-            let (colors, names) = (mesh.colors.as_slice(), ["red", "green", "blue", "alpha"]);
+            let colors = mesh.colors.as_slice();
+            let names = ["red", "green", "blue", "alpha"];
             fields.extend(names.into_iter().enumerate().map(|(part, name)| (name, Field::Part4(colors, part))));
         }
         let columns = mesh.vertex_columns.iter().filter(|column| column.offsets.is_none());
@@ -126,9 +128,9 @@ impl<'a> Fields<'a> {
 
     /// The columns that there are.
     fn listed(&self) -> String {
-        let mut all = self.fields.iter().map(|(name, _)| names::shown(name)).filter(|name| !name.is_empty());
-        let mut text = all.by_ref().take(MOST_LISTED).collect::<Vec<_>>().join(", ");
-        match (text.is_empty(), all.next()) {
+        let mut names = self.fields.iter().map(|(name, _)| names::shown(name)).filter(|name| !name.is_empty());
+        let mut text = names.by_ref().take(MAX_LISTED).collect::<Vec<_>>().join(", ");
+        match (text.is_empty(), names.next()) {
             (true, _) => return "the columns have no names: write `column(0)` for the first one".into(),
             (false, Some(_)) => text.push_str(", ..."),
             (false, None) => {}

@@ -52,15 +52,15 @@ fn choose(scene: &Scene, options: &RowOptions, run: &RunOptions) -> Result<RowSe
 
 /// The objects of each mesh.
 pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
-    let mut all: Vec<Vec<usize>> = Vec::new();
-    all.try_reserve_exact(scene.meshes.len()).map_err(|_| Error::memory("objects"))?;
-    all.resize_with(scene.meshes.len(), Vec::new);
+    let mut by_mesh: Vec<Vec<usize>> = Vec::new();
+    by_mesh.try_reserve_exact(scene.meshes.len()).map_err(|_| Error::memory("objects"))?;
+    by_mesh.resize_with(scene.meshes.len(), Vec::new);
     for (number, object) in scene.objects.iter().enumerate() {
-        if let Some(objects) = all.get_mut(object.mesh) {
+        if let Some(objects) = by_mesh.get_mut(object.mesh) {
             try_push(objects, number, "objects")?;
         }
     }
-    Ok(all)
+    Ok(by_mesh)
 }
 
 /// Where the objects of a mesh place it.
@@ -79,12 +79,13 @@ fn keep_meshes(scene: &mut Scene, set: &RowSet) -> Result<()> {
     let objects = objects_by_mesh(scene)?;
     for (mesh, objects) in scene.meshes.iter_mut().zip(objects) {
         let rows = mesh.positions.len();
-        let kept = Kept::of_mesh(mesh, set, first)?;
+        let remaining = Kept::of_mesh(mesh, set, first)?;
         for object in objects {
             let object = &mut scene.objects[object];
-            (object.start, object.end) = (kept.counts(mesh, object.start), kept.counts(mesh, object.end));
+            object.start = remaining.counts(mesh, object.start);
+            object.end = remaining.counts(mesh, object.end);
         }
-        kept.apply(mesh)?;
+        remaining.apply(mesh)?;
         first += rows as u64;
     }
     Ok(())
@@ -106,12 +107,12 @@ struct Kept<'s> {
 }
 
 /// The kept corners before each face, and all of them.
-fn corners_before(faces: &Elements, kept: &RowSet) -> Result<Vec<u32>> {
+fn corners_before(faces: &Elements, set: &RowSet) -> Result<Vec<u32>> {
     let mut before: Vec<u32> = zeroed(faces.len() + 1, "corners")?;
     let mut sum = 0;
     for (face, before) in before.iter_mut().enumerate() {
         *before = sum;
-        sum += if kept.has(face as u64) { faces.corners(face).len() as u32 } else { 0 };
+        sum += if set.has(face as u64) { faces.corners(face).len() as u32 } else { 0 };
     }
     Ok(before)
 }
@@ -121,7 +122,7 @@ impl<'s> Kept<'s> {
         let has = |position: &u32| vertices.has(first + u64::from(*position));
         let whole = |elements: &Elements| {
             let corners = elements.corner_positions.as_slice();
-            let is_whole = |at| corners.get(elements.corners(at)).is_some_and(|all| all.iter().all(has));
+            let is_whole = |at| corners.get(elements.corners(at)).is_some_and(|positions| positions.iter().all(has));
             RowSet::from_fn(elements.len(), |at| Ok(is_whole(at)))
         };
         let faces = whole(&mesh.faces)?;
@@ -148,8 +149,8 @@ impl<'s> Kept<'s> {
     fn corner(&self, faces: &Elements, corner: u32) -> u32 {
         let face = faces.offsets.partition_point(|&offset| offset <= corner).saturating_sub(1);
         let before = self.corners.get(face).copied().unwrap_or(0);
-        let own = corner - faces.offsets.get(face).copied().unwrap_or(corner);
-        if self.faces.has(face as u64) { before + own } else { before }
+        let within = corner - faces.offsets.get(face).copied().unwrap_or(corner);
+        if self.faces.has(face as u64) { before + within } else { before }
     }
 
     /// Counts of a mesh as counts of what is kept of it.
@@ -228,7 +229,9 @@ impl<'s> Kept<'s> {
     }
 
     fn keep_vertices(&self, mesh: &mut Mesh) -> Result<()> {
-        let (set, first, count) = (self.vertices, self.first, mesh.positions.len());
+        let set = self.vertices;
+        let first = self.first;
+        let count = mesh.positions.len();
         mesh.vertex_columns.iter_mut().try_for_each(|column| keep_column(column, set, first, count))?;
         keep(&mut mesh.positions, set, first)?;
         keep(&mut mesh.position_weights, set, first)?;
@@ -243,15 +246,15 @@ impl<'s> Kept<'s> {
     }
 
     /// Keeps elements and renumbers their corners.
-    fn keep_elements(&self, elements: &mut Elements, kept: &RowSet) -> Result<()> {
+    fn keep_elements(&self, elements: &mut Elements, set: &RowSet) -> Result<()> {
         let count = elements.len();
         if count == 0 {
             return Ok(());
         }
-        keep_corners(&mut elements.corner_uvs, kept, &elements.offsets)?;
-        keep_corners(&mut elements.corner_normals, kept, &elements.offsets)?;
+        keep_corners(&mut elements.corner_uvs, set, &elements.offsets)?;
+        keep_corners(&mut elements.corner_normals, set, &elements.offsets)?;
         let offsets = elements.offsets.to_mut()?;
-        crate::table::keep_lists(&mut elements.corner_positions, offsets, kept.among(0, count))?;
+        crate::table::keep_lists(&mut elements.corner_positions, offsets, set.among(0, count))?;
         elements.corner_positions.to_mut()?.iter_mut().for_each(|position| *position = self.vertex(*position));
         Ok(())
     }
@@ -264,13 +267,13 @@ fn keep<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u64) -> Result<()> 
 }
 
 /// Keeps the values of the corners of elements.
-fn keep_corners<T: Copy>(values: &mut Array<T>, kept: &RowSet, offsets: &[u32]) -> Result<()> {
+fn keep_corners<T: Copy>(values: &mut Array<T>, set: &RowSet, offsets: &[u32]) -> Result<()> {
     if values.is_empty() {
         return Ok(());
     }
     let values = values.to_mut()?;
     let mut to = 0;
-    for element in kept.among(0, offsets.len().saturating_sub(1)) {
+    for element in set.among(0, offsets.len().saturating_sub(1)) {
         let corners = offsets[element] as usize..offsets[element + 1] as usize;
         let size = corners.len();
         values.copy_within(corners, to);

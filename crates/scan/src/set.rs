@@ -42,7 +42,8 @@ impl RowSet {
         if row >= self.rows {
             return self.kept;
         }
-        let (word, bit) = ((row / 64) as usize, row % 64);
+        let word = (row / 64) as usize;
+        let bit = row % 64;
         let whole: u64 = self.words[word / STEP * STEP..word].iter().map(|word| u64::from(word.count_ones())).sum();
         let last = (self.words[word] & ((1 << bit) - 1)).count_ones();
         self.before[word / STEP] + whole + u64::from(last)
@@ -82,7 +83,8 @@ impl RowSet {
     /// Decides on more rows: bit `i` of the words is row `i` of them.
     pub(crate) fn extend(&mut self, bits: &[u64], rows: usize) -> Result<()> {
         self.words.try_reserve(bits.len() + 1).map_err(|_| Error::memory("the rows to keep"))?;
-        let (shift, mut left) = (self.rows % 64, rows as u64);
+        let shift = self.rows % 64;
+        let mut left = rows as u64;
         for &bits in bits {
             let count = left.min(64);
             let bits = if count < 64 { bits & ((1 << count) - 1) } else { bits };
@@ -151,22 +153,22 @@ mod tests {
 
     #[test]
     fn sets_of_parts_are_those_of_all_rows() {
-        let all: Vec<bool> = (0..1500).map(|row: u32| row.wrapping_mul(2_654_435_761) >> 29 != 0).collect();
-        let whole = set(&[&all]);
+        let bits: Vec<bool> = (0..1500).map(|row: u32| row.wrapping_mul(2_654_435_761) >> 29 != 0).collect();
+        let whole = set(&[&bits]);
         for cuts in [[0, 1, 63], [64, 65, 200], [1, 2, 700], [63, 127, 1499], [512, 1024, 1500]] {
             let [a, b, c] = cuts;
-            assert_eq!(set(&[&all[..a], &all[a..b], &all[b..c], &all[c..]]), whole, "{cuts:?}");
+            assert_eq!(set(&[&bits[..a], &bits[a..b], &bits[b..c], &bits[c..]]), whole, "{cuts:?}");
         }
         let mut rank = 0;
-        for (row, &kept) in all.iter().enumerate() {
-            assert_eq!((whole.has(row as u64), whole.rank(row as u64)), (kept, rank), "{row}");
-            rank += u64::from(kept);
+        for (row, &is_set) in bits.iter().enumerate() {
+            assert_eq!((whole.has(row as u64), whole.rank(row as u64)), (is_set, rank), "{row}");
+            rank += u64::from(is_set);
         }
         assert_eq!((whole.kept(), whole.rank(5000), whole.has(1500)), (rank, rank, false));
         for (first, count) in [(0, 1500), (0, 0), (3, 60), (64, 64), (100, 1), (63, 2), (1490, 100), (1500, 3), (9, 55)]
         {
-            let wanted: Vec<_> = (0..count).filter(|at| all.get(first + at).is_some_and(|&kept| kept)).collect();
-            assert_eq!(whole.among(first as u64, count).collect::<Vec<_>>(), wanted, "{first} {count}");
+            let expected: Vec<_> = (0..count).filter(|at| bits.get(first + at).is_some_and(|&is_set| is_set)).collect();
+            assert_eq!(whole.among(first as u64, count).collect::<Vec<_>>(), expected, "{first} {count}");
         }
     }
 }

@@ -102,7 +102,8 @@ impl<'o> TableChooser<'o> {
         run: &'o RunOptions,
     ) -> Result<TableChooser<'o>> {
         let mut chooser = Chooser::new(options, run)?;
-        let (mut indices, mut counts) = (Vec::new(), Vec::new());
+        let mut indices = Vec::new();
+        let mut counts = Vec::new();
         for (number, table) in tables.iter().enumerate() {
             let is_other = number != target && tables.get(target).is_some_and(|target| target.name == VERTEX);
             try_push(&mut indices, if is_other { index_columns(table)? } else { Vec::new() }, "elements")?;
@@ -126,15 +127,15 @@ impl<'o> TableChooser<'o> {
         is_index || number == self.target && wants(self.options, column)
     }
 
-    /// Comes to a table: all rows of those before it were added.
+    /// Starts a table: all rows of those before it were added.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
-    pub fn begin(&mut self, number: usize) -> Result<()> {
+    pub fn start(&mut self, number: usize) -> Result<()> {
         if self.is_after(number) { self.rows.decided().map(drop) } else { Ok(()) }
     }
 
-    /// Looks at rows of the table that was begun, in any order.
+    /// Looks at rows of the table that was started, in any order.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`] if a face refers to a vertex that does not exist; cancellation.
@@ -259,7 +260,7 @@ pub fn choose<'o>(
     let mut chooser = TableChooser::new(tables, target, options, run)?;
     let others = (0..tables.len()).filter(|&number| number != target);
     for number in std::iter::once(target).chain(others) {
-        chooser.begin(number)?;
+        chooser.start(number)?;
         let looked = chooser.look(number, &tables[number])?;
         chooser.add(number, looked)?;
     }
@@ -279,9 +280,9 @@ pub fn cut(table: &Table, rows: Range<usize>) -> Result<Table> {
         };
         let offsets = match &column.offsets {
             Some(offsets) => {
-                let mut own = try_copy(&offsets[rows.start..=rows.end], "list offsets")?;
-                own.iter_mut().for_each(|offset| *offset -= items.start as u32);
-                Some(own.into())
+                let mut list_offsets = try_copy(&offsets[rows.start..=rows.end], "list offsets")?;
+                list_offsets.iter_mut().for_each(|offset| *offset -= items.start as u32);
+                Some(list_offsets.into())
             }
             None => None,
         };
@@ -299,14 +300,16 @@ pub fn keep_rows(table: &mut Table, set: &RowSet, first: u64, run: &RunOptions) 
     if set.is_all() {
         return Ok(());
     }
-    let (rows, threads) = (table.row_count, run.worker_threads());
+    let rows = table.row_count;
+    let threads = run.worker_threads();
     let (lists, mut single): (Vec<_>, Vec<_>) = table.columns.iter_mut().partition(|column| column.offsets.is_some());
-    let (mut kept, mut to): (Vec<u32>, usize) = (Vec::new(), 0);
+    let mut chosen: Vec<u32> = Vec::new();
+    let mut to: usize = 0;
     for start in (0..rows).step_by(TURN) {
         let count = TURN.min(rows - start);
-        kept.clear();
-        kept.try_reserve(count).map_err(|_| Error::memory("the rows to keep"))?;
-        kept.extend(set.among(first + start as u64, count).map(|row| row as u32));
+        chosen.clear();
+        chosen.try_reserve(count).map_err(|_| Error::memory("the rows to keep"))?;
+        chosen.extend(set.among(first + start as u64, count).map(|row| row as u32));
         let columns = single.iter_mut();
         try_for_each_item(
             threads,
@@ -314,11 +317,11 @@ pub fn keep_rows(table: &mut Table, set: &RowSet, first: u64, run: &RunOptions) 
             columns,
             || (),
             |(), column| {
-                with_values!(&mut column.values, values => gather(values.to_mut()?, &kept, start, to));
+                with_values!(&mut column.values, values => gather(values.to_mut()?, &chosen, start, to));
                 Ok(())
             },
         )?;
-        to += kept.len();
+        to += chosen.len();
     }
     for column in single {
         with_values!(&mut column.values, values => values.to_mut()?.truncate(to));
@@ -371,14 +374,18 @@ pub(crate) fn keep_values<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u
 pub(crate) fn keep_lists<T: Copy>(
     values: &mut Array<T>,
     offsets: &mut Vec<u32>,
-    kept: impl Iterator<Item = usize>,
+    chosen: impl Iterator<Item = usize>,
 ) -> Result<()> {
     let values = values.to_mut()?;
-    let (mut lists, mut to) = (0, 0);
-    for row in kept {
-        let (start, end) = (offsets[row] as usize, offsets[row + 1] as usize);
+    let mut lists = 0;
+    let mut to = 0;
+    for row in chosen {
+        let start = offsets[row] as usize;
+        let end = offsets[row + 1] as usize;
         values.copy_within(start..end, to);
-        (offsets[lists], lists, to) = (to as u32, lists + 1, to + end - start);
+        offsets[lists] = to as u32;
+        lists += 1;
+        to += end - start;
         if lists % TURN == 0 {
             polyhaul_spill::relieve();
         }

@@ -77,10 +77,10 @@ fn filters_mean_what_they_say() {
         ("sigmoid(x) > 0.5 and exp(log(y)) > 1", |[x, y, ..]| x > 0.0 && y.ln().exp() > 1.0),
         ("time >= 3e12", |[.., time]| time >= 3e12),
     ];
-    for (text, wanted) in cases {
-        let wanted: Vec<_> = (0..table.row_count).filter(|&row| wanted(point(&table, row))).collect();
+    for (text, is_expected) in cases {
+        let expected: Vec<_> = (0..table.row_count).filter(|&row| is_expected(point(&table, row))).collect();
         for threads in [1, 3] {
-            assert_eq!(rows(&table, &filter(text), threads), wanted, "{text}");
+            assert_eq!(rows(&table, &filter(text), threads), expected, "{text}");
         }
     }
 }
@@ -109,8 +109,8 @@ fn wrong_filters_are_explained_at_their_place() {
         ("x < 1 and", "filter:1:10: expected a number, a column or `(`"),
         ("\u{e9} < 1 \u{20ac}", "filter:1:8: unexpected `\u{20ac}`"),
     ];
-    for (text, wanted) in cases {
-        assert_eq!(text.parse::<Expression>().unwrap_err().to_string(), wanted, "{text}");
+    for (text, expected) in cases {
+        assert_eq!(text.parse::<Expression>().unwrap_err().to_string(), expected, "{text}");
     }
     let deep = format!("{}x < 1{}", "(".repeat(200), ")".repeat(200));
     assert!(deep.parse::<Expression>().unwrap_err().to_string().contains("nested more than 100 levels deep"));
@@ -191,7 +191,8 @@ fn nonsense_is_refused() {
 
 /// A table of faces over `vertices` vertices.
 fn faces(vertices: usize, count: usize) -> Table {
-    let (mut offsets, mut corners) = (vec![0], Vec::new());
+    let mut offsets = vec![0];
+    let mut corners = Vec::new();
     for face in 0..count {
         corners.extend((0..3 + face % 3).map(|corner| ((face * 7 + corner * 3) % vertices) as i32));
         offsets.push(corners.len() as u32);
@@ -218,9 +219,9 @@ fn faces_and_edges_go_with_their_vertices() {
     let options = filter("z % 4 != 0");
     assert_eq!(target(&tables, None).unwrap(), 1);
     keep_tables(&mut tables, 1, &options, &run(2)).unwrap();
-    let kept = rows(&vertices, &options, 1);
-    assert_eq!(tables[1].row_count, kept.len());
-    for (new, &old) in kept.iter().enumerate() {
+    let chosen = rows(&vertices, &options, 1);
+    assert_eq!(tables[1].row_count, chosen.len());
+    for (new, &old) in chosen.iter().enumerate() {
         let [a, b] = [point(&tables[1], new), point(&vertices, old)];
         assert!(a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
@@ -229,27 +230,27 @@ fn faces_and_edges_go_with_their_vertices() {
         let offsets = table.columns[0].offsets.as_ref().unwrap();
         offsets
             .windows(2)
-            .map(|it| corners[it[0] as usize..it[1] as usize].iter().map(|&i| i as usize).collect())
+            .map(|ends| corners[ends[0] as usize..ends[1] as usize].iter().map(|&i| i as usize).collect())
             .collect()
     };
-    let wanted: Vec<Vec<usize>> =
-        lists(&before[0]).into_iter().filter(|face| face.iter().all(|corner| kept.contains(corner))).collect();
-    let found: Vec<Vec<usize>> =
-        lists(&tables[0]).iter().map(|face| face.iter().map(|&corner| kept[corner]).collect()).collect();
-    assert!(!found.is_empty() && found.len() < 300);
-    assert_eq!(found, wanted);
-    assert_eq!(tables[0].columns[1].values.len(), wanted.len());
+    let expected: Vec<Vec<usize>> =
+        lists(&before[0]).into_iter().filter(|face| face.iter().all(|corner| chosen.contains(corner))).collect();
+    let actual: Vec<Vec<usize>> =
+        lists(&tables[0]).iter().map(|face| face.iter().map(|&corner| chosen[corner]).collect()).collect();
+    assert!(!actual.is_empty() && actual.len() < 300);
+    assert_eq!(actual, expected);
+    assert_eq!(tables[0].columns[1].values.len(), expected.len());
     let pairs = |table: &Table| -> Vec<[usize; 2]> {
         let [Values::U32(a), Values::U32(b)] = [&table.columns[0].values, &table.columns[1].values] else {
             unreachable!()
         };
         a.iter().zip(b).map(|(&a, &b)| [a as usize, b as usize]).collect()
     };
-    let found: Vec<_> = pairs(&tables[2]).iter().map(|ends| ends.map(|end| kept[end])).collect();
-    let wanted: Vec<_> =
-        pairs(&before[2]).into_iter().filter(|ends| ends.iter().all(|end| kept.contains(end))).collect();
-    assert!(!found.is_empty() && found.len() < 150);
-    assert_eq!(found, wanted);
+    let actual: Vec<_> = pairs(&tables[2]).iter().map(|ends| ends.map(|end| chosen[end])).collect();
+    let expected: Vec<_> =
+        pairs(&before[2]).into_iter().filter(|ends| ends.iter().all(|end| chosen.contains(end))).collect();
+    assert!(!actual.is_empty() && actual.len() < 150);
+    assert_eq!(actual, expected);
     assert_eq!(tables[3], before[3]);
 }
 
@@ -302,11 +303,12 @@ fn splats_move_in_parts_as_they_do_in_a_mesh() {
     let rest = (0..24).map(|number| format!("f_rest_{number}"));
     let names = ["opacity", "rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2"].map(String::from);
     let names = names.into_iter().chain((0..3).map(|channel| format!("f_dc_{channel}")));
-    let own: Vec<_> = names.chain(rest).map(|name| column(&name, Values::F32(values().into()))).collect();
-    let whole = Mesh { positions: positions.clone().into(), vertex_columns: own.clone(), ..Mesh::default() };
+    let splat_columns: Vec<_> = names.chain(rest).map(|name| column(&name, Values::F32(values().into()))).collect();
+    let whole = Mesh { positions: positions.clone().into(), vertex_columns: splat_columns.clone(), ..Mesh::default() };
     let mut scene = Scene { meshes: vec![whole], ..Scene::default() };
     let axis = |axis: usize| Values::F32(positions.iter().map(|position| position[axis]).collect::<Vec<_>>().into());
-    let columns = ["x", "y", "z"].into_iter().zip(0..3).map(|(name, at)| column(name, axis(at))).chain(own).collect();
+    let columns =
+        ["x", "y", "z"].into_iter().zip(0..3).map(|(name, at)| column(name, axis(at))).chain(splat_columns).collect();
     let table = Table { row_count: ROWS, columns, ..Table::default() };
     let (s, c) = 0.7_f64.sin_cos();
     let matrix =
@@ -318,11 +320,10 @@ fn splats_move_in_parts_as_they_do_in_a_mesh() {
         let mut part = cut(&table, start..end).unwrap();
         move_table(&mut part, &matrix, &run(1)).unwrap();
         for (at, position) in moved.positions[start..end].iter().enumerate() {
-            let own = [0, 1, 2].map(|axis| value_of(&part.columns[axis], at));
-            assert_eq!(own, *position);
+            assert_eq!([0, 1, 2].map(|axis| value_of(&part.columns[axis], at)), *position);
         }
-        for (own, whole) in part.columns[3..].iter().zip(&moved.vertex_columns) {
-            assert!((start..end).all(|row| value_of(own, row - start) == value_of(whole, row)));
+        for (column, whole) in part.columns[3..].iter().zip(&moved.vertex_columns) {
+            assert!((start..end).all(|row| value_of(column, row - start) == value_of(whole, row)));
         }
     }
     let uneven = [[2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
@@ -337,7 +338,8 @@ fn value_of(column: &Column, row: usize) -> f32 {
 
 /// A mesh with everything that refers to vertices, faces, corners or counts; values say which item they belong to.
 fn everything(rows: usize, faces: usize, domain: Domain) -> Mesh {
-    let (mut offsets, mut corners) = (vec![0_u32], Vec::new());
+    let mut offsets = vec![0_u32];
+    let mut corners = Vec::new();
     for face in 0..faces {
         corners.extend((0..3 + face % 2).map(|corner| ((face + corner * 2) % rows) as u32));
         offsets.push(corners.len() as u32);
@@ -393,7 +395,7 @@ fn what_is_left_of_a_mesh_is_what_it_was() {
     for domain in [Domain::Indexed, Domain::Corner, Domain::Vertex, Domain::Face] {
         let [first, second] = [everything(40, 60, domain), everything(25, 30, domain)];
         let objects = [(0, &first), (1, &second)]
-            .map(|(mesh, it)| Object { mesh, end: it.counts(), ..Object::default() })
+            .map(|(mesh, source)| Object { mesh, end: source.counts(), ..Object::default() })
             .to_vec();
         let before = Scene { meshes: vec![first, second], objects, ..Scene::default() };
         let mut scene = before.clone();
@@ -407,10 +409,11 @@ fn what_is_left_of_a_mesh_is_what_it_was() {
             let faces = numbers(&new.face_columns[0].values);
             assert!(!faces.is_empty() && faces.len() < old.faces.len() && faces.len() == new.faces.len());
             for (at, &face) in faces.iter().enumerate() {
-                let (corners, old_corners) = (new.faces.corners(at), old.faces.corners(face as usize));
+                let corners = new.faces.corners(at);
+                let old_corners = old.faces.corners(face as usize);
                 let positions = new.faces.corner_positions[corners.clone()].iter().map(|&at| rows[at as usize]);
-                let wanted = &old.faces.corner_positions[old_corners.clone()];
-                assert_eq!(positions.collect::<Vec<_>>(), wanted);
+                let expected = &old.faces.corner_positions[old_corners.clone()];
+                assert_eq!(positions.collect::<Vec<_>>(), expected);
                 assert_eq!(new.face_materials[at], face as i32);
                 assert_eq!(Run::at_face(&new.material_runs, at), Run::at_face(&old.material_runs, face as usize));
                 for (corner, old_corner) in corners.zip(old_corners) {

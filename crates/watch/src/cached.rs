@@ -48,11 +48,11 @@ impl Cached {
     /// The time of all of a file's reads and writes, in seconds, had they been made 64 KiB at a time: the bytes at the
     /// cached rate, plus waiting. Never more than the actual time.
     pub fn buffered_seconds(&self, file: &File) -> f64 {
-        let one = |transfers: &Transfers| {
+        let buffered = |transfers: &Transfers| {
             let moving = transfers.bytes as f64 / self.bytes_per_second + transfers.waited_ns as f64 / 1e9;
             moving.min(self.seconds(transfers))
         };
-        one(&file.reads) + one(&file.writes)
+        buffered(&file.reads) + buffered(&file.writes)
     }
 }
 

@@ -14,10 +14,10 @@ use std::os::unix::fs::FileTypeExt;
 use std::rc::Rc;
 
 /// The most files that are distinguished; others are counted as one.
-const MOST_FILES: usize = 100_000;
+const MAX_FILES: usize = 100_000;
 
 /// The most sizes of calls counted at a time for each file.
-const MOST_SIZES: usize = 12;
+const MAX_SIZES: usize = 12;
 
 /// Calls that took longer than this waited for a disk or a peer, nanoseconds.
 pub const WAIT_NS: u64 = 100_000;
@@ -102,10 +102,10 @@ impl Transfers {
         }
         if let Some(size) = self.sizes.iter_mut().find(|size| size.bytes == bytes) {
             size.calls += 1;
-        } else if self.sizes.len() < MOST_SIZES {
+        } else if self.sizes.len() < MAX_SIZES {
             self.sizes.push(Counted { bytes, calls: 1, before: 0 });
-        } else if let Some(least) = self.sizes.iter_mut().min_by_key(|size| size.calls + size.before) {
-            *least = Counted { bytes, calls: 1, before: least.calls + least.before };
+        } else if let Some(rarest) = self.sizes.iter_mut().min_by_key(|size| size.calls + size.before) {
+            *rarest = Counted { bytes, calls: 1, before: rarest.calls + rarest.before };
         }
     }
 
@@ -165,9 +165,10 @@ pub struct Files {
 }
 
 impl Files {
-    /// No files yet. With `all`, pipes, sockets and the like are distinguished, otherwise there is one of each kind.
-    pub fn new(all: bool) -> Files {
-        Files { all, ..Files::default() }
+    /// No files yet. With `has_others`, pipes, sockets and the like are distinguished; otherwise there is one of each
+    /// kind.
+    pub fn new(has_others: bool) -> Files {
+        Files { all: has_others, ..Files::default() }
     }
 
     /// All that were used.
@@ -203,10 +204,11 @@ impl Files {
 
     fn place(&mut self, kind: Kind, name: &str) -> usize {
         let mut key = (kind, name.to_owned());
-        if self.list.len() >= MOST_FILES && !self.places.contains_key(&key) {
+        if self.list.len() >= MAX_FILES && !self.places.contains_key(&key) {
             key.1 = "more files".to_owned();
         }
-        let (list, places) = (&mut self.list, &mut self.places);
+        let list = &mut self.list;
+        let places = &mut self.places;
         *places.entry(key).or_insert_with_key(|(kind, name)| {
             list.push(File::new(*kind, name.clone()));
             list.len() - 1
@@ -216,7 +218,8 @@ impl Files {
 
 impl File {
     fn new(kind: Kind, name: String) -> File {
-        let (reads, writes) = (Transfers::default(), Transfers::default());
+        let reads = Transfers::default();
+        let writes = Transfers::default();
         let stacks = Stacks::default();
         File { name, kind, opens: 0, open_ns: 0, reads, writes, maps: 0, mapped_bytes: 0, syncs: 0, sync_ns: 0, stacks }
     }
@@ -320,8 +323,8 @@ mod tests {
     #[test]
     fn a_usual_size_may_come_late() {
         let mut reads = Transfers::default();
-        (1..=2 * MOST_SIZES as i64).for_each(|size| reads.add(1000 + size, 0));
-        assert_eq!((reads.usual_size(), reads.sizes.len()), (None, MOST_SIZES));
+        (1..=2 * MAX_SIZES as i64).for_each(|size| reads.add(1000 + size, 0));
+        assert_eq!((reads.usual_size(), reads.sizes.len()), (None, MAX_SIZES));
         (0..1000).for_each(|_| reads.add(3, 0));
         assert_eq!(reads.usual_size(), Some(3));
         // The count inherited by the last of many does not count for it.
@@ -334,7 +337,7 @@ mod tests {
     fn known_files_are_told_apart_when_there_is_no_room_for_further_ones() {
         let mut files = Files::new(false);
         let first = files.place(Kind::File, "first");
-        (1..MOST_FILES).for_each(|number| assert_eq!(files.place(Kind::File, &number.to_string()), number));
+        (1..MAX_FILES).for_each(|number| assert_eq!(files.place(Kind::File, &number.to_string()), number));
         let further = files.place(Kind::File, "one more");
         assert_eq!(files.list()[further].name, "more files");
         assert_eq!([files.place(Kind::File, "first"), files.place(Kind::File, "another")], [first, further]);
@@ -352,7 +355,8 @@ mod tests {
     #[test]
     fn descriptors_are_looked_up_until_they_are_closed() {
         use std::os::fd::AsRawFd;
-        let (mut files, table) = (Files::new(false), Descriptors::default());
+        let mut files = Files::new(false);
+        let table = Descriptors::default();
         let me = std::process::id() as pid_t;
         let path = std::env::current_exe().unwrap();
         let file = fs::File::open(&path).unwrap();

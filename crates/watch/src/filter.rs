@@ -254,7 +254,8 @@ mod tests {
             ARCHITECTURE_AT => architecture,
             _ => arguments[(offset - ARGUMENTS_AT) as usize / 8],
         };
-        let (mut at, mut value) = (0, 0);
+        let mut at = 0;
+        let mut value = 0;
         loop {
             let step = program[at];
             at += 1;
@@ -277,11 +278,11 @@ mod tests {
             let filter = Filter::new(locks);
             for number in 0..512u32 {
                 let special = [libc::SYS_mmap, libc::SYS_futex].contains(&c_long::from(number));
-                let known = filter.call(u64::from(number)).is_some();
+                let is_listed = filter.call(u64::from(number)).is_some();
                 if !special {
-                    assert_eq!(stops(&filter.program, ARCHITECTURE, number, [0; 6]), known, "{number}");
+                    assert_eq!(stops(&filter.program, ARCHITECTURE, number, [0; 6]), is_listed, "{number}");
                 }
-                assert!(!stops(&filter.program, 3, number, [0; 6]) && !special | known | !locks);
+                assert!(!stops(&filter.program, 3, number, [0; 6]) && !special | is_listed | !locks);
             }
             #[cfg(target_arch = "x86_64")]
             assert!(!stops(&filter.program, ARCHITECTURE, 0x4000_0000, [0; 6]));

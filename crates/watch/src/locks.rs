@@ -7,7 +7,7 @@ use crate::stacks::Stacks;
 use libc::pid_t;
 
 /// The most threads that are distinguished; the time of others is added up.
-const MOST_THREADS: usize = 4096;
+const MAX_THREADS: usize = 4096;
 
 /// The waits of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,9 +52,9 @@ impl Locks {
             return;
         }
         self.threads.push(Waits { thread, ..waits });
-        if self.threads.len() >= 2 * MOST_THREADS {
+        if self.threads.len() >= 2 * MAX_THREADS {
             self.sort();
-            for less in self.threads.drain(MOST_THREADS..) {
+            for less in self.threads.drain(MAX_THREADS..) {
                 self.others.count += less.count;
                 self.others.time_ns += less.time_ns;
             }
@@ -77,8 +77,8 @@ impl Locks {
 
     /// Waits and time of all threads.
     pub fn total(&self) -> (u64, i64) {
-        let all = self.threads.iter().chain([&self.others]);
-        all.fold((0, 0), |(count, time_ns), waits| (count + waits.count, time_ns + waits.time_ns.max(0)))
+        let threads = self.threads.iter().chain([&self.others]);
+        threads.fold((0, 0), |(count, time_ns), waits| (count + waits.count, time_ns + waits.time_ns.max(0)))
     }
 }
 
@@ -88,18 +88,19 @@ mod tests {
 
     #[test]
     fn threads_that_waited_are_kept() {
-        let (mut locks, me) = (Locks::default(), std::process::id() as pid_t);
+        let mut locks = Locks::default();
+        let me = std::process::id() as pid_t;
         let mut waits = Waits::default();
         waits.add(me, 7, false);
         waits.add(me, 5, true);
         assert!(!waits.name.is_empty() && (waits.count, waits.time_ns, waits.thread) == (1, 12, me));
         locks.keep(me, waits);
         locks.keep(3, Waits::default());
-        for thread in 0..2 * MOST_THREADS as pid_t {
+        for thread in 0..2 * MAX_THREADS as pid_t {
             locks.keep(thread, Waits { count: 1, time_ns: 2, ..Waits::default() });
         }
-        assert_eq!(locks.total(), (1 + 2 * MOST_THREADS as u64, 12 + 4 * MOST_THREADS as i64));
-        let all = locks.sorted();
-        assert!(all[0].name == "more threads" && all[1].time_ns == 12 && all.len() <= 2 * MOST_THREADS);
+        assert_eq!(locks.total(), (1 + 2 * MAX_THREADS as u64, 12 + 4 * MAX_THREADS as i64));
+        let sorted = locks.sorted();
+        assert!(sorted[0].name == "more threads" && sorted[1].time_ns == 12 && sorted.len() <= 2 * MAX_THREADS);
     }
 }

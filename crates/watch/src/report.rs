@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Stacks reported for a file, and for locks.
-const MOST_STACKS: usize = 32;
+const MAX_STACKS: usize = 32;
 
 /// A file is called slow if buffering would save this much, and half of its time.
 const WORTH_SECONDS: f64 = 0.000_5;
@@ -192,16 +192,18 @@ impl Watched {
         let total = Sum::from_rows(files.iter().map(|(row, _)| row));
         let file_count = files.len() as u64;
         let mut finish = |rows: &mut Vec<(Row, &File)>| -> Vec<Row> {
-            rows.sort_by(|(one, _), (other, _)| worse(one, other));
+            rows.sort_by(|(left, _), (right, _)| worse(left, right));
             let rows = rows.drain(..).take(top);
             rows.map(|(row, file)| Row { stacks: names.stacks(&file.stacks), ..row }).collect()
         };
         let used_others = others.iter().filter(|(row, _)| row.is_used()).count();
-        let (files, others) = (finish(&mut files), finish(&mut others));
+        let files = finish(&mut files);
+        let others = finish(&mut others);
         let further_others = used_others.saturating_sub(others.len()) as u64;
         let run_seconds = seen.run_ns as f64 / 1e9;
         let locks = locks.then(|| {
-            let ((waits, time_ns), stacks) = (seen.locks.total(), names.stacks(&seen.locks.stacks));
+            let (waits, time_ns) = seen.locks.total();
+            let stacks = names.stacks(&seen.locks.stacks);
             let threads = seen.locks.sorted().into_iter().take(top);
             let threads = threads.map(|waits| Waiting::new(waits, run_seconds)).collect();
             Locked { waits, seconds: time_ns as f64 / 1e9, threads, stacks }
@@ -239,19 +241,20 @@ fn is_listed(kind: Kind) -> bool {
 
 /// The one with the larger saving comes first, then the one that took longer, then the one with more bytes; unused ones
 /// are last. Savings that cannot be measured reliably are ignored.
-fn worse(one: &Row, other: &Row) -> std::cmp::Ordering {
+fn worse(left: &Row, right: &Row) -> std::cmp::Ordering {
     let tenths = |seconds: f64| (seconds * 1e4).round() as u64;
     let bytes = |row: &Row| row.reads.bytes + row.writes.bytes + row.mapped_bytes;
     let rank = |row: &Row| {
         let saved = if row.is_slow() { tenths(row.saved_seconds()) } else { 0 };
         (row.is_used(), saved, tenths(row.seconds), bytes(row))
     };
-    rank(other).cmp(&rank(one)).then_with(|| one.file.cmp(&other.file))
+    rank(right).cmp(&rank(left)).then_with(|| left.file.cmp(&right.file))
 }
 
 impl Row {
     fn new(file: &File, cached: &Cached, here: Option<&Path>) -> Row {
-        let (reads, writes) = (Moved::new(&file.reads, cached), Moved::new(&file.writes, cached));
+        let reads = Moved::new(&file.reads, cached);
+        let writes = Moved::new(&file.writes, cached);
         let sync_seconds = seconds(file.sync_ns);
         let below = here.and_then(|here| Path::new(&file.name).strip_prefix(here).ok());
         let short = below.map(|path| path.to_string_lossy().into_owned()).filter(|path| !path.is_empty());
@@ -345,7 +348,7 @@ struct Names<'a> {
 
 impl Names<'_> {
     fn stacks(&mut self, stacks: &Stacks) -> Vec<Stack> {
-        let worst = stacks.sorted().into_iter().take(MOST_STACKS);
+        let worst = stacks.sorted().into_iter().take(MAX_STACKS);
         let stack = |(stack, calls, time_ns)| {
             let frames = self.shelf.frames(stack).iter().map(|frame| self.frame(frame.module, frame.address)).collect();
             Stack { calls, seconds: seconds(time_ns), frames }

@@ -10,16 +10,16 @@ use std::collections::HashMap;
 use std::fs;
 
 /// Frames of a stack that are kept.
-const MOST_FRAMES: usize = 32;
+const MAX_FRAMES: usize = 32;
 
 /// The most different stacks that are kept; others are counted as one without frames.
-const MOST_STACKS: usize = 1 << 16;
+const MAX_STACKS: usize = 1 << 16;
 
 /// Rules of a process that are kept.
-const MOST_RULES: usize = 1 << 16;
+const MAX_RULES: usize = 1 << 16;
 
 /// Different stacks of one file that are kept.
-const MOST_OF_A_FILE: usize = 1 << 10;
+const MAX_OF_A_FILE: usize = 1 << 10;
 
 /// A place in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,16 +37,16 @@ pub struct Stacks(HashMap<u32, (u64, i64)>);
 impl Stacks {
     /// A call under a stack, with its time.
     pub fn add(&mut self, stack: u32, time_ns: i64) {
-        let stack = if self.0.len() < MOST_OF_A_FILE || self.0.contains_key(&stack) { stack } else { OTHERS };
+        let stack = if self.0.len() < MAX_OF_A_FILE || self.0.contains_key(&stack) { stack } else { OTHERS };
         let entry = self.0.entry(stack).or_default();
         *entry = (entry.0 + 1, entry.1 + time_ns);
     }
 
     /// Stack, calls and time, the most time first.
     pub fn sorted(&self) -> Vec<(u32, u64, i64)> {
-        let mut all: Vec<_> = self.0.iter().map(|(stack, (calls, time_ns))| (*stack, *calls, *time_ns)).collect();
-        all.sort_by_key(|(stack, calls, time_ns)| (std::cmp::Reverse((*time_ns, *calls)), *stack));
-        all
+        let mut stacks: Vec<_> = self.0.iter().map(|(stack, (calls, time_ns))| (*stack, *calls, *time_ns)).collect();
+        stacks.sort_by_key(|(stack, calls, time_ns)| (std::cmp::Reverse((*time_ns, *calls)), *stack));
+        stacks
     }
 }
 
@@ -65,7 +65,8 @@ pub struct Shelf {
 
 impl Default for Shelf {
     fn default() -> Shelf {
-        let (places, numbers) = (HashMap::new(), HashMap::from([(Vec::new(), OTHERS)]));
+        let places = HashMap::new();
+        let numbers = HashMap::from([(Vec::new(), OTHERS)]);
         Shelf { modules: Vec::new(), places, stacks: vec![Vec::new()], numbers }
     }
 }
@@ -90,7 +91,7 @@ impl Shelf {
         if let Some(number) = self.numbers.get(&frames) {
             return *number;
         }
-        if self.stacks.len() >= MOST_STACKS {
+        if self.stacks.len() >= MAX_STACKS {
             return OTHERS;
         }
         let number = self.stacks.len() as u32;
@@ -122,7 +123,8 @@ impl Modules {
         let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let mut memory = Memory::new(process);
-        let (mut modules, mut first) = (Vec::new(), ("", 0));
+        let mut modules = Vec::new();
+        let mut first = ("", 0);
         for line in text.lines() {
             let Some((start, end, is_code, offset, name)) = mapping(line) else { continue };
             if offset == 0 || name != first.0 {
@@ -147,7 +149,8 @@ impl Modules {
 fn mapping(line: &str) -> Option<(u64, u64, bool, u64, &str)> {
     let mut parts = line.splitn(6, ' ');
     let (start, end) = parts.next()?.split_once('-')?;
-    let (rights, offset) = (parts.next()?, parts.next()?);
+    let rights = parts.next()?;
+    let offset = parts.next()?;
     let number = |text| u64::from_str_radix(text, 16).ok();
     let name = parts.nth(2).unwrap_or("").trim_start();
     Some((number(start)?, number(end)?, rights.contains('x'), number(offset)?, name))
@@ -161,10 +164,13 @@ fn headers(memory: &mut Memory, base: u64) -> Option<(u64, Option<u64>)> {
     if memory.read(base)? != *b"\x7FELF\x02\x01" {
         return None;
     }
-    let (at, count) = (base.checked_add(memory.word(base + 32)?)?, u16::from_le_bytes(memory.read(base + 56)?));
-    let (mut bias, mut frames) = (None, None);
+    let at = base.checked_add(memory.word(base + 32)?)?;
+    let count = u16::from_le_bytes(memory.read(base + 56)?);
+    let mut bias = None;
+    let mut frames = None;
     for header in (0..u64::from(count)).map(|index| at + 56 * index) {
-        let (kind, address) = (u32::from_le_bytes(memory.read(header)?), memory.word(header + 16)?);
+        let kind = u32::from_le_bytes(memory.read(header)?);
+        let address = memory.word(header + 16)?;
         match kind {
             LOAD if bias.is_none() => bias = Some(base.wrapping_sub(address & !0xFFF)),
             FRAMES => frames = Some(address),
@@ -185,9 +191,11 @@ pub struct Space {
 impl Space {
     /// The number of a stopped thread's current stack.
     pub fn walk(&mut self, thread: pid_t, registers: &Registers, shelf: &mut Shelf) -> u32 {
-        let (mut memory, mut at, mut frames) = (Memory::new(thread), Cursor::new(registers), Vec::new());
+        let mut memory = Memory::new(thread);
+        let mut at = Cursor::new(registers);
+        let mut frames = Vec::new();
         let mut may_look_again = self.modules.is_some();
-        while frames.len() < MOST_FRAMES {
+        while frames.len() < MAX_FRAMES {
             // A return address may be past the end of its function.
             let pc = if frames.is_empty() { at.pc } else { at.pc - 1 };
             if self.modules.as_ref().is_none_or(|modules| may_look_again && modules.find(pc).is_none()) {
@@ -206,7 +214,7 @@ impl Space {
                 None => break,
             }
         }
-        if self.rules.len() > MOST_RULES {
+        if self.rules.len() > MAX_RULES {
             self.rules.clear();
         }
         shelf.number(frames)

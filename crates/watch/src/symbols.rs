@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 /// Larger tables are not read.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Kinds of sections.
 const SYMBOLS: u32 = 2;
@@ -50,13 +50,15 @@ impl Symbols {
         if !head.starts_with(b"\x7FELF\x02\x01") {
             return None;
         }
-        let (at, count) = (number::<8>(&head, 40)?, number::<2>(&head, 60)?);
+        let at = number::<8>(&head, 40)?;
+        let count = number::<2>(&head, 60)?;
         let sections = bytes(&file, at, count.checked_mul(SECTION_BYTES)?)?;
         let section = |index: u64| {
             let start = usize::try_from(index.checked_mul(SECTION_BYTES)?).ok()?;
             sections.get(start..start.checked_add(SECTION_BYTES as usize)?)
         };
-        let kind = |wanted| (0..count).filter_map(section).find(|one| number::<4>(one, 4) == Some(u64::from(wanted)));
+        let kind =
+            |kind| (0..count).filter_map(section).find(|section| number::<4>(section, 4) == Some(u64::from(kind)));
         // Dynamic symbols are in stripped files too, but are not all.
         let table = kind(SYMBOLS).or_else(|| kind(DYNAMIC_SYMBOLS))?;
         let content = |section| bytes(&file, number::<8>(section, 24)?, number::<8>(section, 32)?);
@@ -70,7 +72,8 @@ fn functions(table: &[u8]) -> Option<Vec<(u64, u64, usize)>> {
     let mut functions = Vec::new();
     functions.try_reserve_exact(table.len() / SYMBOL_BYTES).ok()?;
     for symbol in table.chunks_exact(SYMBOL_BYTES) {
-        let (kind, address) = (number::<1>(symbol, 4)? & 0xF, number::<8>(symbol, 8)?);
+        let kind = number::<1>(symbol, 4)? & 0xF;
+        let address = number::<8>(symbol, 8)?;
         // Functions, and those that are chosen when the program starts.
         if matches!(kind, 2 | 10) && address > 0 {
             functions.push((address, number::<8>(symbol, 16)?, usize::try_from(number::<4>(symbol, 0)?).ok()?));
@@ -82,14 +85,14 @@ fn functions(table: &[u8]) -> Option<Vec<(u64, u64, usize)>> {
 
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     let part = bytes.get(at..at.checked_add(N)?)?;
-    let mut all = [0; 8];
-    all.get_mut(..N)?.copy_from_slice(part);
-    Some(u64::from_le_bytes(all))
+    let mut padded = [0; 8];
+    padded.get_mut(..N)?.copy_from_slice(part);
+    Some(u64::from_le_bytes(padded))
 }
 
 fn bytes(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
     let size = file.metadata().ok()?.len();
-    let count = usize::try_from(count).ok().filter(|_| count <= MOST_BYTES && count <= size)?;
+    let count = usize::try_from(count).ok().filter(|_| count <= MAX_BYTES && count <= size)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(count).ok()?;
     bytes.resize(count, 0);
@@ -113,10 +116,10 @@ mod tests {
 
     #[test]
     fn our_own_file_has_functions_and_text_has_none() {
-        let own = Symbols::from_file(std::env::current_exe().unwrap().to_str().unwrap());
-        assert!(own.functions.len() > 100 && own.functions.is_sorted());
-        let (address, _, _) = own.functions[own.functions.len() / 2];
-        assert!(own.name(address).is_some_and(|(name, into)| !name.is_empty() && into == 0));
+        let program = Symbols::from_file(std::env::current_exe().unwrap().to_str().unwrap());
+        assert!(program.functions.len() > 100 && program.functions.is_sorted());
+        let (address, _, _) = program.functions[program.functions.len() / 2];
+        assert!(program.name(address).is_some_and(|(name, into)| !name.is_empty() && into == 0));
         assert!(
             Symbols::from_file(file!()).functions.is_empty() && Symbols::from_file("/dev/null").functions.is_empty()
         );

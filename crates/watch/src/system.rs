@@ -68,38 +68,45 @@ pub struct Registers {
 
 /// The registers of a stopped thread.
 pub fn registers(thread: pid_t) -> io::Result<Registers> {
-    let mut all = MaybeUninit::<libc::user_regs_struct>::zeroed();
-    let mut place = libc::iovec { iov_base: all.as_mut_ptr().cast(), iov_len: size_of_val(&all) };
+    let mut user_registers = MaybeUninit::<libc::user_regs_struct>::zeroed();
+    let mut place = libc::iovec { iov_base: user_registers.as_mut_ptr().cast(), iov_len: size_of_val(&user_registers) };
     ptrace(libc::PTRACE_GETREGSET, thread, libc::NT_PRSTATUS as usize, (&raw mut place) as usize)?;
     // SAFETY: zeroed above, and filled as far as the kernel had registers; `user_regs_struct` has only integers,
     // from_user_registers which zeros are values.
-    Ok(from_user_registers(&unsafe { all.assume_init() }))
+    Ok(from_user_registers(&unsafe { user_registers.assume_init() }))
 }
 
 #[cfg(target_arch = "x86_64")]
-fn from_user_registers(all: &libc::user_regs_struct) -> Registers {
+fn from_user_registers(user_registers: &libc::user_regs_struct) -> Registers {
     Registers {
-        number: all.orig_rax,
-        arguments: [all.rdi, all.rsi, all.rdx, all.r10, all.r8, all.r9],
-        result: all.rax as i64,
-        pc: all.rip,
-        sp: all.rsp,
-        fp: all.rbp,
+        number: user_registers.orig_rax,
+        arguments: [
+            user_registers.rdi,
+            user_registers.rsi,
+            user_registers.rdx,
+            user_registers.r10,
+            user_registers.r8,
+            user_registers.r9,
+        ],
+        result: user_registers.rax as i64,
+        pc: user_registers.rip,
+        sp: user_registers.rsp,
+        fp: user_registers.rbp,
         link: None,
     }
 }
 
 #[cfg(target_arch = "aarch64")]
-fn from_user_registers(all: &libc::user_regs_struct) -> Registers {
-    let [a, b, c, d, e, f, ..] = all.regs;
+fn from_user_registers(user_registers: &libc::user_regs_struct) -> Registers {
+    let [a, b, c, d, e, f, ..] = user_registers.regs;
     Registers {
-        number: all.regs[8],
+        number: user_registers.regs[8],
         arguments: [a, b, c, d, e, f],
         result: a as i64,
-        pc: all.pc,
-        sp: all.sp,
-        fp: all.regs[29],
-        link: Some(all.regs[30]),
+        pc: user_registers.pc,
+        sp: user_registers.sp,
+        fp: user_registers.regs[29],
+        link: Some(user_registers.regs[30]),
     }
 }
 
@@ -114,11 +121,11 @@ pub fn memory(process: pid_t, address: u64, into: &mut [u8]) -> usize {
 }
 
 /// Whether two processes share their descriptors; `false` if the kernel does not say.
-pub fn share_descriptors(one: pid_t, other: pid_t) -> bool {
+pub fn share_descriptors(left: pid_t, right: pid_t) -> bool {
     /// `KCMP_FILES` of linux/kcmp.h.
     const FILES: c_int = 2;
     // SAFETY: the call takes numbers only.
-    unsafe { libc::syscall(libc::SYS_kcmp, one, other, FILES, 0, 0) == 0 }
+    unsafe { libc::syscall(libc::SYS_kcmp, left, right, FILES, 0, 0) == 0 }
 }
 
 /// Lets a signal pass by this program.

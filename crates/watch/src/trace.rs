@@ -111,12 +111,12 @@ pub enum Failure {
 
 /// Watches a program until it and all its children have ended. `hand_over` receives its process, to which signals
 /// should go, and whenever that has ended another one that is alive, if any.
-pub fn watch(work: &Work, wanted: Wanted, costs: StopCosts, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
-    let filter = Filter::new(wanted.locks);
+pub fn watch(work: &Work, request: Wanted, costs: StopCosts, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
+    let filter = Filter::new(request.locks);
     let child = Child::fork(work, &filter).map_err(Failure::System)?;
     hand_over(child.pid);
     let departed = child.go(OPTIONS as usize).map_err(Failure::Forbidden)?;
-    let mut tracer = Tracer::new(&filter, wanted, costs, departed.pid);
+    let mut tracer = Tracer::new(&filter, request, costs, departed.pid);
     tracer.hand_over = hand_over;
     tracer.run().map_err(Failure::System)?;
     tracer.finish(departed)
@@ -229,10 +229,10 @@ struct Tracer<'a> {
 }
 
 impl<'a> Tracer<'a> {
-    fn new(filter: &'a Filter, wanted: Wanted, costs: StopCosts, root: pid_t) -> Tracer<'a> {
+    fn new(filter: &'a Filter, request: Wanted, costs: StopCosts, root: pid_t) -> Tracer<'a> {
         Tracer {
             filter,
-            wanted,
+            wanted: request,
             costs,
             near: Near::default(),
             root,
@@ -248,7 +248,7 @@ impl<'a> Tracer<'a> {
             delay: Delay::default(),
             end: None,
             run_ns: 0,
-            files: Files::new(wanted.all),
+            files: Files::new(request.all),
             locks: Locks::default(),
             shelf: Shelf::default(),
             processes: 1,
@@ -261,7 +261,8 @@ impl<'a> Tracer<'a> {
     /// Runs until everything watched has ended. This process may have other children, from before it became this
     /// program.
     fn run(&mut self) -> io::Result<()> {
-        let (mut changes, mut looked) = (Vec::new(), Instant::now());
+        let mut changes = Vec::new();
+        let mut looked = Instant::now();
         while !self.threads.is_empty() {
             // With one thread there are no others to be fair to.
             if self.threads.len() > 1 {
@@ -358,7 +359,8 @@ impl<'a> Tracer<'a> {
 
     fn stopped(&mut self, id: pid_t, status: c_int, now: Instant) {
         self.adopt(id);
-        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        let signal = libc::WSTOPSIG(status);
+        let event = status >> 16;
         match event {
             libc::PTRACE_EVENT_SECCOMP => self.entered(id),
             0 if signal == CALL_STOP => self.left(id, now),
@@ -443,9 +445,9 @@ impl<'a> Tracer<'a> {
             _ => [file(0), None],
         };
         let stack = (self.wanted.stacks && !matches!(call, Call::Open | Call::Map)).then(|| {
-            let begin = Instant::now();
+            let start = Instant::now();
             let stack = thread.process.space.borrow_mut().walk(id, &registers, &mut self.shelf);
-            self.walk_ns += nanoseconds(begin, Instant::now());
+            self.walk_ns += nanoseconds(start, Instant::now());
             stack
         });
         self.near.met(id);
@@ -457,7 +459,9 @@ impl<'a> Tracer<'a> {
     fn left(&mut self, id: pid_t, now: Instant) {
         let registers = system::registers(id);
         if let Some(mut thread) = self.threads.remove(&id) {
-            if let (Some(pending), Ok(Registers { result, .. })) = (thread.call.take(), registers) {
+            if let Some(pending) = thread.call.take()
+                && let Ok(Registers { result, .. }) = registers
+            {
                 let time_ns = self.time_ns(&mut thread, id, pending.start, now);
                 let end_ns = nanoseconds(self.start, now).cast_signed();
                 match &mut self.trial {
@@ -480,8 +484,8 @@ impl<'a> Tracer<'a> {
         if time_ns <= WAIT_NS.cast_signed() {
             return time_ns;
         }
-        let own = self.delay.further(0, self.stops.iter().sum());
-        let lost_ns = own.saturating_add(thread.delay.further(id, thread.stops));
+        let overall_ns = self.delay.further(0, self.stops.iter().sum());
+        let lost_ns = overall_ns.saturating_add(thread.delay.further(id, thread.stops));
         time_ns.saturating_sub(lost_ns).max(0)
     }
 
@@ -513,7 +517,9 @@ impl<'a> Tracer<'a> {
             }
         }
         // The time of a copy is that of its source.
-        if let (Some(target), Some(result)) = (pending.files[1].and_then(|place| self.files.at(place)), result) {
+        if let Some(result) = result
+            && let Some(target) = pending.files[1].and_then(|place| self.files.at(place))
+        {
             target.writes.add(result, 0);
         }
     }

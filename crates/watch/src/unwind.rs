@@ -18,8 +18,8 @@ const FP: u64 = 29;
 const SP: u64 = 31;
 
 /// Steps of an unwinding program, and of one entry's bytes: real ones have fewer.
-const MOST_STEPS: usize = 4096;
-const MOST_BYTES: usize = 1 << 16;
+const MAX_STEPS: usize = 4096;
+const MAX_BYTES: usize = 1 << 16;
 
 /// Reads of another process's memory, one piece of it kept.
 pub struct Memory {
@@ -63,7 +63,7 @@ impl Memory {
     }
 
     fn bytes(&mut self, address: u64, count: usize) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; if count <= MOST_BYTES { count } else { return None }];
+        let mut bytes = vec![0; if count <= MAX_BYTES { count } else { return None }];
         (system::memory(self.process, address, &mut bytes) == count).then_some(bytes)
     }
 }
@@ -113,7 +113,8 @@ fn find(memory: &mut Memory, table: u64, pc: u64) -> Option<u64> {
         return None;
     }
     let place = |offset: u32| table.wrapping_add_signed(i64::from(offset.cast_signed()));
-    let (mut low, mut high) = (0, u64::from(memory.half(table + 8)?));
+    let mut low = 0;
+    let mut high = u64::from(memory.half(table + 8)?);
     while low < high {
         let middle = low.midpoint(high);
         if place(memory.half(table + 12 + 8 * middle)?) <= pc {
@@ -170,14 +171,17 @@ impl Shared {
 
     fn parse(bytes: &[u8]) -> Option<Shared> {
         let mut bytes = Bytes(bytes);
-        let (id, version) = (bytes.half()?, bytes.byte()?);
+        let id = bytes.half()?;
+        let version = bytes.byte()?;
         let letters = bytes.text()?;
         if id != 0 || !matches!(version, 1 | 3) || !(letters.is_empty() || letters.starts_with(b"z")) {
             return None;
         }
-        let (code_step, data_step) = (bytes.unsigned()?, bytes.signed()?);
+        let code_step = bytes.unsigned()?;
+        let data_step = bytes.signed()?;
         let link_register = if version == 1 { u64::from(bytes.byte()?) } else { bytes.unsigned()? };
-        let (mut encoding, has_extra) = (0, !letters.is_empty());
+        let mut encoding = 0;
+        let has_extra = !letters.is_empty();
         let program = if has_extra {
             let count = bytes.unsigned()?;
             let mut extra = Bytes(bytes.skip(count)?);
@@ -208,9 +212,11 @@ impl Row<'_> {
     }
 
     fn run(&mut self, program: &[u8], target: u64) -> Option<()> {
-        let (initial, mut kept) = (self.rule, Vec::new());
-        let (mut bytes, mut place) = (Bytes(program), 0u64);
-        for _ in 0..MOST_STEPS {
+        let initial = self.rule;
+        let mut saved = Vec::new();
+        let mut bytes = Bytes(program);
+        let mut place = 0u64;
+        for _ in 0..MAX_STEPS {
             let Some(code) = bytes.byte() else { return Some(()) };
             let low = u64::from(code & 0x3F);
             let step = match (code >> 6, code) {
@@ -233,11 +239,11 @@ impl Row<'_> {
                     continue;
                 }
                 (_, 0x0A) => {
-                    kept.push(self.rule);
+                    saved.push(self.rule);
                     continue;
                 }
                 (_, 0x0B) => {
-                    self.rule = kept.pop()?;
+                    self.rule = saved.pop()?;
                     continue;
                 }
                 _ => {
@@ -260,12 +266,14 @@ impl Row<'_> {
             0x00 | 0x2D => {}
             0x2E => drop(bytes.unsigned()?),
             0x05 => {
-                let (register, offset) = (bytes.unsigned()?, bytes.unsigned()?);
+                let register = bytes.unsigned()?;
+                let offset = bytes.unsigned()?;
                 let at = self.scaled(offset)?;
                 self.save(register, Saved::At(at));
             }
             0x11 => {
-                let (register, offset) = (bytes.unsigned()?, bytes.signed()?);
+                let register = bytes.unsigned()?;
+                let offset = bytes.signed()?;
                 self.save(register, Saved::At(offset.checked_mul(self.shared.data_step)?));
             }
             0x07 => {
@@ -289,7 +297,8 @@ impl Row<'_> {
             0x13 => self.rule.offset = bytes.signed()?.checked_mul(self.shared.data_step)?,
             // A value by an expression, of a register that leads nowhere.
             0x10 | 0x16 => {
-                let (register, count) = (bytes.unsigned()?, bytes.unsigned()?);
+                let register = bytes.unsigned()?;
+                let count = bytes.unsigned()?;
                 bytes.skip(count)?;
                 if register == FP || register == self.link_register {
                     return None;
@@ -370,7 +379,8 @@ impl<'a> Bytes<'a> {
 
     /// A number in pieces of 7 bits, with how many bits it had and its last byte.
     fn leb(&mut self) -> Option<(u64, u32, u8)> {
-        let (mut value, mut bits) = (0, 0);
+        let mut value = 0;
+        let mut bits = 0;
         while bits < 64 {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7F) << bits;

@@ -362,7 +362,7 @@ impl std::error::Error for Error {
 /// Returns whether this fault is planted: only with `--cfg polyhaul_faults` and its name in `POLYHAUL_FAULT`.
 /// `cargo xtask nightly faults` checks that the tests detect each fault.
 #[cfg(polyhaul_faults)]
-pub(crate) fn planted(fault: &str) -> bool {
+pub fn planted(fault: &str) -> bool {
     static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     CHOSEN.get_or_init(|| std::env::var("POLYHAUL_FAULT").ok()).as_deref() == Some(fault)
 }

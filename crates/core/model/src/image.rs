@@ -237,6 +237,28 @@ impl Samples {
     }
 }
 
+/// A type of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SampleType {
+    /// 0 to 255.
+    U8,
+    /// 0 to 65,535.
+    U16,
+    /// Floats; 1 is white.
+    F32,
+}
+
+impl SampleType {
+    /// The type of these samples.
+    pub fn from_samples(samples: &Samples) -> SampleType {
+        match samples {
+            Samples::U8(_) => SampleType::U8,
+            Samples::U16(_) => SampleType::U16,
+            Samples::F32(_) => SampleType::F32,
+        }
+    }
+}
+
 /// No samples.
 impl Default for Samples {
     fn default() -> Self {

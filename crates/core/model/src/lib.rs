@@ -17,11 +17,13 @@ mod mesh;
 pub mod names;
 mod objects;
 pub mod options;
+pub mod pixels;
 pub mod printable;
 pub mod render;
 mod scene;
 pub mod shared_slice;
 pub mod splats;
+pub mod srgb;
 mod table;
 mod texture;
 pub mod warnings;
@@ -30,7 +32,7 @@ pub use array::Array;
 pub use folder::{FolderPlace, SourceFolder};
 pub use image::{
     ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, ImagePart,
-    PartChannel, Samples,
+    PartChannel, SampleType, Samples,
 };
 pub use material::{Color, Illumination, MapKind, Material, TextureMap};
 pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};

@@ -47,7 +47,7 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     on_many_threads(threads, &work);
 }
 
-/// As [`on_threads`]. Compiled once, and not for each kind of work: a fifth of the code of `polyhaul-geometry` was that.
+/// As [`on_threads`]. Compiled once: as a generic function it was a fifth of the code of `polyhaul-geometry`.
 fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     let joint = trace::joint();
     let work = || match &joint {

@@ -5,8 +5,9 @@
 
 use crate::budget::Budget;
 use crate::buffers::{Buffers, Home};
-use crate::document::{Accessor, Document, component};
+use crate::document::{Accessor, Document};
 use crate::fills::{AccessorFill, FillJob};
+use crate::layout::{AccessorLayout, ByteSpan, Component, SparseSpan};
 use crate::log::{GltfLog, malformed, over_limit};
 use crate::meshopt::MeshoptView;
 use polyhaul_model::error::{Result, try_copy, try_push};
@@ -16,99 +17,6 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
-
-/// The type of a component.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Component {
-    I8,
-    U8,
-    I16,
-    U16,
-    U32,
-    F32,
-}
-
-impl Component {
-    fn from_number(number: u32) -> Option<Component> {
-        Some(match number {
-            component::BYTE => Component::I8,
-            component::UNSIGNED_BYTE => Component::U8,
-            component::SHORT => Component::I16,
-            component::UNSIGNED_SHORT => Component::U16,
-            component::UNSIGNED_INT => Component::U32,
-            component::FLOAT => Component::F32,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn bytes(self) -> usize {
-        match self {
-            Component::I8 | Component::U8 => 1,
-            Component::I16 | Component::U16 => 2,
-            Component::U32 | Component::F32 => 4,
-        }
-    }
-
-    /// Whether it can be an index.
-    pub(crate) fn is_index(self) -> bool {
-        matches!(self, Component::U8 | Component::U16 | Component::U32)
-    }
-}
-
-/// Elements in a buffer, checked to lie within it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ByteSpan {
-    pub(crate) home: Home,
-    pub(crate) start: u64,
-    pub(crate) stride: usize,
-    pub(crate) count: usize,
-}
-
-/// The elements of a sparse accessor that replace others.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SparseSpan {
-    pub(crate) indices: ByteSpan,
-    pub(crate) index: Component,
-    pub(crate) values: ByteSpan,
-}
-
-/// A validated accessor.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AccessorLayout {
-    pub(crate) accessor: usize,
-    pub(crate) count: usize,
-    pub(crate) component: Component,
-    /// The number of components of an element: 1 to 4.
-    pub(crate) width: usize,
-    pub(crate) normalized: bool,
-    /// `None` for zeros.
-    pub(crate) span: Option<ByteSpan>,
-    pub(crate) sparse: Option<SparseSpan>,
-}
-
-impl AccessorLayout {
-    pub(crate) fn element_bytes(&self) -> usize {
-        self.width * self.component.bytes()
-    }
-
-    /// The same, with integers normalized.
-    pub(crate) fn as_normalized(self) -> AccessorLayout {
-        AccessorLayout { normalized: true, ..self }
-    }
-
-    /// One component of each element, by its number below `width`.
-    pub(crate) fn component(self, number: usize) -> AccessorLayout {
-        let shift = (number * self.component.bytes()) as u64;
-        let shifted = |span: ByteSpan| ByteSpan { start: span.start + shift, ..span };
-        let sparse = self.sparse.map(|sparse| SparseSpan { values: shifted(sparse.values), ..sparse });
-        AccessorLayout { width: 1, span: self.span.map(shifted), sparse, ..self }
-    }
-
-    /// Whether it has no buffer view, so that its values are zeros.
-    pub(crate) fn is_zero(&self) -> bool {
-        self.span.is_none()
-    }
-}
 
 /// The values of a file's accessors.
 pub(crate) struct AccessorValues<'a, 'f> {

@@ -2,7 +2,7 @@
 //!
 //! The transfer functions are shared with images.
 
-use polyhaul_image::samples::{srgb_code, srgb_light};
+use polyhaul_model::srgb;
 use std::sync::LazyLock;
 
 /// The linear value of each sRGB byte. Most colors were bytes once, and a look-up avoids their power function.
@@ -16,13 +16,13 @@ pub(crate) fn linear(value: f32) -> f32 {
 }
 
 fn exact_linear(value: f32) -> f32 {
-    srgb_light(f64::from(value)) as f32
+    srgb::light(f64::from(value)) as f32
 }
 
 /// The sRGB value of a linear value; both from 0 to 1. A value made from a byte becomes exactly that byte again.
 pub(crate) fn screen(value: f32) -> f32 {
     let value = f64::from(value.clamp(0.0, 1.0));
-    let exact = srgb_code(value);
+    let exact = srgb::code(value);
     let byte = ((exact * 255.0).round() / 255.0) as f32;
     if linear(byte) == value as f32 { byte } else { exact as f32 }
 }

@@ -28,7 +28,7 @@ pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions
 mod codec {
     //! Vertices in version 0 of the codec and indices in version 1, as the extension requires.
 
-    use crate::views::{ViewKind, ViewMode};
+    use crate::spans::{ViewKind, ViewMode};
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
     /// The version that the extension specifies.
@@ -68,7 +68,7 @@ mod codec {
 
 #[cfg(not(feature = "meshopt"))]
 mod codec {
-    use crate::views::ViewKind;
+    use crate::spans::ViewKind;
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
     pub(super) fn encode(_: ViewKind, _: &[u8]) -> Result<Vec<u8>> {

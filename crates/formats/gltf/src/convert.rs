@@ -2,9 +2,8 @@
 //!
 //! Packed values are one loop over components, which compilers vectorize. Values without bytes keep their content.
 
-use crate::accessors::Component;
 use crate::color::screen;
-use crate::fills::Form;
+use crate::layout::{Component, Form};
 use polyhaul_model::splats::logit_of;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

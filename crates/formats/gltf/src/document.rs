@@ -3,6 +3,9 @@
 //!
 //! The reader ignores other properties. Only types are checked: indices may be out of range.
 
+use crate::log::malformed;
+use polyhaul_model::error::Result;
+use polyhaul_model::names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,18 +37,30 @@ pub(crate) const CLAMP_TO_EDGE: u32 = 33071;
 /// Properties in an object named `extensions` or `extras`.
 pub(crate) type Extensions = BTreeMap<String, Value>;
 
+/// An extension as `T`, if present.
+pub(crate) fn extension<T>(extensions: &Extensions, name: &str, path: &str) -> Result<Option<T>>
+where
+    T: for<'de> Deserialize<'de>,
+{
+    let Some(value) = extensions.get(name) else { return Ok(None) };
+    let parsed = T::deserialize(value);
+    parsed
+        .map(Some)
+        .map_err(|error| malformed(format!("{path}.extensions.{name}: {}", names::shown(&error.to_string()))))
+}
+
 /// A value that is counted but not stored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Skipped;
 
 impl<'de> Deserialize<'de> for Skipped {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Skipped, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Skipped, D::Error> {
         serde::de::IgnoredAny::deserialize(deserializer).map(|_| Skipped)
     }
 }
 
 impl Serialize for Skipped {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_unit()
     }
 }

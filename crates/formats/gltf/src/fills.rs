@@ -5,9 +5,9 @@
 //! destinations are fixed beforehand, so the result does not depend on the number of threads. `accessors` has checked
 //! the offsets; `convert` converts the values.
 
-use crate::accessors::{AccessorLayout, ByteSpan, Component};
 use crate::buffers::{Home, OpenBuffers};
 use crate::convert::{Finish, floats, indices};
+use crate::layout::{AccessorLayout, ByteSpan, Component, Form};
 use crate::log::malformed;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_pipeline::arrays::{split, zeroed};
@@ -158,15 +158,6 @@ impl<'m> AccessorFill<'m> {
         }
         Ok(())
     }
-}
-
-/// How elements are stored.
-#[derive(Clone, Copy)]
-pub(crate) struct Form {
-    pub(crate) component: Component,
-    pub(crate) is_normalized: bool,
-    /// The number of components.
-    pub(crate) width: usize,
 }
 
 /// A part of an [`AccessorFill`].

@@ -2,13 +2,13 @@
 //!
 //! The number of instances equals the counts of the attributes' accessors.
 
-use crate::accessors::{AccessorLayout, AccessorValues, Component};
+use crate::accessors::AccessorValues;
 use crate::convert::Finish;
-use crate::document::Node;
+use crate::document::{Node, extension};
 use crate::fills::AccessorFill;
 use crate::hierarchy::{multiply, placed};
+use crate::layout::{AccessorLayout, Component};
 use crate::log::{GltfLog, malformed, over_limit};
-use crate::materials::extension;
 use polyhaul_geometry::linear::Matrix4;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_pipeline::arrays::zeroed;

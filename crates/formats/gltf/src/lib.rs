@@ -3,11 +3,14 @@
 //! A file is JSON that describes buffers of binary values: `.glb` holds both, `.gltf` is the JSON with its buffers
 //! next to it or inside it. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>.
 //!
-//! The JSON, as types, is in `document`; the container in `container`. Writing: `plan` (which vertices and indices),
-//! `looks` (materials), `instancing` (nodes of many objects), `views` (the layout of values), `pages` and `compress`
-//! (their bytes), `writer` (the file). Reading: `reader` (the scene), `accessors` and `fills` (values), `meshopt`,
-//! `materials`, `images` (inside the file). Reading and writing Gaussian splats: `splats`. The caller opens the files
-//! of buffers and images.
+//! - Both ways: `document` is the JSON as types, `container` the chunks of a `.glb` file, `splats` the attributes of
+//!   Gaussian splats.
+//! - Writing: `job` is the input, `plan` chooses vertices and indices, `looks` materials, `instancing` the nodes of
+//!   many objects; `spans` and `views` lay out values, `pages` and `compress` format them; `writer` joins the file.
+//! - Reading: `reader` builds the scene; `accessors` checks values as `layout` describes them, `fills` reads them;
+//!   `meshopt`, `materials` and `images` read these parts.
+//!
+//! The caller opens the files of buffers and images. Images stay encoded: the caller decodes them as any other file.
 
 mod accessors;
 mod budget;
@@ -24,7 +27,9 @@ mod hierarchy;
 mod images;
 mod instances;
 mod instancing;
+mod job;
 mod json;
+mod layout;
 mod log;
 mod looks;
 mod losses;
@@ -36,6 +41,7 @@ mod plan;
 mod primitives;
 mod quantize;
 mod reader;
+mod spans;
 mod splats;
 mod streams;
 mod transforms;
@@ -46,7 +52,8 @@ mod writer;
 pub use buffers::OpenBufferFile;
 pub use container::looks_like_glb;
 pub use images::{OpenRange, media_type, read_image, split_image_name};
+pub use job::GltfJob;
 pub use looks::{GltfImages, ImageData, shows};
 pub use polyhaul_model::options::GltfWriteOptions;
 pub use reader::{GltfFound, read};
-pub use writer::{GltfFile, GltfJob};
+pub use writer::GltfFile;

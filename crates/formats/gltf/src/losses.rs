@@ -2,10 +2,10 @@
 
 use crate::color::is_in_range;
 use crate::geometry::is_direction;
+use crate::job::GltfJob;
 use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, has_normals};
 use crate::splats::SplatPlaces;
-use crate::writer::GltfJob;
 use polyhaul_geometry::parts::{note_left_out, unused_vertices};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::splats::LINEAR_COLORS;

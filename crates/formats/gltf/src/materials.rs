@@ -4,7 +4,7 @@
 //! are not opened. Properties that the model cannot store are counted.
 
 use crate::accessors::AccessorValues;
-use crate::document::{CLAMP_TO_EDGE, Document, Extensions, GltfMaterial, TextureInfo};
+use crate::document::{CLAMP_TO_EDGE, Document, GltfMaterial, TextureInfo, extension};
 use crate::images::ImageNames;
 use crate::log::{GltfLog, malformed, over_limit};
 use crate::uri::{UriTarget, target};
@@ -102,18 +102,6 @@ struct TextureTransform {
     rotation: f32,
     scale: Option<[f32; 2]>,
     tex_coord: Option<usize>,
-}
-
-/// An extension as `T`, if present.
-pub(crate) fn extension<T>(extensions: &Extensions, name: &str, path: &str) -> Result<Option<T>>
-where
-    T: for<'de> Deserialize<'de>,
-{
-    let Some(value) = extensions.get(name) else { return Ok(None) };
-    let parsed = T::deserialize(value);
-    parsed
-        .map(Some)
-        .map_err(|error| malformed(format!("{path}.extensions.{name}: {}", names::shown(&error.to_string()))))
 }
 
 /// A material that is being read.

@@ -5,10 +5,10 @@
 use crate::color::linear;
 use crate::geometry::{GltfGeometry, MeshSection, VertexBlock, is_direction, unit};
 use crate::looks::GltfImages;
-use crate::quantize::{Lattice, normal_code, unit_code};
+use crate::quantize::{normal_code, unit_code};
+use crate::spans::{BlockKind, InstanceValue, SpanContent, TriangleIndices, ValueSpan};
 use crate::splats::SplatAttribute;
 use crate::transforms::InstanceTransform;
-use crate::views::ViewKind;
 use polyhaul_geometry::frame::Frame;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Values, with_values};
@@ -21,113 +21,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Approximate bytes of a page.
 pub(crate) const PAGE_BYTES: usize = 512 << 10;
-
-/// Consecutive values of one kind in the file.
-#[derive(Clone, Debug)]
-pub(crate) struct ValueSpan {
-    /// The number of the geometry, and of its section.
-    pub(crate) geometry: usize,
-    pub(crate) section: usize,
-    pub(crate) content: SpanContent,
-    /// The number of values.
-    pub(crate) count: usize,
-}
-
-/// The values of a span.
-#[derive(Clone, Debug)]
-pub(crate) enum SpanContent {
-    /// Positions, transformed by a frame that a node cannot store; as codes if there is a lattice.
-    Positions { block: BlockKind, frame: Option<Frame>, lattice: Option<Lattice> },
-    /// Normals; in bytes if they are quantized.
-    Normals { block: BlockKind, frame: Option<Frame>, is_quantized: bool },
-    /// Uvs; in 16 bits if they are quantized.
-    Uvs { is_quantized: bool },
-    /// Linear colors, with or without alpha; in 16 bits if they are quantized.
-    Colors { block: BlockKind, has_alpha: bool, is_quantized: bool },
-    /// A vertex column.
-    Column(BlockKind, usize),
-    /// An attribute of splats.
-    Splat(BlockKind, SplatAttribute),
-    /// Values of the instances of a node.
-    Instances(usize, InstanceValue),
-    /// Pairs of vertices.
-    Segments,
-    /// The triangles of a material.
-    Triangles(TriangleIndices),
-    /// Padding between values.
-    Zeros,
-    /// The bytes of an image.
-    Image(usize),
-    /// The bytes of a compressed view.
-    Compressed(usize),
-}
-
-/// An attribute of instances.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InstanceValue {
-    Translation,
-    Rotation,
-    Scale,
-}
-
-/// The indices of triangles.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TriangleIndices {
-    /// The number of the material in the section.
-    pub(crate) group: usize,
-    /// Whether indices have 32 bits instead of 16.
-    pub(crate) is_wide: bool,
-    /// Whether the winding is reversed.
-    pub(crate) is_mirrored: bool,
-}
-
-/// The elements that vertices belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum BlockKind {
-    Triangles,
-    Lines,
-    Points,
-}
-
-impl SpanContent {
-    /// The kind of views with these values. For bytes, which are in no view, the result is not used.
-    pub(crate) fn kind(&self) -> ViewKind {
-        match self {
-            SpanContent::Positions { lattice: None, .. } => ViewKind::Positions,
-            SpanContent::Positions { .. } => ViewKind::ShortPositions,
-            SpanContent::Normals { is_quantized: false, .. } => ViewKind::Normals,
-            SpanContent::Normals { .. } => ViewKind::ByteNormals,
-            SpanContent::Uvs { is_quantized: false } => ViewKind::Uvs,
-            SpanContent::Uvs { .. } => ViewKind::ShortUvs,
-            SpanContent::Colors { is_quantized: true, .. } => ViewKind::ShortColors,
-            SpanContent::Colors { has_alpha: true, .. } => ViewKind::Colors,
-            SpanContent::Colors { .. } => ViewKind::OpaqueColors,
-            SpanContent::Column(..) | SpanContent::Splat(_, SplatAttribute::Opacity) => ViewKind::Columns,
-            SpanContent::Splat(_, SplatAttribute::Color) => ViewKind::ShortColors,
-            SpanContent::Splat(_, SplatAttribute::Rotation) => ViewKind::SplatRotations,
-            SpanContent::Splat(..) => ViewKind::SplatTriples,
-            SpanContent::Instances(_, InstanceValue::Translation) => ViewKind::Translations,
-            SpanContent::Instances(_, InstanceValue::Rotation) => ViewKind::Rotations,
-            SpanContent::Instances(_, InstanceValue::Scale) => ViewKind::Scales,
-            SpanContent::Segments => ViewKind::Segments,
-            SpanContent::Triangles(indices) if indices.is_wide => ViewKind::Indices,
-            SpanContent::Triangles(_) | SpanContent::Zeros | SpanContent::Image(_) | SpanContent::Compressed(_) => {
-                ViewKind::ShortIndices
-            }
-        }
-    }
-
-    /// The size of a value: of a vertex, of the corners of a segment or a triangle, or of a byte.
-    pub(crate) fn bytes(&self) -> usize {
-        let parts = match self {
-            SpanContent::Zeros | SpanContent::Image(_) | SpanContent::Compressed(_) => return 1,
-            SpanContent::Segments => 2,
-            SpanContent::Triangles(_) => 3,
-            _ => 1,
-        };
-        parts * self.kind().stride() as usize
-    }
-}
 
 impl MeshSection {
     /// The vertices of a block; none if the section has no such elements.

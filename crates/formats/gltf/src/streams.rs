@@ -3,9 +3,10 @@
 //! Primitives with the same attributes share their vertices. Normals and uvs that only some primitives have get an
 //! index stream; other missing values are NaN.
 
-use crate::accessors::{ANY, AccessorLayout, AccessorValues, Component, width};
+use crate::accessors::{ANY, AccessorValues, width};
 use crate::convert::Finish;
 use crate::fills::AccessorFill;
+use crate::layout::{AccessorLayout, Component};
 use crate::log::{GltfLog, malformed, over_limit};
 use crate::splats::{self, SplatColumn};
 use polyhaul_model::error::{Error, Result, try_push, try_string};

@@ -5,7 +5,7 @@
 
 use crate::document::{Buffer, BufferView, Document};
 use crate::looks::GltfImages;
-use crate::pages::{SpanContent, ValueSpan};
+use crate::spans::{KINDS, SpanContent, VERTICES, ValueSpan, ViewKind, ViewMode};
 use polyhaul_model::error::{Result, try_push};
 use serde_json::json;
 
@@ -15,76 +15,6 @@ pub(crate) const MESHOPT: &str = "EXT_meshopt_compression";
 
 /// The size from which a view to compress is full.
 const SPLIT_BYTES: u64 = 1 << 20;
-/// The targets of views.
-const VERTICES: u32 = 34962;
-const INDICES: u32 = 34963;
-
-/// Kinds of values, in this order in the file: values of two bytes come last, so that the others stay aligned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ViewKind {
-    Positions,
-    ShortPositions,
-    Normals,
-    ByteNormals,
-    Uvs,
-    ShortUvs,
-    Colors,
-    OpaqueColors,
-    ShortColors,
-    Columns,
-    SplatRotations,
-    SplatTriples,
-    Translations,
-    Rotations,
-    Scales,
-    Segments,
-    Indices,
-    ShortIndices,
-}
-
-/// One more than the last kind.
-const KINDS: usize = ViewKind::ShortIndices as usize + 1;
-
-/// How a view is compressed: the modes of the extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ViewMode {
-    Attributes,
-    Triangles,
-    Indices,
-}
-
-impl ViewKind {
-    /// The bytes from one value to the next.
-    pub(crate) fn stride(self) -> u64 {
-        match self {
-            ViewKind::Positions | ViewKind::Normals | ViewKind::OpaqueColors => 12,
-            ViewKind::Translations | ViewKind::Scales | ViewKind::SplatTriples => 12,
-            ViewKind::ShortPositions | ViewKind::Uvs | ViewKind::ShortColors => 8,
-            ViewKind::Colors | ViewKind::Rotations | ViewKind::SplatRotations => 16,
-            ViewKind::ByteNormals | ViewKind::ShortUvs | ViewKind::Columns => 4,
-            ViewKind::Segments | ViewKind::Indices => 4,
-            ViewKind::ShortIndices => 2,
-        }
-    }
-
-    pub(crate) fn mode(self) -> ViewMode {
-        match self {
-            ViewKind::Indices | ViewKind::ShortIndices => ViewMode::Triangles,
-            ViewKind::Segments => ViewMode::Indices,
-            _ => ViewMode::Attributes,
-        }
-    }
-
-    /// The use of the view by the GPU; `None` for values of instances.
-    fn target(self) -> Option<u32> {
-        match self {
-            ViewKind::Translations | ViewKind::Rotations | ViewKind::Scales => None,
-            _ if self.mode() == ViewMode::Attributes => Some(VERTICES),
-            _ => Some(INDICES),
-        }
-    }
-}
-
 /// The values of a view.
 #[derive(Debug)]
 pub(crate) struct GltfView {

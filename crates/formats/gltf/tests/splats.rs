@@ -21,14 +21,15 @@ fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
     let parts = parts(scene, &objects, &evaluated, &Placement { axes: Some(Axes::OBJ), ..Placement::default() })?;
-    let (run, images) = (RunOptions::default().with_threads(Some(threads)), GltfImages::default());
-    let (mut warnings, mut bytes) = (Warnings::default(), Vec::new());
+    let run = RunOptions::default().with_threads(Some(threads));
+    let mut warnings = Warnings::default();
+    let mut bytes = Vec::new();
     let job = GltfJob {
         scene,
         parts: &parts,
         evaluated: &evaluated,
         materials: &[],
-        images: &images,
+        images: &GltfImages::default(),
         output: "x.glb",
         options: &options,
         instances: Instances::Auto,

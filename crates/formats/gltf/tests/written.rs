@@ -28,7 +28,7 @@ fn try_write(
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
     let parts = parts(scene, &objects, &evaluated, &Placement { axes: Some(Axes::OBJ), ..Placement::default() })?;
-    let (run, images) = (RunOptions::default().with_threads(Some(threads)), GltfImages::default());
+    let run = RunOptions::default().with_threads(Some(threads));
     let mut warnings = Warnings::default();
     let job = GltfJob {
         harmonics_degree: 4,
@@ -36,7 +36,7 @@ fn try_write(
         parts: &parts,
         evaluated: &evaluated,
         materials: &scene.materials,
-        images: &images,
+        images: &GltfImages::default(),
         output: "x.glb",
         options: &options,
         instances,
@@ -179,10 +179,10 @@ fn instances_share_a_node() {
     assert_eq!(json["extensionsRequired"], serde_json::json!(["EXT_mesh_gpu_instancing"]));
     // One of the rotations is rounded.
     assert_eq!(glb.codes(), [("changed-transforms", 1)]);
-    let found = glb.scene();
-    assert!(distance(&found, &scene) < 1e-4);
-    assert_eq!(found.objects[3].name, "tree_3");
-    let again = write(&found, GltfWriteOptions::default());
+    let read_scene = glb.scene();
+    assert!(distance(&read_scene, &scene) < 1e-4);
+    assert_eq!(read_scene.objects[3].name, "tree_3");
+    let again = write(&read_scene, GltfWriteOptions::default());
     assert_eq!(again.json()["nodes"].as_array().unwrap().len(), 1);
     assert_eq!(again.scene().objects[3].name, "tree_3");
     let nodes = write_instances(&scene, GltfWriteOptions::default(), Instances::Nodes);

@@ -42,7 +42,7 @@ mod pixels_x86;
 pub mod png;
 #[cfg(feature = "psd")]
 pub mod psd;
-pub mod raster;
+mod raster;
 pub mod rows;
 pub mod runs;
 #[cfg(target_arch = "x86_64")]

@@ -72,7 +72,7 @@ pub(crate) fn store(channels: Channels, from: &[u8], to: &mut Vec<u8>) {
     // Swapping the channels is its own inverse.
     stored.expand(Level::best(), &from[..count], &mut to.spare_capacity_mut()[..count]);
     // SAFETY: the capacity has room for `count` more bytes, and `expand` wrote all whole pixels of these: stored pixels
-    // and those of the model have the same size for these four.
+    // and the model's have the same size for these four.
     unsafe { to.set_len(to.len() + count / stored.bytes() * stored.bytes()) };
 }
 

@@ -4,62 +4,14 @@
 //! Otherwise memory grows as rows arrive, and they are flipped at the end if necessary. Pixel formats are converted
 //! elsewhere.
 
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, planted};
-use polyhaul_model::limits::Limits;
+use polyhaul_model::error::{Error, Result, planted};
 use polyhaul_pipeline::column::Column;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// An image of up to this many bytes, plus this many times the bytes of its file, is allocated at once.
 const BELIEVED_BYTES: u64 = 64 << 20;
 const BELIEVED_RATIO: u64 = 4;
-
-/// A file of any size may produce an image of this many bytes: 8192 x 8192 pixels of one color are a valid file of a
-/// few hundred KB.
-const FREE_BYTES: u64 = 512 << 20;
-
-/// Fails if an image of this size, which is declared at `offset` of a file, has more pixels than the limit.
-pub fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
-    check_pixels([width, height, 1], limits, file, offset)
-}
-
-/// The same for several pictures of this size.
-pub(crate) fn check_pixels(
-    [width, height, pictures]: [usize; 3],
-    limits: &Limits,
-    file: &Arc<str>,
-    offset: u64,
-) -> Result<()> {
-    let count = (width as u64).saturating_mul(height as u64).saturating_mul(pictures as u64);
-    if count <= limits.pixels.saturating_add(planted("image-pixels").into()) {
-        return Ok(());
-    }
-    let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
-    let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
-    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint(format!("raise the limit with `--limit pixels={count}`, or `Limits::pixels` in the API")))
-}
-
-/// Minimum bytes of a compressed file for an image of `image_bytes` in memory.
-pub(crate) fn min_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
-    if image_bytes <= FREE_BYTES { 0 } else { image_bytes.div_ceil(limits.image_ratio.max(1)) }
-}
-
-/// Fails if an image, whose size is declared at `offset` of a file, comes from too few compressed bytes.
-pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
-    if file_bytes >= min_file_bytes(image_bytes, limits) {
-        return Ok(());
-    }
-    let ratio = image_bytes.div_ceil(file_bytes.max(1));
-    let message = format!(
-        "{image_bytes} bytes of pixels in a file of {file_bytes} bytes are more than the limit of {} to 1 (image_ratio)",
-        limits.image_ratio
-    );
-    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error
-        .with_hint(format!("raise the limit with `--limit image_ratio={ratio}`, or `Limits::image_ratio` in the API")))
-}
 
 /// Whether a file of `backed` bytes may produce an image of this size.
 pub(crate) fn is_believed(bytes: u64, backed: u64) -> bool {
@@ -131,7 +83,7 @@ impl<T: Copy + Send> Raster<T> {
         unsafe { self.samples.write(start + part.start..start + part.end, fill) }
     }
 
-    /// The samples, from the top left. `mirrored` has the samples of a pixel where rows begin at the right.
+    /// The samples, from the top left. `mirrored` has the samples of a pixel where rows start at the right.
     ///
     /// # Safety
     /// All `height` rows were filled as a whole.

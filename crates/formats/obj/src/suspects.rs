@@ -7,7 +7,7 @@ use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjSegment, ObjStr
 use super::publish::ObjPlaces;
 use super::tokens::{ObjLine, ObjTokens};
 use polyhaul_model::Counts;
-use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
+use polyhaul_model::error::{Diagnostic, Error, Place, Result, planted, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::chunk::Text;
 use polyhaul_pipeline::options::ParseOptions;
@@ -70,6 +70,7 @@ impl Suspects {
         warnings: &mut Warnings,
     ) -> Result<bool> {
         let totals = [counts.positions, counts.uvs, counts.normals];
+        let totals = totals.map(|total| total.saturating_add(planted("obj-index").into()));
         // Chunks do not overlap.
         self.chunks.sort_unstable_by_key(|chunk| chunk.list.first().map(|suspect| suspect.offset));
         for chunk in &self.chunks {

@@ -7,7 +7,7 @@ use super::arrays::MIN_BYTE_COLOR;
 use super::flaw::{OffFault, OffFlaw, OffFlaws};
 use super::header::{OffForm, OffHeader, OffRow};
 use super::lines;
-use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_model::error::{Error, Result, planted, try_push};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::names;
 use polyhaul_text::cpu::Level;
@@ -327,10 +327,11 @@ impl OffRows {
         let start = self.corners.len();
         let mut index_count = 0;
         let mut is_whole = true;
+        let vertices = chunk.header.vertices.saturating_add(planted("off-index").into());
         for word in rest.by_ref().take(usize::try_from(size).unwrap_or(usize::MAX)) {
             index_count += 1;
             match number::i64(&chunk.padded[word.clone()]) {
-                Ok(index) if u64::try_from(index).is_ok_and(|index| index < chunk.header.vertices) => {
+                Ok(index) if u64::try_from(index).is_ok_and(|index| index < vertices) => {
                     try_push(&mut self.corners, index as u32, "corners")?;
                 }
                 // One for each face, which is left out as a whole.

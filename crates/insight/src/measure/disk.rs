@@ -51,7 +51,7 @@ pub(super) fn measure(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings)
     // The smallest file fits into the core's caches: 7.3 GB/s, compared with 4.3 to 4.8 for files of 16 to 256 MiB.
     let counted = match ceilings.writes.as_slice() {
         [_, larger @ ..] if !larger.is_empty() => larger,
-        all => all,
+        sizes => sizes,
     };
     let best = |rate: fn(&Written) -> f64| counted.iter().map(rate).fold(0.0, f64::max);
     ceilings.write = best(|size| size.write);

@@ -66,7 +66,7 @@ fn lone(seen: &Recording) -> f64 {
     let totals = seen.totals();
     match totals.total(Phase::Decompress) {
         0 => 1.0,
-        all => 1.0 - totals.get(Lane::Side, Phase::Decompress) as f64 / all as f64,
+        total => 1.0 - totals.get(Lane::Side, Phase::Decompress) as f64 / total as f64,
     }
 }
 

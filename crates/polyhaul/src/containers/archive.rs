@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The greatest depth of nested archives.
-const MOST_DEPTH: u32 = 4;
+const MAX_DEPTH: u32 = 4;
 /// How many members a message lists.
 const LISTED_COUNT: usize = 5;
 
@@ -56,8 +56,9 @@ pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Mem
 /// Splits a path after the file in it: if that file is an archive, what follows is a name in it.
 pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
     // A store is asked for what is called an archive alone.
-    let may_be =
-        |path: &Path| !place::is_url(path) || path.extension().is_some_and(|it| it.eq_ignore_ascii_case("zip"));
+    let may_be = |path: &Path| {
+        !place::is_url(path) || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
+    };
     let is_file = |path: &&Path| may_be(path) && place::is_file(path);
     let file = path.ancestors().skip(1).find(is_file)?;
     let name = path.strip_prefix(file).ok().and_then(in_archive)?;
@@ -96,10 +97,10 @@ impl Shelf {
     /// Opens an archive in `depth` archives, itself included. One that can only be read in order is taken into memory.
     pub(crate) fn open(source: Source<'static>, depth: u32, options: &ReadOptions) -> Result<Arc<Shelf>> {
         let name = source.name().to_owned();
-        if depth > MOST_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(Error::new(
                 ErrorKind::Limit,
-                format!("{name}: archives are nested more than {MOST_DEPTH} deep"),
+                format!("{name}: archives are nested more than {MAX_DEPTH} deep"),
             ));
         }
         let source = match ask(&source, || source.positioned())? {
@@ -135,8 +136,8 @@ impl Shelf {
     /// The only member whose name indicates a format, or else the main file of a scene of many files.
     pub(crate) fn only_member(self: &Arc<Self>) -> Result<Member> {
         let is_known = if self.archive.names().any(is_known) { is_known } else { is_main };
-        let mut known = self.archive.names().filter(|name| is_known(name));
-        match (known.next(), known.next()) {
+        let mut members = self.archive.names().filter(|name| is_known(name));
+        match (members.next(), members.next()) {
             (Some(name), None) => match self.find(name)? {
                 Some(member) => Ok(member),
                 None => Err(Error::new(ErrorKind::Internal, "a member of the archive is missing")),
@@ -177,12 +178,13 @@ fn is_main(name: &str) -> bool {
 
 /// All bytes of a stream, up to the memory limit.
 fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'static>> {
-    let (name, most_bytes) = (source.name(), options.run.memory_limit);
-    let bytes = read_all(source, None, most_bytes, &options.run.cancel, "a streamed archive")?;
+    let name = source.name();
+    let max_bytes = options.run.memory_limit;
+    let bytes = read_all(source, None, max_bytes, &options.run.cancel, "a streamed archive")?;
     let Some(bytes) = bytes else {
         let message = format!(
             "{name}: an archive on a stream is read into memory, because its directory is at its end, and this one \
-             is larger than the limit of {most_bytes} bytes (memory_limit)"
+             is larger than the limit of {max_bytes} bytes (memory_limit)"
         );
         let hint = "read it from a file, or raise the limit with `--memory-limit SIZE`, or \
                     `RunOptions::memory_limit` in the API";
@@ -204,14 +206,14 @@ impl Member {
 
     /// Its bytes, from the beginning.
     pub(crate) fn source(&self, options: &ReadOptions) -> Result<Source<'static>> {
-        let (shelf, shown) = (&self.shelf, &self.shown);
-        ask(&shelf.source, || shelf.archive.member(self.number, shown, &limits(options)))
+        let shelf = &self.shelf;
+        ask(&shelf.source, || shelf.archive.member(self.number, &self.shown, &limits(options)))
     }
 
     /// Opens it as an archive.
     pub(crate) fn open_archive(&self, options: &ReadOptions) -> Result<Arc<Shelf>> {
-        let (shelf, shown) = (&self.shelf, &self.shown);
-        let stored = ask(&shelf.source, || shelf.archive.stored(self.number, shown))?;
+        let shelf = &self.shelf;
+        let stored = ask(&shelf.source, || shelf.archive.stored(self.number, &self.shown))?;
         let source = stored.map_or_else(|| self.source(options), Ok)?;
         Shelf::open(source, shelf.depth + 1, options)
     }
@@ -243,6 +245,6 @@ impl Member {
             let missing = io::Error::new(io::ErrorKind::NotFound, "the archive has no such member");
             Error::io("reading", &format!("{}/{name}", self.shelf.archive.name()), missing)
         };
-        Some(self.shelf.find(&name).and_then(|found| found.ok_or_else(missing)))
+        Some(self.shelf.find(&name).and_then(|member| member.ok_or_else(missing)))
     }
 }

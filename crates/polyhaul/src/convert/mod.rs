@@ -6,8 +6,7 @@
 //! [`shape`]. Reading and writing are in `load`, `save` and `tables`.
 
 mod memory;
-#[cfg(feature = "splat")]
-mod splats;
+mod packed;
 mod stream;
 
 use crate::format::Format;
@@ -98,8 +97,7 @@ fn convert_by(
     if let Attempt::Done(done) = stream::stream(&input, &output, (to, read, write), before)? {
         return Ok(done);
     }
-    #[cfg(feature = "splat")]
-    if let Attempt::Done(done) = splats::pack(&input, &output, (to, read, write), before)? {
+    if let Attempt::Done(done) = packed::pack(&input, &output, to, read, write, before)? {
         return Ok(done);
     }
     let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;

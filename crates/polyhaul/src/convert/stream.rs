@@ -18,7 +18,7 @@ use crate::references::Relinker;
 use crate::registry::TablesWriter;
 use crate::report::{Phase, Report};
 use crate::table_fit::{fit, is_of_points};
-use crate::table_parts::{PartsJob, TablePartText, TableParts};
+use crate::table_parts::{PartFormatter, PartsJob, TableParts, TablePartsStart};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, SourceFolder, Table};
@@ -122,7 +122,7 @@ struct StreamedOutput<'a> {
     places: Vec<Option<usize>>,
     /// Those of the output.
     targets: Vec<Table>,
-    parts: TableParts<'a>,
+    parts: Box<dyn TableParts + 'a>,
     opening: Opening<'a>,
 }
 
@@ -177,7 +177,7 @@ impl<'a> Streamed<'a> {
         let is_one = names.len() == 1 && found.tables.len() == 1;
         let place = |name: &String| found.tables.iter().position(|table| is_one || table.name == *name);
         let places = names.iter().map(place).collect();
-        let (mut parts, copies) = (self.writer.begin_parts)(PartsJob {
+        let TablePartsStart { start, copies } = (self.writer.start_parts)(PartsJob {
             tables: &found.tables,
             comments: &found.comments,
             infos: &found.infos,
@@ -189,7 +189,7 @@ impl<'a> Streamed<'a> {
             report: &mut self.report,
         })?;
         let mut opening = Opening::new(copies, output, Some(self.to.name()), self.write, &self.report)?;
-        parts.begin(&found.tables, &mut opening.writing)?;
+        let parts = start(&found.tables, &mut opening.writing)?;
         opening.writing.announce(if parts.is_text() { TEXT_FACTOR * file_bytes } else { file_bytes });
         Ok(StreamedOutput { streamed: self, places, targets: found.tables, parts, opening })
     }
@@ -210,6 +210,7 @@ impl<'a> StreamedOutput<'a> {
             let is_same = |target: usize| parts.is_packed(target, table) && has_columns(&targets[target], table);
             let is_changed = choice.is_some_and(|choice| choice.changes(number, table));
             let is_copied = source.is_packed(number) && !is_changed && target.is_some_and(is_same);
+            let parts = &**parts;
             let pages = StreamPages { source, number, target, is_copied, choice, streamed, parts, kept, taken };
             opening.writing.pages(&pages, &mut (), source.part_count(number), slot_bytes)?;
             let promised = choice.map_or(table.row_count as u64, |choice| choice.count(number));
@@ -252,7 +253,7 @@ struct StreamPages<'p, 'a> {
     is_copied: bool,
     choice: Option<&'p TableChoice<'p>>,
     streamed: &'p Streamed<'a>,
-    parts: &'p TableParts<'a>,
+    parts: &'p (dyn TableParts + 'a),
     /// How many rows were kept.
     kept: AtomicU64,
     /// How far the file was read.
@@ -260,15 +261,18 @@ struct StreamPages<'p, 'a> {
 }
 
 /// Rows in flight.
-#[derive(Default)]
-struct StreamSlot {
+struct StreamSlot<'p> {
     rows: RowsSlot,
-    /// Those of the output, if there are any.
-    text: TablePartText,
+    /// Has the rows of the output, if there are any.
+    formatter: Box<dyn PartFormatter + 'p>,
     has_text: bool,
 }
 
-impl StreamPages<'_, '_> {
+impl<'p> StreamPages<'p, '_> {
+    fn empty_slot(&self) -> StreamSlot<'p> {
+        StreamSlot { rows: RowsSlot::default(), formatter: self.parts.formatter(), has_text: false }
+    }
+
     /// Keeps the chosen rows, as they are.
     fn keep_rows(&self, rows: &mut RowsSlot) -> Result<()> {
         self.source.check(self.number, rows)?;
@@ -286,7 +290,7 @@ impl StreamPages<'_, '_> {
     }
 
     /// Formats rows, if they are in the output; `false` if there are none.
-    fn format_part(&self, slot: &mut StreamSlot) -> Result<bool> {
+    fn format_part(&self, slot: &mut StreamSlot<'_>) -> Result<bool> {
         let Some(target) = self.target else { return self.source.check(self.number, &slot.rows).map(|()| false) };
         let mut part = self.source.parse(self.number, &slot.rows, &|_| true)?;
         if let Some(choice) = self.choice {
@@ -300,32 +304,32 @@ impl StreamPages<'_, '_> {
         try_push(&mut tables, part, "tables")?;
         let fitted = self.streamed.fitted(Tables { tables, ..Tables::default() }, &mut Warnings::default())?;
         let is_fit = match fitted.tables.first() {
-            Some(part) => self.parts.format(target, part, &mut slot.text)?,
+            Some(part) => slot.formatter.format(target, part)?,
             None => false,
         };
         if is_fit { Ok(true) } else { Err(unlike()) }
     }
 }
 
-impl Pages for StreamPages<'_, '_> {
-    type Slot = StreamSlot;
+impl<'p> Pages for StreamPages<'p, '_> {
+    type Slot = StreamSlot<'p>;
     type State = ();
 
     fn takes_in_order(&self) -> bool {
         self.source.takes_in_order(self.number)
     }
 
-    fn slot(&self) -> Result<StreamSlot> {
-        Ok(StreamSlot::default())
+    fn slot(&self) -> Result<StreamSlot<'p>> {
+        Ok(self.empty_slot())
     }
 
-    fn take(&self, number: u64, slot: &mut StreamSlot) -> Result<bool> {
+    fn take(&self, number: u64, slot: &mut StreamSlot<'p>) -> Result<bool> {
         let run = &self.streamed.read.run;
         if run.cancel.is_cancelled() {
             return Err(Error::cancelled());
         }
         if slot.rows.is_long(self.source.part_bytes()) {
-            *slot = StreamSlot::default();
+            *slot = self.empty_slot();
         }
         let is_taken = self.source.take(self.number, number, &mut slot.rows)?;
         let before = self.taken.fetch_max(slot.rows.end, Ordering::Relaxed);
@@ -337,7 +341,7 @@ impl Pages for StreamPages<'_, '_> {
         Ok(is_taken)
     }
 
-    fn format(&self, slot: &mut StreamSlot) -> Result<()> {
+    fn format(&self, slot: &mut StreamSlot<'p>) -> Result<()> {
         if self.is_copied {
             self.keep_rows(&mut slot.rows)?;
         } else {
@@ -346,10 +350,10 @@ impl Pages for StreamPages<'_, '_> {
         Ok(())
     }
 
-    fn bytes<'a>(&'a self, slot: &'a StreamSlot) -> &'a [u8] {
+    fn bytes<'a>(&'a self, slot: &'a StreamSlot<'p>) -> &'a [u8] {
         match (self.is_copied, slot.has_text) {
             (true, _) => &slot.rows.bytes[..slot.rows.size],
-            (false, true) => self.parts.bytes(&slot.text),
+            (false, true) => slot.formatter.bytes(),
             (false, false) => &[],
         }
     }

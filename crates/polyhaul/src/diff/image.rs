@@ -1,32 +1,35 @@
 //! Images sample by sample, and textures byte by byte.
 
 use super::{Differences, Gap};
-use polyhaul_image::samples::{SampleType, convert_samples, is_opaque, with_channels};
+use crate::ops::ImageOps;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::names;
-use polyhaul_model::{ChannelSamples, Channels, ColorSpace, Image, ImageAttribute, ImageChannel, Samples, Texture};
+use polyhaul_model::pixels::is_opaque;
+use polyhaul_model::{
+    ChannelSamples, Channels, ColorSpace, Image, ImageAttribute, ImageChannel, SampleType, Samples, Texture,
+};
 use polyhaul_pipeline::options::RunOptions;
 use std::borrow::Cow;
 
 /// Compares two images: sizes, alpha, colors, each extra channel and each attribute.
-pub(super) fn compare([a, b]: [&Image; 2], found: &mut Differences, run: &RunOptions) -> Result<()> {
-    attributes([a, b], found);
+pub(super) fn compare([a, b]: [&Image; 2], differences: &mut Differences, run: &RunOptions) -> Result<()> {
+    attributes([a, b], differences);
     if (a.width, a.height) != (b.width, b.height) {
         let message = format!("size differs: {}x{} and {}x{}", a.width, a.height, b.width, b.height);
-        found.only("size", 1, &message);
+        differences.only("size", 1, &message);
         return Ok(());
     }
     let have_alpha = [a, b].map(|image| image.channels.has_alpha());
     if have_alpha[0] != have_alpha[1] && ![a, b].into_iter().all(is_opaque) {
-        found.only("alpha", 1, "of the files has alpha");
+        differences.only("alpha", 1, "of the files has alpha");
     }
     let multiplied = [a, b].map(|image| image.premultiplied && !is_opaque(image));
     let divides = have_alpha == [true; 2] && multiplied[0] != multiplied[1];
     if divides {
-        found.only("premultiplied", 1, "of the files has premultiplied colors");
+        differences.only("premultiplied", 1, "of the files has premultiplied colors");
     }
-    pixels([a, b], have_alpha == [true; 2], divides, found, run)?;
-    extras([a, b], found);
+    pixels([a, b], have_alpha == [true; 2], divides, differences, run)?;
+    extras([a, b], differences);
     Ok(())
 }
 
@@ -35,7 +38,7 @@ fn pixels(
     [a, b]: [&Image; 2],
     has_alpha: bool,
     divides: bool,
-    found: &mut Differences,
+    differences: &mut Differences,
     run: &RunOptions,
 ) -> Result<()> {
     let is_alike = !divides
@@ -52,23 +55,25 @@ fn pixels(
     let mut gap = Gap::default();
     let count = channels.count().max(1);
     for at in 0..a_image.samples.len().min(b_image.samples.len()) {
-        let (x, y) = (at / count % a.width.max(1), at / count / a.width.max(1));
+        let x = at / count % a.width.max(1);
+        let y = at / count / a.width.max(1);
         let place = || format!("pixel {x},{y}, channel {}", at % count);
-        gap.compare(sample(&a_image.samples, at), sample(&b_image.samples, at), found.tolerance, place);
+        gap.compare(sample(&a_image.samples, at), sample(&b_image.samples, at), differences.tolerance, place);
     }
-    found.gap("pixels", "", gap);
+    differences.gap("pixels", "", gap);
     Ok(())
 }
 
 /// An image in linear floats and channels that can be compared with the other's.
 fn fitted<'a>(image: &'a Image, channels: Channels, divides: bool, run: &RunOptions) -> Result<Cow<'a, Image>> {
-    let (mut fitted, divides) = (Cow::Borrowed(image), divides && image.premultiplied);
+    let mut fitted = Cow::Borrowed(image);
+    let divides = divides && image.premultiplied;
     if divides || (SampleType::from_samples(&image.samples), image.color_space) != (SampleType::F32, ColorSpace::Linear)
     {
-        fitted = Cow::Owned(convert_samples(&fitted, SampleType::F32, ColorSpace::Linear, run)?.image);
+        fitted = Cow::Owned(fitted.convert_samples_with(SampleType::F32, ColorSpace::Linear, run)?.image);
     }
     if image.channels != channels {
-        fitted = Cow::Owned(with_channels(&fitted, channels, run)?);
+        fitted = Cow::Owned(fitted.convert_channels_with(channels, run)?);
     }
     if divides {
         divide(fitted.to_mut())?;
@@ -100,40 +105,46 @@ fn sample(samples: &Samples, at: usize) -> f64 {
 }
 
 /// Compares the attributes of files besides their pixels, by name.
-fn attributes([a, b]: [&Image; 2], found: &mut Differences) {
-    let names_of = |image: &'_ Image| image.attributes.iter().map(|it| it.name.clone()).collect::<Vec<String>>();
-    one_sided("attributes", [names_of(a), names_of(b)], found);
+fn attributes([a, b]: [&Image; 2], differences: &mut Differences) {
+    let names_of =
+        |image: &'_ Image| image.attributes.iter().map(|attribute| attribute.name.clone()).collect::<Vec<String>>();
+    one_sided("attributes", [names_of(a), names_of(b)], differences);
     let differs = |attribute: &&ImageAttribute| {
         b.attributes.iter().any(|other| other.name == attribute.name && other != *attribute)
     };
-    let differing: Vec<&str> = a.attributes.iter().filter(differs).map(|it| it.name.as_str()).collect();
+    let differing: Vec<&str> = a.attributes.iter().filter(differs).map(|attribute| attribute.name.as_str()).collect();
     if !differing.is_empty() {
-        found.only("attributes", differing.len() as u64, &format!("have other values: {}", names::listed(&differing)));
+        differences.only(
+            "attributes",
+            differing.len() as u64,
+            &format!("have other values: {}", names::listed(&differing)),
+        );
     }
 }
 
 /// Notes names that one side alone has.
-fn one_sided(what: &'static str, [a, b]: [Vec<String>; 2], found: &mut Differences) {
+fn one_sided(what: &'static str, [a, b]: [Vec<String>; 2], differences: &mut Differences) {
     for (these, others, side) in [(&a, &b, "first"), (&b, &a, "second")] {
         let names: Vec<&String> = these.iter().filter(|name| !others.contains(name)).collect();
         if !names.is_empty() {
-            found.only(what, names.len() as u64, &format!("only in the {side} file: {}", names::listed(&names)));
+            differences.only(what, names.len() as u64, &format!("only in the {side} file: {}", names::listed(&names)));
         }
     }
 }
 
 /// Compares the channels besides the colors, by name.
-fn extras([a, b]: [&Image; 2], found: &mut Differences) {
-    let names_of = |image: &'_ Image| image.extra.iter().map(|it| it.name.clone()).collect::<Vec<String>>();
-    one_sided("channels", [names_of(a), names_of(b)], found);
+fn extras([a, b]: [&Image; 2], differences: &mut Differences) {
+    let names_of = |image: &'_ Image| image.extra.iter().map(|channel| channel.name.clone()).collect::<Vec<String>>();
+    one_sided("channels", [names_of(a), names_of(b)], differences);
     for channel in &a.extra {
-        let Some(other) = b.extra.iter().find(|it| it.name == channel.name) else { continue };
+        let Some(other) = b.extra.iter().find(|other| other.name == channel.name) else { continue };
         let mut gap = Gap::default();
         for at in 0..channel.samples.len().min(other.samples.len()) {
-            let (x, y) = (at % a.width.max(1), at / a.width.max(1));
-            gap.compare(value(channel, at), value(other, at), found.tolerance, || format!("pixel {x},{y}"));
+            let x = at % a.width.max(1);
+            let y = at / a.width.max(1);
+            gap.compare(value(channel, at), value(other, at), differences.tolerance, || format!("pixel {x},{y}"));
         }
-        found.gap("channels", &channel.name, gap);
+        differences.gap("channels", &channel.name, gap);
     }
 }
 
@@ -149,7 +160,9 @@ fn value(channel: &ImageChannel, at: usize) -> f64 {
 
 /// The value of a float of 16 bits.
 fn half(bits: u16) -> f64 {
-    let (sign, exponent, fraction) = (bits >> 15, i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let sign = bits >> 15;
+    let exponent = i32::from(bits >> 10 & 31);
+    let fraction = f64::from(bits & 1023);
     let value = match exponent {
         0 => fraction * 2f64.powi(-24),
         31 if fraction == 0.0 => f64::INFINITY,
@@ -160,21 +173,23 @@ fn half(bits: u16) -> f64 {
 }
 
 /// Compares two textures: their sizes, and the bytes of every level.
-pub(super) fn compare_textures([a, b]: [&Texture; 2], found: &mut Differences) {
-    let sizes = |it: &Texture| [it.width, it.height, it.depth, it.layers, it.faces].map(|count| count as u64);
+pub(super) fn compare_textures([a, b]: [&Texture; 2], differences: &mut Differences) {
+    let sizes = |texture: &Texture| {
+        [texture.width, texture.height, texture.depth, texture.layers, texture.faces].map(|count| count as u64)
+    };
     for (what, (a, b)) in
         ["width", "height", "depth", "layers", "faces"].into_iter().zip(sizes(a).into_iter().zip(sizes(b)))
     {
-        found.counts(what, [a, b]);
+        differences.counts(what, [a, b]);
     }
-    let encoding = |it: &Texture| format!("{:?}", Texture { levels: Vec::new(), ..it.clone() });
+    let encoding = |texture: &Texture| format!("{:?}", Texture { levels: Vec::new(), ..texture.clone() });
     if sizes(a) == sizes(b) && encoding(a) != encoding(b) {
-        found.only("encoding", 1, "difference in pixel encoding or color space");
+        differences.only("encoding", 1, "difference in pixel encoding or color space");
     }
-    if found.counts("mip levels", [a.levels.len() as u64, b.levels.len() as u64]) {
+    if differences.counts("mip levels", [a.levels.len() as u64, b.levels.len() as u64]) {
         let differ = a.levels.iter().zip(&b.levels).filter(|(a, b)| a != b).count() as u64;
         if differ > 0 {
-            found.only("pixels", differ, "mip levels have different bytes");
+            differences.only("pixels", differ, "mip levels have different bytes");
         }
     }
 }

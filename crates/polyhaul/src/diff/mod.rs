@@ -101,10 +101,8 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     let opened =
         [Opened::new(a, options)?.kept(&options.run.cancel)?, Opened::new(b, options)?.kept(&options.run.cancel)?];
     let [a, b] = &opened;
-    let (first, second) = (
-        read(a, options, ContentShape::from_format, &mut report)?,
-        read(b, options, ContentShape::from_format, &mut report)?,
-    );
+    let first = read(a, options, ContentShape::from_format, &mut report)?;
+    let second = read(b, options, ContentShape::from_format, &mut report)?;
     let formats = [first.1, second.1];
     // A table is compared with the vertices of a PLY file as a table, and with anything else as points.
     let [a, b] = match (first.0, second.0) {
@@ -129,22 +127,22 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
         }
         (a, b) => [a, b],
     };
-    let mut found = Differences { tolerance, all: Vec::new() };
+    let mut differences = Differences { tolerance, all: Vec::new() };
     let kind = match (a, b) {
         (Content::Scene(a), Content::Scene(b)) => {
-            scene::compare([a, b], &options.limits, &mut found, &mut report)?;
+            scene::compare([a, b], &options.limits, &mut differences, &mut report)?;
             "scene"
         }
         (Content::Tables(a), Content::Tables(b)) => {
-            compare_tables([a, b], formats, &mut found)?;
+            compare_tables([a, b], formats, &mut differences)?;
             "tables"
         }
         (Content::Image(a), Content::Image(b)) => {
-            image::compare([&a, &b], &mut found, &options.run)?;
+            image::compare([&a, &b], &mut differences, &options.run)?;
             "image"
         }
         (Content::Texture(a), Content::Texture(b)) => {
-            image::compare_textures([&a, &b], &mut found);
+            image::compare_textures([&a, &b], &mut differences);
             "texture"
         }
         (a, b) => {
@@ -152,7 +150,7 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
             return Err(Error::new(ErrorKind::Usage, format!("cannot compare {a} with {b}")));
         }
     };
-    Ok(Comparison { kind, differences: found.all, report })
+    Ok(Comparison { kind, differences: differences.all, report })
 }
 
 /// Reads an input, and adds its report to `report`.
@@ -162,8 +160,8 @@ fn read(
     shape: impl Fn(Format) -> ContentShape,
     report: &mut Report,
 ) -> Result<(Content, Format)> {
-    let (read, own) = load_as(input, options, shape)?;
-    report.extend(own);
+    let (read, read_report) = load_as(input, options, shape)?;
+    report.extend(read_report);
     Ok((read.content, read.format))
 }
 
@@ -179,7 +177,7 @@ fn words(content: &Content, format: Format) -> String {
 }
 
 /// Compares a table with a table; for a PLY file that is its vertices.
-fn compare_tables(both: [Tables; 2], formats: [Format; 2], found: &mut Differences) -> Result<()> {
+fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Differences) -> Result<()> {
     let [a, b] = both;
     let mut sides = [(a, formats[0]), (b, formats[1])];
     for (side, format) in &mut sides {
@@ -190,16 +188,16 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], found: &mut Differenc
             let table = side.tables.swap_remove(place);
             let others = side.tables.iter().filter(|table| table.row_count > 0).count() as u64;
             if others > 0 {
-                found.only("tables", others, "elements of the PLY file have no counterpart");
+                differences.only("tables", others, "elements of the PLY file have no counterpart");
             }
             side.tables = vec![table];
         }
     }
     let [(a, _), (b, _)] = &sides;
     if a.tables.len() != b.tables.len() {
-        found.counts("tables", [a.tables.len() as u64, b.tables.len() as u64]);
+        differences.counts("tables", [a.tables.len() as u64, b.tables.len() as u64]);
     }
-    a.tables.iter().zip(&b.tables).try_for_each(|(a, b)| table::compare([a, b], found))
+    a.tables.iter().zip(&b.tables).try_for_each(|(a, b)| table::compare([a, b], differences))
 }
 
 /// A scene as meshes, if it is one for a renderer.
@@ -235,7 +233,8 @@ impl Gap {
         let difference = if difference.is_nan() { f64::INFINITY } else { difference };
         self.count += 1;
         if self.place.is_none() || difference > self.largest {
-            (self.largest, self.place) = (difference, Some(place()));
+            self.largest = difference;
+            self.place = Some(place());
         }
     }
 }
@@ -261,7 +260,8 @@ impl Differences {
         let Some(place) = gap.place else { return };
         let of = if name.is_empty() { String::new() } else { format!(" `{}`", polyhaul_model::names::shown(name)) };
         let message = format!("{what}{of}: {} values differ, by {:e} at most, at {place}", gap.count, gap.largest);
-        let (count, largest) = (gap.count, Some(gap.largest));
+        let count = gap.count;
+        let largest = Some(gap.largest);
         self.all.push(Difference { what, message, count, largest, place: Some(place) });
     }
 
@@ -273,10 +273,12 @@ impl Differences {
         mut b: impl Iterator<Item = T>,
         show: impl Fn(&T) -> String,
     ) {
-        let (mut count, mut first) = (0, None);
+        let mut count = 0;
+        let mut first = None;
         for (number, a) in a.enumerate() {
             let Some(b) = b.next() else {
-                (count, first) = (count + 1, first.or(Some((number, show(&a), "nothing".to_owned()))));
+                count += 1;
+                first = first.or(Some((number, show(&a), "nothing".to_owned())));
                 continue;
             };
             if a != b {

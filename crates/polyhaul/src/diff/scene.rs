@@ -22,9 +22,14 @@ type LooseVertex = ([f32; 3], Option<[f32; 4]>, Option<[f32; 3]>);
 type CountOf = fn(&Mesh) -> usize;
 
 /// Compares two scenes.
-pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differences, report: &mut Report) -> Result<()> {
+pub(super) fn compare(
+    scenes: [Scene; 2],
+    limits: &Limits,
+    differences: &mut Differences,
+    report: &mut Report,
+) -> Result<()> {
     let [a, b] = scenes;
-    let before = found.all.len();
+    let before = differences.all.len();
     let renders = [&a, &b].map(|scene| scene.render.clone());
     let folders = [a.folder.clone(), b.folder.clone()];
     let files = RefCell::new(SameFiles::default());
@@ -37,7 +42,7 @@ pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differenc
         return Ok(());
     }
     let [a, b] = [flattened(a, limits, report)?, flattened(b, limits, report)?];
-    compare_renders(&renders, found);
+    compare_renders(&renders, differences);
     let objects = [a.listed_objects()?, b.listed_objects()?];
     let evaluated = [a.evaluated_meshes(&objects[0])?, b.evaluated_meshes(&objects[1])?];
     let placement = Placement::default();
@@ -47,18 +52,18 @@ pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differenc
     ];
     let [first, second] = &parts_of;
     let sides = [World { scene: &a, parts: first }, World { scene: &b, parts: second }];
-    compare_worlds(&sides, found)?;
-    definitions(&sides, &mut files.borrow_mut(), found)?;
+    compare_worlds(&sides, differences)?;
+    definitions(&sides, &mut files.borrow_mut(), differences)?;
     if let [Some(_), Some(_)] = &renders
-        && found.all.len() == before
+        && differences.all.len() == before
     {
-        found.only("renderer", 1, "or more parameters differ");
+        differences.only("renderer", 1, "or more parameters differ");
     }
     Ok(())
 }
 
 /// Compares the parts of scenes for a renderer other than meshes. A scene of meshes has none.
-fn compare_renders(renders: &[Option<Box<Render>>; 2], found: &mut Differences) {
+fn compare_renders(renders: &[Option<Box<Render>>; 2], differences: &mut Differences) {
     let counts = |render: &Option<Box<Render>>| {
         let Some(render) = render else { return [0; 6] };
         let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
@@ -77,7 +82,7 @@ fn compare_renders(renders: &[Option<Box<Render>>; 2], found: &mut Differences) 
     let names = ["lights", "cameras", "settings", "media", "motion", "shapes"];
     let [a, b] = [counts(&renders[0]), counts(&renders[1])];
     for (name, (a, b)) in names.into_iter().zip(a.into_iter().zip(b)) {
-        found.counts(name, [a as u64, b as u64]);
+        differences.counts(name, [a as u64, b as u64]);
     }
 }
 
@@ -128,7 +133,8 @@ impl Face<'_> {
         let mesh = self.part.mesh;
         let normal = self.value(corner, mesh.normal_domain, &mesh.faces.corner_normals, &mesh.normals)?;
         let Some(frame) = self.part.frame else { return Some(normal) };
-        let (batch, mut lanes) = ([normal; BATCH], [[0.0; BATCH]; 3]);
+        let batch = [normal; BATCH];
+        let mut lanes = [[0.0; BATCH]; 3];
         frame.normals(&batch, &mut lanes);
         Some([lanes[0][0], lanes[1][0], lanes[2][0]])
     }
@@ -173,7 +179,7 @@ impl<'a> World<'a> {
 
     /// Vertices that no face has, with their colors and normals.
     fn loose(&self) -> Vec<LooseVertex> {
-        let mut all = Vec::new();
+        let mut vertices = Vec::new();
         for part in parts::homes(self.parts) {
             let mesh = part.mesh;
             let mut used = vec![false; mesh.positions.len()];
@@ -185,16 +191,17 @@ impl<'a> World<'a> {
             let has_normals = mesh.normal_domain == Domain::Vertex;
             for (place, position) in mesh.positions.iter().enumerate().filter(|(place, _)| !used[*place]) {
                 let position = part.frame.map_or(*position, |frame| frame.position(*position));
-                let color = mesh.colors.get(place).copied().filter(|color| color.iter().all(|it| !it.is_nan()));
-                all.push((position, color, mesh.normals.get(place).copied().filter(|_| has_normals)));
+                let color =
+                    mesh.colors.get(place).copied().filter(|color| color.iter().all(|channel| !channel.is_nan()));
+                vertices.push((position, color, mesh.normals.get(place).copied().filter(|_| has_normals)));
             }
         }
-        all
+        vertices
     }
 
     /// The ends of all edges of lines.
     fn edges(&self) -> Vec<[f32; 3]> {
-        let mut all = Vec::new();
+        let mut ends = Vec::new();
         for part in self.parts {
             let position = |corner: usize| {
                 let index = part.mesh.lines.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize);
@@ -203,10 +210,10 @@ impl<'a> World<'a> {
             };
             for line in part.lines.clone() {
                 let corners = part.mesh.lines.corners(line);
-                all.extend(corners.clone().zip(corners.skip(1)).flat_map(|(a, b)| [position(a), position(b)]));
+                ends.extend(corners.clone().zip(corners.skip(1)).flat_map(|(a, b)| [position(a), position(b)]));
             }
         }
-        all
+        ends
     }
 
     fn sum(&self, count: fn(&Mesh) -> usize) -> u64 {
@@ -252,52 +259,52 @@ impl Gaps {
         }
     }
 
-    fn note(self, found: &mut Differences) {
+    fn note(self, differences: &mut Differences) {
         let [normals, uvs, colors] = self.lonely;
         for (what, counts) in [("normals", normals), ("uvs", uvs), ("colors", colors)] {
             for (count, side) in counts.into_iter().zip(["first", "second"]).filter(|(count, _)| *count > 0) {
-                found.only(what, count, &format!("corners have them only in the {side} file"));
+                differences.only(what, count, &format!("corners have them only in the {side} file"));
             }
         }
-        found.gap("positions", "", self.positions);
-        found.gap("normals", "", self.normals);
-        found.gap("uvs", "", self.uvs);
-        found.gap("colors", "", self.colors);
-        found.gap("alpha", "", self.alpha);
+        differences.gap("positions", "", self.positions);
+        differences.gap("normals", "", self.normals);
+        differences.gap("uvs", "", self.uvs);
+        differences.gap("colors", "", self.colors);
+        differences.gap("alpha", "", self.alpha);
     }
 }
 
-fn compare_worlds(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
+fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Result<()> {
     let [a, b] = sides;
-    let tolerance = found.tolerance;
+    let tolerance = differences.tolerance;
     let mut gaps = Gaps::default();
     let count = |world: &World<'_>| world.parts.iter().map(|part| part.faces.len() as u64).sum::<u64>();
-    let mut is_alike = found.counts("faces", [count(a), count(b)]);
+    let mut is_alike = differences.counts("faces", [count(a), count(b)]);
     if is_alike {
         let sizes = |world: &World<'_>| -> Vec<usize> { world.faces().map(|face| face.corners.len()).collect() };
-        let before = found.all.len();
-        found.each("faces", sizes(a).into_iter(), sizes(b).into_iter(), |size| format!("one of {size} corners"));
-        is_alike = found.all.len() == before;
+        let before = differences.all.len();
+        differences.each("faces", sizes(a).into_iter(), sizes(b).into_iter(), |size| format!("one of {size} corners"));
+        is_alike = differences.all.len() == before;
     }
     if is_alike {
-        for (number, (one, other)) in a.faces().zip(b.faces()).enumerate() {
-            for corner in 0..one.corners.len() {
+        for (number, (left, right)) in a.faces().zip(b.faces()).enumerate() {
+            for corner in 0..left.corners.len() {
                 let place = || format!("face {number}, corner {corner}");
-                let [x, y] = [one.corner(corner), other.corner(corner)];
-                Gaps::vectors(&mut gaps.positions, one.position(x), other.position(y), tolerance, &place);
-                gaps.normals([one.normal(x), other.normal(y)], tolerance, &place);
-                match [one.uv(x), other.uv(y)] {
+                let [x, y] = [left.corner(corner), right.corner(corner)];
+                Gaps::vectors(&mut gaps.positions, left.position(x), right.position(y), tolerance, &place);
+                gaps.normals([left.normal(x), right.normal(y)], tolerance, &place);
+                match [left.uv(x), right.uv(y)] {
                     [Some(a), Some(b)] => Gaps::vectors(&mut gaps.uvs, a, b, tolerance, &place),
                     [None, None] => {}
                     [a, _] => gaps.lonely[1][usize::from(a.is_none())] += 1,
                 }
-                gaps.colors([one.color(x), other.color(y)], tolerance, &place);
+                gaps.colors([left.color(x), right.color(y)], tolerance, &place);
             }
         }
-        compare_faces(sides, found);
+        compare_faces(sides, differences);
     }
     let [loose_a, loose_b] = [a.loose(), b.loose()];
-    if found.counts("vertices", [loose_a.len() as u64, loose_b.len() as u64]) {
+    if differences.counts("vertices", [loose_a.len() as u64, loose_b.len() as u64]) {
         for (number, (a, b)) in loose_a.into_iter().zip(loose_b).enumerate() {
             let place = || format!("vertex {number} of those not used by a face");
             Gaps::vectors(&mut gaps.positions, a.0, b.0, tolerance, &place);
@@ -305,29 +312,36 @@ fn compare_worlds(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()>
             gaps.normals([a.2, b.2], tolerance, &place);
         }
     }
-    gaps.note(found);
-    compare_rest(sides, found)
+    gaps.note(differences);
+    compare_rest(sides, differences)
 }
 
 /// Compares the data of faces besides their corners.
-fn compare_faces([a, b]: &[World<'_>; 2], found: &mut Differences) {
+fn compare_faces([a, b]: &[World<'_>; 2], differences: &mut Differences) {
     let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
-    found.each("materials", a.faces().map(|face| a.material(&face)), b.faces().map(|face| b.material(&face)), quoted);
-    found.each("groups", a.faces().map(|face| a.group(&face)), b.faces().map(|face| b.group(&face)), quoted);
+    differences.each(
+        "materials",
+        a.faces().map(|face| a.material(&face)),
+        b.faces().map(|face| b.material(&face)),
+        quoted,
+    );
+    differences.each("groups", a.faces().map(|face| a.group(&face)), b.faces().map(|face| b.group(&face)), quoted);
     let smooth = |face: Face<'_>| face.part.mesh.smoothing_group(face.number).unwrap_or(0);
-    found.each("smoothing", a.faces().map(smooth), b.faces().map(smooth), u32::to_string);
+    differences.each("smoothing", a.faces().map(smooth), b.faces().map(smooth), u32::to_string);
 }
 
 /// Lines, points, curves, names, definitions of materials, columns and tables.
-fn compare_rest(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
+fn compare_rest(sides: &[World<'_>; 2], differences: &mut Differences) -> Result<()> {
     let [a, b] = sides;
     let edges = [a.edges(), b.edges()];
-    if found.counts("lines", [edges[0].len() as u64 / 2, edges[1].len() as u64 / 2]) {
+    if differences.counts("lines", [edges[0].len() as u64 / 2, edges[1].len() as u64 / 2]) {
         let mut gap = Gap::default();
         for (number, (a, b)) in edges[0].iter().zip(&edges[1]).enumerate() {
-            Gaps::vectors(&mut gap, *a, *b, found.tolerance, &|| format!("end {} of edge {}", number % 2, number / 2));
+            Gaps::vectors(&mut gap, *a, *b, differences.tolerance, &|| {
+                format!("end {} of edge {}", number % 2, number / 2)
+            });
         }
-        found.gap("lines", "", gap);
+        differences.gap("lines", "", gap);
     }
     let counts: [(&'static str, CountOf); 4] = [
         ("points", |mesh| mesh.points.len()),
@@ -336,38 +350,42 @@ fn compare_rest(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
         ("uv depths", |mesh| mesh.uv_depths.iter().filter(|depth| **depth != 0.0).count()),
     ];
     for (what, count) in counts {
-        found.counts(what, [a.sum(count), b.sum(count)]);
+        differences.counts(what, [a.sum(count), b.sum(count)]);
     }
     fn names<'a>(world: &World<'a>) -> Vec<&'a str> {
         world.parts.iter().map(|part| part.object.name.as_str()).filter(|name| !name.is_empty()).collect()
     }
     let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
-    found.each("names", names(a).into_iter(), names(b).into_iter(), quoted);
-    columns(sides, found);
-    found.counts("tables", [a.scene.tables.len() as u64, b.scene.tables.len() as u64]);
+    differences.each("names", names(a).into_iter(), names(b).into_iter(), quoted);
+    columns(sides, differences);
+    differences.counts("tables", [a.scene.tables.len() as u64, b.scene.tables.len() as u64]);
     let tables = a.scene.tables.iter().zip(&b.scene.tables);
-    tables.into_iter().try_for_each(|(a, b)| table::compare([a, b], found))
+    tables.into_iter().try_for_each(|(a, b)| table::compare([a, b], differences))
 }
 
 /// Columns of vertices and faces, by name; their values if both scenes have the same numbers of meshes, vertices and
 /// faces.
-fn columns([a, b]: &[World<'_>; 2], found: &mut Differences) {
+fn columns([a, b]: &[World<'_>; 2], differences: &mut Differences) {
     let kinds: [fn(&Mesh) -> &Vec<Column>; 2] = [|mesh| &mesh.vertex_columns, |mesh| &mesh.face_columns];
     for of in kinds {
         fn named<'a>(world: &World<'a>, of: fn(&Mesh) -> &Vec<Column>) -> BTreeSet<&'a str> {
             parts::homes(world.parts).flat_map(|part| of(part.mesh)).map(|column| column.name.as_str()).collect()
         }
-        let [one, other] = [named(a, of), named(b, of)];
-        for (names, side) in [(one.difference(&other), "first"), (other.difference(&one), "second")] {
+        let [left, right] = [named(a, of), named(b, of)];
+        for (names, side) in [(left.difference(&right), "first"), (right.difference(&left), "second")] {
             let names: Vec<_> = names.map(|name| polyhaul_model::names::shown(name)).collect();
             if !names.is_empty() {
-                found.only("columns", names.len() as u64, &format!("only in the {side} file: {}", names.join(", ")));
+                differences.only(
+                    "columns",
+                    names.len() as u64,
+                    &format!("only in the {side} file: {}", names.join(", ")),
+                );
             }
         }
         for (a, b) in parts::homes(a.parts).zip(parts::homes(b.parts)) {
             for column in of(a.mesh) {
-                if let Some(same) = of(b.mesh).iter().find(|it| it.name == column.name) {
-                    table::column([column, same], found);
+                if let Some(same) = of(b.mesh).iter().find(|other| other.name == column.name) {
+                    table::column([column, same], differences);
                 }
             }
         }
@@ -375,17 +393,17 @@ fn columns([a, b]: &[World<'_>; 2], found: &mut Differences) {
 }
 
 /// The definitions of the materials that faces have, by name.
-fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, found: &mut Differences) -> Result<()> {
+fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, differences: &mut Differences) -> Result<()> {
     fn defined<'a>(world: &World<'a>) -> BTreeMap<&'a str, &'a Material> {
-        let all = world.scene.materials.iter().filter(|material| !material.missing);
-        all.map(|material| (material.name.as_str(), material)).collect()
+        let materials = world.scene.materials.iter().filter(|material| !material.missing);
+        materials.map(|material| (material.name.as_str(), material)).collect()
     }
     let folders = [&a.scene.folder, &b.scene.folder];
     let [a, b] = [defined(a), defined(b)];
     let missing =
         a.keys().filter(|name| !b.contains_key(*name)).count() + b.keys().filter(|name| !a.contains_key(*name)).count();
     if missing > 0 {
-        found.only("material definitions", missing as u64, "are only in one of the files");
+        differences.only("material definitions", missing as u64, "are only in one of the files");
     }
     let mut names = Vec::new();
     for (name, material) in &a {
@@ -396,7 +414,7 @@ fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, found: &mut Diffe
     }
     if !names.is_empty() {
         let list = names.iter().take(20).map(|name| &**name).collect::<Vec<_>>().join(", ");
-        found.only("material definitions", names.len() as u64, &format!("differ: {list}"));
+        differences.only("material definitions", names.len() as u64, &format!("differ: {list}"));
     }
     Ok(())
 }
@@ -412,7 +430,8 @@ fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &
         names.push(name.to_owned());
         Ok(None)
     })?;
-    let (folders, mut number) = ([a.folder.or(scenes[0]), b.folder.or(scenes[1])], 0);
+    let folders = [a.folder.or(scenes[0]), b.folder.or(scenes[1])];
+    let mut number = 0;
     let renamed = with_names(b, &mut |name| {
         let first = names.get(number);
         number += 1;

@@ -7,13 +7,15 @@ use polyhaul_model::{Column, Table, Values};
 use std::collections::HashMap;
 
 /// Compares the columns of two tables, by name; by place if a column has no name.
-pub(super) fn compare([a, b]: [&Table; 2], found: &mut Differences) -> Result<()> {
-    found.counts("rows", [a.row_count as u64, b.row_count as u64]);
+pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Result<()> {
+    differences.counts("rows", [a.row_count as u64, b.row_count as u64]);
     let pairs = pairs([&a.columns, &b.columns]);
-    let named = |[one, other]: [&Column; 2]| !one.name.is_empty() && other.name.is_empty();
-    let (mut names, mut matched) = ([0, 0], [vec![false; a.columns.len()], vec![false; b.columns.len()]]);
+    let named = |[first, second]: [&Column; 2]| !first.name.is_empty() && second.name.is_empty();
+    let mut names = [0, 0];
+    let mut matched = [vec![false; a.columns.len()], vec![false; b.columns.len()]];
     for &[first, second] in &pairs {
-        (matched[0][first], matched[1][second]) = (true, true);
+        matched[0][first] = true;
+        matched[1][second] = true;
         let [first, second] = [&a.columns[first], &b.columns[second]];
         names[0] += u64::from(named([first, second]));
         names[1] += u64::from(named([second, first]));
@@ -22,19 +24,19 @@ pub(super) fn compare([a, b]: [&Table; 2], found: &mut Differences) -> Result<()
         [a, b].into_iter().zip(matched).zip(names.into_iter().zip(["first", "second"]))
     {
         if count > 0 {
-            found.only("column names", count, &format!("named only in the {side} file"));
+            differences.only("column names", count, &format!("named only in the {side} file"));
         }
         let missing: Vec<_> = (0..)
             .zip(&table.columns)
             .filter(|(place, _)| !matched[*place])
-            .map(|(place, it)| title(place, it))
+            .map(|(place, column)| title(place, column))
             .collect();
         if !missing.is_empty() {
             let list = missing.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
-            found.only("columns", missing.len() as u64, &format!("only in the {side} file: {list}"));
+            differences.only("columns", missing.len() as u64, &format!("only in the {side} file: {list}"));
         }
     }
-    pairs.into_iter().for_each(|[first, second]| column([&a.columns[first], &b.columns[second]], found));
+    pairs.into_iter().for_each(|[first, second]| column([&a.columns[first], &b.columns[second]], differences));
     Ok(())
 }
 
@@ -66,12 +68,12 @@ fn title(place: usize, column: &Column) -> String {
 }
 
 /// Compares the values of two columns of as many rows.
-pub(super) fn column([a, b]: [&Column; 2], found: &mut Differences) {
+pub(super) fn column([a, b]: [&Column; 2], differences: &mut Differences) {
     let lists = [a, b].map(|column| column.offsets.as_ref().map(|offsets| offsets.as_slice()));
     if lists[0] != lists[1] || a.values.len() != b.values.len() {
         let of = names::shown(&a.name).into_owned();
         if lists[0] != lists[1] {
-            found.only("columns", 1, &format!("has lists of different lengths: `{of}`"));
+            differences.only("columns", 1, &format!("has lists of different lengths: `{of}`"));
         }
         return;
     }
@@ -83,14 +85,17 @@ pub(super) fn column([a, b]: [&Column; 2], found: &mut Differences) {
             (Some(a), Some(b)) if a == b => {}
             (Some(a), Some(b)) => {
                 // The difference of two large integers is exact, and so is whether they differ.
-                gap.compare((a - b) as f64, 0.0, found.tolerance, || format!("row {row}"));
+                gap.compare((a - b) as f64, 0.0, differences.tolerance, || format!("row {row}"));
             }
-            _ => gap.compare(number(&a.values, row, single), number(&b.values, row, single), found.tolerance, || {
-                format!("row {row}")
-            }),
+            _ => gap.compare(
+                number(&a.values, row, single),
+                number(&b.values, row, single),
+                differences.tolerance,
+                || format!("row {row}"),
+            ),
         }
     }
-    found.gap("columns", &names::shown(&a.name), gap);
+    differences.gap("columns", &names::shown(&a.name), gap);
 }
 
 /// A value as an integer, if the column has integers.

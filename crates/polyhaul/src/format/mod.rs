@@ -132,7 +132,7 @@ impl Format {
     pub fn named(name: &str) -> Option<Format> {
         let is_named = |format: &Format| {
             let others = format.other_names().iter().copied();
-            others.chain([format.name()]).any(|own| own.eq_ignore_ascii_case(name))
+            others.chain([format.name()]).any(|own_name| own_name.eq_ignore_ascii_case(name))
         };
         Format::ALL.into_iter().find(is_named)
     }
@@ -208,7 +208,7 @@ impl Format {
 
     /// The names of formats, for messages: `tga, hdr and png`.
     pub(crate) fn listed(is_listed: impl Fn(Format) -> bool) -> String {
-        let names: Vec<&str> = Format::ALL.into_iter().filter(|&it| is_listed(it)).map(Format::name).collect();
+        let names: Vec<&str> = Format::ALL.into_iter().filter(|&format| is_listed(format)).map(Format::name).collect();
         match names.split_last() {
             Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
             _ => names.concat(),
@@ -222,9 +222,9 @@ impl Format {
 
     /// The formats that have signatures, the strongest first.
     fn with_signatures() -> impl Iterator<Item = (Format, fn(&Head<'_>) -> bool)> {
-        let of = |wanted| {
+        let of = |expected| {
             Format::ALL.into_iter().filter_map(move |format| match format.entry().looks {
-                Looks::Signature(strength, looks) if strength == wanted => Some((format, looks)),
+                Looks::Signature(strength, looks) if strength == expected => Some((format, looks)),
                 _ => None,
             })
         };
@@ -313,9 +313,9 @@ mod tests {
             (b"v 0 0 0\n", None),
             (b"", None),
         ];
-        for (text, wanted) in texts {
-            assert_eq!(format(text, None), wanted, "{text:?}");
-            assert_eq!(format(text, Some(text.len() as u64)), wanted, "{text:?}");
+        for (text, expected) in texts {
+            assert_eq!(format(text, None), expected, "{text:?}");
+            assert_eq!(format(text, Some(text.len() as u64)), expected, "{text:?}");
         }
     }
 

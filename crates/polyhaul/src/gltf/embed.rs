@@ -25,14 +25,14 @@ pub(crate) fn embed(
     warnings: &mut Warnings,
 ) -> Result<GltfImages> {
     let mut images = GltfImages::default();
-    let mut known: HashMap<(PathBuf, String), Option<usize>> = HashMap::new();
+    let mut numbers: HashMap<(PathBuf, String), Option<usize>> = HashMap::new();
     for (number, material) in materials.iter_mut().enumerate() {
         let folder = material.folder.or(scene).clone();
         let Some(place) = folder.place().filter(|place| !place.in_archive) else { continue };
         for (map_number, map) in material.maps.iter_mut().enumerate().filter(|(_, map)| polyhaul_gltf::shows(map.kind))
         {
             let key = (place.library.clone().unwrap_or_else(|| place.scene.clone()), map.file.clone());
-            let image = match known.get(&key) {
+            let image = match numbers.get(&key) {
                 Some(&image) => image,
                 None => {
                     let image = match load(place, map, options, to_png, warnings)? {
@@ -42,7 +42,7 @@ pub(crate) fn embed(
                         }
                         None => None,
                     };
-                    known.insert(key, image);
+                    numbers.insert(key, image);
                     image
                 }
             };
@@ -69,8 +69,8 @@ fn load(
     let near = Near::File(place.scene.join("scene"));
     for name in beside.iter().map(String::as_str).chain([&*map.file]) {
         let mut resolver = Resolver::beside(&near, &reading);
-        let Ok(found) = resolver.find(name) else { continue };
-        let file = resolver.read(found.origin, "glb", warnings);
+        let Ok(located) = resolver.find(name) else { continue };
+        let file = resolver.read(located.origin, "glb", warnings);
         return match file.and_then(|file| image_data(file, to_png, warnings)) {
             Ok(data) => Ok(Some(data)),
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Memory) => Err(error),

@@ -22,13 +22,13 @@ use std::sync::Arc;
 /// Reads the scene, and the buffers that it names.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let mut buffers = BufferFiles::new(Resolver::beside(job.near, job.options), job.options);
-    let mut open = |name: &str, most| buffers.read(name, most);
-    let found = polyhaul_gltf::read(job.bytes(), file_name(job.near), &job.parse_options(), &mut open)?;
+    let mut open = |name: &str, max_bytes| buffers.read(name, max_bytes);
+    let read = polyhaul_gltf::read(job.bytes(), file_name(job.near), &job.parse_options(), &mut open)?;
     let BufferFiles { moved, warnings, .. } = buffers;
-    job.note(found.threads, found.warnings);
+    job.note(read.threads, read.warnings);
     job.report.warnings.extend(warnings);
     moved.into_iter().for_each(|moved| job.report.note_read(moved));
-    Ok(found.scene)
+    Ok(read.scene)
 }
 
 /// The name by which images inside the file are found later; `None` for streams, and for members of archives.
@@ -52,12 +52,12 @@ struct BufferFiles<'o> {
 
 impl<'o> BufferFiles<'o> {
     fn new(resolver: Resolver<'o>, options: &'o ReadOptions) -> BufferFiles<'o> {
-        let (known, warnings) = (HashMap::new(), Warnings::default());
-        BufferFiles { resolver, options, known, count: 0, moved: Vec::new(), warnings }
+        let warnings = Warnings::default();
+        BufferFiles { resolver, options, known: HashMap::new(), count: 0, moved: Vec::new(), warnings }
     }
 
     /// The first bytes of the file `name`, at most so many.
-    fn read(&mut self, name: &str, most: u64) -> Result<Arc<Vec<u8>>> {
+    fn read(&mut self, name: &str, max_bytes: u64) -> Result<Arc<Vec<u8>>> {
         let limits = &self.options.limits;
         if name.len() as u64 > limits.name_bytes {
             let message = format!("name is longer than the limit of {} bytes (name_bytes)", limits.name_bytes);
@@ -68,25 +68,25 @@ impl<'o> BufferFiles<'o> {
             return Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("files")));
         }
         self.count += 1;
-        let found = self.resolver.find(name).map_err(|error| unread("buffer", name, error))?;
-        if let Some(bytes) = found.real.as_ref().and_then(|real| self.known.get(real)) {
+        let located = self.resolver.find(name).map_err(|error| unread("buffer", name, error))?;
+        if let Some(bytes) = located.real.as_ref().and_then(|real| self.known.get(real)) {
             return Ok(bytes.clone());
         }
-        let bytes = Arc::new(self.open(found.origin, most).map_err(|error| unread("buffer", name, error))?);
-        if let Some(real) = found.real {
+        let bytes = Arc::new(self.open(located.origin, max_bytes).map_err(|error| unread("buffer", name, error))?);
+        if let Some(real) = located.real {
             self.known.try_reserve(1).map_err(|_| Error::memory("names"))?;
             self.known.insert(real, bytes.clone());
         }
         Ok(bytes)
     }
 
-    fn open(&mut self, origin: Origin, most: u64) -> Result<Vec<u8>> {
+    fn open(&mut self, origin: Origin, max_bytes: u64) -> Result<Vec<u8>> {
         let (opened, _) = self.resolver.open(origin)?;
         let plain = opened.plain(self.options)?;
         let source = Bytes::new(plain.source(), plain.garbage());
         let mut bytes = Vec::new();
-        let most = most.min(plain.source().len().unwrap_or(u64::MAX));
-        source.read_as_claimed(0, usize::try_from(most).unwrap_or(usize::MAX), &mut bytes)?;
+        let max_bytes = max_bytes.min(plain.source().len().unwrap_or(u64::MAX));
+        source.read_as_claimed(0, usize::try_from(max_bytes).unwrap_or(usize::MAX), &mut bytes)?;
         source.check_end(Extent::Start, &self.options.run.cancel)?;
         plain.note_name(self.options, &mut self.warnings)?;
         plain.note_garbage(&mut self.warnings);

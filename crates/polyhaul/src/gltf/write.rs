@@ -81,7 +81,8 @@ fn write_json(output: Output, name: &str, json: &[u8], options: &WriteOptions) -
     sink.write_all(json).map_err(failed)?;
     let complete = sink.complete().map_err(failed)?;
     let mut moved = Moved::default().durable(options.durable);
-    (moved.format, moved.plain_bytes) = (Some("glb"), json.len() as u64);
+    moved.format = Some("glb");
+    moved.plain_bytes = json.len() as u64;
     Ok(Written::new(name.to_owned(), complete, moved))
 }
 

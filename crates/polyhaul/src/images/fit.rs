@@ -7,23 +7,27 @@ use crate::format::Format;
 use crate::image_job::Log;
 use crate::options::WriteOptions;
 use crate::registry::ImageWriter;
-use polyhaul_image::samples::{SampleType, convert_samples, is_opaque, with_channels};
-use polyhaul_model::Image;
+use polyhaul_image::samples::{convert_samples, with_channels};
 use polyhaul_model::error::Result;
+use polyhaul_model::pixels::is_opaque;
 use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Image, SampleType};
 use std::borrow::Cow;
 
 /// The image in the form that `format` holds. Adds warnings about what does not fit, for the file `output`.
 pub(super) fn fit<'a>(
     image: &'a Image,
-    (format, writer): (Format, &ImageWriter),
+    format: Format,
+    writer: &ImageWriter,
     options: &WriteOptions,
     output: &str,
     warnings: &mut Warnings,
 ) -> Result<Cow<'a, Image>> {
-    let (held, run) = ((writer.held)(image), &options.run);
+    let held = (writer.held)(image);
+    let run = &options.run;
     let mut log = Log { holder: format.name(), output, warnings };
-    let (from, mut image) = (SampleType::from_samples(&image.samples), Cow::Borrowed(image));
+    let from = SampleType::from_samples(&image.samples);
+    let mut image = Cow::Borrowed(image);
     if held.channels != image.channels {
         if !held.channels.has_alpha() && !is_opaque(&image) {
             log.note("left-out-alpha", 1, format!("{} cannot store alpha; it was dropped", format.name()));

@@ -70,13 +70,14 @@ pub(super) fn inventory(tables: &[Table], run: &RunOptions) -> Result<Inventory>
 /// The counts of positions, normals and colors in these columns, and the box around the positions.
 fn points(inventory: &Inventory) -> (Contents, Option<Bounds>) {
     let find = |name: &str| inventory.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
-    let all = |names: [&str; 3]| {
-        let found = names.map(find);
-        found.iter().all(Option::is_some).then(|| found.map(|column| column.and_then(|column| column.range)))
+    let ranges_of = |names: [&str; 3]| {
+        let columns = names.map(find);
+        columns.iter().all(Option::is_some).then(|| columns.map(|column| column.and_then(|column| column.range)))
     };
-    let Some(ranges) = all(["x", "y", "z"]) else { return (Contents::default(), None) };
-    let count =
-        |names: [[&str; 3]; 2]| if names.into_iter().any(|names| all(names).is_some()) { inventory.rows } else { 0 };
+    let Some(ranges) = ranges_of(["x", "y", "z"]) else { return (Contents::default(), None) };
+    let count = |names: [[&str; 3]; 2]| {
+        if names.into_iter().any(|names| ranges_of(names).is_some()) { inventory.rows } else { 0 }
+    };
     let contents = Contents {
         positions: inventory.rows,
         normals: count([["nx", "ny", "nz"]; 2]),
@@ -108,15 +109,19 @@ fn summarize(column: &Column) -> Result<ColumnSummary> {
 fn integers<T: Copy + Ord + Into<i128>>(values: &[T]) -> (u64, Option<[Number; 2]>) {
     let ends = values.iter().min().zip(values.iter().max());
     let number = |&value: &T| Number::Integer(value.into());
-    (values.len() as u64, ends.map(|(least, most)| [number(least), number(most)]))
+    (values.len() as u64, ends.map(|(min, max)| [number(min), number(max)]))
 }
 
 fn floats<T: Copy + Into<f64>>(values: &[T]) -> (u64, Option<[Number; 2]>) {
-    let (mut count, mut least, mut most) = (0, f64::INFINITY, f64::NEG_INFINITY);
+    let mut count = 0;
+    let mut min = f64::INFINITY;
+    let mut max = f64::NEG_INFINITY;
     for value in values.iter().map(|&value| value.into()).filter(|value: &f64| !value.is_nan()) {
-        (count, least, most) = (count + 1, least.min(value), most.max(value));
+        count += 1;
+        min = min.min(value);
+        max = max.max(value);
     }
-    (count, (count > 0).then_some([Number::Float(least), Number::Float(most)]))
+    (count, (count > 0).then_some([Number::Float(min), Number::Float(max)]))
 }
 
 #[cfg(test)]
@@ -133,20 +138,20 @@ mod tests {
 
     #[test]
     fn columns_have_types_counts_and_ends() {
-        let found = inventory_of("id,weight\n7,0.5\n-3,\n9223372036854775807,-inf\n");
-        let [id, weight] = &found.columns[..] else { panic!("{found:?}") };
-        assert_eq!((id.scalar, id.count, found.rows), (Scalar::I64, 3, 3));
+        let inventory = inventory_of("id,weight\n7,0.5\n-3,\n9223372036854775807,-inf\n");
+        let [id, weight] = &inventory.columns[..] else { panic!("{inventory:?}") };
+        assert_eq!((id.scalar, id.count, inventory.rows), (Scalar::I64, 3, 3));
         assert_eq!(id.range, Some([Number::Integer(-3), Number::Integer(i64::MAX.into())]));
         assert_eq!((weight.scalar, weight.count), (Scalar::F64, 2));
         assert_eq!(weight.range, Some([Number::Float(f64::NEG_INFINITY), Number::Float(0.5)]));
-        assert_eq!((found.contents, found.bounds), (Contents::default(), None));
+        assert_eq!((inventory.contents, inventory.bounds), (Contents::default(), None));
     }
 
     #[test]
     fn points_are_told_by_names() {
-        let found = inventory_of("X,Y,Z,r,g,b\n0,-1,2,0,0,255\n4,5,6.5,1,2,3\n");
-        assert_eq!((found.contents.positions, found.contents.colors, found.contents.normals), (2, 2, 0));
-        assert_eq!(found.bounds, Some(Bounds { min: [0.0, -1.0, 2.0], max: [4.0, 5.0, 6.5] }));
+        let inventory = inventory_of("X,Y,Z,r,g,b\n0,-1,2,0,0,255\n4,5,6.5,1,2,3\n");
+        assert_eq!((inventory.contents.positions, inventory.contents.colors, inventory.contents.normals), (2, 2, 0));
+        assert_eq!(inventory.bounds, Some(Bounds { min: [0.0, -1.0, 2.0], max: [4.0, 5.0, 6.5] }));
         assert_eq!(inventory_of("x,y,z\n").bounds, None);
     }
 }

@@ -135,7 +135,7 @@ const BLOCK: usize = 1 << 18;
 
 /// How many faces have three corners, and how many four.
 fn sizes(offsets: &[u32], threads: usize) -> [u64; 2] {
-    let found = [const { AtomicU64::new(0) }; 2];
+    let sums = [const { AtomicU64::new(0) }; 2];
     let faces = offsets.len().saturating_sub(1);
     let blocks = (0..faces).step_by(BLOCK).map(|at| &offsets[at..=faces.min(at + BLOCK)]);
     for_each_item(
@@ -145,34 +145,34 @@ fn sizes(offsets: &[u32], threads: usize) -> [u64; 2] {
         |(), block| {
             // A scene built by a caller may have decreasing offsets.
             let sizes = block.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
-            let own =
+            let counts =
                 sizes.fold([0, 0], |[three, four], size| [three + u64::from(size == 3), four + u64::from(size == 4)]);
-            for (sum, own) in found.iter().zip(own) {
-                sum.fetch_add(own, Ordering::Relaxed);
+            for (sum, count) in sums.iter().zip(counts) {
+                sum.fetch_add(count, Ordering::Relaxed);
             }
         },
     );
-    found.map(AtomicU64::into_inner)
+    sums.map(AtomicU64::into_inner)
 }
 
 /// The box around all finite positions. Of blocks, they are put together in the order of the positions: of zeros with
 /// different signs, the first one counts.
 fn bounds(scene: &Scene, threads: usize) -> Option<Bounds> {
     let blocks: Vec<&[[f32; 3]]> = scene.meshes.iter().flat_map(|mesh| mesh.positions.chunks(BLOCK)).collect();
-    let found = Mutex::new(Vec::new());
+    let boxes = Mutex::new(Vec::new());
     for_each_item(
         threads,
         blocks.iter().enumerate(),
         || (),
         |(), (at, block)| {
-            if let Some(own) = Bounds::of(block) {
-                found.lock().unwrap_or_else(PoisonError::into_inner).push((at, own));
+            if let Some(bounds) = Bounds::of(block) {
+                boxes.lock().unwrap_or_else(PoisonError::into_inner).push((at, bounds));
             }
         },
     );
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_unstable_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, own)| own).reduce(Bounds::union)
+    let mut boxes = boxes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    boxes.sort_unstable_by_key(|(at, _)| *at);
+    boxes.into_iter().map(|(_, bounds)| bounds).reduce(Bounds::union)
 }
 
 impl Inventory {
@@ -254,12 +254,12 @@ mod tests {
         let faces = Elements { offsets: offsets.into(), ..Elements::default() };
         let mesh = Mesh { positions: positions.into(), faces, ..Mesh::default() };
         let scene = Scene { meshes: vec![mesh.clone(), mesh], ..Scene::default() };
-        let one = Inventory::from_scene(&scene).unwrap();
-        assert_eq!(one.bounds, scene.bounds());
-        assert_eq!(one.contents.triangles + one.contents.quads + one.contents.polygons, 2 * count as u64);
-        assert!(one.contents.polygons > 0 && one.contents.quads > one.contents.polygons);
+        let single = Inventory::from_scene(&scene).unwrap();
+        assert_eq!(single.bounds, scene.bounds());
+        assert_eq!(single.contents.triangles + single.contents.quads + single.contents.polygons, 2 * count as u64);
+        assert!(single.contents.polygons > 0 && single.contents.quads > single.contents.polygons);
         for threads in [2, 5] {
-            assert_eq!(Inventory::by_threads(&scene, threads).unwrap(), one);
+            assert_eq!(Inventory::by_threads(&scene, threads).unwrap(), single);
         }
     }
     const TEXT: &[u8] = b"usemtl paint\no a\nv 0 .1 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2\nf 1 2 3\no b\nf 1 2 3 4\n";
@@ -270,23 +270,25 @@ mod tests {
 
     #[test]
     fn counts_and_bounds_add_up() {
-        let one = Inventory::from_scene(&scene()).unwrap();
+        let single = Inventory::from_scene(&scene()).unwrap();
         let mut both = Inventory::from_scene(&Scene::default()).unwrap();
         assert_eq!(both, Inventory::default());
-        both.add(&one);
-        both.add(&one);
+        both.add(&single);
+        both.add(&single);
         let counts = both.contents;
         assert_eq!((counts.faces, counts.corners, counts.triangles, counts.quads), (4, 14, 2, 2));
         assert_eq!((counts.materials, counts.missing_materials), (2, 2));
         assert_eq!(both.bounds.map(|bounds| bounds.min), Some([0.0, 0.0, -2.0]));
-        assert!(both.object_names.is_empty() && one.object_names == ["a", "b"] && one.material_names == ["paint"]);
+        assert!(
+            both.object_names.is_empty() && single.object_names == ["a", "b"] && single.material_names == ["paint"]
+        );
     }
 
     #[test]
     fn counts_go_by_the_names_of_their_fields() {
         let counts = Contents { objects: 1, quads: 2, textures: 3, ..Contents::default() };
-        let some: Vec<_> = counts.by_name().into_iter().filter(|(_, count)| *count > 0).collect();
-        assert_eq!(some, [("objects", 1), ("quads", 2), ("textures", 3)]);
+        let present: Vec<_> = counts.by_name().into_iter().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(present, [("objects", 1), ("quads", 2), ("textures", 3)]);
     }
 
     #[test]

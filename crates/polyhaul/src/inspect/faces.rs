@@ -89,7 +89,8 @@ mod tests {
         let warnings = complaints(&text, &Cancel::default()).unwrap();
         let messages: Vec<_> = warnings.kept().iter().map(|w| w.diagnostic.to_string()).collect();
         let words = |face, position, owner| format!("a.obj: face {face} uses position {position} twice{owner}");
-        let (a, b) = (" (object a)", " (object b)");
+        let a = " (object a)";
+        let b = " (object b)";
         assert_eq!(messages, [words(1, 1, ""), words(3, 6, a), words(5, 4, b), words(6, 2, b)]);
     }
 

@@ -3,11 +3,10 @@
 //! [`info`] counts what an input contains; [`validate`] reads an input to the end, collects every problem, and reports
 //! whether a normal read would fail. Neither repairs, changes or prints anything; the command-line tool renders the
 //! results. Counting is in `contents` and, for renderer scenes, in `render`; table columns are in `columns`, file
-//! headers in `declared`, and checks that a normal read does not make in `faces` and `textures`.
+//! headers in `crate::declared`, and checks that a normal read does not make in `faces` and `textures`.
 
 mod columns;
 mod contents;
-mod declared;
 mod faces;
 mod image;
 mod quoted;
@@ -15,9 +14,9 @@ mod render;
 mod textures;
 mod validate;
 
+pub use crate::declared::{Declared, DeclaredElement, DeclaredProperty};
 pub use columns::{ColumnSummary, Number};
 pub use contents::{Contents, Inventory};
-pub use declared::{Declared, DeclaredElement, DeclaredProperty};
 pub use image::{ImageSummary, TextureSummary};
 pub use quoted::quoted;
 pub use render::{FileSummary, RenderContents, RenderInventory};
@@ -69,10 +68,20 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
     let inventory = match read.content {
         Content::Scene(mut scene) => {
             let mut details = read.details;
-            let declared = Declared::from_details(&mut details, &mut scene)?;
+            let declared = details.header.take().map(|header| header.with_remarks_of(&mut scene));
             let mut inventory = Inventory { declared, ..Inventory::by_threads(&scene, options.run.worker_threads())? };
-            if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, details.files) {
-                told.look_around(render, files, (input.near(), input.name()), options, &mut report.warnings)?;
+            if let Some(render_inventory) = &mut inventory.render
+                && let Some(render) = &scene.render
+                && let Some(files) = details.files
+            {
+                render_inventory.look_around(
+                    render,
+                    files,
+                    input.near(),
+                    input.name(),
+                    options,
+                    &mut report.warnings,
+                )?;
             }
             inventory
         }
@@ -83,11 +92,11 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
         Content::Texture(texture) => {
             Inventory { image: Some(ImageSummary::of_texture(&texture)), ..Inventory::default() }
         }
-        Content::Tables(mut found) => {
+        Content::Tables(mut tables) => {
             if is_element(read.format) {
-                select(&mut found, &options.table)?;
+                select(&mut tables, &options.table)?;
             }
-            columns::inventory(&found.tables, &options.run)?
+            columns::inventory(&tables.tables, &options.run)?
         }
     };
     Ok((inventory, report))

@@ -85,9 +85,10 @@ mod tests {
         let long = "x".repeat(LONGEST_BYTES + 1);
         let text = format!("a \"b c\" \"\" \"{long}\"\n\"open\nd \"é\" \"end");
         for size in 1..20 {
-            let (mut finder, mut found) = (Finder::default(), Vec::new());
-            text.as_bytes().chunks(size).for_each(|block| finder.look(block, &mut |name| found.push(name.to_owned())));
-            assert_eq!(found, ["b c", "", "é"]);
+            let mut finder = Finder::default();
+            let mut names = Vec::new();
+            text.as_bytes().chunks(size).for_each(|block| finder.look(block, &mut |name| names.push(name.to_owned())));
+            assert_eq!(names, ["b c", "", "é"]);
         }
     }
 }

@@ -104,7 +104,8 @@ impl RenderInventory {
         &mut self,
         render: &Render,
         seen: SceneFiles,
-        (near, file): (&Near, &str),
+        near: &Near,
+        file: &str,
         options: &ReadOptions,
         warnings: &mut Warnings,
     ) -> Result<()> {
@@ -123,7 +124,8 @@ impl RenderInventory {
         }
         let looked = search.look_for(&self.texture_files, TEXTURE, warnings)?;
         self.files.push(FileSummary::looked("texture", &looked));
-        (self.missing_textures, self.outside_textures) = (looked.missing, looked.outside);
+        self.missing_textures = looked.missing;
+        self.outside_textures = looked.outside;
         Ok(())
     }
 
@@ -133,8 +135,8 @@ impl RenderInventory {
         add_counts(&mut self.classes, &other.classes);
         add_counts(&mut self.directives, &other.directives);
         for files in &other.files {
-            match self.files.iter_mut().find(|known| known.kind == files.kind) {
-                Some(known) => known.add(files),
+            match self.files.iter_mut().find(|summary| summary.kind == files.kind) {
+                Some(summary) => summary.add(files),
                 None => self.files.push(files.clone()),
             }
         }
@@ -144,7 +146,7 @@ impl RenderInventory {
 /// Adds counts by name to others; both are sorted.
 fn add_counts(counts: &mut Vec<(String, u64)>, others: &[(String, u64)]) {
     for (name, count) in others {
-        match counts.binary_search_by(|(known, _)| known.cmp(name)) {
+        match counts.binary_search_by(|(present, _)| present.cmp(name)) {
             Ok(at) => counts[at].1 += count,
             Err(at) => counts.insert(at, (name.clone(), *count)),
         }
@@ -167,7 +169,7 @@ impl FileSummary {
         self.count += other.count;
         self.missing += other.missing;
         self.bytes = self.bytes.saturating_add(other.bytes);
-        self.plain_bytes = self.plain_bytes.zip(other.plain_bytes).map(|(one, other)| one.saturating_add(other));
+        self.plain_bytes = self.plain_bytes.zip(other.plain_bytes).map(|(left, right)| left.saturating_add(right));
     }
 }
 
@@ -228,8 +230,9 @@ impl Size {
             "trianglemesh" | "loopsubdiv" => 3,
             _ => return Size::default(),
         };
-        let positions = parameters.get("P").and_then(|it| it.values.rows::<3>()).map_or(0, <[_]>::len) as u64;
-        let triangles = match parameters.get("indices").map(|it| it.values) {
+        let positions =
+            parameters.get("P").and_then(|parameter| parameter.values.rows::<3>()).map_or(0, <[_]>::len) as u64;
+        let triangles = match parameters.get("indices").map(|parameter| parameter.values) {
             Some(ParameterValues::Integers(indices)) => (indices.len() / width) as u64,
             _ => positions / width as u64,
         };
@@ -256,11 +259,11 @@ fn mesh_files(render: &Render) -> Result<Vec<String>> {
 }
 
 fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
-    let mut all = Vec::new();
+    let mut sorted = Vec::new();
     for name in names {
-        try_push(&mut all, name, "names")?;
+        try_push(&mut sorted, name, "names")?;
     }
-    all.sort_unstable();
-    all.dedup();
-    copies(all.into_iter())
+    sorted.sort_unstable();
+    sorted.dedup();
+    copies(sorted.into_iter())
 }

@@ -95,10 +95,10 @@ impl<'o> Search<'o> {
         }
         let mut folders = Vec::new();
         if near.has_files() {
-            let own = near.path().and_then(Path::parent).unwrap_or(Path::new(""));
-            try_push(&mut folders, own.to_path_buf(), "names")?;
+            let folder = near.path().and_then(Path::parent).unwrap_or(Path::new(""));
+            try_push(&mut folders, folder.to_path_buf(), "names")?;
             for other in others {
-                try_push(&mut folders, own.join(other), "names")?;
+                try_push(&mut folders, folder.join(other), "names")?;
             }
         }
         let resolver = Resolver::beside(near, options);
@@ -136,9 +136,9 @@ impl<'o> Search<'o> {
             return Err(Error::cancelled());
         }
         let shown = names::shown(name);
-        let found = self.find(name)?;
-        let (code, message) = match found {
-            FoundTextures::There(_) => return Ok(found),
+        let outcome = self.find(name)?;
+        let (code, message) = match outcome {
+            FoundTextures::There(_) => return Ok(outcome),
             FoundTextures::Outside => (outside, format!("{what} `{shown}`{} is outside the scene's folder", of())),
             FoundTextures::Missing => (missing, format!("{what} `{shown}`{} does not exist", of())),
             FoundTextures::Irregular => (irregular, format!("{what} `{shown}`{} is not a regular file", of())),
@@ -147,13 +147,13 @@ impl<'o> Search<'o> {
                 (unchecked, format!("{what} `{shown}` was not checked: more than the limit of {limit} files (files)"))
             }
         };
-        let hint = match found {
+        let hint = match outcome {
             FoundTextures::Outside => Some(OUTSIDE_HINT.to_owned()),
             FoundTextures::Unknown => Some(limit_hint("files")),
             _ => None,
         };
         warnings.push(code, Diagnostic { hint, ..complaint(message, self.file).about(name) });
-        Ok(found)
+        Ok(outcome)
     }
 
     fn find(&mut self, name: &str) -> Result<FoundTextures> {
@@ -187,7 +187,7 @@ impl<'o> Search<'o> {
             match self.look_at(&self.folders[number].join(&path)) {
                 FoundTextures::Missing => {}
                 found @ FoundTextures::There(_) => return found,
-                found => best = found,
+                outcome => best = outcome,
             }
         }
         best
@@ -201,16 +201,16 @@ impl<'o> Search<'o> {
             return member.map_or(FoundTextures::Missing, |member| FoundTextures::There(member.claimed_bytes()));
         }
         let is_inside = || {
-            let own = self.near.path().map(folder_of).and_then(|folder| place::real(&folder).ok());
-            own.is_none_or(|own| containers::real(path).is_ok_and(|real| real.starts_with(own)))
+            let folder = self.near.path().map(folder_of).and_then(|folder| place::real(&folder).ok());
+            folder.is_none_or(|folder| containers::real(path).is_ok_and(|real| real.starts_with(folder)))
         };
         let is_image = containers::is_inner_file(path);
-        let found = place::find(path).ok().filter(|_| !is_image);
-        match found {
+        let place = place::find(path).ok().filter(|_| !is_image);
+        match place {
             None if !is_image => FoundTextures::Missing,
             _ if !allow_outside && !is_inside() => FoundTextures::Outside,
             None => FoundTextures::There(0),
-            Some(found) if found.kind == PlaceKind::File => FoundTextures::There(found.bytes.unwrap_or(0)),
+            Some(place) if place.kind == PlaceKind::File => FoundTextures::There(place.bytes.unwrap_or(0)),
             Some(_) => FoundTextures::Irregular,
         }
     }
@@ -221,7 +221,8 @@ impl<'o> Search<'o> {
 /// `file` is the name of the scene for messages.
 pub(super) fn check(
     scene: &Scene,
-    (near, file): (&Near, &str),
+    near: &Near,
+    file: &str,
     options: &ReadOptions,
     warnings: &mut Warnings,
 ) -> Result<()> {
@@ -272,7 +273,7 @@ mod tests {
         options.limits.files = files;
         let mut warnings = Warnings::default();
         let near = Near::File(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/x.obj"));
-        check(&scene, (&near, "x.obj"), &options, &mut warnings).unwrap();
+        check(&scene, &near, "x.obj", &options, &mut warnings).unwrap();
         let count = |code| warnings.counts().get(code).copied().unwrap_or(0);
         ["missing-texture", "outside-texture", "unchecked-texture"].map(count)
     }

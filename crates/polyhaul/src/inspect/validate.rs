@@ -68,11 +68,12 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let doubtful = !report.warnings.is_empty();
     if let Content::Scene(scene) = &read.content {
         faces::check(scene, input.name(), &options.run.cancel, &mut report.warnings)?;
-        let place = (input.near(), input.name());
-        textures::check(scene, place, options, &mut report.warnings)?;
-        let found = RenderInventory::from_scene(scene)?;
-        if let (Some(mut found), Some(render), Some(files)) = (found, &scene.render, read.details.files.take()) {
-            found.look_around(render, files, place, options, &mut report.warnings)?;
+        textures::check(scene, input.near(), input.name(), options, &mut report.warnings)?;
+        if let Some(mut inventory) = RenderInventory::from_scene(scene)?
+            && let Some(render) = &scene.render
+            && let Some(files) = read.details.files.take()
+        {
+            inventory.look_around(render, files, input.near(), input.name(), options, &mut report.warnings)?;
         }
     }
     // Two scenes at the same time would need twice the memory.
@@ -87,7 +88,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
 fn judged<T>(result: Result<T>) -> Result<Result<T>> {
     match result {
         Err(error) if !is_verdict(error.kind()) => Err(error),
-        known => Ok(known),
+        verdict => Ok(verdict),
     }
 }
 
@@ -131,7 +132,8 @@ mod tests {
     fn strict_counts_every_complaint() {
         let folded = "v 0 0 0\nv 1 0 0\nf 1 2 2\n";
         let strict = ReadOptions { strict: true, ..ReadOptions::default() };
-        let (lenient, strictly) = (check(folded), validate(memory(folded), &strict).unwrap());
+        let lenient = check(folded);
+        let strictly = validate(memory(folded), &strict).unwrap();
         assert_eq!((lenient.valid, strictly.valid), (true, false));
         assert!(lenient.error.is_none() && strictly.error.is_none());
         assert_eq!(strictly.report.warnings, lenient.report.warnings);
@@ -143,7 +145,8 @@ mod tests {
         // More than one step into memory.
         let long = "# fill\n".repeat(200_000) + BROKEN;
         let stream = Input::Reader(Box::new(std::io::Cursor::new(long.clone())), "a.obj".into());
-        let (streamed, held) = (validate(stream, &ReadOptions::default()).unwrap(), check(&long));
+        let streamed = validate(stream, &ReadOptions::default()).unwrap();
+        let held = check(&long);
         assert_eq!(streamed.report.warnings, held.report.warnings);
         assert_eq!(streamed.error.map(|e| e.diagnostic().clone()), held.error.map(|e| e.diagnostic().clone()));
         assert_eq!(streamed.report.bytes_in, held.report.bytes_in);

@@ -12,7 +12,7 @@ const ROW_BYTES: usize = 48;
 /// A pixel of red, green, blue and alpha.
 const PIXEL_BYTES: usize = 4;
 /// The minimum: no data is smaller than a few of its parts.
-const LEAST_SIDE: usize = 4;
+const MIN_SIDE: usize = 4;
 
 /// A number from 0 to 1 that looks random: the SplitMix64 generator.
 fn random(index: usize, stream: usize) -> f64 {
@@ -24,7 +24,7 @@ fn random(index: usize, stream: usize) -> f64 {
 
 /// A rough square of quads, with an index stream for positions, uvs and normals each, as OBJ files have it.
 pub(super) fn scene(bytes: usize) -> Scene {
-    let side = (bytes / QUAD_BYTES).isqrt().max(LEAST_SIDE);
+    let side = (bytes / QUAD_BYTES).isqrt().max(MIN_SIDE);
     let points = || (0..=side).flat_map(move |y| (0..=side).map(move |x| (y * (side + 1) + x, x, y)));
     let along = |place: usize| place as f64 / side as f64;
     let position = |(index, x, y): (usize, usize, usize)| {
@@ -60,7 +60,7 @@ fn quads(side: usize) -> Elements {
 
 /// Rows of a number, a place and a measured value.
 pub(super) fn table(bytes: usize) -> Table {
-    let row_count = (bytes / ROW_BYTES).max(LEAST_SIDE);
+    let row_count = (bytes / ROW_BYTES).max(MIN_SIDE);
     let column = |name: &str, values| Column { name: name.into(), values, offsets: None };
     let floats = |stream| (0..row_count).map(|row| (200.0 * random(row, stream) - 100.0) as f32).collect::<Vec<_>>();
     let mut columns = vec![column("id", Values::I64((0..row_count as i64).collect::<Vec<_>>().into()))];
@@ -76,7 +76,8 @@ pub(super) fn picture(bytes: usize) -> Image {
     let side = side(bytes);
     let pixel = |index: usize| {
         let noise = (6.0 * random(index, 5)) as usize;
-        let (x, y) = (index % side * 240 / side, index / side * 240 / side);
+        let x = index % side * 240 / side;
+        let y = index / side * 240 / side;
         [x + noise, y + noise, (x + y) / 2 + noise, 255].map(|sample| sample as u8)
     };
     let samples: Vec<u8> = (0..side * side).flat_map(pixel).collect();
@@ -87,7 +88,8 @@ pub(super) fn picture(bytes: usize) -> Image {
 pub(super) fn light(bytes: usize) -> Image {
     let side = side(bytes);
     let pixel = |index: usize| {
-        let (x, y) = ((index % side) as f64 / side as f64, (index / side) as f64 / side as f64);
+        let x = (index % side) as f64 / side as f64;
+        let y = (index / side) as f64 / side as f64;
         [4.0 * x, 2.0 * y, x + y].map(|sample| (sample * (1.0 + 0.1 * random(index, 6))) as f32)
     };
     let samples: Vec<f32> = (0..side * side).flat_map(pixel).collect();
@@ -95,7 +97,7 @@ pub(super) fn light(bytes: usize) -> Image {
 }
 
 fn side(bytes: usize) -> usize {
-    (bytes / PIXEL_BYTES).isqrt().max(LEAST_SIDE)
+    (bytes / PIXEL_BYTES).isqrt().max(MIN_SIDE)
 }
 
 fn image(side: usize, channels: Channels, samples: Samples, color_space: ColorSpace) -> Image {
@@ -110,7 +112,7 @@ mod tests {
     fn the_same_size_gives_the_same_data() {
         assert_eq!((scene(9_999), table(9_999)), (scene(9_999), table(9_999)));
         assert_eq!((picture(9_999), light(9_999)), (picture(9_999), light(9_999)));
-        assert_eq!((scene(0).totals()[0], table(0).row_count, picture(0).width), (25, LEAST_SIDE, LEAST_SIDE));
+        assert_eq!((scene(0).totals()[0], table(0).row_count, picture(0).width), (25, MIN_SIDE, MIN_SIDE));
     }
 
     #[test]

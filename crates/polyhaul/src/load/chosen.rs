@@ -33,20 +33,20 @@ pub(crate) fn load_chosen(
     options.rows.check()?;
     let detected = detect(input, options)?;
     let format = detected.format;
-    let all = everything(options);
+    let all_rows = everything(options);
     match shape(format) {
         ContentShape::Tables => {
-            let (mut read, report) = load_whole(input, Some(detected), &all, shape)?;
-            if let Content::Tables(found) = &mut read.content {
-                let mut target = target(&found.tables, options.table.element.as_deref())?;
+            let (mut read, report) = load_whole(input, Some(detected), &all_rows, shape)?;
+            if let Content::Tables(tables) = &mut read.content {
+                let mut target = target(&tables.tables, options.table.element.as_deref())?;
                 if options.table.columns.is_some() {
                     // They are those of one table.
-                    found.tables = vec![found.tables.swap_remove(target)];
+                    tables.tables = vec![tables.tables.swap_remove(target)];
                     target = 0;
                 }
-                keep_tables(&mut found.tables, target, &options.rows, &options.run)?;
+                keep_tables(&mut tables.tables, target, &options.rows, &options.run)?;
                 if !format.has_elements() {
-                    select_columns(&mut found.tables, &options.table)?;
+                    select_columns(&mut tables.tables, &options.table)?;
                 }
             }
             Ok((read, report))
@@ -55,8 +55,8 @@ pub(crate) fn load_chosen(
             check_elements(format, options)?;
             let by_table = format.has_tables() && !options.rows.keeps_all();
             let set = if by_table { Some(rows_of(input, detected, options)?) } else { None };
-            let all = ReadOptions { table: options.table.clone(), ..all };
-            let (mut read, report) = load_whole(input, Some(detected), &all, shape)?;
+            let all_rows = ReadOptions { table: options.table.clone(), ..all_rows };
+            let (mut read, report) = load_whole(input, Some(detected), &all_rows, shape)?;
             if let Content::Scene(scene) = &mut read.content {
                 mesh::keep_scene(scene, set, &options.rows, &options.run)?;
             }
@@ -70,9 +70,9 @@ pub(crate) fn load_chosen(
 
 /// The same options for all rows and columns.
 fn everything(options: &ReadOptions) -> ReadOptions {
-    let mut all = ReadOptions { rows: RowOptions::default(), ..options.clone() };
-    all.table.columns = None;
-    all
+    let mut all_rows = ReadOptions { rows: RowOptions::default(), ..options.clone() };
+    all_rows.table.columns = None;
+    all_rows
 }
 
 /// The format of an input that will be read more than once, so that it is detected once.
@@ -90,11 +90,11 @@ fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<
         return Ok(choice.into_rows());
     }
     let (read, _) = load_whole(input, Some(detected), &everything(options), |_| ContentShape::Tables)?;
-    let Content::Tables(found) = read.content else {
+    let Content::Tables(tables) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
     };
-    let target = target(&found.tables, options.table.element.as_deref())?;
-    choose(&found.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
+    let target = target(&tables.tables, options.table.element.as_deref())?;
+    choose(&tables.tables, target, &options.rows, &options.run).map(TableChoice::into_rows)
 }
 
 /// Chooses rows of tables some rows at a time; declines if they have to be read as a whole. Several threads look at
@@ -130,13 +130,13 @@ pub(crate) fn choose_parts<'o>(
 
 /// Has a chooser look at all rows of a table; returns how many threads worked.
 fn look_at(chooser: &mut TableChooser<'_>, source: &dyn TableSource, number: usize, run: &RunOptions) -> Result<usize> {
-    chooser.begin(number)?;
-    let mut found = Vec::new();
+    chooser.start(number)?;
+    let mut parts = Vec::new();
     let wants = |column: &str| chooser.wants(number, column);
     let look = |_, part: Table| chooser.look(number, &part);
-    let keep = |looked| try_push(&mut found, looked, "the rows to keep");
+    let keep = |looked| try_push(&mut parts, looked, "the rows to keep");
     let threads = each_part(source, number, run, &wants, look, keep)?;
-    found.into_iter().try_for_each(|looked| chooser.add(number, looked))?;
+    parts.into_iter().try_for_each(|looked| chooser.add(number, looked))?;
     Ok(threads)
 }
 
@@ -154,9 +154,8 @@ pub(crate) fn read_parts(
 ) -> Result<Attempt<Report>> {
     let read = RefCell::new(read);
     let (attempt, report) = timed(input, detected, options, |job| {
-        let (Some(parts), None) = (job.format.readers().parts, job.plain.source().codec()) else {
-            return Ok(Attempt::Declined);
-        };
+        let parts = job.format.readers().parts.filter(|_| job.plain.source().codec().is_none());
+        let Some(parts) = parts else { return Ok(Attempt::Declined) };
         let format = job.format;
         match parts(job, part_bytes, &mut |source| (read.borrow_mut())(source, format)) {
             // Reading it as a whole finds it again, and the warnings before it.
@@ -179,16 +178,17 @@ pub(crate) fn batches(
     if !detected.format.has_tables() {
         return Err(no_tables("are read in batches"));
     }
-    let all = everything(options);
+    let all_rows = everything(options);
     // Parts are worked on one by one, in their order, while others are read.
     let alone = options.run.clone().with_threads(Some(1));
-    let (run, rows) = (&alone, BatchRows::All);
+    let run = &alone;
+    let rows = BatchRows::All;
     let mut batches = Batches { options, run, target: 0, rows, first: 0, empty: None, failed: None, take };
     if options.rows.sample.is_some() {
         batches.rows = BatchRows::Of(rows_of(input, detected, options)?);
     }
-    let attempt = read_parts(input, Some(detected), &all, part_bytes, &mut |source, _| {
-        batches.parts(source, &all.run).map(Attempt::Done)
+    let attempt = read_parts(input, Some(detected), &all_rows, part_bytes, &mut |source, _| {
+        batches.parts(source, &all_rows.run).map(Attempt::Done)
     })?;
     if let Some(error) = batches.failed.take() {
         return Err(error);
@@ -198,10 +198,10 @@ pub(crate) fn batches(
     let report = if let Some(report) = attempt.done().filter(|report| !is_refused(report)) {
         report
     } else {
-        let (read, report) = load_whole(input, Some(detected), &all, |_| ContentShape::Tables)?;
-        let Content::Tables(found) = read.content else { return Err(no_tables("are read in batches")) };
+        let (read, report) = load_whole(input, Some(detected), &all_rows, |_| ContentShape::Tables)?;
+        let Content::Tables(tables) = read.content else { return Err(no_tables("are read in batches")) };
         batches.run = &options.run;
-        batches.whole(found.tables, part_bytes)?;
+        batches.whole(tables.tables, part_bytes)?;
         report
     };
     batches.empty.take().map_or(Ok(()), take)?;
@@ -234,7 +234,9 @@ impl Batches<'_, '_> {
     /// Reads the table, and sees that the others can be read; returns how many threads worked.
     fn parts(&mut self, source: &dyn TableSource, run: &RunOptions) -> Result<usize> {
         self.open(source.tables())?;
-        let (options, target, mut threads) = (self.options, self.target, 1);
+        let options = self.options;
+        let target = self.target;
+        let mut threads = 1;
         for number in 0..source.tables().len() {
             let wants = |column: &str| number == target && is_output(options, column);
             let take = |part| if number == target { self.batch(part) } else { Ok(()) };
@@ -244,7 +246,8 @@ impl Batches<'_, '_> {
     }
 
     fn batch(&mut self, mut part: Table) -> Result<()> {
-        let (rows, run) = (part.row_count as u64, self.run);
+        let rows = part.row_count as u64;
+        let run = self.run;
         match &mut self.rows {
             BatchRows::All => {}
             BatchRows::Of(set) => table::keep_rows(&mut part, set, self.first, run)?,
@@ -301,8 +304,8 @@ impl Batches<'_, '_> {
 /// Whether a column of the table is needed for batches.
 fn is_output(options: &ReadOptions, column: &str) -> bool {
     let ReadOptions { rows, table, .. } = options;
-    let is_selected = |wanted: &[ColumnName]| {
-        wanted.iter().any(|wanted| match wanted {
+    let is_selected = |columns: &[ColumnName]| {
+        columns.iter().any(|column_name| match column_name {
             ColumnName::Index(_) => true,
             ColumnName::Name(name) => name == column,
         })

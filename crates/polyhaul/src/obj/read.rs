@@ -20,21 +20,24 @@ use std::path::PathBuf;
 /// Reads the scene, and the libraries that it names.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let read = if job.options.is_obj_part { obj::read_part } else { obj::read };
-    let found = read(job.text(), &job.parse_options())?;
-    job.note(found.threads, found.warnings);
-    job.report.lines = found.lines;
+    let file = read(job.text(), &job.parse_options())?;
+    job.note(file.threads, file.warnings);
+    job.report.lines = file.lines;
     let ReadJob { near, options, report, .. } = job;
-    let (near, options) = (*near, *options);
-    let mut scene = found.scene;
+    let near = *near;
+    let options = *options;
+    let mut scene = file.scene;
     if options.load_materials {
         let resolver = Resolver::beside(near, options);
         let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
-        let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
+        let seen = HashSet::new();
+        let files = HashSet::new();
+        let probes = 0;
         let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
-        scene.material_libraries = libraries.read_all(&found.libraries)?;
+        scene.material_libraries = libraries.read_all(&file.libraries)?;
         // If nothing was searched, the missing libraries already have warnings.
-        if near.has_files() || options.resolver.is_some() || found.libraries.is_empty() {
-            note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
+        if near.has_files() || options.resolver.is_some() || file.libraries.is_empty() {
+            note_missing(&scene.materials, &file.uses, options, &mut report.warnings)?;
         }
     }
     Ok(scene)
@@ -130,7 +133,7 @@ impl<'a> Libraries<'a> {
     /// Reads the library `name`; `false` if its file was read under another name.
     fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
         let FoundFile { origin, real } = match self.resolver.find(name) {
-            Ok(found) => found,
+            Ok(file) => file,
             Err(error) => return self.note_unread(name, reference, error),
         };
         if let Some(real) = real {
@@ -145,10 +148,10 @@ impl<'a> Libraries<'a> {
             Ok(read) => {
                 self.report.note_read(read.moved);
                 let file = read.name.as_str().into();
-                let mut found =
+                let mut defined =
                     mtl::read(&read.bytes, &file, &self.options.parse_options(), &mut self.report.warnings)?;
-                found.iter_mut().for_each(|material| material.folder = folder.clone());
-                self.materials.merge(found)?;
+                defined.iter_mut().for_each(|material| material.folder = folder.clone());
+                self.materials.merge(defined)?;
                 Ok(true)
             }
             Err(error) => self.note_unread(name, reference, error),
@@ -182,7 +185,7 @@ fn split_name(text: &str) -> Option<(&str, &str)> {
         end += word.len();
         let plain = Codec::of_name(word.trim_end()).map_or(word.trim_end(), |(_, plain)| plain);
         let extension = plain.as_bytes().last_chunk::<4>();
-        if plain.len() > 4 && extension.is_some_and(|it| it.eq_ignore_ascii_case(b".mtl")) {
+        if plain.len() > 4 && extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".mtl")) {
             return Some((&text[..name_end], &text[end..]));
         }
     }
@@ -298,7 +301,7 @@ mod tests {
     #[test]
     fn looking_for_files_counts_and_repeating_does_not() {
         let statement = |count| format!("mtllib {}\n", "a.mtl ".repeat(count));
-        let texts = |most: usize| (2..=most).map(statement).collect::<String>();
+        let texts = |max: usize| (2..=max).map(statement).collect::<String>();
         assert!(read_scene("probes", &texts(5), 4).is_ok());
         assert!(read_scene("probes", &statement(2).repeat(9), 1).is_ok());
         let error = read_scene("probes", &texts(6), 4).unwrap_err();

@@ -95,12 +95,12 @@ impl Library {
         let Some(path) = file_of(output) else {
             return Ok((!names.is_empty()).then(|| Library { name: listed(names), file: None }));
         };
-        let own = library_beside(path);
-        let kept = match names {
+        let default_path = library_beside(path);
+        let named_path = match names {
             [name] if is_plain(name) => Some(path.with_file_name(name)),
             _ => None,
         };
-        for place in kept.iter().chain([&own]) {
+        for place in named_path.iter().chain([&default_path]) {
             links.reserve(&place.file_name().unwrap_or_default().to_string_lossy());
         }
         // A library that could not be read is still referred to, and not replaced by an empty one.
@@ -112,7 +112,7 @@ impl Library {
                 let new = links.relink(&scene.folder, "", name, Need::Library)?;
                 try_push(&mut linked, new.unwrap_or_else(|| name.clone()), "names")?;
             }
-            let name = if names.is_empty() { file_name(&own).unwrap_or_default() } else { listed(&linked) };
+            let name = if names.is_empty() { file_name(&default_path).unwrap_or_default() } else { listed(&linked) };
             return Ok(Some(Library { name, file: None }));
         }
         let mut linked = Vec::new();
@@ -120,7 +120,9 @@ impl Library {
             try_push(&mut linked, links.material(material, &scene.folder)?, "the material library")?;
         }
         let bytes = mtl::write(linked.iter().map(Cow::as_ref), &options.obj)?;
-        let place = kept.filter(|place| place != path && (*place == own || is_free(place, &bytes))).unwrap_or(own);
+        let place = named_path
+            .filter(|place| place != path && (*place == default_path || is_free(place, &bytes)))
+            .unwrap_or(default_path);
         let name = file_name(&place).unwrap_or_default();
         Ok(Some(Library { name, file: Some((place, bytes)) }))
     }
@@ -180,11 +182,11 @@ fn library_beside(path: &Path) -> PathBuf {
     if Codec::of_name(&name).is_some() && path.extension().is_some() {
         return library_beside(&path.with_extension(""));
     }
-    let own = path.with_extension("mtl");
-    if own != path {
-        return own;
+    let path_of_mtl = path.with_extension("mtl");
+    if path_of_mtl != path {
+        return path_of_mtl;
     }
-    let mut name = own.into_os_string();
+    let mut name = path_of_mtl.into_os_string();
     name.push(".mtl");
     name.into()
 }
@@ -203,11 +205,13 @@ fn is_plain(name: &str) -> bool {
 /// Whether `path` may be written: there is no file, or one with the same bytes.
 fn is_free(path: &Path, bytes: &[u8]) -> bool {
     if place::is_url(path) {
-        let is_same = |found: PlaceInfo| found.bytes == Some(bytes.len() as u64) && holds(path, bytes).unwrap_or(false);
+        let is_same = |info: PlaceInfo| info.bytes == Some(bytes.len() as u64) && holds(path, bytes).unwrap_or(false);
         return place::find(path).map_or(true, is_same);
     }
     match std::fs::symlink_metadata(path) {
-        Ok(found) => found.is_file() && found.len() == bytes.len() as u64 && holds(path, bytes).unwrap_or(false),
+        Ok(metadata) => {
+            metadata.is_file() && metadata.len() == bytes.len() as u64 && holds(path, bytes).unwrap_or(false)
+        }
         Err(_) => true,
     }
 }

@@ -31,31 +31,36 @@ const MAIN: usize = usize::MAX;
 
 /// Reads a pbrt scene, and notes its files in the details of the job. The files of its shapes are of `mesh_format`.
 pub(crate) fn read(job: &mut ReadJob<'_>, mesh_format: Format) -> Result<Scene> {
-    let (plain, near, options, format) = (job.plain, job.near, job.options, job.format);
+    let plain = job.plain;
+    let near = job.near;
+    let options = job.options;
+    let format = job.format;
     let opener = Opener { options, near, format, files: Mutex::default() };
     let identity = match near {
         Near::Nothing => None,
         Near::File(path) => place::real(path).ok(),
         Near::Archive(member) => Some(PathBuf::from(&**member.shown())),
     };
-    let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, &options.parse_options())?;
+    let scene_file = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, &options.parse_options())?;
     // Files of text that are left out have one warning each.
-    let missing = found.warnings.counts().get("missing-file").copied().unwrap_or(0);
-    job.note(found.threads, found.warnings);
+    let missing = scene_file.warnings.counts().get("missing-file").copied().unwrap_or(0);
+    job.note(scene_file.threads, scene_file.warnings);
     let mut seen = std::mem::take(&mut *opener.files());
     job.report.extend(seen.noted);
-    let (bytes, plain_bytes) = (job.report.bytes_in, job.report.plain_bytes_in);
+    let bytes = job.report.bytes_in;
+    let plain_bytes = job.report.plain_bytes_in;
     let text = FileSum { count: 1 + seen.closed, missing, bytes, plain_bytes };
     seen.folders.remove("");
-    let mut files = SceneFiles { directives: found.directives, text, meshes: None, folders: seen.folders };
-    let mut render = found.render;
+    let mut files = SceneFiles { directives: scene_file.directives, text, meshes: None, folders: seen.folders };
+    let mut render = scene_file.render;
     render.folder = near.path().map(folder_of);
     let mut scene = Scene { render: Some(Box::new(render)), ..Scene::default() };
     if options.load_meshes {
         let read = job.read_mesh;
         let meshes = Meshes { opener: &opener, options, mesh_format, read, report: &mut *job.report };
-        let mut sum = meshes.read(&mut scene, &found.meshes)?;
-        (sum.bytes, sum.plain_bytes) = (job.report.bytes_in - bytes, job.report.plain_bytes_in - plain_bytes);
+        let mut sum = meshes.read(&mut scene, &scene_file.meshes)?;
+        sum.bytes = job.report.bytes_in - bytes;
+        sum.plain_bytes = job.report.plain_bytes_in - plain_bytes;
         files.meshes = Some(sum);
     }
     job.details.files = Some(files);
@@ -114,10 +119,10 @@ impl Opener<'_> {
 
     /// Finds the file that `name` means in a file of `folder`, and opens it.
     fn find(&self, name: &str, folder: &str) -> Result<Named> {
-        let (found, name) = self.locate(name, folder)?;
+        let (file, name) = self.locate(name, folder)?;
         let folder = name.rfind(['/', '\\']).map_or(String::new(), |at| name[..=at].to_owned());
-        let identity = found.real;
-        let (opened, shown) = Resolver::beside(self.near, self.options).open(found.origin)?;
+        let identity = file.real;
+        let (opened, shown) = Resolver::beside(self.near, self.options).open(file.origin)?;
         Ok(Named { opened, shown, identity, folder })
     }
 
@@ -130,7 +135,7 @@ impl Opener<'_> {
                 // Errors are about the name in the scene.
                 (resolver.find(&beside).map_err(|_| error)?, beside)
             }
-            found => (found?, try_string(name)?),
+            file => (file?, try_string(name)?),
         })
     }
 }
@@ -184,7 +189,8 @@ struct MeshFile<'a> {
 impl Meshes<'_> {
     /// Reads each file once, in parallel, and sets the mesh of each shape; counts the files.
     fn read(self, scene: &mut Scene, uses: &[MeshUse]) -> Result<FileSum> {
-        let (mut numbers, mut files) = (HashMap::new(), Vec::new());
+        let mut numbers = HashMap::new();
+        let mut files = Vec::new();
         let mut file_of_use = Vec::new();
         for named in uses {
             let key = (named.name.as_str(), named.folder.as_ref());
@@ -226,26 +232,31 @@ impl Meshes<'_> {
         if self.options.resolver.is_some() {
             return Ok(());
         }
-        let (threads, cancel, opener) = (self.options.run.worker_threads(), &self.options.run.cancel, self.opener);
+        let threads = self.options.run.worker_threads();
+        let cancel = &self.options.run.cancel;
+        let opener = self.opener;
         try_for_each_item(
             threads,
             cancel,
             files.iter_mut(),
             || (),
             |(), file| {
-                let found = opener.locate(&file.named.name, &file.named.folder);
-                file.found = Some(found.map(|(found, _)| found));
+                let located = opener.locate(&file.named.name, &file.named.folder);
+                file.found = Some(located.map(|(located, _)| located));
                 Ok(())
             },
         )?;
-        let mut known: HashMap<PathBuf, usize> = HashMap::new();
+        let mut first_of: HashMap<PathBuf, usize> = HashMap::new();
         for (number, file) in files.iter_mut().enumerate() {
             let Some(Ok(FoundFile { real: Some(real), .. })) = &file.found else { continue };
-            match known.get(real) {
-                Some(&first) => (file.number, file.found) = (first, None),
+            match first_of.get(real) {
+                Some(&first) => {
+                    file.number = first;
+                    file.found = None;
+                }
                 None => {
-                    known.try_reserve(1).map_err(|_| Error::memory("meshes"))?;
-                    known.insert(real.clone(), number);
+                    first_of.try_reserve(1).map_err(|_| Error::memory("meshes"))?;
+                    first_of.insert(real.clone(), number);
                 }
             }
         }
@@ -261,19 +272,23 @@ impl Meshes<'_> {
         let together = if files.len() >= threads { threads } else { 1 };
         options.run.threads = Some(threads / together);
         options.run.memory_limit = self.options.run.memory_limit / together as u64;
-        let (cancel, opener, options, read) = (&self.options.run.cancel, self.opener, &options, self.read);
+        let cancel = &self.options.run.cancel;
+        let opener = self.opener;
+        let options = &options;
+        let read = self.read;
         try_for_each_item(
             together,
             cancel,
             files.iter_mut().enumerate(),
             || (),
             |(), (number, file)| {
-                let found = match file.found.take() {
-                    Some(found) => found,
+                let located = match file.found.take() {
+                    Some(located) => located,
                     None if file.number != number => return Ok(()),
-                    None => opener.locate(&file.named.name, &file.named.folder).map(|(found, _)| found),
+                    None => opener.locate(&file.named.name, &file.named.folder).map(|(located, _)| located),
                 };
-                let opened = found.and_then(|found| Resolver::beside(opener.near, opener.options).open(found.origin));
+                let opened =
+                    located.and_then(|located| Resolver::beside(opener.near, opener.options).open(located.origin));
                 file.result = Some(opened.and_then(|(opened, _)| read(&opened, options)));
                 Ok(())
             },
@@ -283,11 +298,12 @@ impl Meshes<'_> {
     /// Moves the meshes into the scene; returns, for each file, the index of its mesh.
     fn take_all(self, scene: &mut Scene, files: Vec<MeshFile<'_>>) -> Result<(Vec<Option<u32>>, FileSum)> {
         use ErrorKind::{Cancelled, Host, Limit, Memory};
-        let (mut numbers, mut sum): (Vec<Option<u32>>, _) = (Vec::new(), FileSum::default());
+        let mut numbers: Vec<Option<u32>> = Vec::new();
+        let mut sum = FileSum::default();
         for MeshFile { named, result, number, .. } in files {
             let Some(result) = result else {
-                let known = numbers.get(number).copied().flatten();
-                try_push(&mut numbers, known, "meshes")?;
+                let mesh = numbers.get(number).copied().flatten();
+                try_push(&mut numbers, mesh, "meshes")?;
                 continue;
             };
             let number = match result {

@@ -110,7 +110,11 @@ pub(crate) fn save(
 fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
     let expands = options.scene.instances.expands();
     let inlines = options.pbrt.meshes == PbrtMeshes::Inline;
-    if !scene.render.as_ref().is_some_and(|it| expands && !it.objects.is_empty() || inlines && !it.meshes.is_empty()) {
+    if !scene
+        .render
+        .as_ref()
+        .is_some_and(|render| expands && !render.objects.is_empty() || inlines && !render.meshes.is_empty())
+    {
         return Ok(scene);
     }
     let mut scene = match scene {
@@ -214,7 +218,8 @@ impl Files {
         options: &WriteOptions,
     ) -> Result<Vec<(u32, String)>> {
         let PbrtMeshes::Ply { vertices } = options.pbrt.meshes else { return Ok(Vec::new()) };
-        let (mut names, mut number) = (Vec::new(), 0);
+        let mut names = Vec::new();
+        let mut number = 0;
         for shape in meshes::movable(render, vertices)? {
             let name = loop {
                 number += 1;
@@ -256,9 +261,9 @@ impl MeshFiles<'_> {
             .with_memory_limit(options.run.memory_limit / together as u64)
             .with_progress(None);
         complete.try_reserve(names.len())?;
-        let mut done = Vec::new();
-        done.try_reserve_exact(names.len())?;
-        let done = Mutex::new(done);
+        let mut written_files = Vec::new();
+        written_files.try_reserve_exact(names.len())?;
+        let written_files = Mutex::new(written_files);
         let cancel = &options.run.cancel;
         try_for_each_item(
             together,
@@ -268,14 +273,14 @@ impl MeshFiles<'_> {
             |(), (number, (shape, name))| {
                 let path = self.folder.with_file_name(name);
                 let (written, warnings) = self.write_mesh(render, *shape as usize, &path, &run)?;
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((number, written, warnings));
+                written_files.lock().unwrap_or_else(PoisonError::into_inner).push((number, written, warnings));
                 Ok(())
             },
         )?;
         // Who was first is chance.
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|(number, ..)| *number);
-        for (_, written, warnings) in done {
+        let mut written_files = written_files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        written_files.sort_unstable_by_key(|(number, ..)| *number);
+        for (_, written, warnings) in written_files {
             complete.push(written);
             report.warnings.extend(warnings);
         }
@@ -291,13 +296,24 @@ impl MeshFiles<'_> {
         let evaluated = scene.evaluated_meshes(&objects)?;
         // Without the options for meshes that are scenes of their own: these files must have the content of the text.
         let style = SceneWriteOptions::default().with_ascii(options.scene.ascii);
-        let own = FormatOptions { scene: &style, own: &options.ply };
+        let ply_options = FormatOptions { scene: &style, own: &options.ply };
         let parts = parts::parts(&scene, &objects, &evaluated, &Placement::default())?;
         let output = path.display().to_string();
         // Losses of all meshes are looked at together: which file is first is chance.
-        let (comments, strict) = (&[][..], false);
-        let (scene, parts) = (&scene, &parts);
-        let job = parts::PartsJob { scene, parts, comments, materials: 0, output: &output, options: own, run, strict };
+        let comments = &[][..];
+        let strict = false;
+        let scene = &scene;
+        let parts = &parts;
+        let job = parts::PartsJob {
+            scene,
+            parts,
+            comments,
+            materials: 0,
+            output: &output,
+            options: ply_options,
+            run,
+            strict,
+        };
         let compression = compression_of(&Output::Path(path.into()), options)?;
         let mut writing = Writing::new(file(path, options)?, compression, run)?;
         (self.write_ply)(&job, &mut writing, &mut warnings)?;

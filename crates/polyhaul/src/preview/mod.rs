@@ -13,14 +13,12 @@ use crate::input::Input;
 use crate::load::{Content, ContentShape, Read, load_as, load_pieces};
 use crate::loaded::Loaded;
 use crate::open::Opened;
-use crate::ops::SceneOps;
+use crate::ops::{ImageOps, MipmapOptions, SceneOps};
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
-use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
-use polyhaul_image::samples::{SampleType, convert_samples};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Axes, ColorSpace, Image, Mesh, Scene};
+use polyhaul_model::{Axes, ColorSpace, Image, Mesh, SampleType, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::run::Phase;
@@ -65,7 +63,7 @@ fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> R
     let shape = |from: Format| if from.is_image() { ContentShape::Image } else { ContentShape::Scene };
     let (Read { content, .. }, mut report) = load_as(input, read, shape)?;
     let picture = match content {
-        Content::Scene(scene) => draw_scene(Cow::Owned(scene), (input.near(), read), options, &mut report)?,
+        Content::Scene(scene) => draw_scene(Cow::Owned(scene), input.near(), read, options, &mut report)?,
         Content::Image(image) => report.phase("draw", || fit(image, options))?,
         _ => return Err(Error::new(ErrorKind::Internal, "a scene was read as something else")),
     };
@@ -93,21 +91,22 @@ pub fn preview_scene(scene: &Scene, options: &PreviewOptions) -> Result<Loaded<I
     let allow_outside = scene.folder.place().is_some_and(|place| place.allow_outside);
     let read = ReadOptions::default().with_run(options.run.clone()).with_allow_outside(allow_outside);
     let mut report = Report::default();
-    let picture = within(&options.run, || draw_scene(Cow::Borrowed(scene), (&near, &read), options, &mut report))?;
+    let picture = within(&options.run, || draw_scene(Cow::Borrowed(scene), &near, &read, options, &mut report))?;
     report.note_first_pixel();
     Ok(Loaded::new(picture, report))
 }
 
 fn draw_scene(
     scene: Cow<'_, Scene>,
-    (near, read): (&Near, &ReadOptions),
+    near: &Near,
+    read: &ReadOptions,
     options: &PreviewOptions,
     report: &mut Report,
 ) -> Result<Image> {
     if scene.render.is_some() {
-        return draw_instanced(scene, (near, read), options, report);
+        return draw_instanced(scene, near, read, options, report);
     }
-    let textures = looks(&scene, (near, read), options, report)?;
+    let textures = looks(&scene, near, read, options, report)?;
     report.phase("draw", || draw(scene, &textures, options))
 }
 
@@ -118,20 +117,21 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
     if options.ground || !keeps_enough || input.file_bytes().is_none_or(|bytes| bytes < LARGE_BYTES) {
         return Ok(Attempt::Declined);
     }
-    let (mut all, mut bounds) = (Report::default(), None);
+    let mut total = Report::default();
+    let mut bounds = None;
     for _ in 0..2 {
         let drawing = MeshDrawing::new(options, Axes::OBJ, bounds)?;
         let Attempt::Done(report) = load_pieces(input, read, &drawing)? else { return Ok(Attempt::Declined) };
-        all.extend(report);
+        total.extend(report);
         let clock = Clock::start_in("draw", Phase::Transform);
         let drawn = drawing.finish()?;
-        clock.stop(&mut all);
+        clock.stop(&mut total);
         match drawn {
             Streamed::Picture(picture) => {
-                all.note_first_pixel();
-                return Ok(Attempt::Done(Loaded::new(picture, all)));
+                total.note_first_pixel();
+                return Ok(Attempt::Done(Loaded::new(picture, total)));
             }
-            Streamed::Again(found) => bounds = Some(found),
+            Streamed::Again(exact) => bounds = Some(exact),
         }
     }
     Err(Error::new(ErrorKind::Internal, "the bounds of a mesh changed when it was read again"))
@@ -140,7 +140,8 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
 /// The textures of a scene, for styles that show them.
 fn looks(
     scene: &Scene,
-    (near, read): (&Near, &ReadOptions),
+    near: &Near,
+    read: &ReadOptions,
     options: &PreviewOptions,
     report: &mut Report,
 ) -> Result<Textures> {
@@ -157,7 +158,8 @@ fn looks(
 /// Draws a scene whose definitions are shown many times: first one sample for each pixel, then the others.
 fn draw_instanced(
     scene: Cow<'_, Scene>,
-    (near, read): (&Near, &ReadOptions),
+    near: &Near,
+    read: &ReadOptions,
     options: &PreviewOptions,
     report: &mut Report,
 ) -> Result<Image> {
@@ -165,7 +167,7 @@ fn draw_instanced(
     let shown = flat::shown(scene.into_owned(), read, &mut report.warnings)?;
     let ShownScene { scene, definitions, instances, camera } = shown;
     clock.stop(report);
-    let textures = looks(&scene, (near, read), options, report)?;
+    let textures = looks(&scene, near, read, options, report)?;
     let instanced =
         Instanced { scene: &scene, definitions: &definitions, instances: &instances, textures: &textures, camera };
     let drawing = report.phase("trees", || InstancedDrawing::new(instanced, options))?;
@@ -197,9 +199,9 @@ fn fit(image: Image, options: &PreviewOptions) -> Result<Image> {
     let level = if fits(&plain) {
         plain
     } else {
-        let levels = mipmaps(&plain, &MipmapOptions::default(), &options.run)?;
+        let levels = plain.mipmaps_with(&MipmapOptions::default(), &options.run)?;
         let found = levels.into_iter().find(fits);
         found.ok_or_else(|| Error::new(ErrorKind::Internal, "no mip level of an image is small enough"))?
     };
-    Ok(convert_samples(&level, SampleType::U8, ColorSpace::Srgb, &options.run)?.image)
+    Ok(level.convert_samples_with(SampleType::U8, ColorSpace::Srgb, &options.run)?.image)
 }

@@ -4,12 +4,11 @@
 
 use crate::containers::Near;
 use crate::images::load_near;
+use crate::ops::{ImageOps, MipmapOptions};
 use crate::options::ReadOptions;
 use crate::report::Report;
-use polyhaul_image::mipmaps::{MipmapOptions, mipmaps};
-use polyhaul_image::samples::{SampleType, convert_samples, with_channels};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
-use polyhaul_model::{Channels, ColorSpace, Image, MapKind, Material, Samples, Scene, TextureMap};
+use polyhaul_model::{Channels, ColorSpace, Image, MapKind, Material, SampleType, Samples, Scene, TextureMap};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_preview::{MapPurpose, MapUse, TextureImage, Textures};
@@ -18,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Pixels on a side that textures need at most, by how many there are: more are seen in no picture of usual size, and
 /// all of them take half a gigabyte at most.
-const MOST_SIDE: [(usize, usize); 4] = [(64, 1024), (256, 512), (1024, 256), (usize::MAX, 64)];
+const MAX_SIDE: [(usize, usize); 4] = [(64, 1024), (256, 512), (1024, 256), (usize::MAX, 64)];
 
 /// An image that materials name.
 struct Named<'a> {
@@ -29,13 +28,15 @@ struct Named<'a> {
 /// Reads the textures of a scene.
 pub(super) fn textures(scene: &Scene, near: &Near, read: &ReadOptions, report: &mut Report) -> Result<Textures> {
     let mut textures = Textures::default();
-    let (mut named, mut numbers) = (Vec::new(), HashMap::new());
+    let mut named = Vec::new();
+    let mut numbers = HashMap::new();
     for (number, material) in scene.materials.iter().enumerate() {
         for map in &material.maps {
             let Some(kind) = kind_of(map) else { continue };
             let folder = material.folder.place().and_then(|place| place.library.as_deref());
             // A name may be written in many ways.
-            let plain: PathBuf = Path::new(&map.file).components().filter(|it| *it != Component::CurDir).collect();
+            let plain: PathBuf =
+                Path::new(&map.file).components().filter(|component| *component != Component::CurDir).collect();
             let image = *numbers.entry((folder, plain)).or_insert(named.len());
             if image == named.len() {
                 try_push(&mut named, Named { material, file: &map.file }, "textures")?;
@@ -43,27 +44,30 @@ pub(super) fn textures(scene: &Scene, near: &Near, read: &ReadOptions, report: &
             textures.add(number, MapUse { kind, image, ..map_use(map) })?;
         }
     }
-    let most = usize::try_from(read.limits.files).unwrap_or(usize::MAX);
-    if named.len() > most {
-        let message =
-            format!("{} textures are more than the limit of {most} (files): the others are not drawn", named.len());
+    let max_count = usize::try_from(read.limits.files).unwrap_or(usize::MAX);
+    if named.len() > max_count {
+        let message = format!(
+            "{} textures are more than the limit of {max_count} (files): the others are not drawn",
+            named.len()
+        );
         report.warnings.push("left-out-textures", Diagnostic::new(message));
-        named.truncate(most);
+        named.truncate(max_count);
     }
-    let side = MOST_SIDE.into_iter().find(|&(count, _)| named.len() <= count).map_or(64, |(_, side)| side);
+    let side = MAX_SIDE.into_iter().find(|&(count, _)| named.len() <= count).map_or(64, |(_, side)| side);
     let mut loaded: Vec<Option<Result<TextureImage>>> = Vec::new();
     loaded.try_reserve_exact(named.len())?;
     loaded.resize_with(named.len(), || None);
     // Many images side by side, each on one thread; a single one on all.
     let threads = read.run.worker_threads();
-    let own = read.clone().with_run(read.run.clone().with_threads(Some(threads.div_ceil(named.len().max(1)))));
+    let image_options =
+        read.clone().with_run(read.run.clone().with_threads(Some(threads.div_ceil(named.len().max(1)))));
     try_for_each_item(
         threads,
         &read.run.cancel,
         named.iter().zip(&mut loaded),
         || (),
         |(), (named, loaded)| {
-            *loaded = Some(named.load(near, &own, side));
+            *loaded = Some(named.load(near, &image_options, side));
             Ok(())
         },
     )?;
@@ -121,9 +125,9 @@ impl Named<'_> {
 /// The mip levels of an image with at most so many pixels on a side, in bytes.
 fn levels(image: Image, side: usize, run: &RunOptions) -> Result<TextureImage> {
     let plain = Image { extra: Vec::new(), stored: Vec::new(), attributes: Vec::new(), ..image };
-    let image = with_channels(&plain, Channels::Rgba, run)?;
-    let image = convert_samples(&image, SampleType::U8, ColorSpace::Srgb, run)?.image;
-    let halves = mipmaps(&image, &MipmapOptions::default(), run)?;
+    let image = plain.convert_channels_with(Channels::Rgba, run)?;
+    let image = image.convert_samples_with(SampleType::U8, ColorSpace::Srgb, run)?.image;
+    let halves = image.mipmaps_with(&MipmapOptions::default(), run)?;
     let mut levels = Vec::new();
     let is_seen = |image: &Image| image.width.max(image.height) <= side;
     for level in std::iter::once(image).chain(halves).skip_while(|image| !is_seen(image)) {

@@ -92,15 +92,15 @@ impl Copies {
     /// The name of a copy in `folder`.
     pub(super) fn plan(&mut self, source: CopySource, folder: &Path, options: &WriteOptions) -> Result<String> {
         let identity = source.identity();
-        if let Some(known) = self.names.get(&identity) {
-            return Ok(known.clone());
+        if let Some(name) = self.names.get(&identity) {
+            return Ok(name.clone());
         }
-        let mut wanted = source.name();
-        if self.reserved_prefix.as_ref().is_some_and(|prefix| wanted.to_lowercase().starts_with(prefix)) {
-            wanted.insert_str(0, "asset-");
+        let mut preferred = source.name();
+        if self.reserved_prefix.as_ref().is_some_and(|prefix| preferred.to_lowercase().starts_with(prefix)) {
+            preferred.insert_str(0, "asset-");
         }
         for attempt in 1..MAX_ATTEMPTS {
-            let name = numbered(&wanted, attempt);
+            let name = numbered(&preferred, attempt);
             if !self.taken.insert(name.to_lowercase()) {
                 continue;
             }
@@ -117,7 +117,7 @@ impl Copies {
             }
             return Ok(name);
         }
-        let message = format!("no free name was found for a copy of `{wanted}`");
+        let message = format!("no free name was found for a copy of `{preferred}`");
         Err(Error::new(ErrorKind::Io, message).with_hint("write to another folder"))
     }
 
@@ -164,22 +164,24 @@ fn found_at(path: &Path) -> Option<bool> {
     if place::is_url(path) {
         return place::find(path).ok().map(|_| true);
     }
-    path.symlink_metadata().ok().map(|found| found.is_file())
+    path.symlink_metadata().ok().map(|metadata| metadata.is_file())
 }
 
 /// Whether the file at `place` has the same content; a file that cannot be read does not.
 fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bool> {
     let reading = reading(options);
-    let (one, Ok(other)) = (from.open(&reading)?, regular(place, &reading)) else { return Ok(false) };
-    if one.len().is_some_and(|bytes| other.len().is_some_and(|others| bytes != others)) {
+    let source = from.open(&reading)?;
+    let Ok(other) = regular(place, &reading) else { return Ok(false) };
+    if source.len().is_some_and(|bytes| other.len().is_some_and(|others| bytes != others)) {
         return Ok(false);
     }
-    let (mut block, mut other_block) = (buffer(BLOCK_BYTES)?, buffer(BLOCK_BYTES)?);
+    let mut block = buffer(BLOCK_BYTES)?;
+    let mut other_block = buffer(BLOCK_BYTES)?;
     loop {
         if options.run.cancel.is_cancelled() {
             return Err(Error::cancelled());
         }
-        let count = fill(&one, None, &mut block)?;
+        let count = fill(&source, None, &mut block)?;
         let Ok(other_count) = fill(&other, None, &mut other_block) else { return Ok(false) };
         if block.get(..count) != other_block.get(..other_count) {
             return Ok(false);

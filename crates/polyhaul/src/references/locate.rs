@@ -75,8 +75,8 @@ impl Locator {
             }
             match place::find(&base.join(&path)) {
                 Ok(found) if found.kind == PlaceKind::File => {
-                    if let Some(found) = located(&base, path.clone(), false) {
-                        return Ok(found);
+                    if let Some(file) = located(&base, path.clone(), false) {
+                        return Ok(file);
                     }
                 }
                 Ok(_) => is_irregular = true,
@@ -88,11 +88,11 @@ impl Locator {
         }
         // A store is asked for the name as it is written alone.
         for base in bases(folder, included).into_iter().filter(|base| !place::is_url(base)) {
-            if let Some(found) = latin1(name).and_then(|path| located(&base, path, false)) {
-                return Ok(found);
+            if let Some(file) = latin1(name).and_then(|path| located(&base, path, false)) {
+                return Ok(file);
             }
-            if let Some(found) = self.in_other_case(&base, &path).and_then(|path| located(&base, path, true)) {
-                return Ok(found);
+            if let Some(file) = self.in_other_case(&base, &path).and_then(|path| located(&base, path, true)) {
+                return Ok(file);
             }
         }
         Ok(Located::Missing)
@@ -130,17 +130,17 @@ impl Locator {
 
     /// The path of the only file whose name differs in case.
     fn in_other_case(&mut self, base: &Path, path: &Path) -> Option<PathBuf> {
-        let mut found = PathBuf::new();
+        let mut actual = PathBuf::new();
         for part in path.components() {
             match part {
-                Component::Normal(name) if !base.join(&found).join(name).exists() => {
-                    let names = self.names_in(&base.join(&found))?;
-                    found.push(names.get(&name.to_str()?.to_lowercase())?.as_ref()?);
+                Component::Normal(name) if !base.join(&actual).join(name).exists() => {
+                    let names = self.names_in(&base.join(&actual))?;
+                    actual.push(names.get(&name.to_str()?.to_lowercase())?.as_ref()?);
                 }
-                part => found.push(part),
+                part => actual.push(part),
             }
         }
-        Some(found)
+        Some(actual)
     }
 
     fn names_in(&mut self, folder: &Path) -> Option<&HashMap<String, Option<OsString>>> {

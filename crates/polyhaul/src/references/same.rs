@@ -31,7 +31,8 @@ pub(crate) struct SameFiles {
 impl SameFiles {
     /// Whether both names refer to the same file; names of missing files must be equal.
     pub(crate) fn are_same(&mut self, a: NamedFile<'_>, b: NamedFile<'_>) -> Result<bool> {
-        let (Some(first), Some(second)) = (self.find(a)?, self.find(b)?) else { return Ok(a.2 == b.2) };
+        let files = self.find(a)?.zip(self.find(b)?);
+        let Some((first, second)) = files else { return Ok(a.2 == b.2) };
         if first.real == second.real {
             return Ok(true);
         }
@@ -39,8 +40,8 @@ impl SameFiles {
             return Ok(false);
         }
         let key = [first.real, second.real];
-        if let Some(known) = self.known.get(&key) {
-            return Ok(*known);
+        if let Some(is_same) = self.known.get(&key) {
+            return Ok(*is_same);
         }
         // A file that cannot be read is another one.
         let is_same = has_same_bytes(&key).unwrap_or(false);
@@ -48,7 +49,8 @@ impl SameFiles {
         Ok(is_same)
     }
 
-    fn find(&mut self, (folder, included, name): NamedFile<'_>) -> Result<Option<LocatedFile>> {
+    fn find(&mut self, file: NamedFile<'_>) -> Result<Option<LocatedFile>> {
+        let (folder, included, name) = file;
         let Some(place) = folder.place() else { return Ok(None) };
         match self.locator.locate(place, included, name, &self.options)? {
             Located::File(file) | Located::Inner(file) => Ok(Some(file)),
@@ -80,7 +82,8 @@ fn content(path: &Path) -> std::io::Result<(Box<dyn Read>, u64)> {
 fn has_same_bytes(paths: &[PathBuf; 2]) -> std::io::Result<bool> {
     let [(mut a, size), (mut b, other_size)] = [content(&paths[0])?, content(&paths[1])?];
     let sizes = [size, other_size];
-    let (mut left, mut blocks) = (sizes[0], [vec![0; BLOCK], vec![0; BLOCK]]);
+    let mut left = sizes[0];
+    let mut blocks = [vec![0; BLOCK], vec![0; BLOCK]];
     if sizes[0] != sizes[1] {
         return Ok(false);
     }

@@ -1,8 +1,8 @@
 //! The second half of the rows in `formats`: how each format is read and written.
 
 use super::{
-    Handlers, IMAGE_WRITER, ImageWriter, MeshWriter, NO_HANDLERS, NO_READERS, NO_WRITERS, Readers, SceneWriter,
-    TablesWriter, Writers,
+    Handlers, IMAGE_WRITER, ImageWriter, KernelData, MeshWriter, NO_HANDLERS, NO_READERS, NO_WRITERS, Readers,
+    SceneWriter, TablesWriter, Writers,
 };
 use crate::format::Format;
 #[cfg(feature = "gltf")]
@@ -14,14 +14,16 @@ use crate::obj;
 use crate::options::WriteOptions;
 #[cfg(feature = "pbrt")]
 use crate::pbrt;
-use crate::read_job::ReadJob;
+#[cfg(feature = "ply")]
+use crate::ply;
 #[cfg(feature = "sog")]
 use crate::sog;
+#[cfg(feature = "splat")]
+use crate::splat;
 use crate::{table_job, table_parts};
 use polyhaul_geometry::triangulate::{triangulate_scene, triangulate_scene_as_blender, triangulate_scene_as_shown};
 use polyhaul_image as image;
 use polyhaul_model::Axes;
-use polyhaul_model::Scene;
 use polyhaul_model::error::Result;
 use polyhaul_model::options::{Dialect, Placement};
 use polyhaul_pipeline::attempt::Attempt;
@@ -61,15 +63,6 @@ const fn splat_writers(write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
     }
 }
 
-/// Reads PLY, compressed or not.
-#[cfg(feature = "ply")]
-fn read_ply(job: &mut ReadJob<'_>) -> Result<Scene> {
-    let read = polyhaul_ply::scene(job.feed(), &job.parse_options())?;
-    job.note(read.threads, read.warnings);
-    job.details.header = Some(read.header);
-    Ok(read.content)
-}
-
 /// How tables of numbers are read, also as points.
 #[cfg(feature = "table")]
 const TABLE_READERS: Readers =
@@ -88,7 +81,7 @@ const TABLE_WRITERS: Writers = Writers {
     tables: Some(TablesWriter {
         wants_mesh: moves_points,
         write: table_job::write,
-        begin_parts: table_parts::begin_rows,
+        start_parts: table_parts::start_rows,
     }),
     ..NO_WRITERS
 };

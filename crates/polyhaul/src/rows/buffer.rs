@@ -52,8 +52,8 @@ pub fn format_rows_to_vec(format: &RowFormat, columns: &[StridedColumn<'_>], run
     let rows = bound(format, columns)?;
     let max_bytes = format.max_bytes();
     let about = rows.count().saturating_mul(about_row_bytes(&rows, max_bytes));
-    let most = rows.count().saturating_mul(max_bytes);
-    let mut out = zeros(most.min(about.saturating_add(about / 8 + (64 << 10))))?;
+    let max_length = rows.count().saturating_mul(max_bytes);
+    let mut out = zeros(max_length.min(about.saturating_add(about / 8 + (64 << 10))))?;
     let mut length = fill(&rows, max_bytes, &mut out, run)?;
     if length > out.len() {
         // Some rows are far longer than the sampled ones.
@@ -109,12 +109,12 @@ impl Work<'_> {
             // SAFETY: `alone` runs on one thread, and `page` is not used after this round, so that nobody else has this
             // part of the buffer.
             let mut page = Page::new(unsafe { line.from(start) });
-            let done = self.format(block, &mut page);
-            if done.is_ok_and(|count| count < self.count(block)) {
+            let result = self.format(block, &mut page);
+            if result.is_ok_and(|count| count < self.count(block)) {
                 // From here on they are only counted.
                 return self.rest(line, block);
             }
-            if !line.pass(block, start, page.len(), done) {
+            if !line.pass(block, start, page.len(), result) {
                 return;
             }
         }
@@ -136,9 +136,9 @@ impl Work<'_> {
         let mut page = Page::new(&mut scratch);
         loop {
             page.clear();
-            let done = self.format(block, &mut page);
+            let result = self.format(block, &mut page);
             let Some(start) = line.wait(block) else { return };
-            if !line.pass(block, start, page.len(), done) {
+            if !line.pass(block, start, page.len(), result) {
                 return;
             }
             line.copy(start, page.as_bytes());
@@ -225,8 +225,8 @@ impl<'a> Line<'a> {
     /// Passes the turn on from `block`, which has the turn and `length` bytes; `false` if the work has ended.
     ///
     /// Turns come in order, so the first error by row is the one that ends the work.
-    fn pass(&self, block: usize, start: usize, length: usize, done: Done) -> bool {
-        let error = done.err().map(in_row).or_else(|| self.run.cancel.is_cancelled().then(Error::cancelled));
+    fn pass(&self, block: usize, start: usize, length: usize, result: Done) -> bool {
+        let error = result.err().map(in_row).or_else(|| self.run.cancel.is_cancelled().then(Error::cancelled));
         if let Some(error) = error {
             self.fail(error);
             return false;

@@ -86,7 +86,8 @@ const SAMPLES: usize = 8;
 fn about_row_bytes(rows: &BoundFormat<'_>, max_bytes: usize) -> usize {
     let mut buffer = [0; 16 << 10];
     let mut page = Page::new(&mut buffer);
-    let (mut bytes, mut count) = (0, 0);
+    let mut bytes = 0;
+    let mut count = 0;
     for sample in 0..SAMPLES {
         let start = rows.count() / SAMPLES * sample;
         page.clear();

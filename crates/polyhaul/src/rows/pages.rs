@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// About how many bytes of text a page has.
 const PAGE_BYTES: usize = 256 << 10;
 /// No page is longer, whatever its rows turn out to be, unless a single row is.
-const MOST_PAGE_BYTES: u64 = 8 << 20;
+const MAX_PAGE_BYTES: u64 = 8 << 20;
 
 /// Writes `head`, all rows, and `foot`. A file is replaced atomically.
 ///
@@ -44,7 +44,8 @@ fn write(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let mut report = Report::default();
+    let clock = Clock::start("write");
     write_to(output, None, options, &mut report, |writing, name, _| {
         let pages = RowPages::new(rows, format.max_bytes(), foot, name, options);
         let text = (rows.count() as u64).saturating_mul(pages.row_bytes as u64);
@@ -79,7 +80,7 @@ impl<'a> RowPages<'a> {
         let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
         // As many pages in flight as keep all threads busy, all of them as long as possible.
         let slots = 2 * run.worker_threads() as u64 + 2;
-        let most_bytes = (run.memory_limit / slots).min(MOST_PAGE_BYTES) as usize;
+        let most_bytes = (run.memory_limit / slots).min(MAX_PAGE_BYTES) as usize;
         let page_rows = (page_bytes / row_bytes).min(most_bytes / max_bytes.max(1)).max(1);
         RowPages { rows, foot, name, row_bytes, max_bytes, page_rows }
     }

@@ -2,8 +2,7 @@
 
 use super::TextureOptions;
 use polyhaul_bytes::Codec;
-use polyhaul_image::samples::SampleType;
-use polyhaul_model::{Channels, ColorSpace, Encoding, Image, Samples, Texel};
+use polyhaul_model::{Channels, ColorSpace, Encoding, Image, SampleType, Samples, Texel};
 use std::path::Path;
 
 /// Ends of the names of maps of normals, in any case.
@@ -36,12 +35,12 @@ pub(super) fn choose(image: &Image, name: &str, options: &TextureOptions) -> Cho
     Chosen { encoding, is_normal, color_space, is_bytes, samples }
 }
 
-fn encoding(image: &Image, is_normal: bool, asked: Option<ColorSpace>) -> Encoding {
+fn encoding(image: &Image, is_normal: bool, color_space: Option<ColorSpace>) -> Encoding {
     let is_light = matches!(image.samples, Samples::F32(_));
     match image.channels {
         _ if is_normal => Encoding::Bc5 { signed: false },
         // Cards know no sRGB of one channel.
-        Channels::Gray if !is_light && asked != Some(ColorSpace::Srgb) => Encoding::Bc4 { signed: false },
+        Channels::Gray if !is_light && color_space != Some(ColorSpace::Srgb) => Encoding::Bc4 { signed: false },
         channels if is_light && channels.has_alpha() => Encoding::Plain { channels: 4, texel: Texel::F16 },
         _ if is_light => Encoding::Bc6h { signed: false },
         _ => Encoding::Bc7,
@@ -78,7 +77,8 @@ mod tests {
     #[test]
     fn images_choose_their_blocks() {
         let image = |channels, samples| Image { channels, samples, ..Image::default() };
-        let (bytes, light) = (Samples::U8([].into()), Samples::F32([].into()));
+        let bytes = Samples::U8([].into());
+        let light = Samples::F32([].into());
         let chosen = |image: &Image, name| choose(image, name, &TextureOptions::default());
         let color = image(Channels::Rgb, bytes.clone());
         assert_eq!(chosen(&color, "a.png").encoding, Encoding::Bc7);
@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(chosen(&image(Channels::Rgb, light.clone()), "a").encoding, Encoding::Bc6h { signed: false });
         let halves = Encoding::Plain { channels: 4, texel: Texel::F16 };
         assert_eq!(chosen(&image(Channels::Rgba, light.clone()), "a").encoding, halves);
-        let asked = TextureOptions { encoding: Some(Encoding::Bc1), ..TextureOptions::default() };
-        let made = choose(&image(Channels::Rgb, light), "a", &asked);
+        let options = TextureOptions { encoding: Some(Encoding::Bc1), ..TextureOptions::default() };
+        let made = choose(&image(Channels::Rgb, light), "a", &options);
         assert_eq!(made.samples, Some((SampleType::U8, ColorSpace::Srgb)));
     }
 }

@@ -21,7 +21,7 @@ pub(super) const NAME: &str = ".polyhaul-textures";
 const ALGORITHM: u32 = 1;
 
 /// The largest file that is believed to be one of these.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Bytes that are read at a time to be hashed.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -50,10 +50,11 @@ impl Manifest {
     pub(super) fn open(folder: &Path) -> Manifest {
         let path = folder.join(NAME);
         let mut text = String::new();
-        let opened = std::fs::metadata(&path).ok().filter(|found| found.is_file()).and_then(|_| File::open(&path).ok());
+        let opened =
+            std::fs::metadata(&path).ok().filter(|metadata| metadata.is_file()).and_then(|_| File::open(&path).ok());
         if let Some(file) = opened {
             let mut bytes = Vec::new();
-            if file.take(MOST_BYTES).read_to_end(&mut bytes).is_ok() {
+            if file.take(MAX_BYTES).read_to_end(&mut bytes).is_ok() {
                 text = String::from_utf8_lossy(&bytes).into_owned();
             }
         }
@@ -65,7 +66,7 @@ impl Manifest {
     pub(super) fn has(&self, name: &str, output: &Path, input: u128, options: u128) -> bool {
         let Some(entry) = self.entries.get(name) else { return false };
         let is_same = entry.input == input && entry.options == options;
-        is_same && std::fs::metadata(output).is_ok_and(|found| found.is_file() && found.len() == entry.size)
+        is_same && std::fs::metadata(output).is_ok_and(|metadata| metadata.is_file() && metadata.len() == entry.size)
     }
 
     /// Notes a texture that is finished.
@@ -109,8 +110,11 @@ fn line(name: &str, entry: Entry) -> String {
 fn parse(line: &str) -> Option<(&str, Entry)> {
     let mut parts = line.splitn(5, ' ');
     let mut part = || parts.next();
-    let (input, options) = (part()?, part()?);
-    let (size, length, name) = (part()?.parse().ok()?, part()?.parse::<usize>().ok()?, part()?);
+    let input = part()?;
+    let options = part()?;
+    let size = part()?.parse().ok()?;
+    let length = part()?.parse::<usize>().ok()?;
+    let name = part()?;
     let hash = |text: &str| u128::from_str_radix(text, 16).ok().filter(|_| text.len() == 32);
     (name.len() == length).then_some((name, Entry { input: hash(input)?, options: hash(options)?, size }))
 }

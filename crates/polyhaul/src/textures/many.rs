@@ -79,7 +79,7 @@ pub fn import_textures(
     force: bool,
     observe: &(dyn Fn(&Source, &Outcome) + Sync),
 ) -> Result<Imports> {
-    let format = options.format.unwrap_or(Format::Dds);
+    let format = options.format.map_or_else(default_format, Ok)?;
     if !format.is_texture() {
         return Err(Error::new(
             ErrorKind::Usage,
@@ -92,10 +92,16 @@ pub fn import_textures(
     }
     many::check_outputs(names.iter().map(|(name, path)| (*path, Path::new(name))))?;
     std::fs::create_dir_all(folder).map_err(|e| Error::io("making", &folder.display().to_string(), e))?;
-    let known = Manifest::open(folder);
-    let own = TextureOptions { format: Some(format), ..options.clone() };
-    let batch = Batch { folder, options: own, force, known: Mutex::new(known) };
+    let manifest = Mutex::new(Manifest::open(folder));
+    let options = TextureOptions { format: Some(format), ..options.clone() };
+    let batch = Batch { folder, format, options, force, manifest };
     batch.run(sources, &names, observe)
+}
+
+/// The format unless the options choose one: the first texture format of the registry.
+fn default_format() -> Result<Format> {
+    let format = Format::ALL.into_iter().find(|format| format.is_texture());
+    format.ok_or_else(|| Error::new(ErrorKind::Internal, "no format stores textures"))
 }
 
 /// The texture's name for an image's.
@@ -107,9 +113,10 @@ fn texture_name(name: &Path, format: Format) -> Result<String> {
 
 struct Batch<'a> {
     folder: &'a Path,
+    format: Format,
     options: TextureOptions,
     force: bool,
-    known: Mutex<Manifest>,
+    manifest: Mutex<Manifest>,
 }
 
 impl Batch<'_> {
@@ -123,7 +130,7 @@ impl Batch<'_> {
         let mut outcomes = Vec::new();
         outcomes.try_reserve_exact(sources.len())?;
         let import = |number: usize, run: RunOptions| self.import(&sources[number], &names[number].0, run);
-        let done = |number: usize, outcome: Outcome| {
+        let observe_in_order = |number: usize, outcome: Outcome| {
             if matches!(&outcome, Outcome::Failed(error) if error.kind() == ErrorKind::Cancelled) {
                 return ControlFlow::Break(());
             }
@@ -132,9 +139,9 @@ impl Batch<'_> {
             ControlFlow::Continue(())
         };
         let bytes = |number: usize| many::claimed_bytes(&sources[number].path);
-        let ran = many::for_each_file(sources.len(), run, bytes, import, done);
+        let ran = many::for_each_file(sources.len(), run, bytes, import, observe_in_order);
         let cancel = run.cancel.clone();
-        self.known.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+        self.manifest.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
         if cancel.is_cancelled() { Err(Error::cancelled()) } else { ran.map(|()| Imports { outcomes }) }
     }
 
@@ -148,14 +155,13 @@ impl Batch<'_> {
 
     /// Imports one image; `None` if nothing changed.
     fn try_import(&self, source: &Source, name: &str, run: RunOptions) -> Result<Option<Imported>> {
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let manifest = || self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
         let output = self.folder.join(Path::new(name));
-        let format = self.options.format.unwrap_or(Format::Dds);
-        let of_options = manifest::hash_options(&source.name.to_string_lossy(), format, &self.options);
+        let of_options = manifest::hash_options(&source.name.to_string_lossy(), self.format, &self.options);
         let hash = manifest::hash_file(&source.path, &self.options.run)?;
         if let Some(hash) = hash
             && !self.force
-            && known().has(name, &output, hash, of_options)
+            && manifest().has(name, &output, hash, of_options)
         {
             return Ok(None);
         }
@@ -164,9 +170,10 @@ impl Batch<'_> {
         }
         let options = TextureOptions { run, ..self.options.clone() };
         let made = import_texture(Input::Path(source.path.clone()), Output::Path(output.clone()), &options)?;
-        let size = std::fs::metadata(&output).map(|found| found.len());
-        if let (Some(input), Ok(size)) = (hash, size) {
-            known().add(name, Entry { input, options: of_options, size })?;
+        if let Some(input) = hash
+            && let Ok(metadata) = std::fs::metadata(&output)
+        {
+            manifest().add(name, Entry { input, options: of_options, size: metadata.len() })?;
         }
         Ok(Some(made))
     }

@@ -181,11 +181,11 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
         }
         None => Vec::new(),
     };
-    let mut all = Vec::new();
-    all.try_reserve_exact(levels.len() + 1)?;
-    all.push(&image);
-    all.extend(&levels);
-    Ok((compress(&all, chosen.encoding, options.quality, &options.run)?, warnings))
+    let mut images = Vec::new();
+    images.try_reserve_exact(levels.len() + 1)?;
+    images.push(&image);
+    images.extend(&levels);
+    Ok((compress(&images, chosen.encoding, options.quality, &options.run)?, warnings))
 }
 
 impl TextureOptions {

@@ -1,33 +1,23 @@
 //! Plain to compressed and back: the same bytes for any number of threads and any pages, and files that
 //! other tools read.
 
+use crate::support::{memory, run, try_converted, try_written};
 use polyhaul::model::{Material, Scene};
 use polyhaul::options::{Codec, Compression, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul::{ErrorKind, Format, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
-use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::CODECS;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
-}
-
 /// Converts bytes to bytes; a codec compresses them.
 fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
-    let out = Shared::default();
     let read = ReadOptions::default().with_run(run.clone());
     let write = WriteOptions::default()
         .with_run(run)
         .with_compression(codec.map_or_else(Compression::default, Compression::from));
-    let input = Input::Memory(bytes.to_vec(), "x.obj".into());
-    Reader::new(input)
-        .options(&read)
-        .convert(Writer::new(Output::Writer(Box::new(out.clone()), "x.obj".into())).options(&write))
-        .unwrap();
-    out.take()
+    try_converted(memory(bytes, "x.obj"), &read, &write.with_format(Some(Format::Obj))).unwrap().0
 }
 
 /// A text of a few members, as the library writes it.
@@ -66,14 +56,28 @@ fn there_and_back_is_the_same_for_any_threads_and_chunks() {
 #[test]
 fn an_empty_scene_is_a_member_too() {
     for (codec, _) in CODECS {
-        let out = Shared::default();
         let write = WriteOptions::default().with_compression(codec.into());
-        Writer::new(Output::Writer(Box::new(out.clone()), "x".into()))
-            .options(&write)
-            .scene(&Scene::default())
-            .unwrap();
-        let loaded = Reader::new(Input::Memory(out.take(), "x.obj".into())).scene().unwrap();
+        let (bytes, _) = try_written(&Scene::default(), &write).unwrap();
+        let loaded = Reader::new(memory(bytes, "x.obj")).scene().unwrap();
         assert_eq!((loaded.report.codec, loaded.value.totals()), (Some(codec), [0; 7]));
+    }
+}
+
+#[test]
+fn levels_change_the_size_alone() {
+    let plain = text();
+    let packed = |codec: Codec, level| {
+        let write = WriteOptions::default().with_compression(codec.into()).with_level(Some(level));
+        let write = write.with_format(Some(Format::Obj));
+        try_converted(memory(&plain, "x.obj"), &ReadOptions::default(), &write).map(|(bytes, _)| bytes)
+    };
+    for (codec, levels) in [(Codec::Gzip, [1, 9]), (Codec::Zstd, [1, 10])] {
+        let [fast, small] = levels.map(|level| packed(codec, level).unwrap());
+        assert!(fast.len() > small.len(), "{codec}");
+        [fast, small].iter().for_each(|bytes| assert!(converted(bytes, None, run(2, None)) == plain, "{codec}"));
+    }
+    for (codec, level) in [(Codec::Gzip, 99), (Codec::Zstd, 99), (Codec::Gzip, -99)] {
+        assert_eq!(packed(codec, level).unwrap_err().kind(), ErrorKind::Usage, "{codec} {level}");
     }
 }
 

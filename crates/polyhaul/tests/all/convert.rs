@@ -1,5 +1,6 @@
 //! From file to file: content kept, content fitted to the target, format detection, and the callback `before`.
 
+use crate::support::{codes, memory, stream, try_converted};
 use polyhaul::model::{Column, Table, Values};
 use polyhaul::options::{Axes, ColumnName, Compression, Digits, OnError, SceneWriteOptions};
 use polyhaul::{
@@ -10,26 +11,9 @@ use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::options::PlyEncoding;
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::{CODECS, pack};
-use std::io::Cursor;
-
-fn memory(bytes: &[u8], name: &str) -> Input {
-    Input::Memory(bytes.to_vec(), name.into())
-}
-
-fn stream(bytes: &[u8], name: &str) -> Input {
-    Input::Reader(Box::new(Cursor::new(bytes.to_vec())), name.into())
-}
 
 fn to(format: Format) -> WriteOptions {
     WriteOptions::default().with_format(Some(format))
-}
-
-fn try_converted(input: Input, read: &ReadOptions, write: &WriteOptions) -> Result<(Vec<u8>, Report), Error> {
-    let out = Shared::default();
-    let report = Reader::new(input)
-        .options(read)
-        .convert(Writer::new(Output::Writer(Box::new(out.clone()), "target".into())).options(write))?;
-    Ok((out.take(), report))
 }
 
 #[track_caller]
@@ -52,10 +36,6 @@ fn refusal(source: &str, name: &str, read: &ReadOptions, format: Format) -> Erro
 
 fn tables_of(bytes: &[u8]) -> Loaded<Tables> {
     Reader::new(memory(bytes, "x.ply")).tables().unwrap()
-}
-
-fn codes(report: &Report) -> Vec<(&'static str, u64)> {
-    report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect()
 }
 
 const CLOUD: &str = "ply\nformat ascii 1.0\ncomment made by hand\nobj_info scanner 7\nelement vertex 2\n\
@@ -93,9 +73,9 @@ fn options_of_a_mesh_make_it_one() {
     let x = &scaled.value.tables[0].column("x").unwrap().values;
     assert_eq!(*x, Values::F32([412345.123456789_f64 as f32 * 2.0, 8.0].into()));
     write.scene.global_scale = 1.0;
-    let kept = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
-    assert_eq!(kept.value.tables[1].columns[0].values.len(), 2);
-    assert_eq!(kept.value.tables[0].column("x").unwrap().values, Values::F64([412345.123456789, 4.0].into()));
+    let tables = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
+    assert_eq!(tables.value.tables[1].columns[0].values.len(), 2);
+    assert_eq!(tables.value.tables[0].column("x").unwrap().values, Values::F64([412345.123456789, 4.0].into()));
 }
 
 #[test]
@@ -261,7 +241,7 @@ fn formats_are_told_by_content_where_names_say_nothing() {
 fn names_win_over_content_and_complaints_tell_of_it() {
     let hint = |error: Error| error.diagnostic().hint.clone().unwrap_or_default();
     for input in [memory, stream] {
-        let read = |name: &str, text: &str| {
+        let read = |name: &str, text: &'static str| {
             let on_error = if name == "x.obj" { OnError::Warn } else { OnError::Raise };
             let read = ReadOptions::default().with_on_error(on_error);
             try_converted(input(text.as_bytes(), name), &read, &to(Format::Ply))

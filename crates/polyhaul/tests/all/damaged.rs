@@ -1,10 +1,10 @@
 //! Damage anywhere in a compressed file: what is told of it, and what is loaded, is the same of a file and of a pipe.
 
+use crate::support::{read_options, try_written_image};
 use polyhaul::model::{Channels, Image, Samples};
-use polyhaul::options::{Codec, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul::options::Codec;
+use polyhaul::{Format, Input, Reader, WriteOptions};
 use polyhaul_bytes::{Encoder, SeekTable};
-use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::packed::CODECS;
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::summary::{error, outcome, warnings};
@@ -44,12 +44,13 @@ fn npy(count: u32) -> Vec<u8> {
 
 /// Members of so many bytes, zstd's with their table.
 fn packed(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
-    let (mut packed, mut table) = (Vec::new(), SeekTable::default());
+    let mut packed = Vec::new();
+    let mut table = SeekTable::default();
     let mut encoder = Encoder::new(codec, None).unwrap();
     for member in plain.chunks(member_bytes) {
-        let begin = packed.len();
+        let start = packed.len();
         encoder.encode(member, &mut packed).unwrap();
-        table.push(packed.len() - begin, member.len()).unwrap();
+        table.push(packed.len() - start, member.len()).unwrap();
     }
     if codec == Codec::Zstd {
         packed.extend(table.finish().unwrap());
@@ -60,8 +61,7 @@ fn packed(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
 #[track_caller]
 fn is_same(name: &str, bytes: &[u8], what: &str) -> String {
     let of = |input: Input, threads| {
-        let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(50_000));
-        let options = ReadOptions::default().with_run(run);
+        let options = read_options(threads, 50_000);
         if name.starts_with("image") {
             Reader::new(input).options(&options).image().map_or_else(
                 |failed| error(&failed),
@@ -88,10 +88,8 @@ fn image(format: Format) -> Vec<u8> {
         samples: Samples::U8(samples.into()),
         ..Image::default()
     };
-    let kept = Shared::default();
     let options = WriteOptions::default().with_format(Some(format));
-    Writer::new(Output::Writer(Box::new(kept.clone()), "image".into())).options(&options).image(&image).unwrap();
-    [kept.take(), vec![9; 300]].concat()
+    [try_written_image(&image, &options).unwrap().0, vec![9; 300]].concat()
 }
 
 #[test]
@@ -114,7 +112,8 @@ fn a_file_and_a_pipe_say_the_same() {
     for (name, plain) in &files {
         for (codec, extension) in CODECS {
             for member_bytes in [plain.len(), plain.len() / 2 + 300, plain.len() / 5 + 100] {
-                let (name, whole) = (format!("{name}.{extension}"), packed(codec, plain, member_bytes));
+                let name = format!("{name}.{extension}");
+                let whole = packed(codec, plain, member_bytes);
                 let sound = is_same(&name, &whole, "as it is");
                 let ends = (whole.len() - 40..whole.len()).step_by(4);
                 let places: Vec<usize> = ends.chain((0..6).map(|_| random.below(whole.len()))).collect();

@@ -166,9 +166,12 @@ fn a_scene_without_faces_is_an_empty_solid() {
 #[test]
 fn other_programs_get_fronts_that_face_outward() {
     let common = blenders().with_dialect(Dialect::Common);
-    let found = text(&mirrored(), &ply(common));
-    assert!(found.contains("4 3 0 1 2\n") || found.contains("4 0 1 2 3\n") || found.contains("4 2 1 0 3\n"), "{found}");
-    assert!(found.contains("property list uchar int vertex_indices"), "{found}");
-    let found = text(&mirrored(), &stl(common));
-    assert!(found.starts_with("solid two words\nfacet normal -0.577"), "{found}");
+    let written = text(&mirrored(), &ply(common));
+    assert!(
+        written.contains("4 3 0 1 2\n") || written.contains("4 0 1 2 3\n") || written.contains("4 2 1 0 3\n"),
+        "{written}"
+    );
+    assert!(written.contains("property list uchar int vertex_indices"), "{written}");
+    let written = text(&mirrored(), &stl(common));
+    assert!(written.starts_with("solid two words\nfacet normal -0.577"), "{written}");
 }

@@ -104,10 +104,11 @@ fn stls() -> Vec<Case> {
 }
 
 fn tables() -> Vec<Case> {
-    let (x, npy) = ("x.csv", |shape: &str| {
+    let x = "x.csv";
+    let npy = |shape: &str| {
         let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
         [b"\x93NUMPY\x01\0".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat()
-    });
+    };
     let utf16: Vec<u8> = "\u{feff}1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     vec![
         (2, x, b"1,2\n3\n".to_vec(), MALFORMED),
@@ -147,10 +148,10 @@ fn each_is_read_or_refused() {
         let start = Instant::now();
         for (threads, chunk_bytes) in [(1, None), (2, Some(1 << 16)), (7, None)] {
             let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
-            let found = outcome(name, &bytes, run);
-            if found != expected {
+            let actual = outcome(name, &bytes, run);
+            if actual != expected {
                 let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
-                wrong.push(format!("({number}) {name}, {threads} threads: {found:?}, not {expected:?}: {text:?}"));
+                wrong.push(format!("({number}) {name}, {threads} threads: {actual:?}, not {expected:?}: {text:?}"));
             }
         }
         assert!(start.elapsed().as_secs() < 60, "({number}) {name}");

@@ -29,6 +29,7 @@ mod splat_streams;
 mod splats;
 mod stl;
 mod streaming;
+mod support;
 mod table;
 mod textures;
 mod write;

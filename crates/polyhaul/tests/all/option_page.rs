@@ -71,8 +71,8 @@ fn the_page_of_options_is_current() {
     if std::env::var_os("POLYHAUL_WRITE_PAGE").is_some() {
         std::fs::write(&path, &current).unwrap();
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == current, "docs/guide/options.md is not current: run `cargo xtask option-page`");
+    let saved = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(saved == current, "docs/guide/options.md is not current: run `cargo xtask option-page`");
 }
 
 #[test]

@@ -183,7 +183,8 @@ fn times_keep_their_nanoseconds() {
     let mut recording = recorded();
     let far_ns = 3_600_000_000_000_001;
     for span in recording.threads.iter_mut().flat_map(|thread| &mut thread.spans) {
-        (span.start_ns, span.end_ns) = (span.start_ns + far_ns, span.end_ns + far_ns);
+        span.start_ns += far_ns;
+        span.end_ns += far_ns;
     }
     let page = written(&recording, "");
     check_nesting(&page);

@@ -1,9 +1,9 @@
 //! Meshes read piece by piece, held against the scenes that the same files are read as.
 
+use crate::support::read_options;
 use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
 use polyhaul::model::{Mesh, Scene};
-use polyhaul::options::RunOptions;
-use polyhaul::{Error, ErrorKind, Input, ReadOptions, Reader, Result};
+use polyhaul::{Error, ErrorKind, Input, Reader, Result};
 use polyhaul_testkit::corpus;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -20,9 +20,9 @@ struct Keeper {
 }
 
 impl MeshConsumer for Keeper {
-    fn start(&self, known: KnownPositions<'_>) -> Result<()> {
+    fn start(&self, positions: KnownPositions<'_>) -> Result<()> {
         *self.begun.lock().unwrap() += 1;
-        if let KnownPositions::Sample(positions) = known {
+        if let KnownPositions::Sample(positions) = positions {
             assert!(positions.len() % 3 == 0);
         }
         Ok(())
@@ -81,16 +81,12 @@ fn faces(scene: &Scene, are_points: bool) -> Vec<Face> {
     scene.meshes.iter().flat_map(of_mesh).collect()
 }
 
-fn options(threads: usize, chunk_bytes: Option<usize>) -> ReadOptions {
-    ReadOptions::default().with_run(RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes))
-}
-
 /// Reads bytes in both ways, however they are cut; returns whether they are read piece by piece.
 fn check(bytes: &[u8], name: &str) -> bool {
     let input = || Input::Memory(bytes.to_vec(), name.into());
     let mut is_done = false;
     for (threads, chunk_bytes) in [(1, None), (2, Some(40)), (3, Some(100)), (7, Some(4096))] {
-        let options = options(threads, chunk_bytes);
+        let options = read_options(threads, chunk_bytes);
         let keeper = Keeper::default();
         let report = Reader::new(input()).options(&options).pieces(&keeper);
         let scene = Reader::new(input()).options(&options).scene();

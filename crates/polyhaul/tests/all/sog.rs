@@ -92,9 +92,9 @@ fn another_program_reads_the_same_numbers() {
     assert_eq!((ours.positions.len(), ours.vertex_columns.len()), (40, 20));
     for column in &ours.vertex_columns {
         let other = theirs.vertex_columns.iter().find(|other| other.name == column.name).unwrap();
-        let Values::F32(own) = &column.values else { panic!("{}", column.name) };
+        let Values::F32(ours) = &column.values else { panic!("{}", column.name) };
         let Values::F32(theirs) = &other.values else { panic!("{}", column.name) };
-        assert!(close(own, &wide(theirs)), "{}: {own:?} {theirs:?}", column.name);
+        assert!(close(ours, &wide(theirs)), "{}: {ours:?} {theirs:?}", column.name);
     }
 }
 

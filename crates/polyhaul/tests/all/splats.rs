@@ -1,11 +1,13 @@
 //! Tests of the formats of Gaussian splats: files made by hand, and what is written.
 
-use polyhaul::model::splats::{ANTIALIASED, HARMONICS, SplatColumns, Splats, harmonic_of, opacity_of, unit_quaternion};
+use crate::support::read_options;
+use polyhaul::model::splats::{ANTIALIASED, SplatColumns, Splats, harmonic_of, opacity_of, unit_quaternion};
 use polyhaul::model::{Mesh, Scene, Values};
 use polyhaul::options::{RunOptions, SplatWriteOptions};
 use polyhaul::{ErrorKind, Format, Input, Loaded, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::output::bytes;
+use polyhaul_testkit::scene::splats as scene;
 use std::io::Read;
 
 const FORMATS: [Format; 3] = [Format::Spz, Format::Splat, Format::CompressedPly];
@@ -20,26 +22,6 @@ fn mesh(scene: &Scene) -> &Mesh {
 
 fn written(format: Format, run: RunOptions) -> WriteOptions {
     WriteOptions::default().with_format(Some(format)).with_run(run)
-}
-
-/// Splats as training makes them.
-fn scene(count: usize, degree: usize) -> Scene {
-    let mut state = 5u32;
-    let mut number = |around: f32, far: f32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        around + far * ((state >> 8) as f32 / 8_388_608.0 - 1.0)
-    };
-    let mut column = |around, far| -> Vec<f32> { (0..count).map(|_| number(around, far)).collect() };
-    let [x, y, z] = [0, 1, 2].map(|_| column(0.0, 20.0));
-    let columns = SplatColumns {
-        positions: (0..count).map(|at| [x[at], y[at], z[at]]).collect(),
-        opacities: column(0.0, 6.0),
-        scales: [0, 1, 2].map(|_| column(-4.0, 5.0)),
-        rotations: [0, 1, 2, 3].map(|_| column(0.0, 1.0)),
-        constants: [0, 1, 2].map(|_| column(0.0, 1.7)),
-        rest: (0..3 * HARMONICS[degree]).map(|_| column(0.0, 0.9)).collect(),
-    };
-    columns.into_scene().unwrap()
 }
 
 /// The largest differences: positions, opacities, scales, rotations (as 1 - cosine of half the angle), constant
@@ -227,8 +209,7 @@ fn bytes_are_the_same_for_any_threads() {
         let run = RunOptions::default().with_threads(Some(7));
         assert!(single_threaded == bytes(&scene, &written(format, run)), "{format:?}");
         let read = |threads: usize, chunk: Option<usize>| {
-            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk);
-            let options = ReadOptions::default().with_run(run).with_format(Some(format));
+            let options = read_options(threads, chunk).with_format(Some(format));
             Reader::new(Input::Memory(single_threaded.clone(), "x".into())).options(&options).scene().unwrap().value
         };
         let expected = read(1, None);
@@ -401,9 +382,9 @@ fn splats_of_moved_objects_are_moved_where_a_format_has_no_objects() {
     let mut options = written(Format::Spz, RunOptions::default());
     options.scene =
         options.scene.with_forward_axis(Some(axes.forward)).with_up_axis(Some(axes.up)).with_global_scale(3.0);
-    let mut wanted = moved.clone();
-    polyhaul::ops::SceneOps::transform_axes(&mut wanted, axes, 3.0).unwrap();
-    assert!(bytes(&placed, &options) == bytes(&wanted, &written(Format::Spz, RunOptions::default())));
+    let mut expected = moved.clone();
+    polyhaul::ops::SceneOps::transform_axes(&mut expected, axes, 3.0).unwrap();
+    assert!(bytes(&placed, &options) == bytes(&expected, &written(Format::Spz, RunOptions::default())));
     let mut sheared = placed.clone();
     sheared.objects[0].transform = Some([[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], turned[3]]);
     for format in [Format::Ply, Format::Glb] {

@@ -1,7 +1,7 @@
 //! Scenes that break the rules of the model, one number at a time: never a panic, never a file that
 //! cannot be read.
 
-use super::support::*;
+use super::write_support::*;
 use polyhaul::model::{Counts, Elements, NONE, Run, Scene};
 use polyhaul::options::{ObjWriteOptions, SceneWriteOptions};
 use polyhaul::{ErrorKind, WriteOptions};
@@ -187,14 +187,14 @@ fn the_sound_scene_is_sound() {
 #[test]
 fn nothing_panics() {
     let _alone = crate::alone();
-    let [found, _] = faults();
-    assert!(found.is_empty(), "{found:#?}");
+    let [panics, _] = faults();
+    assert!(panics.is_empty(), "{panics:#?}");
 }
 
 /// What is not refused is a file that can be read.
 #[test]
 fn what_is_written_can_be_read() {
     let _alone = crate::alone();
-    let [_, found] = faults();
-    assert!(found.is_empty(), "{found:#?}");
+    let [_, unreadable] = faults();
+    assert!(unreadable.is_empty(), "{unreadable:#?}");
 }

@@ -10,12 +10,12 @@ mod rows;
 mod table;
 mod write;
 
-#[allow(dead_code, unused_imports, reason = "shared with tests that use all of it")]
-#[path = "../all/ply/support.rs"]
-mod ply_support;
+#[allow(dead_code, reason = "shared with tests that use all of it")]
+#[path = "../all/support.rs"]
+mod support;
 #[allow(dead_code, unused_imports, reason = "shared with tests that use all of it")]
 #[path = "../all/write/support.rs"]
-mod support;
+mod write_support;
 
 use polyhaul_testkit::alloc::Counting;
 use std::sync::{Mutex, MutexGuard, PoisonError};

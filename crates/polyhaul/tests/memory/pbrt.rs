@@ -16,8 +16,8 @@ const EXTRA_BYTES: u64 = 8 * MIB;
 
 /// How often the part of a trap stands in so many bytes.
 fn count_of(trap: Trap, bytes: u64) -> u64 {
-    let [some, more] = [1000, 2000].map(|count| trap.text(count).len() as u64);
-    bytes * 1000 / (more - some).max(1)
+    let [few, more] = [1000, 2000].map(|count| trap.text(count).len() as u64);
+    bytes * 1000 / (more - few).max(1)
 }
 
 /// Names that stand once each take eleven times their text, more than anything else.

@@ -97,13 +97,14 @@ impl Outcome {
         if self.is_same(other) {
             return None;
         }
-        let [one, two] = [self, other].map(|outcome| outcome.text().into_bytes());
-        let start = one.iter().zip(&two).take_while(|(one, two)| one == two).count().saturating_sub(CONTEXT_BYTES);
+        let [left, right] = [self, other].map(|outcome| outcome.text().into_bytes());
+        let start =
+            left.iter().zip(&right).take_while(|(left, right)| left == right).count().saturating_sub(CONTEXT_BYTES);
         let shown = |text: &[u8]| {
             let end = text.len().min(start + 2 * CONTEXT_BYTES);
             String::from_utf8_lossy(text.get(start..end).unwrap_or_default()).into_owned()
         };
-        Some(format!("at byte {start}:\n{}\n--- not\n{}", shown(&one), shown(&two)))
+        Some(format!("at byte {start}:\n{}\n--- not\n{}", shown(&left), shown(&right)))
     }
 
     /// A rule that no result may break, whatever the bytes were, in words.

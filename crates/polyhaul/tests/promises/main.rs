@@ -15,6 +15,7 @@ mod isolated;
 mod limits;
 mod memory;
 mod prefixes;
+mod refused;
 mod registry;
 mod rows;
 mod samples;

@@ -3,7 +3,7 @@
 use crate::content::Reading;
 use crate::rows;
 use crate::samples::{Samples, Way};
-use crate::{bytes, growth, hosts, limits, memory, prefixes, splits, threads, written};
+use crate::{bytes, growth, hosts, limits, memory, prefixes, refused, splits, threads, written};
 use polyhaul::options::Limits;
 use polyhaul::{ErrorKind, Format};
 
@@ -26,6 +26,7 @@ fn every_format_has_a_test_for_every_promise() {
         limits::TESTED,
         memory::TESTED,
         prefixes::TESTED,
+        refused::TESTED,
         splits::TESTED,
         threads::TESTED,
         written::TESTED,
@@ -46,6 +47,7 @@ fn every_format_has_samples_for_every_promise() {
             ("readings", has(|row| !row.readings.is_empty())),
             ("samples that are read", has(|row| !row.good().is_empty())),
             ("samples that are broken", has(|row| row.all().iter().any(|sample| !sample.is_good))),
+            ("samples that are refused", has(|row| !row.refused().is_empty())),
             ("samples of at most 4 KB", has(|row| row.all().iter().any(|sample| sample.bytes.len() <= 4096))),
             ("limits", has(|row| !(row.limits)().is_empty())),
             ("claims", has(|row| !(row.claims)().is_empty())),

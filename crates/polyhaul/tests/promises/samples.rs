@@ -27,6 +27,8 @@ pub struct Samples {
     pub folders: &'static [(&'static str, &'static str)],
     /// Whether a file of the test data must be readable, by its name.
     pub is_good: fn(&str) -> bool,
+    /// Whether a file of the test data must not be read without an error or a warning, by its name.
+    pub is_refused: fn(&str) -> bool,
     /// Further samples: those for what the test data leaves out.
     pub made: fn() -> Vec<Sample>,
     /// The files that the bytes stand for. The first is read, and refers to the others by name.
@@ -61,6 +63,7 @@ pub const NO_SAMPLES: Samples = Samples {
     readings: &[],
     folders: &[],
     is_good: |name| name.contains("/good/"),
+    is_refused: |name| name.contains("/bad/"),
     made: Vec::new,
     split: None,
     changed_bytes: 3000,
@@ -82,16 +85,23 @@ pub struct Sample {
     pub bytes: Vec<u8>,
     /// Whether it must be read without an error.
     pub is_good: bool,
+    /// Whether it must not be read without an error or a warning.
+    pub is_refused: bool,
 }
 
 /// A sample that must be readable.
 pub fn good(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Sample {
-    Sample { name: name.into(), bytes: bytes.into(), is_good: true }
+    Sample { name: name.into(), bytes: bytes.into(), is_good: true, is_refused: false }
 }
 
 /// A sample that may be an error.
 pub fn bad(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Sample {
     Sample { is_good: false, ..good(name, bytes) }
+}
+
+/// A sample that breaks a rule of the format.
+pub fn refused(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Sample {
+    Sample { is_refused: true, ..bad(name, bytes) }
 }
 
 /// A file that a sample stands for.
@@ -256,21 +266,27 @@ impl Samples {
 
     /// All samples.
     pub fn all(&self) -> Vec<Sample> {
-        let mut all = (self.made)();
+        let mut samples = (self.made)();
         for (folder, extension) in self.folders {
             let files = corpus::samples(folder, extension).into_iter();
-            all.extend(files.map(|file| Sample {
+            samples.extend(files.map(|file| Sample {
                 is_good: (self.is_good)(&file.name),
+                is_refused: (self.is_refused)(&file.name),
                 bytes: file.bytes(),
                 name: file.name,
             }));
         }
-        all
+        samples
     }
 
     /// The samples that must be readable.
     pub fn good(&self) -> Vec<Sample> {
         self.all().into_iter().filter(|sample| sample.is_good).collect()
+    }
+
+    /// The samples that must not be read without an error or a warning.
+    pub fn refused(&self) -> Vec<Sample> {
+        self.all().into_iter().filter(|sample| sample.is_refused).collect()
     }
 
     /// Reads bytes as the first of the row's readings, from memory on one thread.

@@ -3,7 +3,7 @@
 
 use crate::content::Outcome;
 use crate::is_whole;
-use crate::samples::{Sample, Samples, Source, Way, files_in};
+use crate::samples::{Sample, Samples, Source, Way, bad, files_in};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::hostile::{Fault, Log, Sizes};
 use polyhaul_testkit::packed::CODECS;
@@ -14,6 +14,8 @@ crate::test_each_format!(check);
 
 /// Files above this size are left out, without `POLYHAUL_PROMISES=whole`.
 const MAX_BYTES: usize = 30_000;
+/// The size of a file for which a host is called several times.
+const LARGE_BYTES: usize = 1 << 20;
 /// The smallest block that a host is called for.
 const BLOCK_BYTES: usize = 64 << 10;
 /// Calls in addition to one for each block.
@@ -26,6 +28,7 @@ fn check(rows: &[&Samples], test: &str) {
         for sample in row.all().iter().filter(|sample| is_small(sample)) {
             check_sample(row, sample, &folder);
         }
+        check_large(row);
     }
 }
 
@@ -44,6 +47,15 @@ fn check_sample(row: &Samples, sample: &Sample, folder: &Folder) {
             }
         }
     }
+}
+
+/// The calls for a large file.
+fn check_large(row: &Samples) {
+    let Some(shape) = (row.shapes)().into_iter().next() else { return };
+    let sample = bad(shape.name, (shape.make)(LARGE_BYTES));
+    let way = Way::default().with_source(Source::Stream(Sizes::All)).with_run(2, None);
+    let (_, logs) = row.read_logged(&sample.bytes, row.readings[0], &way);
+    logs.iter().for_each(|log| check_calls(log, &way, &sample));
 }
 
 /// Other ways in which the bytes may arrive.
@@ -76,8 +88,8 @@ fn differs(expected: &Outcome, source: &Source) -> bool {
 }
 
 fn check_calls(log: &Log, way: &Way, sample: &Sample) {
-    let least = log.least_asked.load(Relaxed);
-    assert!(least >= BLOCK_BYTES, "{}, {way:?}: a block of {least} bytes", sample.name);
+    let min_asked = log.least_asked.load(Relaxed);
+    assert!(min_asked >= BLOCK_BYTES, "{}, {way:?}: a block of {min_asked} bytes", sample.name);
     assert_eq!(log.calls_too_late.load(Relaxed), 0, "{}, {way:?}: calls after the end", sample.name);
     if matches!(way.source, Source::Stream(Sizes::All)) {
         let max_calls = sample.bytes.len().div_ceil(BLOCK_BYTES) + EXTRA_CALLS;

@@ -52,16 +52,16 @@ fn check_sample(row: &Samples, sample: &Sample, way: &Way, number: usize) {
 
 /// The threads and chunks for a file of `size` bytes: all of them for small files, others for each larger one.
 fn combinations(size: usize, number: usize) -> Vec<(usize, Option<usize>)> {
-    let mut all = Vec::new();
+    let mut combinations = Vec::new();
     for (index, threads) in THREADS.into_iter().enumerate() {
         for (other_index, chunk_bytes) in CHUNK_BYTES.into_iter().enumerate() {
             let chunks = chunk_bytes.map_or(1, |chunk_bytes| size / chunk_bytes);
             let is_chosen = size <= ALL_WAYS_BYTES || (index + other_index + number).is_multiple_of(WAYS_SHARE);
             let is_crowded = threads == 64 && chunks > MAX_CHUNKS_OF_MANY_THREADS;
             if is_chosen && chunks <= MAX_CHUNKS && !is_crowded {
-                all.push((threads, chunk_bytes));
+                combinations.push((threads, chunk_bytes));
             }
         }
     }
-    all
+    combinations
 }

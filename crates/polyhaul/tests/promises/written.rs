@@ -3,7 +3,7 @@
 
 use crate::content::{Content, Reading};
 use crate::samples::{Sample, Samples, Way};
-use polyhaul::options::RunOptions;
+use polyhaul::options::{RunOptions, SceneWriteOptions};
 use polyhaul::{Error, ErrorKind, Format, Input, Output, Reader, WriteOptions, Writer};
 use polyhaul_testkit::hostile::{Faulty, WriteFault};
 use polyhaul_testkit::output::Shared;
@@ -17,6 +17,8 @@ const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
 const CHUNK_BYTES: [Option<usize>; 4] = [None, Some(1), Some(77), Some(4000)];
 /// Files above this size are left out.
 const MAX_BYTES: usize = 20_000;
+/// Small enough that several chunks are in progress when the writer fails.
+const FAULT_CHUNK_BYTES: usize = 500;
 /// Samples of a row.
 const SAMPLES: usize = 8;
 
@@ -40,15 +42,24 @@ fn check_sample(row: &Samples, sample: &Sample, reading: Reading) {
         // It cannot be written in this format, whatever the threads.
         Some(Err(_)) | None => return,
     };
-    for threads in THREADS {
-        for chunk_bytes in CHUNK_BYTES {
-            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
-            let bytes = written(&content, row.format, &WriteOptions::default().with_run(run)).unwrap().unwrap();
-            assert!(bytes == expected, "{} by {threads} threads in chunks of {chunk_bytes:?}", sample.name);
-        }
+    check_threads(row, sample, &content, &WriteOptions::default(), &expected);
+    if matches!(row.format, Format::Ply | Format::Stl) {
+        let text = WriteOptions::default().with_scene(SceneWriteOptions::default().with_ascii(true));
+        let expected = written(&content, row.format, &text).unwrap().unwrap();
+        check_threads(row, sample, &content, &text, &expected);
     }
     check_compressed(row, sample, &content, &expected, reading);
     check_faults(row, sample, &content, expected.len());
+}
+
+fn check_threads(row: &Samples, sample: &Sample, content: &Content, options: &WriteOptions, expected: &[u8]) {
+    for threads in THREADS {
+        for chunk_bytes in CHUNK_BYTES {
+            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
+            let bytes = written(content, row.format, &options.clone().with_run(run)).unwrap().unwrap();
+            assert!(bytes == expected, "{} by {threads} threads in chunks of {chunk_bytes:?}", sample.name);
+        }
+    }
 }
 
 /// The bytes that content is written as; `None` if no writer takes it.
@@ -106,7 +117,8 @@ fn check_faults(row: &Samples, sample: &Sample, content: &Content, size: usize) 
             (2, WriteFault::Panics),
         ] {
             let (writer, late_calls) = Faulty::new(place, fault);
-            let options = WriteOptions::default().with_run(RunOptions::default().with_threads(Some(threads)));
+            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(FAULT_CHUNK_BYTES));
+            let options = WriteOptions::default().with_run(run);
             let output = Output::Writer(Box::new(writer), "host".into());
             // The panic of a host is an error, or comes back.
             let work = AssertUnwindSafe(|| write(content, row.format, &options, output).unwrap());

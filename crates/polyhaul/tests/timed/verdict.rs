@@ -74,7 +74,8 @@ impl Job {
             calls.idle_ns = 0;
         }
         for section in &mut seen.sections {
-            (section.start_ns, section.end_ns) = (0, seen.elapsed_ns);
+            section.start_ns = 0;
+            section.end_ns = seen.elapsed_ns;
         }
         let verdict = Verdict::from_recording(&seen, &self.report.facts(), None);
         let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();

@@ -22,9 +22,9 @@ impl Bench {
             match *step {
                 Step::Number(value) => self.room(top)[..rows].fill(value),
                 Step::Column(index) => column(index, &mut self.room(top)[..rows]),
-                Step::One(one) => {
+                Step::One(function) => {
                     top -= 1;
-                    apply_one(one, &mut self.room(top)[..rows]);
+                    apply_one(function, &mut self.room(top)[..rows]);
                 }
                 Step::Two(two) => {
                     top -= 2;
@@ -50,11 +50,11 @@ fn truth(condition: bool) -> f64 {
     f64::from(u8::from(condition))
 }
 
-fn apply_one(one: One, values: &mut [f64]) {
+fn apply_one(function: One, values: &mut [f64]) {
     fn each(values: &mut [f64], change: impl Fn(f64) -> f64) {
         values.iter_mut().for_each(|value| *value = change(*value));
     }
-    match one {
+    match function {
         One::Negate => each(values, |value| -value),
         One::Not => each(values, |value| truth(value == 0.0)),
         One::Abs => each(values, f64::abs),

@@ -118,7 +118,7 @@ impl Expression {
     /// Whether it may look at a column of this name: a column that is named by number may have any name.
     pub fn wants(&self, name: &str) -> bool {
         self.columns.iter().any(|(column, _)| match column {
-            ColumnRef::Name(wanted) => wanted == name,
+            ColumnRef::Name(column) => column == name,
             ColumnRef::Index(_) => true,
         })
     }

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::str::FromStr;
 
 /// Longer filters are refused, and so are deeper ones.
-const MOST_BYTES: usize = 64 << 10;
-const MOST_DEPTH: usize = 100;
+const MAX_BYTES: usize = 64 << 10;
+const MAX_DEPTH: usize = 100;
 
 const ONES: [(&str, One); 7] = [
     ("abs", One::Abs),
@@ -45,8 +45,8 @@ impl FromStr for Expression {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Expression> {
-        if text.len() > MOST_BYTES {
-            let message = format!("the filter has {} bytes, more than the limit of {MOST_BYTES}", text.len());
+        if text.len() > MAX_BYTES {
+            let message = format!("the filter has {} bytes, more than the limit of {MAX_BYTES}", text.len());
             return Err(Error::new(ErrorKind::Usage, message));
         }
         let tokens = tokens(text)?;
@@ -192,9 +192,9 @@ impl Parser<'_> {
     }
 
     fn column(&mut self, column: ColumnRef, at: Range<usize>) -> Result<Parsed> {
-        let known = self.columns.iter().position(|(other, _)| *other == column);
-        let place = known.unwrap_or(self.columns.len());
-        if known.is_none() {
+        let position = self.columns.iter().position(|(other, _)| *other == column);
+        let place = position.unwrap_or(self.columns.len());
+        if position.is_none() {
             self.columns.push((column, at.clone()));
         }
         self.steps.push(Step::Column(place));
@@ -206,17 +206,17 @@ impl Parser<'_> {
         if name == BY_INDEX {
             return self.by_index(at.start);
         }
-        let one = ONES.iter().find(|(known, _)| *known == name).map(|(_, one)| *one);
-        let two = TWOS.iter().find(|(known, _)| *known == name).map(|(_, two)| *two);
-        let (step, count, kind) = match (one, two) {
-            (Some(One::IsFinite), _) => (Step::One(One::IsFinite), 1, Kind::Truth),
-            (Some(one), _) => (Step::One(one), 1, Kind::Number),
-            (None, Some(two)) => (Step::Two(two), 2, Kind::Number),
+        let unary = ONES.iter().find(|(unary, _)| *unary == name);
+        let binary = TWOS.iter().find(|(binary, _)| *binary == name);
+        let (step, count, kind) = match (unary, binary) {
+            (Some((_, One::IsFinite)), _) => (Step::One(One::IsFinite), 1, Kind::Truth),
+            (Some((_, unary)), _) => (Step::One(*unary), 1, Kind::Number),
+            (None, Some((_, binary))) => (Step::Two(*binary), 2, Kind::Number),
             (None, None) => {
-                let all: Vec<_> =
+                let functions: Vec<_> =
                     ONES.iter().map(|(name, _)| *name).chain(TWOS.iter().map(|(name, _)| *name)).collect();
                 let error = error_at(self.text, at, format!("no function named `{}`", names::shown(name)));
-                return Err(error.with_hint(format!("the functions are {}, and {BY_INDEX}", all.join(", "))));
+                return Err(error.with_hint(format!("the functions are {}, and {BY_INDEX}", functions.join(", "))));
             }
         };
         for number in 0..count {
@@ -247,8 +247,8 @@ impl Parser<'_> {
     /// What is nested, unless it is too deep.
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
-        if self.depth > MOST_DEPTH {
-            return Err(error_at(self.text, self.here(), format!("nested more than {MOST_DEPTH} levels deep")));
+        if self.depth > MAX_DEPTH {
+            return Err(error_at(self.text, self.here(), format!("nested more than {MAX_DEPTH} levels deep")));
         }
         let result = inner(self);
         self.depth -= 1;
@@ -271,9 +271,10 @@ impl Parser<'_> {
     }
 
     /// Fails unless an operand is of this kind.
-    fn check(&self, (kind, at): Parsed, wanted: Kind) -> Result<()> {
-        match wanted {
-            _ if kind == wanted => Ok(()),
+    fn check(&self, operand: Parsed, expected: Kind) -> Result<()> {
+        let (kind, at) = operand;
+        match expected {
+            _ if kind == expected => Ok(()),
             Kind::Number => Err(error_at(self.text, at, "expected a number, found a condition")),
             Kind::Truth => {
                 let error = error_at(self.text, at, "expected a condition, found a number");
@@ -295,8 +296,8 @@ impl Parser<'_> {
     }
 
     fn take_sign<T: Copy>(&mut self, signs: &[(&str, T)]) -> Option<T> {
-        let TokenKind::Sign(found) = self.tokens.get(self.next)?.kind else { return None };
-        let (_, value) = signs.iter().find(|(sign, _)| *sign == found)?;
+        let TokenKind::Sign(token) = self.tokens.get(self.next)?.kind else { return None };
+        let (_, value) = signs.iter().find(|(sign, _)| *sign == token)?;
         self.next += 1;
         Some(*value)
     }

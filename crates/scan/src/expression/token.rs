@@ -31,7 +31,8 @@ const FOREIGN: [(&str, &str); 7] =
 
 /// The words of `text`.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
-    let (mut tokens, mut at) = (Vec::new(), 0);
+    let mut tokens = Vec::new();
+    let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let blanks = rest.len() - rest.trim_start().len();
         if blanks > 0 {

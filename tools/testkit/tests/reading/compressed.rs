@@ -8,7 +8,7 @@ use polyhaul_testkit::corpus::{Folder, Sample, samples};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
 use polyhaul_testkit::packed::{CODECS, pack};
 use polyhaul_testkit::random::Random;
-use polyhaul_testkit::{generate, mutate, summary};
+use polyhaul_testkit::{generate, summary};
 use std::fs;
 use std::sync::{Arc, Mutex};
 
@@ -184,25 +184,6 @@ fn the_first_by_position_is_the_error() {
         }
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong[..wrong.len().min(3)].join("\n"));
-}
-
-/// Cut off anywhere: an error, and never a part of the scene.
-#[test]
-fn cuts_are_errors() {
-    for (codec, _) in CODECS {
-        let plain = fs::read(polyhaul_testkit::corpus::root().join("gz/good/scene.obj")).unwrap();
-        let packed = pack(codec, &plain, 4000);
-        let whole = packed.len();
-        for cut in mutate::cuts(whole, 0, 300).into_iter().filter(|&cut| cut > 8) {
-            for base in [options(1, None), lenient()] {
-                let result = read(input("memory", &packed[..cut], "x"), &obj(base));
-                // Between members and frames a file is whole: no format says how many there are.
-                let is_border =
-                    pack(codec, &plain[..4000], 4000).len() == cut || pack(codec, &plain[..8000], 4000).len() == cut;
-                assert_eq!(result.is_ok(), is_border, "{codec} cut at {cut}: {result:?}");
-            }
-        }
-    }
 }
 
 #[test]

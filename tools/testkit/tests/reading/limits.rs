@@ -1,7 +1,7 @@
 //! Every limit at one less than needed, at what is needed, and at one more; the message names the
 //! limit, and how to raise it.
 
-use crate::{lenient, options, read, read_text};
+use crate::{options, read, read_text};
 use polyhaul::model::Scene;
 use polyhaul::options::{Codec, Limits};
 use polyhaul::{Error, ErrorKind, Input, Loaded, ReadOptions};
@@ -60,20 +60,6 @@ fn referenced_file_bytes_of_compressed_files() {
         let member = pack(Codec::Gzip, b"newmtl a\nKd 1 1 1\n", usize::MAX);
         folder.file("a.mtl", member.repeat(members)).unwrap();
         check_reading("referenced_file_bytes", 18 * members as u64, set, &options(1, None), read);
-    }
-}
-
-#[test]
-fn decompressed_bytes() {
-    let text = "v 0 0 0\n".repeat(1000);
-    let packed = pack(Codec::Gzip, text.as_bytes(), usize::MAX);
-    for members in [1, 300] {
-        for base in [options(1, None), options(2, 100), lenient()] {
-            let bytes = packed.repeat(members);
-            let set: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.decompressed_bytes;
-            let read = |options: &ReadOptions| read_text(&bytes, options);
-            check_reading("decompressed_bytes", 8000 * members as u64, set, &base, read);
-        }
     }
 }
 

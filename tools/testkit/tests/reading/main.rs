@@ -9,10 +9,10 @@ mod expected;
 mod files;
 mod fuzzing;
 mod host_io;
-mod hosts;
 mod libraries;
 mod limits;
 mod matrix;
+mod progress;
 mod repair;
 mod resolver;
 

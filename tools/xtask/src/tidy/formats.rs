@@ -5,31 +5,6 @@
 use super::{File, Finding, Tree};
 use std::collections::BTreeSet;
 
-/// Places of today, and what they name there. The aim is an empty table.
-const KNOWN: &[(&str, &str)] = &[
-    ("convert/splats.rs", "polyhaul_splat"),
-    ("diff/image.rs", "polyhaul_image"),
-    ("inspect/declared.rs", "polyhaul_ply"),
-    ("kernels.rs", "Format::Csv"),
-    ("kernels.rs", "Format::Hdr"),
-    ("kernels.rs", "Format::Obj"),
-    ("kernels.rs", "Format::Pbrt"),
-    ("kernels.rs", "Format::Ply"),
-    ("kernels.rs", "Format::Png"),
-    ("kernels.rs", "Format::Stl"),
-    ("kernels.rs", "Format::Tga"),
-    ("ops.rs", "polyhaul_image"),
-    ("ops.rs", "polyhaul_pbrt"),
-    ("preview/mod.rs", "polyhaul_image"),
-    ("preview/textures.rs", "polyhaul_image"),
-    ("read_job.rs", "polyhaul_ply"),
-    ("registry.rs", "polyhaul_image"),
-    ("registry.rs", "polyhaul_splat"),
-    ("table_job.rs", "polyhaul_ply"),
-    ("table_parts.rs", "polyhaul_ply"),
-    ("textures/many.rs", "Format::Dds"),
-];
-
 const FACADE: &str = "crates/polyhaul/src/";
 const REGISTRY: &str = "crates/polyhaul/src/formats.rs";
 const FORMATS: &str = "crates/formats/";
@@ -39,10 +14,6 @@ const OWN: &[(&str, &str)] = &[("flat", "pbrt"), ("sog", "splat"), ("textures", 
 
 /// No other module names a format's crate, or one of the registry's names.
 pub(super) fn formats(tree: &Tree, findings: &mut Vec<Finding>) {
-    check(tree, KNOWN, findings);
-}
-
-fn check(tree: &Tree, accepted: &[(&str, &str)], findings: &mut Vec<Finding>) {
     let rows = rows(tree);
     let crates = tree.packages.iter().filter(|package| package.folder.starts_with(FORMATS));
     let crates: Vec<String> = crates.map(|package| package.name.replace('-', "_")).collect();
@@ -53,21 +24,15 @@ fn check(tree: &Tree, accepted: &[(&str, &str)], findings: &mut Vec<Finding>) {
             "has no rows `Name = row(…)`, so that this rule cannot check anything",
         ));
     }
-    let mut occurring = BTreeSet::new();
     for file in tree.rust().filter(|file| file.path.starts_with(FACADE) && !file.is_test()) {
         let relative = &file.path[FACADE.len()..];
+        let mut reported = BTreeSet::new();
         for (line, name) in names(file, &rows, &crates).filter(|(_, name)| !is_own(relative, name)) {
-            if !accepted.contains(&(relative, &name)) && !occurring.contains(&(relative, name.clone())) {
+            if reported.insert(name.clone()) {
                 let message = format!("names {name}: only formats.rs and the format's own modules do");
                 findings.push(Finding::new(file.path, line, message));
             }
-            occurring.insert((relative, name));
         }
-    }
-    let is_obsolete = |(file, name): &&(&str, &str)| !occurring.contains(&(*file, name.to_string()));
-    for entry in accepted.iter().filter(is_obsolete) {
-        let message = format!("KNOWN has {entry:?}, but that does not occur: remove the entry");
-        findings.push(Finding::new("tools/xtask/src/tidy/formats.rs", 1, message));
     }
 }
 
@@ -126,22 +91,18 @@ mod tests {
 
     #[test]
     fn formats_named_elsewhere_are_found() {
-        let findings = |accepted: &[(&str, &str)]| {
-            with_tree(&FILES, |tree| {
-                let mut findings = Vec::new();
-                check(tree, accepted, &mut findings);
-                findings.iter().map(Finding::to_string).collect::<Vec<_>>()
-            })
-        };
+        let messages = with_tree(&FILES, |tree| {
+            let mut findings = Vec::new();
+            formats(tree, &mut findings);
+            findings.iter().map(Finding::to_string).collect::<Vec<_>>()
+        });
         let rest = "only formats.rs and the format's own modules do";
         assert_eq!(
-            findings(&[]),
+            messages,
             [
                 format!("crates/polyhaul/src/open.rs:2: names polyhaul_gltf: {rest}"),
                 format!("crates/polyhaul/src/save.rs:1: names Format::Obj: {rest}"),
             ]
         );
-        assert_eq!(findings(&[("open.rs", "polyhaul_gltf"), ("save.rs", "Format::Obj")]), [""; 0]);
-        assert_eq!(findings(&[("open.rs", "polyhaul_gltf"), ("gone.rs", "Format::Obj")]).len(), 2);
     }
 }

@@ -5,10 +5,6 @@
 use super::packages::Package;
 use super::{Finding, Tree};
 
-/// Dependencies of today that the layers forbid: a crate and what it uses. The aim is an empty table.
-const KNOWN: &[(&str, &str)] =
-    &[("crates/formats/gltf", "crates/formats/image"), ("crates/formats/splat", "crates/formats/image")];
-
 /// What tests may use of the layer of tools.
 const TESTKIT: &str = "tools/testkit";
 
@@ -56,11 +52,6 @@ impl Layer {
 
 /// Every crate has a layer and uses only what its layer may use.
 pub(super) fn layers(tree: &Tree, findings: &mut Vec<Finding>) {
-    check(tree, KNOWN, findings);
-}
-
-fn check(tree: &Tree, accepted: &[(&str, &str)], findings: &mut Vec<Finding>) {
-    let mut occurring = Vec::new();
     for package in &tree.packages {
         let manifest = format!("{}/Cargo.toml", package.folder);
         let Some(layer) = Layer::of(package.folder) else {
@@ -73,20 +64,11 @@ fn check(tree: &Tree, accepted: &[(&str, &str)], findings: &mut Vec<Finding>) {
         };
         for (table, dependency) in package.dependencies() {
             let Some(target) = tree.packages.iter().find(|package| package.name == dependency) else { continue };
-            let pair = (package.folder, target.folder);
-            if is_accepted(table, layer, target) {
-                continue;
-            }
-            occurring.push(pair);
-            if !accepted.contains(&pair) {
+            if !is_accepted(table, layer, target) {
                 let message = format!("{layer:?} must not use {dependency}, which is in {}", target.folder);
                 findings.push(Finding::new(&manifest, line_of(package, dependency), message));
             }
         }
-    }
-    for pair in accepted.iter().filter(|pair| !occurring.contains(pair)) {
-        let message = format!("KNOWN has {pair:?}, but there is no such dependency: remove the entry");
-        findings.push(Finding::new("tools/xtask/src/tidy/layers.rs", 1, message));
     }
 }
 
@@ -108,15 +90,6 @@ mod tests {
 
     fn manifest(name: &str, rest: &str) -> String {
         format!("[package]\nname = \"{name}\"\n{rest}")
-    }
-
-    fn findings(accepted: &[(&str, &str)], manifests: &[(&str, String)]) -> Vec<String> {
-        let files: Vec<(&str, &str)> = manifests.iter().map(|(path, text)| (*path, text.as_str())).collect();
-        with_tree(&files, |tree| {
-            let mut findings = Vec::new();
-            check(tree, accepted, &mut findings);
-            findings.iter().map(Finding::to_string).collect()
-        })
     }
 
     #[test]
@@ -142,10 +115,12 @@ mod tests {
             "crates/batch/Cargo.toml:4: Consumer must not use cli, which is in surfaces/cli",
             "crates/mesh/Cargo.toml:1: the folder belongs to no layer (tools/xtask/src/tidy/layers.rs)",
         ];
-        assert_eq!(findings(&[], &manifests), expected);
-        let pair = ("crates/formats/obj", "crates/formats/off");
-        assert_eq!(findings(&[pair], &manifests).len(), 5);
-        let fixed = [("crates/formats/obj/Cargo.toml", manifest("obj", ""))];
-        assert_eq!(findings(&[pair], &fixed).len(), 1);
+        let files: Vec<(&str, &str)> = manifests.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let messages = with_tree(&files, |tree| {
+            let mut findings = Vec::new();
+            layers(tree, &mut findings);
+            findings.iter().map(Finding::to_string).collect::<Vec<_>>()
+        });
+        assert_eq!(messages, expected);
     }
 }

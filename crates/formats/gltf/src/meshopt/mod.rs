@@ -10,9 +10,8 @@ mod filters;
 mod sequence;
 mod triangles;
 
-use crate::document::BufferView;
+use crate::document::{BufferView, extension};
 use crate::log::{malformed, unsupported};
-use crate::materials::extension;
 use filters::MeshoptFilter;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;

@@ -17,10 +17,10 @@
 use crate::masks::ChannelMasks;
 use crate::pieces::Pieces;
 use crate::pixels::PixelsStored;
-use crate::raster::check_size;
 use polyhaul_model::Channels;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_size;
 
 /// Bytes of the file header.
 const FILE_BYTES: usize = 14;

@@ -11,7 +11,7 @@
 use super::header::{BmpHeader, BmpPalette, BmpPixels};
 use crate::pieces::Pieces;
 use crate::raster::Raster;
-use polyhaul_model::error::{Diagnostic, Error, Result, fault};
+use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::window::SourceWindow;
@@ -208,7 +208,10 @@ impl<'h, 'a> Runs<'h, 'a> {
                 }
             })?;
         }
-        if !is_mapped && let Some(palette) = palette {
+        if !is_mapped
+            && !planted("bmp-palette")
+            && let Some(palette) = palette
+        {
             return Err(palette.unmapped(&self.pieces.file, self.window.offset()));
         }
         self.row.clear();

@@ -15,7 +15,7 @@
 //!   colors are opaque.
 //! - Signed channels (`V8U8`, `Q8W8V8U8`, `V16U16`, formats that end in SNORM) become floats from -1 to 1.
 //! - Read as an image, a texture is its first picture in full size; other layers, faces and slices are dropped with a
-//!   warning for each kind. Mip levels are derived from it, so dropping them is no loss.
+//!   warning for each kind. Mip levels are derived from it, so dropping them loses nothing.
 //! - Pixels without an encoding in the model (five bits, blue first, three channels) become red, green, blue and alpha
 //!   of 8 bits, or of 16 if a channel has more than 8.
 //!

@@ -1,7 +1,7 @@
 //! The header of an EXR file: its parts, each with its channels, windows and attributes.
 //!
-//! Attributes are kept as the bytes of the file, except those that describe how pixels are stored. It reads no pixels;
-//! `layer` decides which channels make up the picture. The layout is that of "OpenEXR File Layout":
+//! Attributes are kept as the bytes of the file, except those that describe how pixels are stored. `layer`
+//! decides which channels make up the picture. The layout follows "OpenEXR File Layout":
 //!
 //! | bytes | |
 //! |---|---|

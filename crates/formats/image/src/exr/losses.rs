@@ -1,10 +1,9 @@
 //! The losses of colors in an EXR file: halves round, and premultiplying by an alpha of 0 hides colors.
 
 use super::channels::{halves, multiplies};
-use crate::samples::SampleType;
 use polyhaul_model::error::Result;
 use polyhaul_model::options::ImageWriteOptions;
-use polyhaul_model::{Image, Samples};
+use polyhaul_model::{Image, SampleType, Samples};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::lock;
@@ -28,8 +27,8 @@ pub struct ExrLosses {
     pub hidden: u64,
 }
 
-/// The losses of an image of linear floats that were samples of the type `from`. Halves distinguish those of 8 bits, so
-/// none of them is lost.
+/// The losses of an image of linear floats that were samples of the type `from`. Halves distinguish all samples of
+/// 8 bits.
 pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &RunOptions) -> Result<ExrLosses> {
     let Samples::F32(samples) = &image.samples else { return Ok(ExrLosses::default()) };
     let halves = if from == SampleType::U8 { Vec::new() } else { halves(image, style) };

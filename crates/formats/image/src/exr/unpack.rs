@@ -95,8 +95,8 @@ impl ExrPart {
     }
 }
 
-/// Whether `packed_bytes` may become the rows of a block, as far as the compression shows it. To be asked before there
-/// is room for the pixels.
+/// Whether `packed_bytes` may become the rows of a block, as far as the compression shows it. Called before memory for
+/// the pixels is reserved.
 pub(super) fn is_backed(part: &ExrPart, packed_bytes: usize, rows: &ExrRows) -> bool {
     match part.compression {
         Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24 => {

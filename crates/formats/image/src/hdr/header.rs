@@ -1,9 +1,9 @@
 //! The lines before the pixels of an HDR file.
 
-use crate::raster::check_size;
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
+use polyhaul_model::pixels::check_size;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::window::SourceWindow;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limit
     Ok(header)
 }
 
-/// The lines of the header, one after another.
+/// The lines of the header, in order.
 struct HdrLines<'a> {
     window: &'a mut SourceWindow,
     bytes: &'a Bytes<'a>,

@@ -140,7 +140,7 @@ pub(super) fn pixel([red, green, blue, exponent]: HdrStored) -> [f32; 3] {
 pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
     let largest = pixel.iter().fold(0.0_f64, |largest, value| largest.max(*value));
-    // The largest mantissa is 128 to 255: its exponent is that of the number, plus one if it rounds up to 256. Below
+    // The largest mantissa is 128 to 255: its exponent equals the number's, plus one if it rounds up to 256. Below
     // the smallest exponent mantissas are smaller.
     let mut power = ((largest.to_bits() >> 52) as i32 - 1023).max(-128);
     let scaled = |exponent: i32| pixel.map(|value| (value * 2_f64.powi(7 - exponent)).round());

@@ -4,8 +4,8 @@
 //! A segment is FF, a mark, and for most marks a length of 2 bytes, big-endian, which counts itself. The frame (C0 to
 //! CF, but C4, C8 and CC) has the bits of a sample (1), height and width (2 each), and the number of components (1).
 
-use crate::raster::check_size;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::pixels::check_size;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;

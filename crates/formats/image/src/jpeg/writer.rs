@@ -71,7 +71,7 @@ struct JpegPages<'a> {
     row_bytes: usize,
     /// Rows of a band.
     rows: usize,
-    /// Blocks of a band: what a decoder counts until it restarts.
+    /// Blocks of a band: the restart interval of the decoder.
     interval: u16,
     quality: u8,
 }

@@ -1,6 +1,6 @@
 //! The data format descriptor: the bits of a block or a pixel, and the meaning of colors.
 //!
-//! Numbers are those of the Khronos Data Format Specification 1.3, "Basic descriptor block".
+//! Numbers follow the Khronos Data Format Specification 1.3, "Basic descriptor block".
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{ColorSpace, Encoding, Texel, Texture};

@@ -14,12 +14,12 @@
 
 use super::{BASIS_LZ, ENTRY_BYTES, HEADER_BYTES, MAGIC, MAGIC_1, PLAIN, ZLIB, ZSTD, dfd, vk};
 use crate::pieces::Pieces;
-use crate::raster::check_ratio;
 use crate::surface::TextureSurface;
 use crate::texels::Texels;
 use polyhaul_model::ColorSpace;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_ratio;
 use polyhaul_pipeline::packed::Packing;
 
 /// Offsets of the fields of the header, from the start of the file.
@@ -171,7 +171,8 @@ fn check_entries(
 ) -> Result<()> {
     for (number, entry) in entries.iter().enumerate() {
         let expected = surface.level_bytes(number)? as u64;
-        if entry.plain_bytes != expected || packing.is_none() && entry.bytes != expected {
+        let is_right = entry.plain_bytes == expected && (packing.is_some() || entry.bytes == expected);
+        if !is_right && !planted("ktx2-size") {
             let declared = if packing.is_none() { entry.bytes } else { entry.plain_bytes };
             let message = format!("mip level {number} needs {expected} bytes, but the level index declares {declared}");
             return Err(fault(&pieces.file, entry.declared_at + 8, message));

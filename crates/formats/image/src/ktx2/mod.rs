@@ -9,7 +9,7 @@
 //! - Keys and values are skipped, like padding and gaps between the levels; levels that overlap are an error.
 //! - Basis (ETC1S, UASTC), ASTC, ETC and PVRTC are not supported.
 //! - Read as an image, a texture is its first picture in full size; other layers, faces and slices are dropped with a
-//!   warning for each kind. Mip levels are derived from it, so dropping them is no loss.
+//!   warning for each kind. Mip levels are derived from it, so dropping them loses nothing.
 //!
 //! The smallest level is written first, each level as one frame of zstd if
 //! [`ImageWriteOptions`](polyhaul_model::options::ImageWriteOptions) asks for that.

@@ -6,8 +6,8 @@ use polyhaul_model::{ColorSpace, Encoding, Texel};
 
 use ColorSpace::{Linear, Srgb};
 
-/// Formats that are read unchanged, and written: number first. Of those with the same meaning the first is written; one
-/// without a number for sRGB has that of linear, and the descriptor declares it.
+/// Formats that are read unchanged, and written: number first. The first of several with the same meaning is written. A
+/// format without a number for sRGB uses the linear number, and the descriptor declares the color space.
 const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (9, plain(1, Texel::U8), Linear),
     (15, plain(1, Texel::U8), Srgb),

@@ -44,7 +44,7 @@ impl MipmapAcross {
         self.step * self.length * self.size
     }
 
-    /// Puts pixels of an image's row, from `begin` on, into this memory.
+    /// Puts pixels of an image's row, from `start` on, into this memory.
     pub(super) fn put(&self, start: usize, pixels: &[f32], row: &mut [f32]) {
         match self.size {
             1 => self.put_with::<1, 1, _>(start, pixels, row, |pixel| pixel),

@@ -1,6 +1,6 @@
 //! The weights of pixels when a row becomes shorter.
 //!
-//! The window and its parameters are those of the NVIDIA Texture Tools (`KaiserFilter`: width 3, alpha 4, stretch 1),
+//! The window and its parameters follow the NVIDIA Texture Tools (`KaiserFilter`: width 3, alpha 4, stretch 1),
 //! computed from James F. Kaiser's formula; weights are means over the width of a pixel.
 
 use super::{MipmapEdges, MipmapFilter};

@@ -1,6 +1,6 @@
 //! Weighted sums of rows, for both directions of a filter.
 //!
-//! The order of additions is that of the weights, and nothing fuses a product with its sum, so that every instruction
+//! Additions follow the order of the weights, and products are not fused with their sums, so that every instruction
 //! set yields the same floats. It does not depend on pixels or edges.
 
 use polyhaul_text::cpu::Level;

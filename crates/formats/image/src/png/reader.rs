@@ -3,9 +3,10 @@
 use super::layout::{PngLayout, PngSample, Unmapped};
 use super::overlap;
 use super::still::{Animation, Still};
-use crate::raster::{Raster, check_ratio, check_size, min_file_bytes};
+use crate::raster::Raster;
 use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::pixels::{check_ratio, check_size, min_file_bytes};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorSpace, Image, Samples};
 use polyhaul_pipeline::attempt::Attempt;

@@ -14,10 +14,10 @@
 //! come 2 bytes for the compression, and the channels. Numbers are big-endian.
 
 use crate::pieces::Pieces;
-use crate::raster::check_size;
 use polyhaul_model::Channels;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_size;
 
 /// Bytes of the header.
 const HEADER_BYTES: usize = 26;

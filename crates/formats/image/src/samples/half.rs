@@ -19,11 +19,11 @@ pub(crate) fn to_half(value: f32) -> u16 {
     let size = if value.is_nan() { 0.0 } else { value.abs().min(65504.0) };
     let bits = size.to_bits();
     if size < 6.103_515_6e-5 {
-        // So small that halves have less digits: steps of 2^-24.
+        // So small that halves have fewer digits: steps of 2^-24.
         return sign | (f64::from(size) * f64::from(1 << 24)).round_ties_even() as u16;
     }
     // The exponent goes from a bias of 127 to one of 15. Half of the last place, less one, rounds to nearest; the last
-    // bit that stays is added, so that ties go to even. A carry into the exponent is right.
+    // bit that stays is added, so that ties go to even. A carry into the exponent is correct.
     let rounded = bits - (112 << 23) + 0xFFF + (bits >> 13 & 1);
     sign | (rounded >> 13) as u16
 }

@@ -7,40 +7,17 @@ pub(crate) mod half;
 mod srgb;
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Array, Channels, ColorSpace, Image, ImageChannel, Samples};
+use polyhaul_model::{Array, Channels, ColorSpace, Image, ImageChannel, SampleType, Samples};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 pub(super) use srgb::{BYTES, SrgbBytes};
-pub use srgb::{code as srgb_code, light as srgb_light};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
 /// Pixels of a piece: this many stay in the nearest caches.
 const PIECE_PIXELS: usize = 4096;
-
-/// A type of samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SampleType {
-    /// 0 to 255.
-    U8,
-    /// 0 to 65,535.
-    U16,
-    /// Floats; 1 is white.
-    F32,
-}
-
-impl SampleType {
-    /// The type of these samples.
-    pub fn from_samples(samples: &Samples) -> SampleType {
-        match samples {
-            Samples::U8(_) => SampleType::U8,
-            Samples::U16(_) => SampleType::U16,
-            Samples::F32(_) => SampleType::F32,
-        }
-    }
-}
 
 /// A converted image, and the losses of the conversion.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,8 +70,8 @@ impl Cut {
 /// floats are converted like their opposites.
 ///
 /// ```
-/// use polyhaul_model::{Channels, ColorSpace, Image, Samples};
-/// use polyhaul_image::samples::{SampleType, convert_samples};
+/// use polyhaul_image::samples::convert_samples;
+/// use polyhaul_model::{Channels, ColorSpace, Image, SampleType, Samples};
 ///
 /// let light = Image {
 ///     width: 3,
@@ -276,20 +253,6 @@ fn fits(samples: &Samples, to: SampleType) -> bool {
         (Samples::U8(_), _) | (_, SampleType::F32) => true,
         (Samples::U16(_), to) => to == SampleType::U16,
         (Samples::F32(_), _) => false,
-    }
-}
-
-/// Whether alpha is the highest at every pixel, or there is none.
-pub fn is_opaque(image: &Image) -> bool {
-    fn all<T: PartialEq>(samples: &[T], size: usize, highest: T) -> bool {
-        samples.chunks_exact(size).all(|pixel| pixel.last() == Some(&highest))
-    }
-    let size = image.channels.count();
-    match &image.samples {
-        _ if !image.channels.has_alpha() => true,
-        Samples::U8(samples) => all(samples, size, u8::MAX),
-        Samples::U16(samples) => all(samples, size, u16::MAX),
-        Samples::F32(samples) => all(samples, size, 1.0),
     }
 }
 

@@ -4,21 +4,8 @@
 //! same code. The tables are computed on first use.
 
 use polyhaul_model::error::{Error, Result};
+pub(super) use polyhaul_model::srgb::{code, light};
 use std::sync::{LazyLock, OnceLock};
-
-/// The light of a code from 0 to 1; mirrored below 0.
-pub fn light(code: f64) -> f64 {
-    let size = code.abs();
-    let light = if size <= 0.04045 { size / 12.92 } else { ((size + 0.055) / 1.055).powf(2.4) };
-    light.copysign(code)
-}
-
-/// The code of light; mirrored below 0.
-pub fn code(light: f64) -> f64 {
-    let size = light.abs();
-    let code = if size <= 0.003_130_8 { size * 12.92 } else { 1.055 * size.powf(1.0 / 2.4) - 0.055 };
-    code.copysign(light)
-}
 
 /// The smallest float that is light of the code `code` of 0 to `max_code`, or of a higher one.
 fn min_light(code: usize, max_code: usize) -> f32 {

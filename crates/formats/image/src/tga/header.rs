@@ -15,10 +15,10 @@
 
 use super::HEADER_BYTES;
 use crate::pixels::PixelsStored;
-use crate::raster::check_size;
 use polyhaul_model::Channels;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_size;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
@@ -166,7 +166,9 @@ impl ColorMap {
     /// The samples of a color by its stored index.
     fn color(&self, index: &[u8]) -> Option<&[u8]> {
         let index = index.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
-        self.colors.get(index.checked_sub(self.first)? * self.channels.count()..)?.get(..self.channels.count())
+        let index = index.checked_sub(self.first)?;
+        let index = if planted("tga-map") { 0 } else { index };
+        self.colors.get(index * self.channels.count()..)?.get(..self.channels.count())
     }
 
     fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {

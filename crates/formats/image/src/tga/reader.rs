@@ -143,7 +143,7 @@ impl TgaInput<'_> {
             let before = packets.clone();
             let progress = packets.unpack(size, from, &mut to[made..]);
             if let Some(pixel) = self.header.pixels.unmapped(&to[made..made + progress.made]) {
-                // Unpacking again up to that pixel tells how many bytes were used including it.
+                // Unpacking again up to that pixel counts the bytes used including it.
                 let used = before.clone().unpack(size, from, &mut to[made..][..(pixel + 1) * size + SLACK]).used;
                 return Err(self.unmapped(window.offset() + used as u64 - size as u64));
             }
@@ -156,9 +156,9 @@ impl TgaInput<'_> {
         Ok(window.offset())
     }
 
-    fn report(&self, done: u64) {
+    fn report(&self, processed_bytes: u64) {
         if let Some(progress) = &self.options.run.progress {
-            progress.report(done, self.bytes.len());
+            progress.report(processed_bytes, self.bytes.len());
         }
     }
 

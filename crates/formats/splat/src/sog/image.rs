@@ -11,9 +11,9 @@
 //! version. Only this module uses the crate that decodes.
 
 use image_webp::{DecodingError, WebPDecoder};
-use polyhaul_image::raster::check_size;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::pixels::check_size;
 use polyhaul_pipeline::arrays::zeroed;
 use std::io::Cursor;
 use std::ops::Range;

@@ -94,6 +94,7 @@ fn unturned([x, y, z, w]: [f32; 4]) -> [f32; 4] {
 pub(super) fn long_rotation(quaternion: [f32; 4]) -> [u8; 4] {
     let parts = turned(quaternion);
     let largest = (1..4).fold(0, |best: usize, at| if parts[at].abs() > parts[best].abs() { at } else { best });
+    // A quaternion and its negative are the same rotation, so the largest component counts as positive.
     let is_negative = parts[largest] < 0.0;
     let others = (0..4).filter(|at| *at != largest).map(|at| parts[at]);
     let packed = others.fold(largest as u32, |packed, part| {

@@ -4,11 +4,9 @@
 use super::by_hand::{named, single, strip};
 use super::scenes::IDENTITY;
 use super::support::*;
-use polyhaul::model::{Array, Axis, Domain, Mesh, Object, Scene, VertexGroup};
-use polyhaul::options::{Cancel, Progress, RunOptions, SceneWriteOptions};
-use polyhaul::{ErrorKind, Output, WriteOptions};
+use polyhaul::ErrorKind;
+use polyhaul::model::{Array, Domain, Mesh, Object, Scene, VertexGroup};
 use std::fs;
-use std::io::{self, Write};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -149,94 +147,6 @@ fn a_broken_object_is_an_error_that_names_it() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// As for objects as they were read.
-#[test]
-fn options_that_make_no_sense_are_errors() {
-    let options = [
-        WriteOptions::default().with_scene(
-            SceneWriteOptions::default().with_forward_axis(Some(Axis::Y)).with_up_axis(Some(Axis::NegativeY)),
-        ),
-        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(f32::NAN)),
-        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(f32::INFINITY)),
-        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(0.0)),
-        WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(-1.0)),
-    ];
-    let mut as_read = single(strip(), None);
-    as_read.objects[0].transform = None;
-    for (number, obj) in options.iter().enumerate() {
-        for (what, scene) in [("as read", &as_read), ("evaluated", &good())] {
-            let error = try_bytes(scene, &with(obj)).err().unwrap_or_else(|| panic!("{what}, {number}: no error"));
-            assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-        }
-    }
-}
-
-/// A writer that takes so many bytes and then fails.
-struct Failing(usize);
-
-impl Write for Failing {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0 == 0 {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        let count = bytes.len().min(self.0);
-        self.0 -= count;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn a_writer_that_fails_is_an_error_at_any_byte() {
-    let scene = good();
-    let size = bytes(&scene, &plain()).len();
-    for threads in [1, 3] {
-        for chunk_bytes in [None, Some(50)] {
-            let options = with_run(&WriteOptions::default(), run(threads, chunk_bytes, LIMITS[0]));
-            for taken in 0..size {
-                let output = Output::Writer(Box::new(Failing(taken)), "the host".into());
-                let error = polyhaul::Writer::new(output).options(&options).scene(&scene).unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::Io, "{taken}: {error}");
-                assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::StorageFull);
-            }
-            let output = Output::Writer(Box::new(Failing(size)), "the host".into());
-            polyhaul::Writer::new(output).options(&options).scene(&scene).unwrap();
-        }
-    }
-}
-
-#[test]
-fn a_cancelled_write_leaves_the_old_file() {
-    let mut scene = good();
-    let objects = scene.objects.clone();
-    (0..3000).for_each(|_| scene.objects.extend_from_slice(&objects));
-    let folder = new_folder();
-    fs::write(folder.join("a.obj"), "old").unwrap();
-    for (threads, at) in [(1, 0), (3, 0), (1, 1), (3, 1), (3, 300_000)] {
-        let cancel = Cancel::default();
-        let callback = cancel.clone();
-        let progress: Arc<dyn Fn(u64, Option<u64>) + Send + Sync> = Arc::new(move |finished, _| {
-            if finished >= at {
-                callback.cancel();
-            }
-        });
-        if at == 0 {
-            cancel.cancel();
-        }
-        let run = RunOptions::default()
-            .with_threads(Some(threads))
-            .with_cancel(cancel)
-            .with_progress(Some(Progress(progress)));
-        let options = WriteOptions::default().with_run(run);
-        let error = polyhaul::Writer::new(folder.join("a.obj")).options(&options).scene(&scene).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Cancelled, "{threads} threads, {at}: {error}");
-        assert_eq!((folder.names(), folder.text("a.obj")), (vec!["a.obj".into()], "old".into()));
-    }
 }
 
 /// Borrowed memory is checked and written like owned memory.

@@ -156,9 +156,9 @@ fn chunks_of_a_byte() {
 #[test]
 fn instances_of_a_large_mesh() {
     let mut scene = large(LARGE_CORNERS + 1, Domain::Face, Domain::Face);
-    let one = scene.objects[LARGE].clone();
-    scene.objects.insert(0, Object { transform: None, ..one.clone() });
-    scene.objects.insert(0, one);
+    let object = scene.objects[LARGE].clone();
+    scene.objects.insert(0, Object { transform: None, ..object.clone() });
+    scene.objects.insert(0, object);
     let obj = WriteOptions::default().with_scene(SceneWriteOptions::default().with_uv(false));
     check("instances", &scene, &obj);
 }

@@ -4,9 +4,7 @@
 //! `reference` is a slow writer from the rules alone, `scenes` makes scenes, `support` has the rest.
 //! Blender's own files are compared elsewhere; here is what no golden file has.
 
-mod back;
 mod by_hand;
-mod compressed;
 mod differential;
 mod errors;
 mod large;

@@ -98,11 +98,11 @@ impl Reference<'_> {
         if !self.options.scene.normals {
             return values;
         }
-        let mut known = HashMap::new();
+        let mut numbers = HashMap::new();
         let mut number = |value: u32| {
             let normal = frame.normal(mesh.normals[value as usize]);
             let text = || format!("vn {}", joined(&normal, self.digits[2]));
-            place(&mut values.lines, &mut known, &normal, text)
+            place(&mut values.lines, &mut numbers, &normal, text)
         };
         // Vertices are numbered by their index, those that no face uses left out.
         let mut of_vertex = HashMap::new();
@@ -136,7 +136,7 @@ impl Reference<'_> {
         if !self.options.scene.uv || mesh.uvs.is_empty() {
             return values;
         }
-        let mut known = HashMap::new();
+        let mut numbers = HashMap::new();
         if mesh.uv_domain == Domain::Vertex {
             return self.vertex_uvs(mesh, values);
         }
@@ -148,7 +148,7 @@ impl Reference<'_> {
                 };
                 let uv = mesh.uvs[value as usize];
                 let text = || format!("vt {}", joined(&uv, self.digits[1]));
-                let mut number = || place(&mut values.lines, &mut known, &uv, text);
+                let mut number = || place(&mut values.lines, &mut numbers, &uv, text);
                 values.corners[corner] = Some(match mesh.uv_domain {
                     Domain::Face => *of_face.get_or_insert_with(number),
                     _ => number(),
@@ -159,13 +159,13 @@ impl Reference<'_> {
     }
 
     fn vertex_uvs(&self, mesh: &Mesh, mut values: Values) -> Values {
-        let mut known = HashMap::new();
+        let mut numbers = HashMap::new();
         let mut used = mesh.faces.corner_positions.to_vec();
         used.sort_unstable();
         used.dedup();
         let mut number = |vertex: u32| {
             let uv = mesh.uvs[vertex as usize];
-            place(&mut values.lines, &mut known, &uv, || format!("vt {}", joined(&uv, self.digits[1])))
+            place(&mut values.lines, &mut numbers, &uv, || format!("vt {}", joined(&uv, self.digits[1])))
         };
         let of_vertex: HashMap<u32, usize> = used.into_iter().map(|vertex| (vertex, number(vertex))).collect();
         values.corners = mesh.faces.corner_positions.iter().map(|vertex| Some(of_vertex[vertex])).collect();
@@ -179,7 +179,9 @@ impl Reference<'_> {
             order.sort_by_key(|&face| slot(face));
         }
         let smooth = smoothing(mesh, self.options);
-        let (mut last_smooth, mut last_group, mut last_slot) = (None, None, None);
+        let mut last_smooth = None;
+        let mut last_group = None;
+        let mut last_slot = None;
         for face in order {
             if let Some(&smooth) = smooth.get(face) {
                 if last_smooth != Some(smooth) {
@@ -251,7 +253,8 @@ impl Reference<'_> {
             let position = turned(&turn, *position).map(|c| c * self.options.scene.global_scale);
             self.line(&format!("v {}", joined(&position, self.digits[0])));
         }
-        let (has_uvs, has_normals) = (self.options.scene.uv, self.options.scene.normals);
+        let has_uvs = self.options.scene.uv;
+        let has_normals = self.options.scene.normals;
         for normal in mesh.normals.iter().filter(|_| has_normals) {
             self.line(&format!("vn {}", joined(&turned(&turn, *normal), self.digits[2])));
         }
@@ -425,8 +428,8 @@ struct Frame {
 impl Frame {
     fn of(axes: Axes, object: &Object, options: &WriteOptions) -> Frame {
         let turn = axes_matrix(axes, options);
-        let one = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-        let m = object.transform.unwrap_or(one);
+        let identity = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        let m = object.transform.unwrap_or(identity);
         let entry = |a: [f32; 3], j: usize| a[0] * m[0][j] + a[1] * m[1][j] + a[2] * m[2][j];
         let r = turn.map(|a| [entry(a, 0), entry(a, 1), entry(a, 2)]);
         let at = turn.map(|a| entry(a, 3));
@@ -482,7 +485,8 @@ fn basis(forward: Axis, up: Axis) -> Matrix {
 /// The rotation that takes the basis of the scene to that of the file.
 fn axes_matrix(axes: Axes, options: &WriteOptions) -> Matrix {
     let file = options.scene.axes().unwrap().unwrap_or(Axes::OBJ);
-    let (from, to) = (basis(axes.forward, axes.up), basis(file.forward, file.up));
+    let from = basis(axes.forward, axes.up);
+    let to = basis(file.forward, file.up);
     let entry = |i: usize, j: usize| (0..3).map(|k| to[k][i] * from[k][j]).sum::<f32>() + 0.0;
     [0, 1, 2].map(|i| [0, 1, 2].map(|j| entry(i, j)))
 }

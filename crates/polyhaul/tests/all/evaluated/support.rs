@@ -1,7 +1,6 @@
 //! What these tests share: options and folders; the rest is testkit's.
 
 pub use polyhaul_testkit::output::*;
-pub use polyhaul_testkit::packed::CODECS;
 pub use polyhaul_testkit::random::Random;
 
 use polyhaul::WriteOptions;

@@ -32,39 +32,16 @@ fn newer(size: [u32; 2], format: u32, pixels: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn set(mut bytes: Vec<u8>, at: usize, word: u32) -> Vec<u8> {
-    bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
-    bytes
-}
-
 fn read(bytes: Vec<u8>) -> Result<Image> {
     load("x.dds", bytes, &ReadOptions::default())
-}
-
-/// Samples of 8 bits.
-fn bytes_of(image: &Image) -> &[u8] {
-    match &image.samples {
-        Samples::U8(samples) => samples,
-        other => panic!("{other:?}"),
-    }
 }
 
 #[test]
 fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("dds", "good/openimageio-images") {
-        same_for_all("x.dds", &bytes);
-        let image = read(bytes).unwrap();
-        let expected = load("x.tga", file("dds", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
-        assert_eq!(
-            (image.width, image.height, image.channels),
-            (expected.width, expected.height, expected.channels),
-            "{name}"
-        );
         // Between the two ends of a block decoders round in their own way.
         let tolerance = if name.contains("rgba8") || name.contains("bc7") { 0 } else { 1 };
-        for (decoded, expected) in bytes_of(&image).iter().zip(bytes_of(&expected)) {
-            assert!(decoded.abs_diff(*expected) <= tolerance, "{name}: {decoded} {expected}");
-        }
+        is_as_expected(&read(bytes).unwrap(), "dds", &name, tolerance);
     }
 }
 
@@ -97,7 +74,7 @@ fn older_pixels_go_by_their_masks() {
         (ALPHA, 8, [0, 0, 0, 0xFF], &[7], &[0, 0, 0, 7]),
     ] {
         let image = read(older([1, 1], flags, 0, bits, masks, pixel)).unwrap();
-        assert_eq!(bytes_of(&image), expected, "{masks:x?}");
+        assert_eq!(byte_samples(&image), expected, "{masks:x?}");
         assert_eq!(image.channels.count(), expected.len());
     }
     let ten = older([1, 1], RGBA, 0, 32, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30], &[0xFF, 3, 0, 0x40]);
@@ -164,7 +141,7 @@ fn letters_and_numbers_name_formats() {
 
 #[test]
 fn an_array_of_no_pictures_has_one() {
-    let bytes = set(newer([4, 4], 71, &[0x3C; 8]), 140, 0);
+    let bytes = with_word(newer([4, 4], 71, &[0x3C; 8]), 140, 0);
     let (image, counts) = warned("x.dds", &bytes);
     assert_eq!((image.width, counts), (4, vec![("array-size", 1)]));
     assert_eq!(load_texture("x.dds", &bytes).unwrap().layers, 1);
@@ -186,7 +163,7 @@ fn brightness_goes_by_masks_or_by_its_bits() {
         (ALPHA, 8, [0; 4], &[7], &[0, 0, 0, 7]),
     ] {
         let (image, counts) = warned("x.dds", &older([1, 1], flags, 0, bits, masks, pixel));
-        assert_eq!((bytes_of(&image), counts), (expected, vec![]), "{flags:x} {bits} {masks:x?}");
+        assert_eq!((byte_samples(&image), counts), (expected, vec![]), "{flags:x} {bits} {masks:x?}");
     }
     for masks in [masks(0, 0), masks(0xFFFF, 0), [0xFFFF, 0xFFFF, 0xFFFF, 0]] {
         let image = read(older([1, 1], LUMINANCE, 0, 16, masks, &[1, 2])).unwrap();
@@ -210,7 +187,7 @@ fn palettes_stand_before_the_pixels() {
         [(MAPPED, |_| 0, [255, 255]), (MAPPED | 1, |_| 0, [0, 0]), (MAPPED, |number| number as u8, [9, 250])];
     for (flags, alpha, [first, second]) in alphas {
         let (image, counts) = warned("x.dds", &file(flags, alpha));
-        assert_eq!((bytes_of(&image), counts), (&[9, 2, 3, first, 250, 2, 3, second][..], vec![]));
+        assert_eq!((byte_samples(&image), counts), (&[9, 2, 3, first, 250, 2, 3, second][..], vec![]));
     }
     let bytes = file(MAPPED, |_| 0);
     for size in [127, 128, 500, bytes.len() - 1] {
@@ -224,9 +201,9 @@ fn red_comes_from_alpha() {
     let block = [200, 200, 0, 0, 0, 0, 0, 0, 0xFF, 0x07, 0xFF, 0x07, 0, 0, 0, 0];
     let code = u32::from_le_bytes(*b"RXGB");
     let mut bytes = older([8, 4], FOURCC, code, 0, [0; 4], &block.repeat(4));
-    bytes = set(bytes, 28, 3);
+    bytes = with_word(bytes, 28, 3);
     let (image, counts) = warned("x.dds", &bytes);
-    assert_eq!((bytes_of(&image), counts), (&[200, 255, 255, 255].repeat(32)[..], vec![("left-out-levels", 2)]));
+    assert_eq!((byte_samples(&image), counts), (&[200, 255, 255, 255].repeat(32)[..], vec![("left-out-levels", 2)]));
     let texture = load_texture("x.dds", &bytes).unwrap();
     assert_eq!((texture.encoding, texture.color_space), (Encoding::default(), ColorSpace::Linear));
     assert_eq!(texture.levels.iter().map(|level| level.len()).collect::<Vec<_>>(), [128, 32, 8]);
@@ -266,16 +243,6 @@ fn signed_blocks_become_floats() {
 }
 
 #[test]
-fn bad_files_are_errors_with_places() {
-    for (name, bytes) in files("dds", "bad/generated").into_iter().chain(files("dds", "bad/openimageio-images")) {
-        let error = error("x.dds", &bytes);
-        let kind = error.kind();
-        assert!(matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported), "{name}: {error}");
-        assert!(error.place().offset.is_some(), "{name}: {error}");
-    }
-}
-
-#[test]
 fn what_headers_may_not_say() {
     let good = older([4, 4], FOURCC, u32::from_le_bytes(*b"DXT1"), 0, [0; 4], &[0; 8]);
     assert!(read(good.clone()).is_ok());
@@ -291,7 +258,7 @@ fn what_headers_may_not_say() {
         // A cube of which one face is there.
         (112, 0xFE00, ErrorKind::Malformed),
     ] {
-        let bytes = set(good.clone(), at, word);
+        let bytes = with_word(good.clone(), at, word);
         let options = ReadOptions::default().with_format(Some(Format::Dds));
         let error = load("x.dds", bytes, &options).unwrap_err();
         assert_eq!(error.kind(), kind, "{at}: {error}");
@@ -303,7 +270,7 @@ fn what_headers_may_not_say() {
         (140, 2, ErrorKind::Malformed),
         (140, u32::MAX, ErrorKind::Limit),
     ] {
-        assert_eq!(error("x.dds", &set(good.clone(), at, word)).kind(), kind, "{at}");
+        assert_eq!(error("x.dds", &with_word(good.clone(), at, word)).kind(), kind, "{at}");
     }
     // Bits that a pixel does not have.
     let error = error("x.dds", &older([1, 1], RGB, 0, 16, [0x1_0000, 0, 0, 0], &[0; 2]));

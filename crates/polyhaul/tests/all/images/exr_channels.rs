@@ -4,8 +4,9 @@ use crate::images::*;
 use polyhaul::inspect;
 use polyhaul::model::{ChannelSamples, ChannelType, ImageChannel};
 use polyhaul::options::ImageReadOptions;
-use polyhaul::{ErrorKind, Loaded, Report};
+use polyhaul::{ErrorKind, Loaded};
 use polyhaul_testkit::exr::{ExrChannel, ExrPart, exr, half};
+use polyhaul_testkit::mutate;
 
 const UINT: u32 = 0;
 const HALF: u32 = 1;
@@ -43,24 +44,13 @@ fn names(image: &Image) -> Vec<&str> {
     image.extra.iter().map(|channel| channel.name.as_str()).collect()
 }
 
-fn counts(report: &Report) -> Vec<(&'static str, u64)> {
-    report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect()
-}
-
 /// The image as an EXR file of ours, read again.
 #[track_caller]
 fn again(image: &Image) -> Image {
     let bytes = written_by_all("x.exr", image, ImageWriteOptions::default());
     let channels = plain(&bytes);
-    assert_eq!(counts(&channels.report), []);
+    assert_eq!(codes(&channels.report), []);
     channels.value
-}
-
-fn floats_of(image: &Image) -> &[f32] {
-    match &image.samples {
-        Samples::F32(samples) => samples,
-        _ => panic!("EXR has floats"),
-    }
 }
 
 #[test]
@@ -84,7 +74,7 @@ fn any_channels_are_read_and_come_back_as_they_were() {
         let kinds = channels.iter().map(|channel| (channel.name.clone(), channel.kind)).collect::<Vec<_>>();
         let Loaded { value: image, report } = plain(&exr(&[ExrPart::new(7, 5, channels)]));
         assert_eq!((image.channels, names(&image).as_slice()), (expected, extra), "{kinds:?}");
-        assert_eq!(counts(&report), []);
+        assert_eq!(codes(&report), []);
         // Names and types also match the file.
         let bytes = written_by_all("x.exr", &image, ImageWriteOptions::default());
         let (summary, _) = inspect::info(Input::Memory(bytes, "x.exr".into()), &ReadOptions::default()).unwrap();
@@ -104,7 +94,7 @@ fn samples_are_those_of_the_file() {
     let image = plain(&exr(&[part])).value;
     let expected = |seed: i32| (0..6).map(move |at| (at % 3 + 7 * (at / 3) + 31 * seed) as f32 / 8.0);
     let pixels: Vec<f32> = expected(2).zip(expected(1)).flat_map(|(red, green)| [red, green, 0.0]).collect();
-    assert_eq!(floats_of(&image), pixels);
+    assert_eq!(float_samples(&image), pixels);
     let ids: Vec<u32> = (0..6).map(|at| u32::MAX - (at % 3 + 100 * (at / 3))).collect();
     let depth: Vec<f32> = (0..6).map(|at| (at % 3 - 3 * (at / 3) + 5) as f32 / 3.0).collect();
     let extra = [("id", ChannelSamples::U32(ids.into())), ("z", ChannelSamples::F32(depth.into()))];
@@ -128,7 +118,7 @@ fn windows_and_attributes_come_back() {
         .with("name", "string", b"beauty");
     part.window = [-5, 7, 20, 40];
     let Loaded { value: image, report } = plain(&exr(&[part]));
-    assert_eq!((image.width, image.height, counts(&report)), (26, 34, vec![]));
+    assert_eq!((image.width, image.height, codes(&report)), (26, 34, vec![]));
     let names: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     let expected = [
         "a name that is longer than thirty-one bytes",
@@ -164,7 +154,7 @@ fn parts_that_are_not_read_are_counted_and_can_be_chosen() {
     let bytes = several();
     let Loaded { value: image, report } = plain(&bytes);
     assert_eq!((image.width, image.channels), (6, Channels::Rgb));
-    assert_eq!(counts(&report), [("left-out-parts", 2)]);
+    assert_eq!(codes(&report), [("left-out-parts", 2)]);
     let message = &report.warnings.kept()[0].diagnostic.message;
     assert!(message.contains("`depth`, `other` (view `right`)") && message.contains("`beauty`"), "{message}");
     let strict = ReadOptions::default().with_strict(true);
@@ -172,7 +162,7 @@ fn parts_that_are_not_read_are_counted_and_can_be_chosen() {
     for (part, width) in [("depth", 5), ("0", 5), ("1", 6), ("left", 6), ("right", 3), ("other", 3)] {
         let options = choosing(None, Some(part)).with_strict(true);
         let loaded = read(&bytes, &options).unwrap();
-        assert_eq!((loaded.value.width, counts(&loaded.report)), (width, vec![]), "{part}");
+        assert_eq!((loaded.value.width, codes(&loaded.report)), (width, vec![]), "{part}");
     }
     let loaded = read(&bytes, &choosing(Some("right"), None)).unwrap();
     assert_eq!(loaded.value.width, 3);
@@ -196,12 +186,12 @@ fn layers_and_views_of_a_part_are_kept_and_can_be_chosen() {
         .collect();
     let bytes = exr(&[ExrPart::new(4, 3, channels).with("multiView", "stringvector", &views)]);
     let Loaded { value: image, report } = plain(&bytes);
-    assert_eq!((image.extra.len(), counts(&report)), (10, vec![]));
+    assert_eq!((image.extra.len(), codes(&report)), (10, vec![]));
     assert!(again(&image) == image);
     let chosen = |layer| read(&bytes, &choosing(Some(layer), None)).map(|loaded| loaded.value);
     let diffuse = chosen("diffuse").unwrap();
     assert_eq!((diffuse.extra.len(), diffuse.stored[0].name.as_str()), (0, "diffuse.R"));
-    assert_eq!(floats_of(&diffuse)[0], 31.0 * 2.0 / 8.0);
+    assert_eq!(float_samples(&diffuse)[0], 31.0 * 2.0 / 8.0);
     let right = chosen("right").unwrap();
     assert_eq!(names(&right), ["right.diffuse.B", "right.diffuse.G", "right.diffuse.R", "right.diffuse.Z"]);
     assert_eq!(names(&chosen("right.diffuse").unwrap()), ["right.diffuse.Z"]);
@@ -247,9 +237,9 @@ fn luminance_and_chroma_are_colour() {
             for size in [[40, 32], [41, 33], [1, 1]] {
                 let (bytes, expected) = chroma(size, sampling, kind, window);
                 let Loaded { value: image, report } = read(&bytes, &ReadOptions::default()).unwrap();
-                assert_eq!((image.channels, image.extra.len(), counts(&report)), (Channels::Rgb, 0, vec![]));
+                assert_eq!((image.channels, image.extra.len(), codes(&report)), (Channels::Rgb, 0, vec![]));
                 let margin = if sampling == [1, 1] { 0 } else { 14 };
-                for (at, (decoded, expected)) in floats_of(&image).iter().zip(&expected).enumerate() {
+                for (at, (decoded, expected)) in float_samples(&image).iter().zip(&expected).enumerate() {
                     let x = at as i32 / 3 % size[0];
                     let y = at as i32 / 3 / size[0];
                     let is_inside = |at: i32, size: i32| (margin..size - margin).contains(&at);
@@ -271,7 +261,9 @@ fn luminance_and_chroma_are_colour() {
 fn gray_of_luminance_and_chroma_is_exact_and_other_primaries_count() {
     let zero = |name: &str| ExrChannel { sampling: [2, 2], ..ExrChannel::new(name, HALF, |_, _| 0) };
     let image = plain(&exr(&[ExrPart::new(6, 4, vec![zero("BY"), zero("RY"), floats("Y", 3)])])).value;
-    assert!(floats_of(&image).chunks(3).all(|pixel| pixel[0].to_bits() == pixel[1].to_bits() && pixel[1] == pixel[2]));
+    assert!(
+        float_samples(&image).chunks(3).all(|pixel| pixel[0].to_bits() == pixel[1].to_bits() && pixel[1] == pixel[2])
+    );
     let chroma = |name: &str, value: f32| ExrChannel::new(name, FLOAT, move |_, _| value.to_bits());
     let colors = |primaries: Option<[f32; 8]>| {
         let part = ExrPart::new(1, 1, vec![chroma("BY", -1.0), chroma("RY", 3.0), chroma("Y", 0.25)]);
@@ -279,7 +271,7 @@ fn gray_of_luminance_and_chroma_is_exact_and_other_primaries_count() {
             Some(numbers) => part.with("chromaticities", "chromaticities", &numbers.map(f32::to_le_bytes).concat()),
             None => part,
         };
-        read(&exr(&[part]), &ReadOptions::default()).map(|loaded| floats_of(&loaded.value).to_vec())
+        read(&exr(&[part]), &ReadOptions::default()).map(|loaded| float_samples(&loaded.value).to_vec())
     };
     let near = |pixel: Vec<f32>, green: f32| {
         assert!(pixel[0] == 1.0 && pixel[2] == 0.0 && (pixel[1] - green).abs() < 1e-4, "{pixel:?} {green}");
@@ -294,10 +286,10 @@ fn other_channels_with_few_samples_are_enlarged_and_counted() {
     let few = |name: &str| ExrChannel { sampling: [2, 3], ..floats(name, 1) };
     let channels = vec![few("A"), halves("B", 1), halves("G", 2), halves("R", 3), few("Z")];
     let Loaded { value: image, report } = plain(&exr(&[ExrPart::new(5, 7, channels)]));
-    assert_eq!(counts(&report), [("changed-channels", 2)]);
+    assert_eq!(codes(&report), [("changed-channels", 2)]);
     let expected: Vec<f32> = (0..35).map(|at| (at % 5 / 2 * 2 - 3 * (at / 5 / 3 * 3) + 1) as f32 / 3.0).collect();
     assert_eq!(image.extra[0].samples, ChannelSamples::F32(expected.clone().into()));
-    assert!(floats_of(&image).chunks(4).map(|pixel| pixel[3]).eq(expected));
+    assert!(float_samples(&image).chunks(4).map(|pixel| pixel[3]).eq(expected));
 }
 
 #[test]
@@ -315,7 +307,7 @@ fn deep_parts_are_refused_or_passed() {
     tiles.tiles = Some([2, 2, 1]);
     for bytes in [exr(&[deep(), flat()]), exr(&[flat(), tiles])] {
         let Loaded { value: image, report } = plain(&bytes);
-        assert_eq!((image.width, counts(&report)), (3, vec![("left-out-parts", 1)]));
+        assert_eq!((image.width, codes(&report)), (3, vec![("left-out-parts", 1)]));
         let error = read(&bytes, &choosing(None, Some("samples"))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
     }
@@ -330,9 +322,9 @@ fn smaller_levels_are_counted() {
             let mut part = ExrPart::new(19, 5, vec![halves("Y", 1), uints("id")]);
             part.tiles = Some([size, size, mode]);
             let Loaded { value: image, report } = plain(&exr(&[part]));
-            assert_eq!(counts(&report), expected_warnings, "{mode}");
+            assert_eq!(codes(&report), expected_warnings, "{mode}");
             assert!(again(&image) == image);
-            assert_eq!(floats_of(&image)[19 + 3], (3 + 7 + 31) as f32 / 8.0);
+            assert_eq!(float_samples(&image)[19 + 3], (3 + 7 + 31) as f32 / 8.0);
         }
     }
 }
@@ -343,12 +335,8 @@ fn other_formats_count_the_channels_that_they_cannot_store() {
     let part = ExrPart::new(4, 3, channels).with("owner", "string", b"me");
     let image = plain(&exr(&[part])).value;
     for name in ["x.png", "x.hdr", "x.tga"] {
-        let shared = Shared::default();
         let options = WriteOptions::default().with_format(Format::of_path(Path::new(name)));
-        let report = polyhaul::Writer::new(Output::Writer(Box::new(shared), name.into()))
-            .options(&options)
-            .image(&image)
-            .unwrap();
+        let (_, report) = try_written_image(&image, &options).unwrap();
         let count = |code| report.warnings.counts().get(code).copied();
         assert_eq!((count("left-out-channels"), count("left-out-attributes")), (Some(2), Some(1)), "{name}");
         let message = report.warnings.kept().iter().find(|warning| warning.code == "left-out-channels").unwrap();
@@ -356,12 +344,7 @@ fn other_formats_count_the_channels_that_they_cannot_store() {
     }
     // The picture shows the channel that it comes from.
     let depth = plain(&exr(&[ExrPart::new(4, 3, vec![floats("Z", 1)])])).value;
-    let shared = Shared::default();
-    let options = WriteOptions::default().with_format(Some(Format::Png));
-    let report = polyhaul::Writer::new(Output::Writer(Box::new(shared), "x.png".into()))
-        .options(&options)
-        .image(&depth)
-        .unwrap();
+    let (_, report) = try_written_image(&depth, &WriteOptions::default().with_format(Some(Format::Png))).unwrap();
     assert_eq!(report.warnings.counts().get("left-out-channels"), None);
 }
 
@@ -389,13 +372,7 @@ fn channels_that_do_not_fit_are_refused() {
 
 #[test]
 fn what_is_damaged_is_an_error() {
-    let few = |name: &str| ExrChannel { sampling: [2, 2], ..halves(name, 1) };
-    let bytes = exr(&[ExrPart::new(9, 7, vec![few("BY"), few("RY"), halves("Y", 2), uints("id")])]);
-    prefixes_are_errors("x.exr", &bytes);
-    changed_bytes_break_nothing("x.exr", &bytes);
     let bytes = several();
-    prefixes_are_errors("x.exr", &bytes);
-    changed_bytes_break_nothing("x.exr", &bytes);
     let options = |header_bytes| {
         let limits = polyhaul::options::Limits::default().with_header_bytes(header_bytes);
         ReadOptions::default().with_limits(limits)
@@ -427,7 +404,10 @@ fn damaged_blocks_print_nothing() {
     const CHILD: &str = "POLYHAUL_TEST_DAMAGED_BLOCKS";
     if std::env::var_os(CHILD).is_some() {
         for name in ["b44_half", "b44a_half"] {
-            changed_bytes_break_nothing("x.exr", &crate::images::file("exr", &format!("good/openexr/{name}.exr")));
+            let bytes = crate::images::file("exr", &format!("good/openexr/{name}.exr"));
+            mutate::bytes_at(&bytes, (0..bytes.len()).step_by(1 + bytes.len() / 1500), |_, _, changed| {
+                drop(read(changed, &ReadOptions::default()));
+            });
         }
         return;
     }

@@ -1,18 +1,14 @@
 //! Images become what the format that is written holds, and what it does not hold is noted.
 
 use super::load;
+use crate::support::try_written_image;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
 use polyhaul::options::{ImageWriteOptions, RunOptions};
-use polyhaul::{Format, Output, ReadOptions, Report, WriteOptions, Writer};
-use polyhaul_testkit::output::Shared;
+use polyhaul::{Format, ReadOptions, Report, WriteOptions};
 
 /// Writes an image and reads it back.
 fn there_and_back(image: &Image, format: Format) -> (Image, Report) {
-    let shared = Shared::with_room(1 << 16);
-    let options = WriteOptions::default().with_format(Some(format));
-    let report =
-        Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(&options).image(image).unwrap();
-    let bytes = shared.lock().clone();
+    let (bytes, report) = try_written_image(image, &WriteOptions::default().with_format(Some(format))).unwrap();
     (load(&format!("x.{}", format.name()), bytes, &ReadOptions::default()).unwrap(), report)
 }
 
@@ -27,7 +23,7 @@ fn noted(image: &Image, format: Format, style: ImageWriteOptions) -> Vec<String>
         let run = RunOptions::default().with_threads(Some(threads));
         let options =
             WriteOptions::default().with_format(Some(format)).with_image(style).with_strict(strict).with_run(run);
-        Writer::new(Output::Writer(Box::new(Shared::default()), "out".into())).options(&options).image(image)
+        try_written_image(image, &options).map(|(_, report)| report)
     };
     let first = write(1, false).unwrap();
     for threads in [2, 7] {

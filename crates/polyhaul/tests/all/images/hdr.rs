@@ -3,13 +3,6 @@
 use crate::images::*;
 use polyhaul::ErrorKind;
 
-fn floats(image: &Image) -> &[f32] {
-    match &image.samples {
-        Samples::F32(samples) => samples,
-        _ => panic!("HDR has floats"),
-    }
-}
-
 fn image(width: usize, height: usize, samples: Vec<f32>) -> Image {
     let channels = Channels::Rgb;
     let color_space = ColorSpace::Linear;
@@ -32,7 +25,7 @@ fn files_are_read_however_they_are_stored() {
         let image = load(bytes).unwrap();
         assert_eq!(image.sample_count(), Some(image.samples.len()), "{name}");
         assert_eq!((image.channels, image.color_space), (Channels::Rgb, ColorSpace::Linear));
-        assert!(floats(&image).iter().any(|sample| *sample > 0.0), "{name}");
+        assert!(float_samples(&image).iter().any(|sample| *sample > 0.0), "{name}");
     }
 }
 
@@ -56,11 +49,11 @@ fn old_runs_repeat_the_pixel_before() {
     // Twice, then 1 + 256 times more: later counts are worth 256 times as much.
     let pixels = [pixel, [1, 1, 1, 1], [1, 1, 1, 1], [0, 128, 0, 129]].concat();
     let loaded = load(with("-Y 1 +X 259", &pixels)).unwrap();
-    assert_eq!(floats(&loaded)[..3 * 258], [1.0, 0.0, 0.0].repeat(258));
-    assert_eq!(floats(&loaded)[3 * 258..], [0.0, 1.0, 0.0]);
+    assert_eq!(float_samples(&loaded)[..3 * 258], [1.0, 0.0, 0.0].repeat(258));
+    assert_eq!(float_samples(&loaded)[3 * 258..], [0.0, 1.0, 0.0]);
     // As many runs of nothing as there may be are nothing.
     let pixels = [&pixel[..], &[1, 1, 1, 0].repeat(9), &[0, 128, 0, 129]].concat();
-    assert_eq!(floats(&load(with("-Y 1 +X 2", &pixels)).unwrap()), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    assert_eq!(float_samples(&load(with("-Y 1 +X 2", &pixels)).unwrap()), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
 }
 
 #[test]
@@ -73,7 +66,7 @@ fn rows_of_all_kinds_follow_one_another() {
     let pixels = [&by_channel(5)[..], &plain, &runs, &by_channel(6)].concat();
     let bytes = with("-Y 4 +X 9", &pixels);
     same_for_all("x.hdr", &bytes);
-    let reds: Vec<f32> = floats(&load(bytes.clone()).unwrap()).iter().step_by(3).copied().collect();
+    let reds: Vec<f32> = float_samples(&load(bytes.clone()).unwrap()).iter().step_by(3).copied().collect();
     let expected =
         [&[5.0; 9][..], &[10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0], &[7.0], &[8.0; 8], &[6.0; 9]];
     assert_eq!(reds, expected.concat());
@@ -92,13 +85,7 @@ fn rows_of_all_kinds_follow_one_another() {
 }
 
 #[test]
-fn bad_files_are_errors_with_places() {
-    for (name, bytes) in files("hdr", "bad/generated") {
-        let error = error("x.hdr", &bytes);
-        let kind = error.kind();
-        assert!(matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported), "{name}: {error}");
-        assert!(error.place().offset.is_some(), "{name}: {error}");
-    }
+fn columns_are_not_read() {
     let columns = error("x.hdr", &with("+X 2 -Y 2", &[0; 16]));
     assert!(columns.to_string().contains("stored in columns"), "{columns}");
 }
@@ -124,7 +111,7 @@ fn what_is_written_is_read_again() {
     }
     // The minimum exponent, in rows without runs.
     let tiny = load(written_by_all("x.hdr", &image(1, 1, vec![4.6e-41; 3]), ImageWriteOptions::default())).unwrap();
-    assert_eq!(floats(&tiny), [f32::from_bits(1 << 15); 3]);
+    assert_eq!(float_samples(&tiny), [f32::from_bits(1 << 15); 3]);
     let flat = image(64, 2, [0.5_f32, 2.0, 0.0].repeat(128));
     let bytes = written_by_all("x.hdr", &flat, ImageWriteOptions::default());
     assert!(load(bytes.clone()).unwrap() == flat);
@@ -135,7 +122,7 @@ fn what_is_written_is_read_again() {
 fn the_darkest_pixels_come_back() {
     // As the bytes that look nearest it would be three mantissas of 1, which a plain row takes for a run.
     let dark = load(file("hdr", "regression/darkest.hdr")).unwrap();
-    assert_eq!(floats(&dark), [[1.0, 0.0, 0.0], [f32::from_bits(1 << 15); 3]].concat());
+    assert_eq!(float_samples(&dark), [[1.0, 0.0, 0.0], [f32::from_bits(1 << 15); 3]].concat());
     assert!(load(written_by_all("x.hdr", &dark, ImageWriteOptions::default())).unwrap() == dark);
 }
 

@@ -18,11 +18,6 @@ fn word(bytes: &[u8], at: usize) -> usize {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
 }
 
-fn set(mut bytes: Vec<u8>, at: usize, word: u32) -> Vec<u8> {
-    bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
-    bytes
-}
-
 /// A small file by hand, as the specification lays it out: red, green and blue of one pixel.
 #[test]
 fn a_file_by_hand() {
@@ -41,29 +36,17 @@ fn a_file_by_hand() {
     assert_eq!((image.samples, image.color_space), (Samples::U8([10, 20, 30, 255].into()), ColorSpace::Srgb));
     same_for_all("x.ktx2", &bytes);
     // The blue first.
-    let bgr = load("x.ktx2", set(bytes, 12, 36), &ReadOptions::default()).unwrap();
+    let bgr = load("x.ktx2", with_word(bytes, 12, 36), &ReadOptions::default()).unwrap();
     assert_eq!(bgr.samples, Samples::U8([30, 20, 10, 255].into()));
 }
 
 #[test]
 fn files_are_what_another_decoder_makes_of_them() {
     for (name, bytes) in files("ktx2", "good") {
-        same_for_all("x.ktx2", &bytes);
         let image = load("x.ktx2", bytes, &ReadOptions::default()).unwrap();
-        let expected = load("x.tga", file("ktx2", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
-        assert_eq!(
-            (image.width, image.height, image.channels),
-            (expected.width, expected.height, expected.channels),
-            "{name}"
-        );
-        let Samples::U8(decoded) = &image.samples else { panic!("{name}") };
-        let Samples::U8(expected) = &expected.samples else { panic!("{name}") };
         // Between the two ends of a block of BC1 or BC3 decoders round in their own way.
         let tolerance = if name.contains("bc1") || name.contains("bc3") { 1 } else { 0 };
-        assert!(
-            decoded.iter().zip(expected).all(|(decoded, expected)| decoded.abs_diff(*expected) <= tolerance),
-            "{name}"
-        );
+        is_as_expected(&image, "ktx2", &name, tolerance);
         assert_eq!(image.color_space == ColorSpace::Linear, name == "bc7_zstd");
     }
 }
@@ -128,7 +111,7 @@ fn zlib_and_gaps_are_read() {
     let whole = texture(Encoding::default(), [2, 1, 1], 1, 1, 2);
     let bytes = plain(&whole);
     // Each level as zlib stores it, with a gap before it.
-    let mut zlib = set(bytes[..word(&bytes, 80 + 24)].to_vec(), 44, 3);
+    let mut zlib = with_word(bytes[..word(&bytes, 80 + 24)].to_vec(), 44, 3);
     for level in [1, 0] {
         let raw = &whole.levels[level][..];
         zlib.extend([0xEE; 5]);
@@ -142,7 +125,7 @@ fn zlib_and_gaps_are_read() {
         });
         zlib.extend((high << 16 | low).to_be_bytes());
         let count = zlib.len() as u32 - start;
-        zlib = set(set(zlib, 80 + 24 * level, start), 88 + 24 * level, count);
+        zlib = with_word(with_word(zlib, 80 + 24 * level, start), 88 + 24 * level, count);
     }
     assert!(load_texture("x.ktx2", &zlib).unwrap() == whole);
     same_for_all("x.ktx2", &zlib);
@@ -176,7 +159,7 @@ fn what_headers_may_not_say() {
             (96, 1, ErrorKind::Malformed),
             (100, 1, ErrorKind::Malformed),
         ] {
-            let error = error("x.ktx2", &set(bytes.clone(), at, word));
+            let error = error("x.ktx2", &with_word(bytes.clone(), at, word));
             // More pixels than the limit are found before anything else is wrong with them.
             let is_limit = word == u32::MAX && error.kind() == ErrorKind::Limit;
             assert!(error.kind() == kind || is_limit, "{name} {at} {word}: {error}");
@@ -190,10 +173,10 @@ fn others_of_the_family_are_refused_by_name() {
     let first = error("x.ktx2", b"\xABKTX 11\xBB\r\n\x1A\n and more");
     assert!(first.kind() == ErrorKind::Unsupported && first.to_string().contains("version 1"), "{first}");
     let bytes = plain(&texture(Encoding::Bc7, [4, 4, 1], 1, 1, 1));
-    let basis = error("x.ktx2", &set(bytes.clone(), 44, 1));
+    let basis = error("x.ktx2", &with_word(bytes.clone(), 44, 1));
     assert!(basis.to_string().contains("Basis"), "{basis}");
     // The model of colours is the ninth byte behind the size of the descriptor.
-    let mut uastc = set(bytes, 12, 0);
+    let mut uastc = with_word(bytes, 12, 0);
     uastc[104 + 12] = 166;
     assert!(error("x.ktx2", &uastc).to_string().contains("UASTC"));
 }
@@ -202,9 +185,9 @@ fn others_of_the_family_are_refused_by_name() {
 fn levels_that_claim_much_take_no_memory() {
     let small = texture(Encoding::Plain { channels: 4, texel: Texel::F32 }, [1, 1, 1], 1, 1, 1);
     let claim = |side: u32| {
-        let bytes = set(set(packed(&small), 20, side), 24, side);
+        let bytes = with_word(with_word(packed(&small), 20, side), 24, side);
         let size = 16 * u64::from(side) * u64::from(side);
-        set(set(bytes, 96, size as u32), 100, (size >> 32) as u32)
+        with_word(with_word(bytes, 96, size as u32), 100, (size >> 32) as u32)
     };
     // 256 MiB in a frame of a few bytes, and 4 GiB.
     let of_frame = error("x.ktx2", &claim(1 << 12));

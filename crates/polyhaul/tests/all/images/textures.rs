@@ -61,7 +61,7 @@ fn styles() -> [ImageWriteOptions; 2] {
 fn comes_back(name: &str, texture: &Texture) {
     for style in styles() {
         let bytes = written_texture(name, texture, style, &RunOptions::default()).unwrap();
-        for options in [threads(1, Some(1)), threads(2, Some(700)), threads(7, Some(1 << 20))] {
+        for options in [read_options(1, Some(1)), read_options(2, Some(700)), read_options(7, Some(1 << 20))] {
             assert!(written_texture(name, texture, style, &options.run).unwrap() == bytes, "{name} {options:?}");
         }
         assert!(load_texture(name, &bytes).unwrap() == *texture, "{name} {:?}", texture.encoding);

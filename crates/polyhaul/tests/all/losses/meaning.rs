@@ -1,18 +1,14 @@
 //! Values whose meaning a format could change on the way.
 
+use crate::support::{self, memory};
 use polyhaul::options::Digits;
-use polyhaul::{ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
-use polyhaul_testkit::output::Shared;
+use polyhaul::{ErrorKind, Format, Input, ReadOptions, Report, WriteOptions};
 
 fn try_converted(bytes: &[u8], from: &str, to: Format, digits: Digits) -> polyhaul::Result<(Vec<u8>, Report)> {
-    let out = Shared::default();
     let mut write = WriteOptions::default().with_format(Some(to));
     write.scene.digits = Some(digits);
     write.scene.ascii = true;
-    let input = Input::Memory(bytes.to_vec(), format!("x.{from}"));
-    let output = Output::Writer(Box::new(out.clone()), "out".into());
-    let report = polyhaul::Reader::new(input).convert(polyhaul::Writer::new(output).options(&write))?;
-    Ok((out.take(), report))
+    support::try_converted(memory(bytes, &format!("x.{from}")), &ReadOptions::default(), &write)
 }
 
 #[track_caller]
@@ -130,12 +126,9 @@ fn names_that_a_table_cannot_keep_are_warned_of() {
 fn formulas_are_escaped_on_request() {
     let mut write = WriteOptions::default().with_format(Some(Format::Csv));
     write.table.csv_safe = true;
-    let out = Shared::default();
-    let input = Input::Memory(b"\"=cmd|x\",@a,-b,c\n1,2,3,4\n".to_vec(), "x.csv".into());
-    polyhaul::Reader::new(input)
-        .convert(polyhaul::Writer::new(Output::Writer(Box::new(out.clone()), "out".into())).options(&write))
-        .unwrap();
-    assert_eq!(String::from_utf8_lossy(&out.take()), "'=cmd|x,'@a,'-b,c\n1,2,3,4\n");
+    let input = memory("\"=cmd|x\",@a,-b,c\n1,2,3,4\n", "x.csv");
+    let (bytes, _) = support::try_converted(input, &ReadOptions::default(), &write).unwrap();
+    assert_eq!(String::from_utf8_lossy(&bytes), "'=cmd|x,'@a,'-b,c\n1,2,3,4\n");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! With `strict` every warning that writing gives is an error, before the first byte and before an old file is gone.
 
+use crate::support::{memory, try_converted, try_written};
 use polyhaul::model::{Array, Channels, Column, Image, Samples, Scene, Table, Values, VertexGroup};
 use polyhaul::options::{Digits, PbrtMeshes, RunOptions, Smoothing};
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
+use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::output::Shared;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// Faces with materials, groups, smoothing, uvs; lines; two named objects.
 const OBJ: &str = "mtllib a.mtl\no one\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\ng wall\ns 1\nusemtl brick\nf 1/1 2/1 3/1\n\
@@ -24,12 +25,11 @@ fn options(format: Format, strict: bool, threads: usize) -> (ReadOptions, WriteO
 
 /// The error of a strict conversion, and what a lenient one warns of.
 fn both(text: &str, name: &str, format: Format) -> (Error, Report) {
-    let input = || Input::Memory(text.as_bytes().to_vec(), name.into());
     let mut errors = Vec::new();
     for threads in [1, 2, 3, 7, 64] {
         let out = Shared::default();
         let (read, write) = options(format, true, threads);
-        let error = polyhaul::Reader::new(input())
+        let error = polyhaul::Reader::new(memory(text, name))
             .options(&read)
             .convert(polyhaul::Writer::new(Output::Writer(Box::new(out.clone()), "out".into())).options(&write))
             .unwrap_err();
@@ -39,11 +39,7 @@ fn both(text: &str, name: &str, format: Format) -> (Error, Report) {
     let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
     assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
     let (read, write) = options(format, false, 2);
-    let report = polyhaul::Reader::new(input())
-        .options(&read)
-        .convert(polyhaul::Writer::new(Output::Writer(Box::new(Shared::default()), "out".into())).options(&write))
-        .unwrap();
-    (errors.remove(0), report)
+    (errors.remove(0), try_converted(memory(text, name), &read, &write).unwrap().1)
 }
 
 #[test]
@@ -77,35 +73,22 @@ fn what_loses_nothing_is_written() {
     let plain = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
     for format in [Format::Obj, Format::Stl, Format::Ply, Format::Pbrt] {
         let (read, write) = options(format, true, 2);
-        let input = Input::Memory(plain.as_bytes().to_vec(), "a.obj".into());
-        let out = Output::Writer(Box::new(Shared::default()), "out".into());
-        polyhaul::Reader::new(input).options(&read).convert(polyhaul::Writer::new(out).options(&write)).unwrap();
+        try_converted(memory(plain, "a.obj"), &read, &write).unwrap();
     }
 }
 
 /// Writes over an old file, which must stay.
 fn refused_over_an_old_file(name: &str, write: impl FnOnce(Output) -> Result<Report, Error>) {
-    let folder = folder(&format!("strict-{name}"));
-    let path = folder.join(name);
-    std::fs::write(&path, "old").unwrap();
+    let folder = Folder::new("strict").unwrap();
+    let path = folder.file(name, "old").unwrap();
     let error = write(Output::Path(path.clone())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-    assert_eq!(std::fs::read(&path).unwrap(), b"old");
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
+    assert_eq!((folder.names(), folder.text(name)), (vec![name.to_owned()], "old".to_owned()));
 }
 
 /// The counts of the warnings that writing a scene to a stream gives.
 fn written(scene: &Scene, write: &WriteOptions) -> BTreeMap<&'static str, u64> {
-    let out = Output::Writer(Box::new(Shared::default()), "out".into());
-    polyhaul::Writer::new(out).options(write).scene(scene).unwrap().warnings.counts().clone()
+    try_written(scene, write).unwrap().1.warnings.counts().clone()
 }
 
 fn read(text: &str, name: &str) -> Scene {
@@ -204,9 +187,8 @@ fn tables_that_fit_are_written() {
 
 #[test]
 fn a_scene_of_many_files_is_refused_as_one() {
-    let folder = folder("strict-pbrt");
-    let path = folder.join("a.pbrt");
-    std::fs::write(&path, "old").unwrap();
+    let folder = Folder::new("strict").unwrap();
+    let path = folder.file("a.pbrt", "old").unwrap();
     let read = ReadOptions::default();
     let (_, mut write) = options(Format::Pbrt, true, 2);
     write.pbrt.meshes = PbrtMeshes::Ply { vertices: 1 };
@@ -216,7 +198,5 @@ fn a_scene_of_many_files_is_refused_as_one() {
         .options(&read)
         .convert(polyhaul::Writer::new(&path).options(&write));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(std::fs::read(&path).unwrap(), b"old");
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!((folder.names(), folder.text("a.pbrt")), (vec!["a.pbrt".to_owned()], "old".to_owned()));
 }

@@ -86,7 +86,7 @@ fn small_faces_are_lines_and_points() {
     let read = &loaded.value.meshes[0];
     assert!(read.faces == mesh(file(CUBE)).faces);
     assert_eq!((&*read.lines.offsets, &*read.lines.corner_positions), (&[0, 2, 4][..], &[0, 1, 3, 2][..]));
-    assert_eq!((&*read.points, codes(&loaded)), (&[7, 0][..], vec![("short-face", 1)]));
+    assert_eq!((&*read.points, codes(&loaded.report)), (&[7, 0][..], vec![("short-face", 1)]));
     assert_eq!(loaded.value.objects[0].end, read.counts());
 }
 
@@ -94,7 +94,7 @@ fn small_faces_are_lines_and_points() {
 fn colors_of_faces_are_one_warning() {
     let loaded = load(file("good/face_colors.off")).unwrap();
     assert!(loaded.value.meshes[0] == mesh(file(CUBE)));
-    assert_eq!(codes(&loaded), [("left-out-face-colors", 5)]);
+    assert_eq!(codes(&loaded.report), [("left-out-face-colors", 5)]);
     let [only] = loaded.report.warnings.kept() else { panic!("{:?}", loaded.report.warnings) };
     assert_eq!((only.count, &*only.diagnostic.message), (5, "the colors of 5 faces were dropped"));
     assert_eq!((only.diagnostic.place.line, only.diagnostic.place.column), (Some(12), Some(11)));
@@ -107,10 +107,10 @@ fn colors_of_faces_are_one_warning() {
 fn what_is_too_much_is_noted() {
     let loaded = load(file("good/extra_values.off")).unwrap();
     assert!(loaded.value.meshes[0] == mesh(file(CUBE)));
-    assert_eq!(codes(&loaded), [("extra-value", 3)]);
+    assert_eq!(codes(&loaded.report), [("extra-value", 3)]);
     let loaded = load(file("good/trailing.off")).unwrap();
     assert!(loaded.value.meshes[0] == mesh(file(CUBE)));
-    assert_eq!(codes(&loaded), [("extra-data", 1)]);
+    assert_eq!(codes(&loaded.report), [("extra-data", 1)]);
     assert_eq!(loaded.report.warnings.kept()[0].diagnostic.place.line, Some(19));
 }
 

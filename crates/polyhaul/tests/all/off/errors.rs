@@ -10,7 +10,7 @@ fn error_with(bytes: &[u8], options: &ReadOptions) -> Error {
     let error = load_with(bytes, options).unwrap_err();
     for count in [1, 2, 7] {
         for chunk_bytes in [None, Some(1), Some(20), Some(70)] {
-            let options = options.clone().with_run(threads(count, chunk_bytes));
+            let options = options.clone().with_run(run(count, chunk_bytes));
             let what = format!("{count} threads, chunks of {chunk_bytes:?}");
             let again = load_with(bytes, &options).unwrap_err();
             assert_eq!((again.kind(), again.diagnostic()), (error.kind(), error.diagnostic()), "{what}");
@@ -94,7 +94,7 @@ fn broken_faces_can_be_left_out() {
     for name in ["bad/index.off", "bad/negative_index.off"] {
         let loaded = load_with(file(name), &lenient).unwrap();
         assert_eq!(
-            (loaded.value.meshes[0].faces.len(), codes(&loaded)),
+            (loaded.value.meshes[0].faces.len(), codes(&loaded.report)),
             (5, vec![("index-out-of-range", 1)]),
             "{name}"
         );
@@ -102,7 +102,7 @@ fn broken_faces_can_be_left_out() {
     // One for each face, and the other flaws of a line beside it.
     let text = "OFF 1 5 0\n0 0 0\n3 0 9 -9 1 2 3\n3 0 0 0\n2 0 7\n1 8\n4 0 0 0 0 1\n";
     let loaded = load_with(text, &lenient).unwrap();
-    assert_eq!(codes(&loaded), [("index-out-of-range", 3), ("left-out-face-colors", 2)]);
+    assert_eq!(codes(&loaded.report), [("index-out-of-range", 3), ("left-out-face-colors", 2)]);
     assert_eq!(loaded.value.meshes[0].faces.len(), 2);
     let text = text.replace("3 0 9 -9", "3 0 9 x");
     assert_eq!(
@@ -127,29 +127,13 @@ fn strict_makes_errors_of_warnings() {
 }
 
 #[test]
-fn limits_hold_to_the_one() {
-    let text = b"# a comment\nOFF\n6 1 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n0 0 2\n5 0 1 2 3 4\n";
-    let check = |text: &[u8], name: &str, max: u64, set: fn(&mut Limits, u64)| {
-        let with = |limit| {
-            let mut limits = Limits::default();
-            set(&mut limits, limit);
-            ReadOptions::default().with_limits(limits)
-        };
-        assert!(load_with(text, &with(max)).is_ok() && load_with(text, &with(max + 1)).is_ok(), "{name}");
-        let error = error_with(text, &with(max - 1));
-        assert!(error.kind() == ErrorKind::Limit && error.to_string().contains(name), "{error}");
-        error
-    };
-    check(text, "elements", 6, |limits, limit| limits.elements = limit);
-    check(text, "line_bytes", 11, |limits, limit| limits.line_bytes = limit);
-    check(text, "header_bytes", 21, |limits, limit| limits.header_bytes = limit);
-    let more_faces = b"OFF 1 7 0\n0 0 0\n0\n0\n0\n0\n0\n0\n0\n";
-    let error = check(more_faces, "elements", 7, |limits, limit| limits.elements = limit);
-    assert_eq!(error.place().column, Some(7));
-    let corners = b"OFF 1 3 0\n0 0 0\n3 0 0 0\n2 0 0\n4 0 0 0 0\n";
-    let error = check(corners, "elements", 7, |limits, limit| limits.elements = limit);
+fn errors_of_limits_have_places() {
+    let options = ReadOptions::default().with_limits(Limits::default().with_elements(6));
+    let more_faces = error_with(b"OFF 1 7 0\n0 0 0\n0\n0\n0\n0\n0\n0\n0\n", &options);
+    assert_eq!((more_faces.kind(), more_faces.place().column), (ErrorKind::Limit, Some(7)));
+    let corners = error_with(b"OFF 1 3 0\n0 0 0\n3 0 0 0\n2 0 0\n4 0 0 0 0\n", &options);
     assert_eq!(
-        error.to_string(),
+        corners.to_string(),
         "x.off:5:1: up to face 2, the faces have more corners than the limit of 6 (elements)"
     );
 }

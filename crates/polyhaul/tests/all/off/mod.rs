@@ -5,6 +5,7 @@ mod errors;
 mod naive;
 mod writing;
 
+use crate::support::{codes, data_bytes, run, scene_of, square, try_written};
 use polyhaul::model::{Mesh, Scene};
 use polyhaul::options::RunOptions;
 use polyhaul::{Format, Input, Loaded, ReadOptions, Result, WriteOptions};
@@ -12,7 +13,7 @@ use polyhaul_testkit::corpus;
 
 /// The bytes of a file of the test data.
 fn file(name: &str) -> Vec<u8> {
-    std::fs::read(corpus::root().join("off").join(name)).unwrap()
+    data_bytes(format!("off/{name}"))
 }
 
 fn load_with(bytes: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Loaded<Scene>> {
@@ -30,15 +31,6 @@ fn mesh(bytes: impl Into<Vec<u8>>) -> Mesh {
     assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
     assert_eq!(loaded.value.meshes.len(), 1);
     loaded.value.meshes.remove(0)
-}
-
-/// The codes of warnings, and how many there were of each.
-fn codes(loaded: &Loaded<Scene>) -> Vec<(&'static str, u64)> {
-    loaded.report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect()
-}
-
-fn threads(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
 }
 
 fn written(options: WriteOptions) -> WriteOptions {

@@ -99,7 +99,7 @@ fn random_files_are_read_alike() {
     let mut random = Random::new(11);
     for round in 0..600 {
         let text = off::random(&mut random, if round % 50 == 0 { 400 } else { 12 });
-        compare(&text, threads(1 + round % 3, [None, Some(1), Some(30), Some(500)][round % 4]));
+        compare(&text, run(1 + round % 3, [None, Some(1), Some(30), Some(500)][round % 4]));
     }
 }
 
@@ -126,6 +126,6 @@ fn large_files_are_read_alike() {
         };
     }
     for (count, chunk_bytes) in [(1, None), (3, None), (2, Some(3001))] {
-        compare(text.as_bytes(), threads(count, chunk_bytes));
+        compare(text.as_bytes(), run(count, chunk_bytes));
     }
 }

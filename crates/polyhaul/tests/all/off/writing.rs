@@ -1,33 +1,19 @@
 //! Expected bytes, and content that OFF cannot store.
 
 use crate::off::*;
-use polyhaul::Output;
 use polyhaul::WriteOptions;
 use polyhaul::model::{Column, Domain, Elements, NONE, Object, Values};
 use polyhaul::options::{Digits, SceneWriteOptions};
 use polyhaul_testkit::corpus::samples;
 use polyhaul_testkit::options::scene_options;
-use polyhaul_testkit::output::Shared;
-
-fn square() -> Mesh {
-    let positions = [[0.0, 0.0, 0.5], [2.0, 0.0, 0.5], [2.0, 2.0, 0.5], [0.0, 2.0, 0.5]];
-    let faces = Elements { offsets: [0, 4].into(), corner_positions: [0, 1, 2, 3].into(), ..Elements::default() };
-    Mesh { positions: positions.into(), faces, ..Mesh::default() }
-}
-
-fn scene(mesh: Mesh) -> Scene {
-    Scene { meshes: vec![mesh], ..Scene::default() }
-}
 
 fn shortest(mesh: Mesh) -> String {
-    text(&scene(mesh), WriteOptions::default())
+    text(&scene_of(mesh), WriteOptions::default())
 }
 
 /// What is said of a scene that is written.
 fn warned(scene: &Scene, off: WriteOptions) -> Vec<(&'static str, u64)> {
-    let output = Output::Writer(Box::new(Shared::default()), "out".into());
-    let report = polyhaul::Writer::new(output).options(&written(off)).scene(scene).unwrap();
-    report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect()
+    codes(&try_written(scene, &written(off)).unwrap().1)
 }
 
 #[test]
@@ -35,9 +21,9 @@ fn meshes_are_vertices_and_faces() {
     assert_eq!(shortest(square()), "OFF\n4 1 0\n0 0 0.5\n2 0 0.5\n2 2 0.5\n0 2 0.5\n4 0 1 2 3\n");
     assert_eq!(text(&Scene::default(), WriteOptions::default()), "OFF\n0 0 0\n");
     let fixed = WriteOptions::default().with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Fixed(2))));
-    assert!(text(&scene(square()), fixed).contains("\n2.00 0.00 0.50\n"));
-    let found = text(&scene(square()), scene_options(|scene| scene.triangulate = true));
-    assert!(found.starts_with("OFF\n4 2 0\n") && found.ends_with("3 0 1 2\n3 0 2 3\n"), "{found}");
+    assert!(text(&scene_of(square()), fixed).contains("\n2.00 0.00 0.50\n"));
+    let written = text(&scene_of(square()), scene_options(|scene| scene.triangulate = true));
+    assert!(written.starts_with("OFF\n4 2 0\n") && written.ends_with("3 0 1 2\n3 0 2 3\n"), "{written}");
 }
 
 #[test]
@@ -50,7 +36,7 @@ fn keywords_say_what_vertices_have() {
     assert!(shortest(mesh.clone()).starts_with("CNOFF\n4 1 0\n0 0 0.5 0 0 1 255 0 51 255\n"));
     mesh.uvs = [[0.25, 0.75]; 4].into();
     mesh.uv_domain = Domain::Vertex;
-    let whole = scene(mesh);
+    let whole = scene_of(mesh);
     assert!(
         text(&whole, WriteOptions::default()).starts_with("STCNOFF\n4 1 0\n0 0 0.5 0 0 1 255 0 51 255 0.25 0.75\n")
     );
@@ -99,7 +85,7 @@ fn lines_and_points_are_small_faces() {
         written.starts_with("OFF\n4 6 0\n") && written.ends_with("4 0 1 2 3\n2 0 1\n2 1 2\n2 3 0\n1 3\n1 1\n"),
         "{written}"
     );
-    assert_eq!(warned(&scene(mesh), WriteOptions::default()), []);
+    assert_eq!(warned(&scene_of(mesh), WriteOptions::default()), []);
 }
 
 #[test]
@@ -110,14 +96,14 @@ fn objects_stand_where_they_are() {
     mesh.normal_domain = Domain::Vertex;
     let object = |transform| Object { end: mesh.counts(), transform, ..Object::default() };
     let objects = vec![object(None), object(Some(moved))];
-    let found = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() }, WriteOptions::default());
-    assert!(found.starts_with("NOFF\n8 2 0\n") && found.ends_with("4 0 1 2 3\n4 4 7 6 5\n"), "{found}");
-    assert!(found.contains("2 0 0.5 1 0 0\n") && found.contains("3 0 0.5 -1 0 0\n"), "{found}");
+    let written = text(&Scene { objects, meshes: vec![mesh.clone()], ..Scene::default() }, WriteOptions::default());
+    assert!(written.starts_with("NOFF\n8 2 0\n") && written.ends_with("4 0 1 2 3\n4 4 7 6 5\n"), "{written}");
+    assert!(written.contains("2 0 0.5 1 0 0\n") && written.contains("3 0 0.5 -1 0 0\n"), "{written}");
     // A mesh without colors beside one that has some is white.
     let mut colored = square();
     colored.colors = [[0.0, 0.0, 0.0, 1.0]; 4].into();
-    let found = text(&Scene { meshes: vec![colored, square()], ..Scene::default() }, WriteOptions::default());
-    assert!(found.contains("0 2 0.5 0 0 0 255\n0 0 0.5 255 255 255 255\n"), "{found}");
+    let written = text(&Scene { meshes: vec![colored, square()], ..Scene::default() }, WriteOptions::default());
+    assert!(written.contains("0 2 0.5 0 0 0 255\n0 0 0.5 255 255 255 255\n"), "{written}");
 }
 
 #[test]
@@ -125,7 +111,7 @@ fn colors_stay_what_they_are() {
     let colored = |color: [f32; 4]| {
         let mut mesh = square();
         mesh.colors = [color, [0.0, 0.0, 0.0, 0.0], color, color].into();
-        scene(mesh)
+        scene_of(mesh)
     };
     let again = |scene: &Scene, off| load(text(scene, off)).unwrap().value.meshes[0].colors.to_vec();
     let floats = WriteOptions::default().with_scene(SceneWriteOptions::default().with_float_colors(true));
@@ -173,7 +159,7 @@ fn what_off_has_no_place_for_is_counted() {
     mesh.face_columns = vec![column("attribute", Values::U16([7].into()))];
     let object = Object { name: "o".into(), end: mesh.counts(), ..Object::default() };
     let comments = vec!["a\0b".into(), "c\nd".into()];
-    let scene = Scene { objects: vec![object], comments, infos: vec!["i".into()], ..scene(mesh) };
+    let scene = Scene { objects: vec![object], comments, infos: vec!["i".into()], ..scene_of(mesh) };
     let codes = ["changed-remarks", "left-out-columns", "left-out-names", "left-out-normals", "left-out-remarks"];
     assert_eq!(warned(&scene, WriteOptions::default()), codes.into_iter().zip([1, 2, 1, 1, 1]).collect::<Vec<_>>());
     assert!(text(&scene, WriteOptions::default()).starts_with("OFF\n# a_b\n# c\n# d\n4 1 0\n"));

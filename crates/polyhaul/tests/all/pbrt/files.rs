@@ -77,13 +77,13 @@ fn an_import_has_a_state_of_its_own() {
         }
     }
     // Scopes of an import are independent: it can neither leave one open nor close an outer one.
-    for (part, wanted) in
+    for (part, expected) in
         [("AttributeBegin", "part.pbrt:1:15: `AttributeBegin`"), ("AttributeEnd\nFoo", "part.pbrt:2:1: ")]
     {
         let main = "WorldBegin\nAttributeBegin\nImport \"part.pbrt\"\nAttributeEnd\n";
         let folder = filled("import", &[("main.pbrt", main), ("part.pbrt", part)]);
         let error = main_of(&folder, &options(2, None)).unwrap_err();
-        assert!(error.to_string().contains(wanted), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
     // One that is included may open what the file behind it closes.
     let main = "WorldBegin\nInclude \"part.pbrt\"\nAttributeEnd\nShape \"a\"\n";

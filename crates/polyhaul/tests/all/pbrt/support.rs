@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub use crate::support::read_options as options;
 use polyhaul::model::Scene;
 use polyhaul::model::render::Render;
 use polyhaul::options::OnError;
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 
 /// A file or folder of the test data.
 pub fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pbrt").join(name)
+    crate::support::data("pbrt").join(name)
 }
 
 /// The names of the scenes in a folder.
@@ -18,13 +19,6 @@ pub fn scenes(folder: &str) -> Vec<String> {
     names.sort();
     assert!(!names.is_empty());
     names.into_iter().map(|name| format!("{folder}/{name}")).collect()
-}
-
-pub fn options(threads: usize, chunk_bytes: Option<usize>) -> ReadOptions {
-    let mut options = ReadOptions::default();
-    options.run.threads = Some(threads);
-    options.run.chunk_bytes = chunk_bytes;
-    options
 }
 
 /// Broken directives are left out.

@@ -245,34 +245,6 @@ fn a_fan_of_files_is_limited() {
     }
 }
 
-/// Limits the lines from the start of a directive to the next one; for any pieces.
-#[test]
-fn limits_hold_to_the_one() {
-    let long = format!("Shape \"curve\" \"float a\" [\n{}]\n\n# more\n", "1 2 3\n".repeat(40));
-    let text = Arc::new(format!("WorldBegin\n{long}Shape \"b\"\n").into_bytes());
-    type Set = fn(&mut polyhaul::options::Limits, u64);
-    let limits: [(&str, u64, Set); 3] = [
-        ("line_bytes", long.len() as u64 - 1, |limits, limit| limits.line_bytes = limit),
-        ("name_bytes", 7, |limits, limit| limits.name_bytes = limit),
-        ("elements", 2, |limits, limit| limits.elements = limit),
-    ];
-    for (name, max, set) in limits {
-        for (limit, fits) in [(max - 1, false), (max, true), (max + 1, true)] {
-            for (threads, chunk_bytes) in [(1, None), (1, Some(1)), (2, Some(100)), (7, Some(max as usize + 3))] {
-                let mut way = options(threads, chunk_bytes);
-                set(&mut way.limits, limit);
-                let result = read(&text, &way);
-                assert_eq!(result.is_ok(), fits, "{name} {limit} {chunk_bytes:?}: {}", shown(&result));
-                let Err(error) = result else { continue };
-                assert_eq!(error.kind(), ErrorKind::Limit, "{name}: {error}");
-                assert!(error.to_string().contains(name), "{error}");
-                let line = if name == "elements" { 46 } else { 2 };
-                assert_eq!(error.place().line, Some(line), "{name} {chunk_bytes:?}: {error}");
-            }
-        }
-    }
-}
-
 /// The border before a long line, and the one behind it, may lie anywhere in a piece or at its end.
 #[test]
 fn a_long_line_is_found_wherever_pieces_end() {

@@ -1,10 +1,11 @@
 //! Scenes of meshes as pbrt scenes, and the way back.
 
 use super::{compact, read_text, write};
+use crate::support::try_written;
 use polyhaul::model::{Domain, Scene};
 use polyhaul::ops::{self, Flat};
 use polyhaul::options::{Instances, PbrtWriteOptions, Resolve, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
+use polyhaul::{Format, Input, ReadOptions, Reader, WriteOptions};
 use std::sync::Arc;
 
 const OBJ: &str = "mtllib m.mtl\no box\nv 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n\
@@ -81,9 +82,7 @@ fn instances_are_objects_that_share_a_mesh() {
     assert_eq!(objects, [("tree", 0), ("tree", 1), ("tree", 0), ("tree", 1)]);
     assert_eq!(flat.objects[0].transform.unwrap()[0], [2.0, 0.0, 0.0, 10.0]);
     let options = WriteOptions::default().with_format(Some(Format::Obj));
-    let shared = super::Shared::default();
-    Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(&options).scene(&scene).unwrap();
-    let obj = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
+    let obj = String::from_utf8(try_written(&scene, &options).unwrap().0).unwrap();
     assert!(obj.contains("v 12.000000 0.000000 0.000000\n"), "{obj}");
     assert_eq!(obj.matches("o tree\n").count(), 4, "{obj}");
     // And back: the same mesh in several places is an object of its own.

@@ -6,19 +6,13 @@ mod killed;
 mod meshes;
 mod scopes;
 
+use crate::support::{data, run, try_written};
 use polyhaul::model::Scene;
 use polyhaul::options::{PbrtMeshes, PbrtWriteOptions, RunOptions};
 use polyhaul::report::Moved;
 use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::pbrt::{self, Spec};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-
-/// A file of the test data.
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pbrt").join(name)
-}
 
 fn read(input: Input) -> Scene {
     let options = ReadOptions::default().with_format(Some(Format::Pbrt)).with_load_meshes(false);
@@ -29,25 +23,9 @@ fn read_text(text: &[u8]) -> Scene {
     read(Input::Memory(text.to_vec(), "scene.pbrt".into()))
 }
 
-/// A writer whose bytes are seen afterwards.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 fn write(scene: &Scene, style: PbrtWriteOptions, run: RunOptions) -> Vec<u8> {
-    let shared = Shared::default();
     let options = WriteOptions::default().with_format(Some(Format::Pbrt)).with_pbrt(style).with_run(run);
-    Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(&options).scene(scene).unwrap();
-    shared.0.lock().unwrap().clone()
+    try_written(scene, &options).unwrap().0
 }
 
 fn compact() -> PbrtWriteOptions {
@@ -84,7 +62,7 @@ fn the_corpus_comes_back() {
         "good/10_import_multi_plain.pbrt",
     ];
     for name in names {
-        let scene = read(Input::Path(data(name)));
+        let scene = read(Input::Path(data("pbrt").join(name)));
         comes_back(&scene);
     }
 }
@@ -206,8 +184,6 @@ fn neither_threads_nor_pages_change_a_byte() {
     for (scene, sizes) in [(&scene, vec![333, 10_000])].into_iter().chain(odd.iter().map(|scene| (scene, vec![1, 50])))
     {
         for style in [PbrtWriteOptions::default(), compact()] {
-            let run =
-                |threads, chunk_bytes| RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
             let single_threaded = write(scene, style, run(1, None));
             for threads in [1, 2, 7, 64] {
                 for &size in &sizes {
@@ -285,7 +261,6 @@ fn many_short_lists_are_the_same_in_any_room() {
     };
     let text: String = (0..40_000).map(shape).collect();
     let scene = read_text(format!("WorldBegin\n{text}").as_bytes());
-    let run = |threads, chunk_bytes| RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
     let expected = write(&scene, PbrtWriteOptions::default(), run(1, None));
     for (threads, chunk_bytes) in [(2, None), (7, None), (1, Some(100_000)), (1, Some(10_000_000)), (3, Some(777_777))]
     {
@@ -297,13 +272,7 @@ fn many_short_lists_are_the_same_in_any_room() {
 }
 
 fn names(folder: &Folder) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.path()).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "geometry")
-        .collect();
-    names.sort();
-    names
+    folder.names().into_iter().filter(|name| name != "geometry").collect()
 }
 
 #[test]

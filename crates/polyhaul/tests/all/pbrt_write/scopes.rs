@@ -1,27 +1,18 @@
 //! Scopes of all kinds, made by chance: nothing moves from one to another, and what was written comes back.
 
+use crate::support::try_written;
 use polyhaul::model::render::Render;
-use polyhaul::{Format, Input, Output, ReadOptions, Reader, WriteOptions, Writer};
-use polyhaul_testkit::output::Shared;
-
-/// Numbers by chance.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
+use polyhaul::{Format, Input, ReadOptions, Reader, WriteOptions};
+use polyhaul_testkit::random::Random;
 
 /// A scene of a few scopes and definitions whose things say what holds.
-fn text(chance: &mut Chance) -> String {
+fn text(random: &mut Random) -> String {
     let mut text = String::from("WorldBegin\n");
     let mut open = Vec::new();
     let mut objects = 0;
-    for _ in 0..3 + chance.below(12) {
-        let value = 1 + chance.below(3);
-        match chance.below(12) {
+    for _ in 0..3 + random.below(12) {
+        let value = 1 + random.below(3);
+        match random.below(12) {
             0 | 1 => {
                 text.push_str("AttributeBegin\n");
                 open.push("AttributeEnd\n");
@@ -50,10 +41,8 @@ fn read(text: &str) -> Box<Render> {
 
 fn written(render: &Render) -> String {
     let scene = polyhaul::model::Scene { render: Some(Box::new(render.clone())), ..Default::default() };
-    let shared = Shared::default();
     let options = WriteOptions::default().with_format(Some(Format::Pbrt));
-    Writer::new(Output::Writer(Box::new(shared.clone()), "x".into())).options(&options).scene(&scene).unwrap();
-    String::from_utf8(shared.take()).unwrap()
+    String::from_utf8(try_written(&scene, &options).unwrap().0).unwrap()
 }
 
 /// What holds for each shape, by content.
@@ -80,9 +69,9 @@ fn said(render: &Render) -> Vec<String> {
 
 #[test]
 fn what_holds_in_one_scope_does_not_hold_in_another() {
-    let mut chance = Chance(7);
+    let mut random = Random::new(7);
     for _ in 0..3000 {
-        let text = text(&mut chance);
+        let text = text(&mut random);
         let first = read(&text);
         let once = written(&first);
         let second = read(&once);

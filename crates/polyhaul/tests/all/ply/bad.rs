@@ -1,6 +1,6 @@
 //! Bad files: an error with a place, or a warning, and little memory.
 
-use crate::ply::support::{error, header, lenient, memory, options, scene_text, tables_text};
+use crate::ply::support::{error, header, lenient, memory, options, outcome};
 use polyhaul::{ErrorKind, Reader};
 use polyhaul_testkit::corpus::samples;
 
@@ -25,7 +25,7 @@ fn what_is_no_mesh_is_a_table_all_the_same() {
     for file in samples("ply/bad", "ply") {
         let result = Reader::new(memory(&file.bytes())).options(&options(1, None)).tables();
         let expected = good_as_tables.iter().any(|name| file.name.contains(name));
-        assert_eq!(result.is_ok(), expected, "{}: {}", file.name, tables_text(&result));
+        assert_eq!(result.is_ok(), expected, "{}: {}", file.name, outcome(&result));
     }
 }
 
@@ -141,7 +141,7 @@ fn short_faces_are_left_out_and_noted() {
     assert_eq!(loaded.value.meshes[0].faces.len(), 1);
     assert_eq!(loaded.report.warnings.counts()["short-face"], 1);
     let strict = options(1, None).with_strict(true);
-    assert!(scene_text(&Reader::new(memory(&file)).options(&strict).scene()).contains("has 2 corners"));
+    assert!(outcome(&Reader::new(memory(&file)).options(&strict).scene()).contains("has 2 corners"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Good files, beside the slow reader and beside their twins in other forms.
 
 use crate::ply::reference;
-use crate::ply::support::{NAME, memory, options, scene, scene_text, tables, tables_text};
+use crate::ply::support::{NAME, memory, options, outcome, scene, tables};
 use polyhaul::Reader;
 use polyhaul_testkit::corpus::samples;
 
@@ -44,7 +44,7 @@ fn twins_are_equal() {
 fn all_are_scenes_too() {
     for file in samples("ply/good", "ply") {
         let result = Reader::new(memory(&file.bytes())).options(&options(1, None)).scene();
-        assert!(result.is_ok(), "{}: {}", file.name, scene_text(&result));
+        assert!(result.is_ok(), "{}: {}", file.name, outcome(&result));
         assert_eq!(polyhaul_testkit::scene::broken_rule(&result.unwrap().value), None, "{}", file.name);
     }
 }
@@ -64,12 +64,12 @@ const TEXT: &str = "ply|format ascii 1.0|comment a|element vertex 2|property flo
 #[test]
 fn any_line_end_will_do() {
     let expected =
-        tables_text(&Reader::new(memory(TEXT.replace('|', "\n").as_bytes())).options(&options(1, None)).tables());
+        outcome(&Reader::new(memory(TEXT.replace('|', "\n").as_bytes())).options(&options(1, None)).tables());
     assert!(expected.contains("[1.5, 2.5]"), "{expected}");
     for end in ["\r\n", "\r"] {
         let text = TEXT.replace('|', end);
         assert_eq!(
-            tables_text(&Reader::new(memory(text.as_bytes())).options(&options(1, None)).tables()),
+            outcome(&Reader::new(memory(text.as_bytes())).options(&options(1, None)).tables()),
             expected,
             "{end:?}"
         );

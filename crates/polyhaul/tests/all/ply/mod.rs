@@ -10,6 +10,6 @@ mod damage;
 mod good;
 mod large;
 mod limits;
-mod reference;
+pub mod reference;
 mod scenes;
 mod support;

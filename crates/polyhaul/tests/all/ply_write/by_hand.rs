@@ -62,8 +62,8 @@ fn attributes_stand_in_blenders_order() {
     let options = options(
         WriteOptions::default().with_scene(SceneWriteOptions::default().with_ascii(true).with_float_colors(true)),
     );
-    let found = crate::ply_write::support::text(&scene(mesh.clone()), &options);
-    let names: Vec<_> = found.lines().filter_map(|line| line.strip_prefix("property ")).collect();
+    let written = crate::ply_write::support::text(&scene(mesh.clone()), &options);
+    let names: Vec<_> = written.lines().filter_map(|line| line.strip_prefix("property ")).collect();
     let expected = [
         "float x",
         "float y",
@@ -80,11 +80,11 @@ fn attributes_stand_in_blenders_order() {
         "double quality",
     ];
     assert_eq!(names, expected);
-    assert!(found.ends_with("0 1 0.5 0 0 1 0.25 0.75 1 0 0 0.5 3\n"), "{found}");
-    assert!(found.contains(" 1e-300\n"), "{found}");
+    assert!(written.ends_with("0 1 0.5 0 0 1 0.25 0.75 1 0 0 0.5 3\n"), "{written}");
+    assert!(written.contains(" 1e-300\n"), "{written}");
     let without = options.scene.with_uv(false).with_normals(false).with_colors(false);
-    let found = crate::ply_write::support::text(&scene(mesh), &options.with_scene(without));
-    assert_eq!(found.matches("property").count(), 4);
+    let written = crate::ply_write::support::text(&scene(mesh), &options.with_scene(without));
+    assert_eq!(written.matches("property").count(), 4);
 }
 
 #[test]

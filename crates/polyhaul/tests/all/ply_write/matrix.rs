@@ -1,6 +1,5 @@
 //! The same bytes for any number of threads and any size of pages.
 
-use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Domain, Mesh, Scene, Values};
 use polyhaul::options::RunOptions;
@@ -17,7 +16,8 @@ fn busy(faces: usize) -> Mesh {
         sizes.iter().map(|&size| (0..size).map(|_| random.below(positions) as u32).collect()).collect();
     mesh.faces = elements(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let corners = mesh.faces.corner_positions.len();
-    (mesh.uvs, mesh.uv_domain) = ((0..corners).map(|_| [random.below(3) as f32, 0.5]).collect(), Domain::Corner);
+    mesh.uvs = (0..corners).map(|_| [random.below(3) as f32, 0.5]).collect();
+    mesh.uv_domain = Domain::Corner;
     mesh.normals = (0..40).map(|_| [0; 3].map(|_| random.unit())).collect();
     mesh.faces.corner_normals = (0..corners).map(|_| random.below(3) as u32).collect();
     mesh.colors = (0..positions).map(|_| [random.unit(), random.unit(), 0.0, 1.0]).collect();
@@ -36,7 +36,7 @@ fn threads_and_pages_make_no_difference() {
     let mut meanings = Vec::new();
     for encoding in ENCODINGS {
         let expected = write(&scene, &encoded(encoding)).unwrap().0;
-        meanings.push(read::tables(&expected));
+        meanings.push(read_tables(&expected));
         for threads in [1, 2, 3, 7, 64] {
             for chunk_bytes in [None, Some(1), Some(100), Some(5000)] {
                 let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
@@ -52,8 +52,9 @@ fn threads_and_pages_make_no_difference() {
 #[test]
 fn splitting_keeps_what_corners_have() {
     let mesh = busy(500);
-    let tables = read::tables(&write(&scene(mesh.clone()), &encoded(ENCODINGS[1])).unwrap().0);
-    let (vertex, face) = (&tables[0], &tables[1]);
+    let tables = read_tables(&write(&scene(mesh.clone()), &encoded(ENCODINGS[1])).unwrap().0);
+    let vertex = &tables[0];
+    let face = &tables[1];
     let numbers = |name: &str| match &vertex.column(name).unwrap().values {
         Values::F32(values) => values.to_vec(),
         other => panic!("{other:?}"),

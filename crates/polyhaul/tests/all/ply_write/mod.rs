@@ -1,8 +1,7 @@
-//! Tests of writing PLY: bytes by hand, and scenes read back by a small reader of the tests' own.
+//! Tests of writing PLY: bytes by hand, and scenes that the slow reader reads back.
 
 mod by_hand;
 mod matrix;
-mod read;
 mod scenes;
 pub mod support;
 mod tables;

@@ -1,7 +1,7 @@
 //! Scenes: what is joined, split, moved, and left out.
 
-use crate::ply_write::read;
 use crate::ply_write::support::*;
+use crate::support::{memory, try_converted};
 use polyhaul::model::{Axes, Counts, Domain, Material, Mesh, Object, Scene, Table, Values};
 use polyhaul::{ErrorKind, Format};
 use polyhaul_testkit::options::{PlyEncoding, scene_options};
@@ -149,32 +149,27 @@ fn tables_of_a_scene_follow_its_meshes() {
         |name: &str| Table { name: name.into(), row_count: 1, columns: vec![column("v", Values::U8([5].into()))] };
     let mut both = scene(square());
     both.tables = vec![table("camera")];
-    let tables = read::tables(&write(&both, &encoded(PlyEncoding::BigEndian)).unwrap().0);
+    let tables = read_tables(&write(&both, &encoded(PlyEncoding::BigEndian)).unwrap().0);
     assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["vertex", "camera"]);
     assert_eq!(tables[1], both.tables[0]);
     let alone = Scene { tables: vec![table("camera"), table("lens")], ..Scene::default() };
-    assert_eq!(read::tables(&write(&alone, &encoded(PlyEncoding::Ascii)).unwrap().0), alone.tables);
+    assert_eq!(read_tables(&write(&alone, &encoded(PlyEncoding::Ascii)).unwrap().0), alone.tables);
     both.tables = vec![table("vertex")];
     assert_eq!(write(&both, &encoded(PlyEncoding::Ascii)).unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]
 fn an_obj_becomes_a_ply() {
-    let text = b"o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nf 1/1 2/2 3/1\nf 3/2 2/2 1/1\nl 1 3\n".to_vec();
+    let text = "o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nf 1/1 2/2 3/1\nf 3/2 2/2 1/1\nl 1 3\n";
     let folder = polyhaul_testkit::corpus::Folder::new("ply").unwrap();
     let path = folder.join("a.ply.gz");
-    let input = || polyhaul::Input::Memory(text.clone(), "a.obj".into());
-    let convert = |output, write: &_| {
-        polyhaul::Reader::new(input()).convert(polyhaul::Writer::new(output).options(write)).unwrap()
-    };
-    convert(polyhaul::Output::Path(path.clone()), &Default::default());
+    polyhaul::Reader::new(memory(text, "a.obj")).convert(polyhaul::Writer::new(path.clone())).unwrap();
     assert_eq!(folder.names(), ["a.ply.gz"]);
     let written = std::fs::read(&path).unwrap();
     assert_eq!(written[..2], [0x1f, 0x8b]);
-    let shared = polyhaul_testkit::output::Shared::default();
     let options = polyhaul::WriteOptions::default().with_format(Some(Format::Ply));
-    convert(polyhaul::Output::Writer(Box::new(shared.clone()), "x".into()), &options);
-    let tables = read::tables(&shared.take());
+    let (bytes, _) = try_converted(memory(text, "a.obj"), &Default::default(), &options).unwrap();
+    let tables = read_tables(&bytes);
     assert_eq!(tables.iter().map(|table| table.row_count).collect::<Vec<_>>(), [4, 2, 1]);
     assert_eq!(tables[1].columns[0].values, Values::I32([0, 1, 2, 3, 1, 0].into()));
 }

@@ -1,8 +1,10 @@
 //! What these tests share.
 
-use polyhaul::model::{Column, Elements, Mesh, Scene, Table, Values};
+use crate::ply::reference;
+pub use crate::support::{column, scene_of as scene, try_written as write};
+use polyhaul::model::{Elements, Mesh, Scene, Table};
 use polyhaul::options::Digits;
-use polyhaul::{Format, Output, Report, Result, WriteOptions};
+use polyhaul::{Format, Input, Output, Reader, Report, Result, WriteOptions};
 pub use polyhaul_testkit::options::PlyEncoding;
 use polyhaul_testkit::output::Shared;
 
@@ -22,13 +24,6 @@ pub fn fixed(digits: u8) -> WriteOptions {
     options
 }
 
-pub fn write(scene: &Scene, options: &WriteOptions) -> Result<(Vec<u8>, Report)> {
-    let shared = Shared::default();
-    let report =
-        polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), "out".into())).options(options).scene(scene)?;
-    Ok((shared.take(), report))
-}
-
 pub fn write_tables(tables: &[Table], options: &WriteOptions) -> Result<Vec<u8>> {
     let shared = Shared::default();
     let output = Output::Writer(Box::new(shared.clone()), "out".into());
@@ -44,6 +39,15 @@ pub fn parts(bytes: &[u8]) -> (String, &[u8]) {
     (String::from_utf8(bytes[..at].into()).unwrap(), &bytes[at..])
 }
 
+/// The elements of a file, which the slow reader reads alike.
+#[track_caller]
+pub fn read_tables(bytes: &[u8]) -> Vec<Table> {
+    let loaded = Reader::new(Input::Memory(bytes.to_vec(), "x.ply".into())).tables().unwrap();
+    assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
+    assert_eq!(reference::of_tables(&loaded.value.tables), reference::read(bytes).unwrap());
+    loaded.value.tables
+}
+
 /// The lines of a file in text.
 #[track_caller]
 pub fn text(scene: &Scene, options: &WriteOptions) -> String {
@@ -55,10 +59,6 @@ pub fn count(report: &Report, code: &str) -> u64 {
     report.warnings.counts().get(code).copied().unwrap_or(0)
 }
 
-pub fn column(name: &str, values: Values) -> Column {
-    Column { name: name.into(), values, offsets: None }
-}
-
 pub fn elements(faces: &[&[u32]]) -> Elements {
     let mut elements = Elements { offsets: vec![0].into(), ..Elements::default() };
     let mut corners = Vec::new();
@@ -68,10 +68,6 @@ pub fn elements(faces: &[&[u32]]) -> Elements {
     }
     elements.corner_positions = corners.into();
     if faces.is_empty() { Elements::default() } else { elements }
-}
-
-pub fn scene(mesh: Mesh) -> Scene {
-    Scene { meshes: vec![mesh], ..Scene::default() }
 }
 
 /// Four corners of a square.

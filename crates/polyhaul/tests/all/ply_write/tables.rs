@@ -1,6 +1,5 @@
 //! Tables: what is written is what is read back, in every encoding.
 
-use crate::ply_write::read;
 use crate::ply_write::support::*;
 use polyhaul::model::{Column, Table, Values};
 use polyhaul::{ErrorKind, Format, WriteOptions};
@@ -55,11 +54,11 @@ fn every_type_comes_back() {
     let narrow = Table { name: "narrow".into(), row_count: 700, columns: wide.columns[..12].to_vec() };
     let tables = [all_types(1000), lists(500), triangles, wide, narrow];
     for encoding in ENCODINGS {
-        let written = read::tables(&write_tables(&tables, &encoded(encoding)).unwrap());
+        let written = read_tables(&write_tables(&tables, &encoded(encoding)).unwrap());
         assert!(written == tables, "{encoding:?}");
     }
     // Small whole numbers are exact in fixed digits too.
-    let written = read::tables(&write_tables(&tables[2..], &fixed(3)).unwrap());
+    let written = read_tables(&write_tables(&tables[2..], &fixed(3)).unwrap());
     assert!(written == tables[2..]);
 }
 
@@ -109,7 +108,7 @@ fn rows_of_different_numbers_are_the_text_of_each() {
 fn wide_integers_are_written_where_they_fit() {
     let table = |values| Table { name: "t".into(), row_count: 2, columns: vec![column("v", values)] };
     for encoding in ENCODINGS {
-        let written = |values| write_tables(&[table(values)], &encoded(encoding)).map(|bytes| read::tables(&bytes));
+        let written = |values| write_tables(&[table(values)], &encoded(encoding)).map(|bytes| read_tables(&bytes));
         let read = |values| written(values).unwrap()[0].columns[0].values.clone();
         assert_eq!(read(Values::I64([-1, i64::from(i32::MAX)].into())), Values::I32([-1, i32::MAX].into()));
         assert_eq!(read(Values::I64([0, i64::from(u32::MAX)].into())), Values::U32([0, u32::MAX].into()));
@@ -149,7 +148,7 @@ fn columns_without_names_get_some() {
     let columns = names.map(|name| column(name, Values::U8([1, 2].into()))).into();
     let table = Table { name: "t".into(), row_count: 2, columns };
     for encoding in ENCODINGS {
-        let read = read::tables(&write_tables(std::slice::from_ref(&table), &encoded(encoding)).unwrap());
+        let read = read_tables(&write_tables(std::slice::from_ref(&table), &encoded(encoding)).unwrap());
         let names: Vec<_> = read[0].columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["column_1_column_1", "column_3", "column_3_column_3", "column_1", "column_5"]);
         assert!(read[0].columns.iter().all(|names| names.values == column("", Values::U8([1, 2].into())).values));

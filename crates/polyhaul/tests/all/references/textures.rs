@@ -95,7 +95,7 @@ fn they_come_back() {
     let report = convert(&folder.join("s/b.obj"), &folder.join("t/c.pbrt"));
     assert!(!report.warnings.counts().contains_key("left-out-textures"), "{:?}", report.warnings.kept());
     convert(&folder.join("t/c.pbrt"), &folder.join("s/d.obj"));
-    let [one, other] = ["s/b.obj", "s/d.obj"].map(|name| polyhaul::read(folder.join(name)).unwrap());
+    let [first, second] = ["s/b.obj", "s/d.obj"].map(|name| polyhaul::read(folder.join(name)).unwrap());
     let maps = |scene: &Scene| -> Vec<_> {
         let files = scene
             .materials
@@ -103,9 +103,9 @@ fn they_come_back() {
             .flat_map(|material| material.maps.iter().map(|map| (material.name.clone(), map.file.clone())));
         files.filter(|(name, _)| name.starts_with("named")).collect()
     };
-    assert!(!maps(&one).is_empty());
-    for (name, file) in maps(&one) {
-        assert!(maps(&other).iter().any(|(_, other_file)| *other_file == file), "{name} {file}: {:?}", maps(&other));
+    assert!(!maps(&first).is_empty());
+    for (name, file) in maps(&first) {
+        assert!(maps(&second).iter().any(|(_, other_file)| *other_file == file), "{name} {file}: {:?}", maps(&second));
     }
 }
 

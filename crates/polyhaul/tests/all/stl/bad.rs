@@ -1,7 +1,6 @@
 //! Files that are not read, and where that is said to be.
 
 use crate::stl::*;
-use polyhaul::model::Scene;
 use polyhaul::options::{Limits, OnError};
 use polyhaul::{Error, ErrorKind};
 
@@ -11,7 +10,7 @@ fn error(bytes: &[u8]) -> Error {
     let error = load(bytes.to_vec()).unwrap_err();
     for count in [1, 2, 7] {
         for chunk_bytes in [None, Some(1), Some(70), Some(300)] {
-            let options = ReadOptions::default().with_run(threads(count, chunk_bytes));
+            let options = ReadOptions::default().with_run(run(count, chunk_bytes));
             let again = load_with(bytes.to_vec(), &options).unwrap_err();
             assert_eq!(
                 (again.kind(), again.diagnostic()),
@@ -71,7 +70,7 @@ fn counts_are_not_believed() {
 
 #[test]
 fn broken_triangles_can_be_left_out() {
-    let options = |chunk_bytes| ReadOptions::default().with_on_error(OnError::Warn).with_run(threads(3, chunk_bytes));
+    let options = |chunk_bytes| ReadOptions::default().with_on_error(OnError::Warn).with_run(run(3, chunk_bytes));
     for (name, faces) in [
         ("bad/truncated_binary.stl", 7),
         ("bad/count_lies.stl", 12),
@@ -86,63 +85,5 @@ fn broken_triangles_can_be_left_out() {
             let loaded = load_with(file(name), &options(Some(chunk_bytes))).unwrap();
             assert!(loaded.value == expected.value && loaded.report.warnings == expected.report.warnings, "{name}");
         }
-    }
-}
-
-#[test]
-fn every_end_is_an_error_or_a_file() {
-    for name in ["good/cube_ascii.stl", "good/two_solids.stl", "good/cube_binary.stl", "good/solid_binary.stl"] {
-        let whole = file(name);
-        for end in (0..whole.len()).step_by(7) {
-            let options = welded().with_on_error(OnError::Warn).with_run(threads(2, Some(90)));
-            let strict = load(whole[..end].to_vec());
-            let lenient = load_with(whole[..end].to_vec(), &options);
-            if let Ok(strict) = &strict
-                && let Ok(lenient) = &lenient
-            {
-                let faces =
-                    |loaded: &Loaded<Scene>| loaded.value.meshes.iter().map(|mesh| mesh.faces.len()).sum::<usize>();
-                assert_eq!(faces(strict), faces(lenient));
-            }
-        }
-    }
-}
-
-#[test]
-fn noise_is_no_crash() {
-    let mut random = polyhaul_testkit::random::Random::new(5);
-    let good = [file("good/two_solids.stl"), file("good/attributes.stl")];
-    for round in 0..400 {
-        let mut bytes = good[round % 2].clone();
-        for _ in 0..1 + random.below(6) {
-            let at = random.below(bytes.len());
-            match random.below(3) {
-                0 => bytes[at] = random.bits() as u8,
-                1 => drop(bytes.drain(at..(at + random.below(40)).min(bytes.len()))),
-                _ => bytes.insert(at, b" \n\rx0-e"[random.below(7)]),
-            }
-        }
-        let outcome = |count, chunk_bytes| {
-            let options = ReadOptions::default().with_on_error(OnError::Warn).with_run(threads(count, chunk_bytes));
-            load_with(bytes.clone(), &options)
-                .map(|loaded| (format!("{:?}", loaded.value), loaded.report.warnings))
-                .map_err(|error| format!("{error:?}"))
-        };
-        let expected = outcome(1, None);
-        for chunk_bytes in [1, 50, 333] {
-            assert_eq!(outcome(3, Some(chunk_bytes)), expected, "round {round}, {chunk_bytes}");
-        }
-    }
-}
-
-#[test]
-fn names_and_lines_have_limits() {
-    let text = |name: usize| format!("solid {}\nendsolid\n", "n".repeat(name)).into_bytes();
-    let limits = Limits::default().with_name_bytes(10).with_line_bytes(100);
-    let options = ReadOptions::default().with_limits(limits);
-    assert!(load_with(text(10), &options).is_ok());
-    for size in [11, 200] {
-        let error = load_with(text(size), &options).unwrap_err();
-        assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(1)));
     }
 }

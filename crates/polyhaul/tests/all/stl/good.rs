@@ -104,3 +104,21 @@ fn it_is_inspected_like_any_scene() {
     let validation = inspect::validate(input("bad/nested.stl"), &ReadOptions::default()).unwrap();
     assert!(!validation.valid && validation.error.unwrap().place().line == Some(8));
 }
+
+#[test]
+fn welding_is_the_same_everywhere() {
+    let cube = file("good/cube_binary.stl");
+    let many: Vec<u8> = {
+        let facets = cube[84..].repeat(200);
+        let mut bytes = cube[..80].to_vec();
+        bytes.extend((facets.len() as u32 / 50).to_le_bytes());
+        bytes.extend(facets);
+        bytes
+    };
+    let expected = load_with(many.clone(), &welded()).unwrap().value;
+    assert_eq!(expected.meshes[0].positions.len(), 8);
+    for count in [2, 7] {
+        let options = welded().with_run(run(count, Some(999)));
+        assert!(load_with(many.clone(), &options).unwrap().value == expected);
+    }
+}

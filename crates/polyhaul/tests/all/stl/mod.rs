@@ -2,18 +2,18 @@
 
 mod bad;
 mod good;
-mod matrix;
 mod naive;
 mod writing;
 
+use crate::support::{data_bytes, run, scene_of, square, try_written};
 use polyhaul::model::Scene;
-use polyhaul::options::{RunOptions, StlReadOptions};
+use polyhaul::options::StlReadOptions;
 use polyhaul::{Input, Loaded, ReadOptions, Result};
 use polyhaul_testkit::corpus;
 
 /// The bytes of a file of the test data.
 fn file(name: &str) -> Vec<u8> {
-    std::fs::read(corpus::root().join("stl").join(name)).unwrap()
+    data_bytes(format!("stl/{name}"))
 }
 
 fn load_with(bytes: Vec<u8>, options: &ReadOptions) -> Result<Loaded<Scene>> {
@@ -26,10 +26,6 @@ fn load(bytes: Vec<u8>) -> Result<Loaded<Scene>> {
 
 fn welded() -> ReadOptions {
     ReadOptions::default().with_stl(StlReadOptions::default().with_weld(true))
-}
-
-fn threads(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
 }
 
 /// A reader of the bytes, which nobody can ask for their number.

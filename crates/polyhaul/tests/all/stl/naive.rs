@@ -13,7 +13,7 @@ fn a_limit_does_not_hide_what_comes_before() {
     for (whole, kind) in [(1, ErrorKind::Malformed), (2, ErrorKind::Malformed), (3, ErrorKind::Limit)] {
         let text = format!("solid\n{}facet normal 0 0 x\n{facet}{facet}endsolid\n", facet.repeat(whole));
         for chunk_bytes in [None, Some(1), Some(50), Some(120)] {
-            let way = ReadOptions::default().with_run(threads(2, chunk_bytes)).with_limits(limits);
+            let way = ReadOptions::default().with_run(run(2, chunk_bytes)).with_limits(limits);
             let error = load_with(text.clone().into_bytes(), &way).unwrap_err();
             assert_eq!(error.kind(), kind, "{whole} {chunk_bytes:?}: {error}");
         }
@@ -44,7 +44,8 @@ fn by_hand(bytes: &[u8]) -> Option<Vec<f32>> {
 fn every_number_is_that_of_the_slow_reader() {
     let mut compared = 0;
     for file in samples("stl/good", "stl") {
-        let (bytes, loaded) = (file.bytes(), load(file.bytes()).unwrap());
+        let bytes = file.bytes();
+        let loaded = load(file.bytes()).unwrap();
         let facets = loaded.value.meshes.iter().flat_map(|mesh| {
             let corners = mesh.faces.corner_positions.chunks(3);
             mesh.normals.iter().zip(corners).map(|(normal, corners)| {
@@ -52,11 +53,11 @@ fn every_number_is_that_of_the_slow_reader() {
                 [*normal, corner(0), corner(1), corner(2)]
             })
         });
-        let found: Vec<f32> = facets.flat_map(|facet| facet.concat()).collect();
+        let actual: Vec<f32> = facets.flat_map(|facet| facet.concat()).collect();
         let Some(expected) = by_hand(&bytes) else { continue };
         let bits = |values: &[f32]| values.iter().map(|v| if v.is_nan() { 1 } else { v.to_bits() }).collect::<Vec<_>>();
         if file.name != "stl/good/trailing.stl" {
-            assert_eq!(bits(&found), bits(&expected), "{}", file.name);
+            assert_eq!(bits(&actual), bits(&expected), "{}", file.name);
             compared += 1;
         }
     }

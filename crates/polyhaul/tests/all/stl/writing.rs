@@ -3,33 +3,16 @@
 use crate::stl::*;
 use polyhaul::model::{Column, Domain, Elements, Mesh, Object, Scene, Values};
 use polyhaul::options::{Digits, SceneWriteOptions};
-use polyhaul::{Format, Output, Report, WriteOptions};
-use polyhaul_testkit::output::Shared;
-
-fn square() -> Mesh {
-    let positions = [[0.0, 0.0, 0.5], [2.0, 0.0, 0.5], [2.0, 2.0, 0.5], [0.0, 2.0, 0.5]];
-    let faces = Elements { offsets: [0, 4].into(), corner_positions: [0, 1, 2, 3].into(), ..Elements::default() };
-    Mesh { positions: positions.into(), faces, ..Mesh::default() }
-}
+use polyhaul::{Format, Report, WriteOptions};
 
 fn write(scene: &Scene, stl: WriteOptions) -> (Vec<u8>, Report) {
-    let shared = Shared::default();
-    let options = stl.with_format(Some(Format::Stl));
-    let report = polyhaul::Writer::new(Output::Writer(Box::new(shared.clone()), "out".into()))
-        .options(&options)
-        .scene(scene)
-        .unwrap();
-    (shared.take(), report)
+    try_written(scene, &stl.with_format(Some(Format::Stl))).unwrap()
 }
 
 fn text(scene: &Scene) -> String {
     let ascii = WriteOptions::default()
         .with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Fixed(1))));
     String::from_utf8(write(scene, ascii).0).unwrap()
-}
-
-fn scene(mesh: Mesh) -> Scene {
-    Scene { meshes: vec![mesh], ..Scene::default() }
 }
 
 const TEXT: &str = "solid
@@ -52,9 +35,9 @@ endsolid
 
 #[test]
 fn faces_are_cut_and_normals_worked_out() {
-    assert_eq!(text(&scene(square())), TEXT);
+    assert_eq!(text(&scene_of(square())), TEXT);
     assert_eq!(text(&Scene::default()), "solid\nendsolid\n");
-    let (bytes, _) = write(&scene(square()), WriteOptions::default());
+    let (bytes, _) = write(&scene_of(square()), WriteOptions::default());
     assert!(bytes.starts_with(b"polyhaul ") && bytes.len() == 184);
     assert_eq!(bytes[80..84], 2u32.to_le_bytes());
     let mut first = Vec::new();
@@ -108,7 +91,7 @@ fn text_has_the_fewest_digits_of_each_number() {
     };
     let ascii = WriteOptions::default()
         .with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Shortest)));
-    let text = String::from_utf8(write(&scene(mesh), ascii).0).unwrap();
+    let text = String::from_utf8(write(&scene_of(mesh), ascii).0).unwrap();
     assert!(text == expected, "{text}");
 }
 
@@ -133,7 +116,7 @@ fn degenerate_triangles_have_no_direction() {
     mesh.positions = [[1.0; 3], [f32::NAN; 3], [3e38, 0.0, 0.0]].into();
     mesh.faces =
         Elements { offsets: [0, 3, 6].into(), corner_positions: [0, 0, 0, 0, 1, 2].into(), ..Elements::default() };
-    let written = text(&scene(mesh));
+    let written = text(&scene_of(mesh));
     assert_eq!(written.matches("facet normal 0.0 0.0 0.0").count(), 2, "{written}");
 }
 
@@ -147,7 +130,7 @@ fn what_stl_has_no_place_for_is_counted() {
     mesh.vertex_columns = vec![column("heat", Values::U8([1; 4].into()))];
     mesh.face_columns = vec![column("attribute", Values::U16([7].into()))];
     let object = Object { name: "o".into(), end: mesh.counts(), ..Object::default() };
-    let scene = Scene { objects: vec![object], comments: vec!["a".into(), "b".into()], ..scene(mesh) };
+    let scene = Scene { objects: vec![object], comments: vec!["a".into(), "b".into()], ..scene_of(mesh) };
     let (bytes, report) = write(&scene, WriteOptions::default());
     let codes = ["left-out-uvs", "left-out-colors", "left-out-columns", "left-out-names", "left-out-remarks"];
     let counts = report.warnings.counts();
@@ -158,7 +141,7 @@ fn what_stl_has_no_place_for_is_counted() {
 
 #[test]
 fn names_leave_text_what_it_is() {
-    let mut scene = scene(square());
+    let mut scene = scene_of(square());
     for (name, written) in [("a\0b\tc\nd", "a_b_c_d"), ("caf\u{e9} \\", "caf\u{e9} \\")] {
         let end = scene.meshes[0].counts();
         scene.objects = vec![Object { name: name.into(), end, ..Object::default() }];

@@ -13,9 +13,9 @@ fn options() -> TableReadOptions {
 fn ten_million_columns_are_a_limit() {
     for unit in ["1,", "x,", "1 ", ","] {
         let text = unit.repeat(10_000_000);
-        let found = error(text, "x.csv", options().with_missing(MissingValue::Nan));
-        assert_eq!(found.kind(), ErrorKind::Limit, "{found}");
-        assert!(found.to_string().contains("more columns than the limit of 100000 (columns)"), "{found}");
+        let error = error(text, "x.csv", options().with_missing(MissingValue::Nan));
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert!(error.to_string().contains("more columns than the limit of 100000 (columns)"), "{error}");
     }
     // A row that is too long in a table of two columns is one broken row.
     let text = format!("1,2\n{}\n", "1,".repeat(1_000_000));
@@ -26,17 +26,17 @@ fn ten_million_columns_are_a_limit() {
 fn wide_rows_are_rows() {
     let row: Vec<String> = (0..20_000).map(|n| format!("{n}.5")).collect();
     let text = format!("{}\n", row.join(" ")).repeat(3);
-    let found = table(text.as_str(), "x.txt");
-    assert_eq!((found.row_count, found.columns.len()), (3, 20_000));
-    assert_eq!(found.columns[19_999].values, Values::F64([19_999.5; 3].into()));
+    let table = table(text.as_str(), "x.txt");
+    assert_eq!((table.row_count, table.columns.len()), (3, 20_000));
+    assert_eq!(table.columns[19_999].values, Values::F64([19_999.5; 3].into()));
 }
 
 #[test]
 fn enormous_lines_and_numbers() {
     let digits = "1".repeat(10_000);
     let zeros = format!("0.{}1", "0".repeat(10_000));
-    let found = table(format!("{digits} {zeros} {digits}e-9999\n"), "x.txt");
-    let values: Vec<_> = found.columns.iter().map(|column| column.values.clone()).collect();
+    let digits_table = table(format!("{digits} {zeros} {digits}e-9999\n"), "x.txt");
+    let values: Vec<_> = digits_table.columns.iter().map(|column| column.values.clone()).collect();
     assert_eq!(values[0], Values::F64([f64::INFINITY].into()));
     assert_eq!(values[1], Values::F64([0.0].into()));
     assert_eq!(values[2], Values::F64([1.111_111_111_111_111_2].into()));
@@ -62,9 +62,9 @@ fn bytes_that_are_no_text() {
 fn f32s_are_right_wherever_they_stand() {
     // Middles of two f32s, as many as make every batch give up.
     let text: String = (0..5000).map(|n| format!("{} {}.5\n", 16_777_217 + 2 * n, 8_388_608 + n)).collect();
-    let found = with(&text, options().with_types(ColumnTypes::All(Scalar::F32)));
+    let table = with(&text, options().with_types(ColumnTypes::All(Scalar::F32)));
     let expected = |row: usize| [(16_777_217 + 2 * row) as f32, (8_388_608.0 + row as f64 + 0.5) as f32];
-    for (place, column) in found.columns.iter().enumerate() {
+    for (place, column) in table.columns.iter().enumerate() {
         let Values::F32(values) = &column.values else { panic!("{column:?}") };
         assert!(values.iter().enumerate().all(|(row, value)| *value == expected(row)[place]));
     }

@@ -1,5 +1,6 @@
 //! What the tests of tables share.
 
+pub use crate::support::column;
 use polyhaul::model::{Column, Table, Values};
 use polyhaul::options::{RunOptions, TableReadOptions};
 use polyhaul::{Error, Format, Input, Loaded, Output, ReadOptions, Reader, Result, Tables, WriteOptions, Writer};
@@ -38,10 +39,6 @@ pub fn error(text: impl Into<Vec<u8>>, name: &str, options: TableReadOptions) ->
 #[track_caller]
 pub fn complaint(text: &str, options: TableReadOptions) -> String {
     error(text, "x.csv", options).to_string()
-}
-
-pub fn column(name: &str, values: Values) -> Column {
-    Column { name: name.into(), values, offsets: None }
 }
 
 pub fn ints<const N: usize>(values: [i64; N]) -> Values {

@@ -2,9 +2,7 @@
 
 use crate::table::support::*;
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{
-    Codec, Delimiter, Digits, RunOptions, SceneWriteOptions, TableHeader, TableReadOptions, TableWriteOptions,
-};
+use polyhaul::options::{Delimiter, Digits, SceneWriteOptions, TableHeader, TableReadOptions, TableWriteOptions};
 use polyhaul::{ErrorKind, Format, WriteOptions};
 use polyhaul_testkit::random::Random;
 
@@ -98,36 +96,6 @@ fn whole_lines_are_as_value_by_value() {
                 .with_scene(SceneWriteOptions::default().with_digits(Some(Digits::Fixed(digits))));
             assert_eq!(written(&doubles, Format::Csv, &options), naive(&columns, digits.into()));
             assert_eq!(written(&singles, Format::Csv, &options), naive(&single_values, digits.into()));
-        }
-    }
-}
-
-#[test]
-fn the_same_bytes_for_any_threads() {
-    let mut random = Random::new(2);
-    let values: Vec<f32> = (0..30_000).map(|_| random.unit()).collect();
-    let columns = (0..3).map(|part| column("v", Values::F32(values[part * 10_000..][..10_000].to_vec().into())));
-    let table = table_of(10_000, columns.collect());
-    for digits in [Digits::Shortest, Digits::Fixed(6)] {
-        let style = SceneWriteOptions::default().with_digits(Some(digits));
-        let mut expected = [None, None];
-        for (threads, chunk_bytes) in [(1, None), (2, None), (3, Some(1)), (7, Some(1000)), (64, Some(1 << 16))] {
-            let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes);
-            for (compression, expected) in [None, Some(Codec::Gzip)].into_iter().zip(&mut expected) {
-                let options = WriteOptions::default()
-                    .with_scene(style)
-                    .with_run(run.clone())
-                    .with_compression(compression.map_or_else(Default::default, Into::into));
-                let bytes = try_written(&table, &["made".into()], Format::Csv, &options).unwrap();
-                assert_eq!(expected.get_or_insert(bytes.clone()), &bytes);
-                if digits == Digits::Shortest {
-                    let single = TableReadOptions::default()
-                        .with_types(polyhaul::options::ColumnTypes::All(polyhaul::model::Scalar::F32));
-                    let loaded = load(bytes, "x.csv", single).unwrap();
-                    assert_eq!(loaded.value.comments, ["made"]);
-                    assert_eq!(only(loaded), table);
-                }
-            }
         }
     }
 }

@@ -5,9 +5,6 @@ use polyhaul::WriteOptions;
 use polyhaul::options::{Axis, ObjWriteOptions, SceneWriteOptions};
 use std::fs;
 
-/// Files that are written with chunks of one byte too.
-const SMALL_BYTES: u64 = 16_000;
-
 fn golden(name: &str) -> String {
     without_comments(&fs::read_to_string(data("blender").join(name)).unwrap())
 }
@@ -33,23 +30,6 @@ fn files_come_back_byte_for_byte() {
             assert!(written == golden(&library), "{library}: {}", difference(&written, &golden(&library)));
         } else {
             assert!(!out.with_file_name(&library).exists(), "{library}");
-        }
-    }
-}
-
-#[test]
-fn threads_and_chunks_make_no_difference() {
-    for path in samples("blender") {
-        let scene = polyhaul::read(&path).unwrap();
-        let expected = bytes(&scene, &plain());
-        let small = fs::metadata(&path).unwrap().len() < SMALL_BYTES;
-        let chunks = [None, Some(1000), Some(1)];
-        for chunk_bytes in if small { &chunks[..] } else { &chunks[..2] } {
-            for threads in THREADS {
-                let options = WriteOptions::default().with_run(run(threads, *chunk_bytes));
-                let written = bytes(&scene, &options);
-                assert!(written == expected, "{}: {threads} threads, {chunk_bytes:?}", path.display());
-            }
         }
     }
 }
@@ -98,8 +78,8 @@ fn without_materials_no_line_names_one() {
 #[test]
 fn material_groups_are_blenders() {
     let options = WriteOptions::default().with_obj(ObjWriteOptions::default().with_material_groups(true));
-    let (written, expected) =
-        (base_with(options), golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default"));
+    let written = base_with(options);
+    let expected = golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default");
     assert!(written == expected, "{}", difference(&written, &expected));
 }
 
@@ -161,7 +141,8 @@ fn axes_and_scale_are_blenders() {
 #[test]
 fn triangles_are_as_many_as_blenders() {
     let options = WriteOptions::default().with_scene(SceneWriteOptions::default().with_triangulate(true));
-    let (written, expected) = (base_with(options), golden("opt_triangulated.obj"));
+    let written = base_with(options);
+    let expected = golden("opt_triangulated.obj");
     let faces = lines(&written, "f");
     assert!(faces.iter().all(|face| face.split(' ').count() == 4));
     assert_eq!(faces.len(), lines(&expected, "f").len());

@@ -241,22 +241,10 @@ fn check_names(what: &str, place: impl Fn(&mut Scene, &str)) {
 }
 
 #[test]
-fn object_names_inject_nothing() {
+fn names_inject_nothing() {
     check_names("object", |scene, name| scene.objects[0].name = name.into());
-}
-
-#[test]
-fn group_names_inject_nothing() {
     check_names("group", |scene, name| scene.meshes[0].groups[0] = name.into());
-}
-
-#[test]
-fn material_names_inject_nothing() {
     check_names("material", |scene, name| scene.materials[0].name = name.into());
-}
-
-#[test]
-fn library_names_inject_nothing() {
     check_names("library", |scene, name| scene.material_libraries[0] = name.into());
 }
 

@@ -5,7 +5,6 @@ use polyhaul::model::Scene;
 use polyhaul::options::{Cancel, Progress};
 use polyhaul::report::Moved;
 use polyhaul::{ErrorKind, Output, WriteOptions};
-use polyhaul_testkit::hostile::{Faulty, WriteFault as Fault};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc;
@@ -31,57 +30,6 @@ fn in_time<T: Send + 'static>(what: String, work: impl FnOnce() -> T + Send + 's
         let _ = worker.join();
     }
     result.unwrap_or_else(|error| panic!("{what}: {error}"))
-}
-
-fn fails_at(byte: usize, fault: Fault, options: WriteOptions) -> polyhaul::Error {
-    let (writer, late) = Faulty::new(byte, fault);
-    let what = format!("{fault:?} at {byte}, {:?}", options.run);
-    let result = in_time(what.clone(), move || {
-        polyhaul::Writer::new(Output::Writer(Box::new(writer), "the host".into())).options(&options).scene(scene())
-    });
-    assert_eq!(late.load(Relaxed), 0, "{what}: called again after a failure");
-    result.err().unwrap_or_else(|| panic!("{what}: no error"))
-}
-
-#[test]
-fn a_writer_that_fails_is_an_error_at_any_byte() {
-    let size = bytes(scene(), &plain()).len();
-    let mut places: Vec<usize> = (0..64).collect();
-    places.extend((1..40).map(|i| size * i / 40));
-    places.extend(size - 40..size);
-    for threads in [1, 2, 7] {
-        for &byte in &places {
-            let fault = Fault::Fails(io::ErrorKind::StorageFull);
-            let error = fails_at(byte, fault, options(threads, None));
-            assert_eq!(error.kind(), ErrorKind::Io);
-            assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::StorageFull);
-            assert!(error.to_string().contains("the host"), "{error}");
-        }
-    }
-}
-
-#[test]
-fn a_writer_that_fails_between_small_chunks_is_an_error() {
-    for threads in [1, 2, 7] {
-        for byte in (0..20_000).step_by(997) {
-            let error = fails_at(byte, Fault::Fails(io::ErrorKind::BrokenPipe), options(threads, Some(500)));
-            assert_eq!(error.kind(), ErrorKind::Io);
-        }
-    }
-}
-
-#[test]
-fn a_writer_that_breaks_its_contract_is_an_error() {
-    for threads in [1, 2, 7] {
-        for byte in [0, 1, 400_000] {
-            for fault in [Fault::TakesNothing, Fault::ClaimsTooMuch] {
-                let error = fails_at(byte, fault, options(threads, None));
-                assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::Host), "{error:?}");
-            }
-            let error = fails_at(byte, Fault::Panics, options(threads, None));
-            assert!(matches!(error.kind(), ErrorKind::Host | ErrorKind::Internal), "{error:?}");
-        }
-    }
 }
 
 /// A writer that takes everything and fails when it is flushed.

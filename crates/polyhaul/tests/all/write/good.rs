@@ -4,21 +4,7 @@ use super::meaning::meaning;
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::Scene;
-use polyhaul::options::{Digits, ObjWriteOptions};
 use std::collections::BTreeMap;
-
-pub fn shortest() -> WriteOptions {
-    let digits = Digits::Shortest;
-    with(
-        WriteOptions::default().with_obj(
-            ObjWriteOptions::default()
-                .with_position_digits(Some(digits))
-                .with_uv_digits(Some(digits))
-                .with_normal_digits(Some(digits))
-                .with_color_digits(Some(digits)),
-        ),
-    )
-}
 
 /// Writes into a folder, and reads again.
 fn pass(scene: &Scene, folder: &Folder, name: &str, options: &WriteOptions) -> Scene {
@@ -79,20 +65,6 @@ trait MapText {
 impl MapText for Vec<String> {
     fn map_text(&self, folder: &Folder) -> Vec<String> {
         self.iter().map(|name| folder.text(name)).collect()
-    }
-}
-
-#[test]
-fn threads_and_chunks_make_no_difference() {
-    for path in samples("good") {
-        let scene = polyhaul::read(&path).unwrap();
-        let expected = bytes(&scene, &plain());
-        for threads in THREADS {
-            for chunk_bytes in [Some(1), Some(1000), None] {
-                let options = WriteOptions::default().with_run(run(threads, chunk_bytes));
-                assert!(bytes(&scene, &options) == expected, "{}, {threads}, {chunk_bytes:?}", path.display());
-            }
-        }
     }
 }
 

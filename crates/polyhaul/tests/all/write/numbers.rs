@@ -1,9 +1,7 @@
-//! Numbers equal C's `printf`, and the shortest ones read back as the same bits.
+//! The shortest numbers read back as the same bits.
 
 use super::support::*;
-use polyhaul::WriteOptions;
 use polyhaul::model::{Mesh, Scene};
-use polyhaul::options::{Digits, ObjWriteOptions};
 
 fn values() -> Vec<f32> {
     let mut values = vec![
@@ -65,72 +63,13 @@ fn scene(colored: bool) -> Scene {
     Scene { meshes: vec![mesh], ..Scene::default() }
 }
 
-fn options(digits: Digits) -> WriteOptions {
-    with(
-        WriteOptions::default().with_obj(
-            ObjWriteOptions::default()
-                .with_position_digits(Some(digits))
-                .with_uv_digits(Some(digits))
-                .with_normal_digits(Some(digits))
-                .with_color_digits(Some(digits)),
-        ),
-    )
-}
-
-#[cfg(target_os = "linux")]
-fn printf(value: f32, places: u8) -> String {
-    let mut buffer = [0u8; 80];
-    let start = buffer.as_mut_ptr().cast();
-    let size = buffer.len();
-    // SAFETY: the buffer is as long as is said, and the arguments are what the format asks for.
-    let count = unsafe { libc::snprintf(start, size, c"%.*f".as_ptr(), libc::c_int::from(places), f64::from(value)) };
-    String::from_utf8(buffer[..count as usize].to_vec()).unwrap()
-}
-
-#[cfg(target_os = "linux")]
-fn expected(scene: &Scene, places: u8) -> String {
-    let mesh = &scene.meshes[0];
-    let line = |keyword: &str, numbers: &[f32]| {
-        let numbers: String = numbers.iter().map(|&value| format!(" {}", printf(value, places))).collect();
-        format!("{keyword}{numbers}\n")
-    };
-    let mut out = String::new();
-    for (i, position) in mesh.positions.iter().enumerate() {
-        let mut numbers = position.to_vec();
-        if let Some(color) = mesh.colors.get(i) {
-            numbers.extend(&color[..3]);
-        }
-        out += &line("v", &numbers);
-    }
-    mesh.normals.iter().for_each(|normal| out += &line("vn", normal));
-    for (i, uv) in mesh.uvs.iter().enumerate() {
-        let mut numbers = uv.to_vec();
-        numbers.extend(mesh.uv_depths.get(i).filter(|&&depth| depth != 0.0));
-        out += &line("vt", &numbers);
-    }
-    out
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn fixed_digits_are_printfs() {
-    for colored in [false, true] {
-        let scene = scene(colored);
-        for places in 0..=12 {
-            let written = text(&scene, &options(Digits::Fixed(places)));
-            let expected = expected(&scene, places);
-            assert!(written == expected, "{places} places: {}", difference(&written, &expected));
-        }
-    }
-}
-
 #[test]
 fn shortest_digits_are_the_same_bits() {
     let same =
         |actual: f32, expected: f32| actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
     for colored in [false, true] {
         let scene = scene(colored);
-        let again = read(bytes(&scene, &options(Digits::Shortest)));
+        let again = read(bytes(&scene, &shortest()));
         let mesh_read = &again.meshes[0];
         let mut expected = scene.meshes[0].clone();
         // The file stores no alpha.
@@ -161,7 +100,7 @@ fn weights_keep_their_bits() {
         ..Mesh::default()
     };
     let scene = Scene { meshes: vec![mesh], ..Scene::default() };
-    let again = read(bytes(&scene, &options(Digits::Shortest)));
+    let again = read(bytes(&scene, &shortest()));
     let pairs = again.meshes[0].position_weights.iter().zip(&scene.meshes[0].position_weights);
     assert!(pairs.clone().count() > 1000);
     assert!(

@@ -238,8 +238,9 @@ fn axes_are_turned_and_positions_scaled() {
 fn what_makes_no_sense_is_refused() {
     let folder = new_folder();
     let old = folder.file("a.obj", "old").unwrap();
-    let axes = WriteOptions::default().with_scene(SceneWriteOptions::default().with_forward_axis(Some(Axis::Y)));
-    let mut refused = vec![axes];
+    let forward = SceneWriteOptions::default().with_forward_axis(Some(Axis::Y));
+    let both = forward.with_up_axis(Some(Axis::NegativeY));
+    let mut refused = [forward, both].map(|scene| WriteOptions::default().with_scene(scene)).to_vec();
     for global_scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
         refused.push(WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(global_scale)));
     }

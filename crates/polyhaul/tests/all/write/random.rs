@@ -5,23 +5,10 @@ use super::meaning::meaning;
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::Scene;
-use polyhaul::options::{Digits, ObjWriteOptions};
 
 fn scenes(seed: u64, count: usize, spec: SceneSpec) -> Vec<Scene> {
     let mut random = Random::new(seed);
     (0..count).map(|_| generate::scene(&mut random, spec)).collect()
-}
-
-fn shortest() -> WriteOptions {
-    let digits = Digits::Shortest;
-    let obj = WriteOptions::default().with_obj(
-        ObjWriteOptions::default()
-            .with_position_digits(Some(digits))
-            .with_uv_digits(Some(digits))
-            .with_normal_digits(Some(digits))
-            .with_color_digits(Some(digits)),
-    );
-    with(obj)
 }
 
 #[track_caller]
@@ -75,21 +62,6 @@ fn what_is_in_no_group_stays_in_none() {
 #[test]
 fn many_small_objects_come_back() {
     check(&scenes(6, 60, SceneSpec { objects: 60, things: 6, lines_and_points: false, ..ALL }));
-}
-
-#[test]
-fn threads_and_chunks_make_no_difference() {
-    let mut generated = scenes(7, 30, ALL);
-    generated.extend(scenes(8, 3, SceneSpec { things: 400, ..ALL }));
-    for (number, scene) in generated.iter().enumerate() {
-        let expected = bytes(scene, &plain());
-        for threads in THREADS {
-            for chunk_bytes in [Some(1), Some(7), Some(100), None] {
-                let options = WriteOptions::default().with_run(run(threads, chunk_bytes));
-                assert!(bytes(scene, &options) == expected, "scene {number}, {threads} threads, {chunk_bytes:?}");
-            }
-        }
-    }
 }
 
 /// Objects that do not cover their meshes from end to end.

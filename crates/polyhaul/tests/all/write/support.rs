@@ -4,17 +4,14 @@ pub use polyhaul_testkit::corpus::Folder;
 pub use polyhaul_testkit::output::*;
 pub use polyhaul_testkit::random::Random;
 
+pub use crate::support::run;
 use polyhaul::model::Scene;
-use polyhaul::options::RunOptions;
+use polyhaul::options::{Digits, ObjWriteOptions};
 use polyhaul::{Input, ReadOptions, Result, WriteOptions};
 use polyhaul_testkit::corpus;
 use std::path::PathBuf;
 
 pub const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
-
-pub fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
-    RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(chunk_bytes)
-}
 
 pub fn with(options: WriteOptions) -> WriteOptions {
     options.with_run(run(1, None))
@@ -23,6 +20,17 @@ pub fn with(options: WriteOptions) -> WriteOptions {
 /// The options for one thread.
 pub fn plain() -> WriteOptions {
     with(WriteOptions::default())
+}
+
+/// The options for one thread, with these digits of all numbers.
+pub fn with_digits(digits: Digits) -> WriteOptions {
+    let digits = Some(digits);
+    let obj = ObjWriteOptions::default().with_position_digits(digits).with_uv_digits(digits);
+    with(WriteOptions::default().with_obj(obj.with_normal_digits(digits).with_color_digits(digits)))
+}
+
+pub fn shortest() -> WriteOptions {
+    with_digits(Digits::Shortest)
 }
 
 pub fn parse(text: impl Into<Vec<u8>>) -> Result<Scene> {

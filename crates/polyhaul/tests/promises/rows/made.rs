@@ -1,34 +1,14 @@
 //! Files that the library writes, for samples of any size.
 
-use polyhaul::model::splats::{HARMONICS, SplatColumns};
 use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples, Scene, Texture};
 use polyhaul::options::ImageWriteOptions;
 use polyhaul::{Format, Output, WriteOptions, Writer};
 use polyhaul_testkit::output::{Shared, bytes};
+pub use polyhaul_testkit::scene::splats;
 
 /// A scene as a file.
 pub fn scene_file(format: Format, scene: &Scene) -> Vec<u8> {
     bytes(scene, &WriteOptions::default().with_format(Some(format)))
-}
-
-/// Splats as training makes them.
-pub fn splats(count: usize, degree: usize) -> Scene {
-    let mut state = 5u32;
-    let mut number = |center: f32, radius: f32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        center + radius * ((state >> 8) as f32 / 8_388_608.0 - 1.0)
-    };
-    let mut column = |center, radius| -> Vec<f32> { (0..count).map(|_| number(center, radius)).collect() };
-    let [x, y, z] = [0, 1, 2].map(|_| column(0.0, 20.0));
-    let columns = SplatColumns {
-        positions: (0..count).map(|row| [x[row], y[row], z[row]]).collect(),
-        opacities: column(0.0, 6.0),
-        scales: [0, 1, 2].map(|_| column(-4.0, 5.0)),
-        rotations: [0, 1, 2, 3].map(|_| column(0.0, 1.0)),
-        constants: [0, 1, 2].map(|_| column(0.0, 1.7)),
-        rest: (0..3 * HARMONICS[degree]).map(|_| column(0.0, 0.9)).collect(),
-    };
-    columns.into_scene().unwrap()
 }
 
 /// A byte that looks random.

@@ -19,6 +19,8 @@ pub const PBRT: Samples = Samples {
         let others = ["include", "import.", "v3"];
         name.contains("/good/0") && !others.iter().any(|other| name.contains(other))
     },
+    // Deep nesting is right.
+    is_refused: |name| name.contains("/bad/") && !name.contains("nesting_"),
     made,
     split: Some(with_referenced_files),
     has_place: |place, _| place.line.is_some() && place.column.is_some() || &*place.file == "huge.ply",

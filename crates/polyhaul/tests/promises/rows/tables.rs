@@ -2,7 +2,7 @@
 
 use super::has_all_rows;
 use crate::content::Reading;
-use crate::samples::{NO_SAMPLES, Prefix, Sample, Samples, Shape, bad, good, limited, repeated, shape};
+use crate::samples::{NO_SAMPLES, Prefix, Sample, Samples, Shape, bad, good, limited, refused, repeated, shape};
 use polyhaul::options::MissingValue;
 use polyhaul::{Format, ReadOptions};
 use polyhaul_testkit::random::Random;
@@ -99,6 +99,7 @@ fn texts(separator: &str) -> Vec<Sample> {
         good("numbers", numbers(separator, 40)),
         good("names and numbers", format!("# made\n{names}\n{}", numbers(separator, 3))),
         good("nothing", ""),
+        refused("a row of four", format!("{}{}\n", numbers(separator, 3), ["1", "2", "3", "4"].join(separator))),
         bad("blank lines and comments", "\n#\n\na b\n\n# x\n\n1 2"),
         bad("many kinds", many(0, false)),
         bad("many kinds, with flaws", many(9, true)),

@@ -2,7 +2,9 @@
 
 use super::made::{texture, texture_file, with_word};
 use crate::content::{Content, Reading};
-use crate::samples::{LimitSample, NO_SAMPLES, Prefix, Sample, Samples, Shape, bad, good, has_offset, limited, shape};
+use crate::samples::{
+    LimitSample, NO_SAMPLES, Prefix, Sample, Samples, Shape, bad, good, has_offset, limited, refused, shape,
+};
 use polyhaul::Format;
 use polyhaul::model::{Encoding, Texel};
 use polyhaul::options::ImageWriteOptions;
@@ -85,8 +87,11 @@ pub const KTX2: Samples = Samples {
     made: || {
         let file = texture_file(Format::Ktx2, &texture(PLAIN, 13, 3), ImageWriteOptions::default());
         let mut made = made(Format::Ktx2);
-        made.push(bad("a level behind the end", with_word(file.clone(), 80, file.len() as u32)));
-        made.push(bad("a level in the header", with_word(file, 80, 20)));
+        made.push(refused("a level behind the end", with_word(file.clone(), 80, file.len() as u32)));
+        let smaller_level = u32::from_le_bytes(file[104..108].try_into().unwrap());
+        made.push(refused("a level inside another one", with_word(file.clone(), 80, smaller_level)));
+        made.push(refused("a level that is too small", with_word(file.clone(), 88, 1)));
+        made.push(refused("a level in the header", with_word(file, 80, 20)));
         made
     },
     limits: || limits(Format::Ktx2),

@@ -105,7 +105,7 @@ fn any_byte_of_the_animation_may_be_wrong() {
         for place in (0..part.len()).filter(|place| is_animated && !(4..8).contains(place)) {
             let mut bytes = of_chunks(&parts);
             bytes[at + place] ^= 0x55;
-            let (image, counts) = load_warned("x.png", bytes, &threads(1, None)).unwrap();
+            let (image, counts) = load_warned("x.png", bytes, &read_options(1, None)).unwrap();
             assert_eq!(image.samples, Samples::U8([10, 20, 30, 40].into()), "{place}");
             // A wrong length takes what follows along.
             assert_eq!(counts[0], ("broken-animation", 1), "{place} of {part:?}");
@@ -119,7 +119,7 @@ fn an_animation_may_end_early() {
     let whole = of_chunks(&parts());
     let still_end = 8 + parts()[..4].iter().map(Vec::len).sum::<usize>();
     for size in still_end..whole.len() {
-        let loaded = load_warned("x.png", whole[..size].to_vec(), &threads(1, None));
+        let loaded = load_warned("x.png", whole[..size].to_vec(), &read_options(1, None));
         // Before the first frame behind the still image the file is cut, as any other is.
         let is_read = size >= still_end + 8;
         assert_eq!(loaded.is_ok(), is_read, "{size}: {:?}", loaded.err());

@@ -2,21 +2,6 @@
 
 use super::*;
 
-/// Files that are bad for others, but that have all their pixels: with profiles and texts that would unpack to much,
-/// with data behind the last row, and a large one.
-const READ: &[&str] = &["bomb_10000", "iccp_bomb_128m", "idat_long", "ztxt_bomb_512m"];
-
-#[test]
-fn bad_files_are_errors_with_places() {
-    for folder in ["bad/generated", "bad/pngsuite-corrupt"] {
-        for (name, bytes) in files("png", folder).into_iter().filter(|(name, _)| !READ.contains(&name.as_str())) {
-            let error = error("x.png", &bytes);
-            assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{name}: {error}");
-            assert!(error.place().offset.is_some_and(|offset| offset <= bytes.len() as u64), "{name}: {error}");
-        }
-    }
-}
-
 #[test]
 fn what_unpacks_to_much_is_not_unpacked() {
     for name in ["iccp_bomb_128m", "ztxt_bomb_512m"] {
@@ -24,7 +9,6 @@ fn what_unpacks_to_much_is_not_unpacked() {
     }
     let large = load(file("bad/generated/bomb_10000.png")).unwrap();
     assert_eq!((large.width, large.height), (10_000, 10_000));
-    limit_is_exact("x.png", &file("good/pngsuite/basn2c08.png"), 1024);
 }
 
 /// Rows of zeros of this many bytes each, packed as well as can be.
@@ -120,10 +104,7 @@ fn a_row_larger_than_the_memory_limit_is_refused() {
 
 #[test]
 fn one_changed_byte_breaks_nothing() {
-    for name in ["good/own/adam7_rgb8", "good/own/p4_trns", "good/own/g16_trns"] {
-        changed_bytes_break_nothing("x.png", &file(&format!("{name}.png")));
-    }
-    // A changed byte of the pixels with sums that are right.
+    // The sums are right.
     let rows: Vec<u8> = (0..5).flat_map(|row| [&[row][..], &[row; 12]].concat()).collect();
     for place in 0..rows.len() {
         for byte in [0, 5, 255] {
@@ -133,12 +114,6 @@ fn one_changed_byte_breaks_nothing() {
             assert_eq!(result.is_ok(), place % 13 != 0 || byte < 5, "{place} {byte}");
         }
     }
-}
-
-#[test]
-fn sources_are_asked_for_blocks() {
-    asked_in_blocks("x.png", &file("good/own/many_idat.png"));
-    asked_in_blocks("x.png", &file("bad/generated/bomb_10000.png"));
 }
 
 #[test]

@@ -40,9 +40,9 @@ fn parts_make_one_file_for_any_threads() {
     let image = sample(Channels::Rgb, true, 611, 700);
     let sizes = LEVELS.map(|png_level| {
         let style = ImageWriteOptions::default().with_png_level(png_level);
-        let expected = written("x.png", &image, style, &threads(1, None).run).unwrap();
+        let expected = written("x.png", &image, style, &read_options(1, None).run).unwrap();
         for count in [2, 3, 64] {
-            assert!(written("x.png", &image, style, &threads(count, Some(700)).run).unwrap() == expected);
+            assert!(written("x.png", &image, style, &read_options(count, Some(700)).run).unwrap() == expected);
         }
         assert!(expected.windows(4).filter(|window| window == b"IDAT").count() > 4);
         assert!(load(expected.clone()).unwrap() == image);

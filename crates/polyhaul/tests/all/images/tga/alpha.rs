@@ -31,7 +31,7 @@ fn two_short(attribute_bits: u8, bits: [bool; 2]) -> Vec<u8> {
 fn alpha_of(file: &[u8]) -> (Option<Vec<u8>>, Vec<(&'static str, u64)>) {
     let (image, counts) = warned("x.tga", file);
     let size = image.channels.count();
-    let alphas = bytes_of(&image).chunks_exact(size).map(|pixel| pixel[size - 1]).collect();
+    let alphas = byte_samples(&image).chunks_exact(size).map(|pixel| pixel[size - 1]).collect();
     (image.channels.has_alpha().then_some(alphas), counts)
 }
 
@@ -50,7 +50,7 @@ fn alpha_of_32_bits_is_kept_unless_it_hides_the_image() {
         assert_eq!(alpha_of(&file), (alphas.map(Vec::from), counts), "{file:?}");
     }
     let (image, _) = warned("x.tga", &two(0, [0, 0]));
-    assert_eq!((image.channels, bytes_of(&image)), (Channels::Rgb, &[3, 2, 1, 6, 5, 4][..]));
+    assert_eq!((image.channels, byte_samples(&image)), (Channels::Rgb, &[3, 2, 1, 6, 5, 4][..]));
 }
 
 #[test]
@@ -112,7 +112,10 @@ fn gray_maps_and_packets_follow_the_same_rule() {
     let mut gray = header(3, NO_MAP, [2, 1], 16, 0x20);
     gray.extend([9, 0, 8, 0]);
     let (image, counts) = warned("x.tga", &gray);
-    assert_eq!((image.channels, bytes_of(&image), counts), (Channels::Gray, &[9, 8][..], vec![("unused-alpha", 1)]));
+    assert_eq!(
+        (image.channels, byte_samples(&image), counts),
+        (Channels::Gray, &[9, 8][..], vec![("unused-alpha", 1)])
+    );
     let mapped = |alphas: [u8; 2]| {
         let mut file = header(1, [1, 0, 0, 2, 0, 32], [2, 1], 8, 0x20);
         file.extend([1, 2, 3, alphas[0], 4, 5, 6, alphas[1], 0, 1]);
@@ -128,7 +131,7 @@ fn gray_maps_and_packets_follow_the_same_rule() {
     };
     let (image, counts) = warned("x.tga", &packets(0));
     assert_eq!((image.channels, counts), (Channels::Rgb, vec![("unused-alpha", 1)]));
-    assert_eq!(bytes_of(&image), [3, 2, 1].repeat(600));
+    assert_eq!(byte_samples(&image), [3, 2, 1].repeat(600));
     assert_eq!(warned("x.tga", &packets(1)).1, [("undeclared-alpha", 1)]);
 }
 

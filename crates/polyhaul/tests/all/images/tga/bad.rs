@@ -35,19 +35,6 @@ fn the_first_error_is_found_however_a_file_is_read() {
 }
 
 #[test]
-fn bad_files_are_errors() {
-    for folder in ["bad/generated", "bad/image-rs"] {
-        for (name, bytes) in files("tga", folder) {
-            let kind = error(&bytes).kind();
-            assert!(
-                matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported),
-                "{name}: {kind:?}"
-            );
-        }
-    }
-}
-
-#[test]
 fn colors_that_the_map_does_not_have_are_found() {
     let mut file = header(1, [1, 5, 0, 2, 0, 24], [3, 2], 8, 0x20);
     file.extend([1, 2, 3, 4, 5, 6]);

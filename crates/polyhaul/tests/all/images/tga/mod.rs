@@ -29,13 +29,6 @@ fn header(kind: u8, map: [u8; 6], [width, height]: [u16; 2], bits: u8, descripto
 
 const NO_MAP: [u8; 6] = [0; 6];
 
-fn bytes_of(image: &Image) -> &[u8] {
-    match &image.samples {
-        Samples::U8(samples) => samples,
-        _ => panic!("TGA has samples of 8 bits"),
-    }
-}
-
 fn image(width: usize, height: usize, channels: Channels, samples: Vec<u8>) -> Image {
     Image { width, height, channels, samples: Samples::U8(samples.into()), ..Image::default() }
 }

@@ -1,0 +1,66 @@
+//! Checks of images: their declared sizes against the limits, before memory is reserved, and their alpha.
+
+use crate::error::{Diagnostic, ErrorKind, Result, planted};
+use crate::image::{Image, Samples};
+use crate::limits::Limits;
+use std::sync::Arc;
+
+/// A file of any size may produce an image of this many bytes: 8192 x 8192 pixels of one color are a valid file of a
+/// few hundred KB.
+const FREE_BYTES: u64 = 512 << 20;
+
+/// Fails if an image of this size, which is declared at `offset` of a file, has more pixels than the limit.
+pub fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+    check_pixels([width, height, 1], limits, file, offset)
+}
+
+/// The same for several pictures of this size.
+pub fn check_pixels(
+    [width, height, pictures]: [usize; 3],
+    limits: &Limits,
+    file: &Arc<str>,
+    offset: u64,
+) -> Result<()> {
+    let count = (width as u64).saturating_mul(height as u64).saturating_mul(pictures as u64);
+    if count <= limits.pixels.saturating_add(planted("image-pixels").into()) {
+        return Ok(());
+    }
+    let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
+    let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
+    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+    Err(error.with_hint(format!("raise the limit with `--limit pixels={count}`, or `Limits::pixels` in the API")))
+}
+
+/// Minimum bytes of a compressed file for an image of `image_bytes` in memory.
+pub fn min_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
+    if image_bytes <= FREE_BYTES { 0 } else { image_bytes.div_ceil(limits.image_ratio.max(1)) }
+}
+
+/// Fails if an image, whose size is declared at `offset` of a file, comes from too few compressed bytes.
+pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+    if file_bytes >= min_file_bytes(image_bytes, limits) {
+        return Ok(());
+    }
+    let ratio = image_bytes.div_ceil(file_bytes.max(1));
+    let message = format!(
+        "{image_bytes} bytes of pixels in a file of {file_bytes} bytes are more than the limit of {} to 1 (image_ratio)",
+        limits.image_ratio
+    );
+    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+    Err(error
+        .with_hint(format!("raise the limit with `--limit image_ratio={ratio}`, or `Limits::image_ratio` in the API")))
+}
+
+/// Whether alpha is the highest at every pixel, or there is none.
+pub fn is_opaque(image: &Image) -> bool {
+    fn all<T: PartialEq>(samples: &[T], size: usize, highest: T) -> bool {
+        samples.chunks_exact(size).all(|pixel| pixel.last() == Some(&highest))
+    }
+    let size = image.channels.count();
+    match &image.samples {
+        _ if !image.channels.has_alpha() => true,
+        Samples::U8(samples) => all(samples, size, u8::MAX),
+        Samples::U16(samples) => all(samples, size, u16::MAX),
+        Samples::F32(samples) => all(samples, size, 1.0),
+    }
+}

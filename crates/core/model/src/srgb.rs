@@ -1,0 +1,17 @@
+//! The transfer functions of sRGB, exactly: IEC 61966-2-1.
+
+/// The light of a code from 0 to 1; mirrored below 0.
+#[inline]
+pub fn light(code: f64) -> f64 {
+    let size = code.abs();
+    let light = if size <= 0.04045 { size / 12.92 } else { ((size + 0.055) / 1.055).powf(2.4) };
+    light.copysign(code)
+}
+
+/// The code of light; mirrored below 0.
+#[inline]
+pub fn code(light: f64) -> f64 {
+    let size = light.abs();
+    let code = if size <= 0.003_130_8 { size * 12.92 } else { 1.055 * size.powf(1.0 / 2.4) - 0.055 };
+    code.copysign(light)
+}

@@ -1,0 +1,55 @@
+//! Scenes with splats in the axes and scale of a format. The whole scene is transformed before it is written, so that
+//! writers need not transform the columns of splats.
+
+use crate::splat_motion::{has_splats, moves_splats, settle_splats};
+use crate::transform::{is_mirrored, transform_axes};
+use polyhaul_model::copy;
+use polyhaul_model::error::Result;
+use polyhaul_model::options::Placement;
+use polyhaul_model::splats::AXES;
+use polyhaul_model::{Axes, Object, Scene};
+use polyhaul_pipeline::options::RunOptions;
+use std::borrow::Cow;
+
+/// How a format stores splats.
+pub struct SplatPlacement<'a> {
+    /// The requested axes and scale.
+    pub placement: &'a Placement,
+    /// Whether the format stores transforms of splats, which have y up there.
+    pub is_upright: bool,
+}
+
+impl SplatPlacement<'_> {
+    /// Whether splats of a scene have to be turned or moved before it is written.
+    pub fn changes(&self, scene: &Scene) -> bool {
+        let placement = self.placement;
+        let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
+        let is_moved = |object: &Object| moves_splats(scene, object);
+        let is_any = self.is_upright || is_turned || scene.objects.iter().any(is_moved);
+        is_any && scene.meshes.iter().any(has_splats)
+    }
+
+    /// Turns and moves a scene, so that the columns of splats change with their positions; copies it if it is borrowed.
+    /// Returns the scene with its remaining placement.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`](polyhaul_model::error::ErrorKind::Memory),
+    /// [`ErrorKind::Cancelled`](polyhaul_model::error::ErrorKind::Cancelled).
+    pub fn apply<'s>(&self, scene: Cow<'s, Scene>, run: &RunOptions) -> Result<(Cow<'s, Scene>, Placement)> {
+        let mut scene = match scene {
+            Cow::Owned(scene) => scene,
+            Cow::Borrowed(scene) => copy::scene(scene)?,
+        };
+        let placement = self.placement;
+        let axes = placement.axes.unwrap_or(scene.axes);
+        // Renderers cannot mirror splats.
+        let settles = |object: &Object| !self.is_upright || object.transform.as_ref().is_some_and(is_mirrored);
+        settle_splats(&mut scene, settles, run)?;
+        if self.is_upright {
+            transform_axes(&mut scene, Axes::default(), 1.0, run)?;
+            scene.axes = AXES;
+        }
+        transform_axes(&mut scene, axes, placement.scale, run)?;
+        Ok((Cow::Owned(scene), Placement { axes: Some(axes), scale: 1.0, ..*placement }))
+    }
+}

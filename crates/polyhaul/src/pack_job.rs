@@ -1,0 +1,35 @@
+//! Packing splats while they are read: the input and the output of a format's packer.
+//!
+//! Formats are in the registry; `convert::packed` decides when this happens.
+
+use crate::options::WriteOptions;
+use polyhaul_geometry::splats::SplatsJob;
+use polyhaul_model::error::Result;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::attempt::Attempt;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::table_parts::TableSource;
+use polyhaul_pipeline::write::Writing;
+use polyhaul_scan::table::TableChoice;
+
+/// Tables on their way into a packer.
+pub(crate) struct PackJob<'a> {
+    pub(crate) source: &'a dyn TableSource,
+    /// The chosen rows; `None` for all.
+    pub(crate) choice: Option<&'a TableChoice<'a>>,
+    /// How the source is read.
+    pub(crate) run: &'a RunOptions,
+    pub(crate) options: &'a WriteOptions,
+}
+
+/// Packs the splats of a source, and returns the number of threads used; declines if it has anything else.
+pub(crate) type PackSplats = fn(&PackJob<'_>) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>>;
+
+/// Splats as a format packs them.
+pub(crate) trait PackedOutput {
+    fn count(&self) -> usize;
+
+    fn has_normals(&self) -> bool;
+
+    fn write(&self, job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()>;
+}

@@ -1,0 +1,7 @@
+//! Operations on scenes for a renderer, as `polyhaul-pbrt` has them.
+
+pub use polyhaul_pbrt::build::{Builder, Given, GivenValues};
+pub use polyhaul_pbrt::flatten::{Flat, flatten};
+pub use polyhaul_pbrt::inline::inline_meshes;
+pub use polyhaul_pbrt::instances::expand;
+pub use polyhaul_pbrt::places::{Places32, Places64, places32, places64};
