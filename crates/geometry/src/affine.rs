@@ -3,6 +3,7 @@
 //! What else changes of Gaussian splats is in [`crate::splat_motion`]. Other axes and a scale, which need no
 //! multiplications, are in [`crate::transform`]; what writers do with the transforms of objects is in [`crate::frame`].
 
+use crate::linear::{Matrix3, Matrix4, Vector, cross, dot, wide};
 use crate::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Domain, Elements, Mesh};
@@ -33,7 +34,7 @@ use polyhaul_pipeline::parallel::for_each_item;
 /// assert_eq!(mesh.positions, [[12.0, 4.0, 6.0]]);
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
-pub fn transform(mesh: &mut Mesh, matrix: &[[f64; 4]; 4], options: &RunOptions) -> Result<()> {
+pub fn transform(mesh: &mut Mesh, matrix: &Matrix4, options: &RunOptions) -> Result<()> {
     let affine = Affine::new(matrix)?;
     let threads = options.worker_threads();
     if let Some(motion) = SplatMotion::of_mesh(mesh, &affine.rows)? {
@@ -47,10 +48,10 @@ pub fn transform(mesh: &mut Mesh, matrix: &[[f64; 4]; 4], options: &RunOptions) 
 /// A matrix that moves positions and normals.
 #[derive(Clone, Copy, Debug)]
 pub struct Affine {
-    rows: [[f64; 3]; 3],
-    shift: [f64; 3],
+    rows: Matrix3,
+    shift: Vector,
     /// The inverse transposed, but for a factor.
-    turned: [[f64; 3]; 3],
+    turned: Matrix3,
     determinant: f64,
 }
 
@@ -59,7 +60,7 @@ impl Affine {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1.
-    pub fn new(matrix: &[[f64; 4]; 4]) -> Result<Affine> {
+    pub fn new(matrix: &Matrix4) -> Result<Affine> {
         let [x, y, z, last] = matrix;
         if matrix.iter().flatten().any(|entry| !entry.is_finite()) || *last != [0.0, 0.0, 0.0, 1.0] {
             return Err(Error::new(
@@ -73,17 +74,17 @@ impl Affine {
     }
 
     /// The matrix without its translation.
-    pub fn linear(&self) -> &[[f64; 3]; 3] {
+    pub fn linear(&self) -> &Matrix3 {
         &self.rows
     }
 
     /// Where a position goes.
-    pub fn position(&self, position: [f64; 3]) -> [f64; 3] {
+    pub fn position(&self, position: Vector) -> Vector {
         std::array::from_fn(|axis| dot(self.rows[axis], position) + self.shift[axis])
     }
 
     /// Where a normal points, of unit length unless it has none.
-    pub fn normal(&self, normal: [f64; 3]) -> [f64; 3] {
+    pub fn normal(&self, normal: Vector) -> Vector {
         let sign = if self.determinant < 0.0 { -1.0 } else { 1.0 };
         let turned = self.turned.map(|row| sign * dot(row, normal));
         let length = dot(turned, turned).sqrt();
@@ -92,12 +93,12 @@ impl Affine {
 }
 
 /// Replaces each vector.
-fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn([f64; 3]) -> [f32; 3] + Sync) {
+fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn(Vector) -> [f32; 3] + Sync) {
     for_each_item(
         threads,
         vectors.chunks_mut(PIECE),
         || (),
-        |(), piece| piece.iter_mut().for_each(|vector| *vector = change(vector.map(f64::from))),
+        |(), piece| piece.iter_mut().for_each(|vector| *vector = change(wide(*vector))),
     );
 }
 
@@ -130,12 +131,4 @@ fn reverse_each<T>(faces: &Elements, values: &mut [T]) {
             rest.reverse();
         }
     }
-}
-
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }

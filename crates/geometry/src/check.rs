@@ -50,8 +50,8 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
     if what.is_some() {
         return Ok(what);
     }
-    for (kind, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
-        if let Some(what) = offsets(kind, elements, least, threads, &options.cancel)? {
+    for (kind, elements, min_corners) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
+        if let Some(what) = offsets(kind, elements, min_corners, threads, &options.cancel)? {
             return Ok(Some(what));
         }
         let streams = [
@@ -71,7 +71,8 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
 
 /// The arrays that go by domain, face or edge fit the mesh.
 fn domains(mesh: &Mesh) -> Option<String> {
-    let (positions, faces) = (mesh.positions.len(), mesh.faces.len());
+    let positions = mesh.positions.len();
+    let faces = mesh.faces.len();
     let fits = |domain: Domain, count: usize| match domain {
         Domain::Indexed => true,
         Domain::Corner => count == mesh.faces.corner_positions.len(),
@@ -119,7 +120,8 @@ fn sizes(mesh: &Mesh) -> Option<String> {
         return Some("an array has more than 2^32 - 2 elements".into());
     }
     let fits = |part: usize, whole: usize| part == 0 || part == whole;
-    let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
+    let positions = mesh.positions.len();
+    let uvs = mesh.uvs.len();
     if !fits(mesh.position_weights.len(), positions) || !fits(mesh.colors.len(), positions) {
         return Some("expected one weight and one color per position".into());
     }
@@ -127,7 +129,13 @@ fn sizes(mesh: &Mesh) -> Option<String> {
 }
 
 /// Offsets go up from 0 to the number of corners, and the streams are as long.
-fn offsets(kind: &str, elements: &Elements, least: u32, threads: usize, cancel: &Cancel) -> Result<Option<String>> {
+fn offsets(
+    kind: &str,
+    elements: &Elements,
+    min_corners: u32,
+    threads: usize,
+    cancel: &Cancel,
+) -> Result<Option<String>> {
     let corners = elements.corner_positions.len();
     let whole = match elements.offsets.as_slice() {
         [] => corners == 0,
@@ -138,14 +146,14 @@ fn offsets(kind: &str, elements: &Elements, least: u32, threads: usize, cancel: 
         return Ok(Some(format!("the {kind} offsets must go from 0 to the number of corners")));
     }
     // Subtraction wraps where offsets go down, and is too large then.
-    let right = |pair: (&u32, &u32)| (pair.0 <= pair.1) & (pair.1.wrapping_sub(*pair.0) >= least);
+    let right = |pair: (&u32, &u32)| (pair.0 <= pair.1) & (pair.1.wrapping_sub(*pair.0) >= min_corners);
     let pieces = elements.offsets.chunks(PIECE).zip((0..).step_by(PIECE));
     let sorted = all(pieces, threads, cancel, |(piece, start): (&[u32], usize)| {
         let next = elements.offsets.get(start + 1..).unwrap_or_default();
-        piece.iter().zip(next).fold(true, |all, pair| all & right(pair))
+        piece.iter().zip(next).fold(true, |is_right, pair| is_right & right(pair))
     })?;
     if !sorted {
-        return Ok(Some(format!("a {kind} has fewer than {least} corners, or its offsets decrease")));
+        return Ok(Some(format!("a {kind} has fewer than {min_corners} corners, or its offsets decrease")));
     }
     let streams = [elements.corner_uvs.len(), elements.corner_normals.len()];
     let fits = streams.iter().all(|&size| size == 0 || size == corners);
@@ -157,7 +165,9 @@ fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cance
     // `sizes` has checked that no count is above this. Comparing 32 bits takes half as many steps as 64.
     let count = u32::try_from(count).unwrap_or(NONE);
     let right = |&index: &u32| index < count || may_miss && index == NONE;
-    all(indices.chunks(PIECE), threads, cancel, |piece| piece.iter().fold(true, |all, index| all & right(index)))
+    all(indices.chunks(PIECE), threads, cancel, |piece| {
+        piece.iter().fold(true, |is_right, index| is_right & right(index))
+    })
 }
 
 /// Whether something holds for all pieces, which are looked at side by side.
@@ -167,15 +177,15 @@ fn all<P>(
     cancel: &Cancel,
     holds: impl Fn(P) -> bool + Sync,
 ) -> Result<bool> {
-    let all = AtomicBool::new(true);
+    let holds_for_all = AtomicBool::new(true);
     let check = |_: &mut (), piece: P| {
         if !holds(piece) {
-            all.store(false, Ordering::Relaxed);
+            holds_for_all.store(false, Ordering::Relaxed);
         }
         Ok(())
     };
     try_for_each_item(threads, cancel, pieces, || (), check)?;
-    Ok(all.into_inner())
+    Ok(holds_for_all.into_inner())
 }
 
 /// Checks that runs ascend, lie in the mesh, and refer to existing names.
@@ -183,8 +193,9 @@ fn runs(mesh: &Mesh, scene: &Scene) -> Option<String> {
     let end = mesh.counts();
     let ordered = |runs: &[Run]| runs.windows(2).all(|pair| pair[0].at.precedes(pair[1].at));
     let inside = |runs: &[Run]| runs.last().is_none_or(|run| run.at.precedes(end));
-    let all = [("material", &mesh.material_runs), ("group", &mesh.group_runs), ("smoothing", &mesh.smoothing_runs)];
-    for (kind, runs) in all {
+    let runs_by_kind =
+        [("material", &mesh.material_runs), ("group", &mesh.group_runs), ("smoothing", &mesh.smoothing_runs)];
+    for (kind, runs) in runs_by_kind {
         if !ordered(runs) || !inside(runs) {
             return Some(format!("the {kind} runs are out of order or extend past the end"));
         }

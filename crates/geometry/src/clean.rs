@@ -39,11 +39,12 @@ pub fn has_clean_faces(mesh: &Mesh, options: &RunOptions) -> Result<bool> {
     let is_clean = AtomicBool::new(true);
     let threads = options.worker_threads();
     // Slices: an array that is shared is looked up at each access.
-    let (offsets, all) = (&mesh.faces.offsets[..], &mesh.faces.corner_positions[..]);
+    let offsets = &mesh.faces.offsets[..];
+    let corner_positions = &mesh.faces.corner_positions[..];
     for_each_item(threads, hashes.chunks_mut(TURN).enumerate(), Vec::new, |sorted: &mut Vec<u32>, (turn, hashes)| {
         for (at, hash) in hashes.iter_mut().enumerate() {
             let face = turn * TURN + at;
-            let corners = all.get(offsets[face] as usize..offsets[face + 1] as usize).unwrap_or_default();
+            let corners = corner_positions.get(offsets[face] as usize..offsets[face + 1] as usize).unwrap_or_default();
             sorted.clear();
             sorted.extend_from_slice(corners);
             sorted.sort_unstable();

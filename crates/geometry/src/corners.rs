@@ -50,14 +50,14 @@ pub fn corner_normals(mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> R
 ///
 /// As for [`corner_uvs`].
 pub fn corner_colors(mesh: &Mesh, options: &RunOptions) -> Result<Option<Vec<[f32; 4]>>> {
-    let colors = (&mesh.colors[..], Domain::Vertex, &[][..]);
-    at_corners(&mesh.faces, colors, 0..mesh.faces.len(), [f32::NAN; 4], options.worker_threads())
+    let colors = CornerValues { values: &mesh.colors, domain: Domain::Vertex, stream: &[] };
+    colors.at_corners(&mesh.faces, 0..mesh.faces.len(), [f32::NAN; 4], options.worker_threads())
 }
 
 /// Returns the uv of every corner of some faces, as [`corner_uvs`] does.
 pub fn uvs_of(mesh: &Mesh, faces: Range<usize>, missing: [f32; 2], threads: usize) -> Result<Option<Vec<[f32; 2]>>> {
-    let uvs = (&mesh.uvs[..], mesh.uv_domain, &mesh.faces.corner_uvs[..]);
-    at_corners(&mesh.faces, uvs, faces, missing, threads)
+    let uvs = CornerValues { values: &mesh.uvs, domain: mesh.uv_domain, stream: &mesh.faces.corner_uvs };
+    uvs.at_corners(&mesh.faces, faces, missing, threads)
 }
 
 /// Returns the normal of every corner of some faces, as [`corner_normals`] does.
@@ -67,68 +67,81 @@ pub fn normals_of(
     missing: [f32; 3],
     threads: usize,
 ) -> Result<Option<Vec<[f32; 3]>>> {
-    let normals = (&mesh.normals[..], mesh.normal_domain, &mesh.faces.corner_normals[..]);
-    at_corners(&mesh.faces, normals, faces, missing, threads)
+    let normals =
+        CornerValues { values: &mesh.normals, domain: mesh.normal_domain, stream: &mesh.faces.corner_normals };
+    normals.at_corners(&mesh.faces, faces, missing, threads)
 }
 
-/// The values at the corners of some faces.
-fn at_corners<const N: usize>(
-    faces: &Elements,
-    (values, domain, stream): (&[[f32; N]], Domain, &[u32]),
-    range: Range<usize>,
-    missing: [f32; N],
-    threads: usize,
-) -> Result<Option<Vec<[f32; N]>>> {
-    let all = faces.corner_positions.len();
-    check_offsets(faces)?;
-    let at = |face: usize| faces.offsets.get(face).map_or(0, |&offset| offset as usize);
-    let corners = at(range.start)..at(range.end);
-    let stream = match domain {
-        _ if values.is_empty() => return Ok(None),
-        Domain::Indexed if stream.is_empty() => return Ok(None),
-        Domain::Indexed => stream,
-        Domain::Vertex => &faces.corner_positions,
-        Domain::Corner => {
-            check(values.len(), all)?;
-            return try_copy(part(values, corners)?, "values of corners").map(Some);
+/// An attribute of a mesh.
+struct CornerValues<'a, const N: usize> {
+    values: &'a [[f32; N]],
+    domain: Domain,
+    /// The indices of corners, if they have some.
+    stream: &'a [u32],
+}
+
+impl<const N: usize> CornerValues<'_, N> {
+    /// The values at the corners of some faces.
+    fn at_corners(
+        &self,
+        faces: &Elements,
+        range: Range<usize>,
+        missing: [f32; N],
+        threads: usize,
+    ) -> Result<Option<Vec<[f32; N]>>> {
+        let values = self.values;
+        let corner_count = faces.corner_positions.len();
+        check_offsets(faces)?;
+        let at = |face: usize| faces.offsets.get(face).map_or(0, |&offset| offset as usize);
+        let corners = at(range.start)..at(range.end);
+        let stream = match self.domain {
+            _ if values.is_empty() => return Ok(None),
+            Domain::Indexed if self.stream.is_empty() => return Ok(None),
+            Domain::Indexed => self.stream,
+            Domain::Vertex => &faces.corner_positions,
+            Domain::Corner => {
+                check(values.len(), corner_count)?;
+                return try_copy(part(values, corners)?, "values of corners").map(Some);
+            }
+            Domain::Face => {
+                check(values.len(), faces.len())?;
+                let offsets = if range.is_empty() { &[] } else { part(&faces.offsets, range.start..range.end + 1)? };
+                return of_faces(offsets, part(values, range)?, threads).map(Some);
+            }
+        };
+        check(stream.len(), corner_count)?;
+        let stream = part(stream, corners)?;
+        if stream.iter().all(|&index| index == NONE) {
+            return Ok(None);
         }
-        Domain::Face => {
-            check(values.len(), faces.len())?;
-            let offsets = if range.is_empty() { &[] } else { part(&faces.offsets, range.start..range.end + 1)? };
-            return of_faces(offsets, part(values, range)?, threads).map(Some);
-        }
-    };
-    check(stream.len(), all)?;
-    let stream = part(stream, corners)?;
-    if stream.iter().all(|&index| index == NONE) {
-        return Ok(None);
+        gather(threads, values, stream, missing).map(Some)
     }
-    gather(threads, values, stream, missing).map(Some)
 }
 
 /// The value of each corner's face.
 fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
-    let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
+    let first = offsets.first().copied().unwrap_or(0);
+    let last = offsets.last().copied().unwrap_or(0);
     check(usize::from(offsets.is_sorted()), 1)?;
-    let mut all = zeroed((last - first) as usize, "values of corners")?;
-    let mut rest = &mut all[..];
+    let mut of_corners = zeroed((last - first) as usize, "values of corners")?;
+    let mut rest = &mut of_corners[..];
     let pieces = values.chunks(PIECE).enumerate().map(|(piece, values)| {
         let first = piece * PIECE;
         let offsets = &offsets[first..=first + values.len()];
-        let own = rest.split_off_mut(..(offsets[values.len()] - offsets[0]) as usize).unwrap_or_default();
-        (offsets, values, own)
+        let targets = rest.split_off_mut(..(offsets[values.len()] - offsets[0]) as usize).unwrap_or_default();
+        (offsets, values, targets)
     });
     for_each_item(
         threads,
         pieces,
         || (),
-        |(), (offsets, values, own)| {
+        |(), (offsets, values, targets)| {
             for (ends, value) in offsets.windows(2).zip(values) {
-                own[(ends[0] - offsets[0]) as usize..(ends[1] - offsets[0]) as usize].fill(*value);
+                targets[(ends[0] - offsets[0]) as usize..(ends[1] - offsets[0]) as usize].fill(*value);
             }
         },
     );
-    Ok(all)
+    Ok(of_corners)
 }
 
 /// A part of some values, which offsets of faces may not have.
@@ -139,7 +152,8 @@ fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
 
 /// Fails unless the offsets of faces go from 0 to the number of corners. Those between are not looked at.
 pub fn check_offsets(faces: &Elements) -> Result<()> {
-    let (first, last) = (faces.offsets.first().copied().unwrap_or(0), faces.offsets.last().copied().unwrap_or(0));
+    let first = faces.offsets.first().copied().unwrap_or(0);
+    let last = faces.offsets.last().copied().unwrap_or(0);
     let corners = faces.corner_positions.len();
     if first == 0 && last as usize == corners {
         return Ok(());
@@ -148,9 +162,9 @@ pub fn check_offsets(faces: &Elements) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message))
 }
 
-fn check(found: usize, wanted: usize) -> Result<()> {
-    if found == wanted {
+fn check(count: usize, expected: usize) -> Result<()> {
+    if count == expected {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Usage, format!("expected {wanted} values for the corners of faces, found {found}")))
+    Err(Error::new(ErrorKind::Usage, format!("expected {expected} values for the corners of faces, found {count}")))
 }

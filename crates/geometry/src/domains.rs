@@ -57,7 +57,7 @@ fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool) -> Result<()> {
 /// Returns the stream of a domain; `None` if there is one already.
 fn stream(faces: &Elements, domain: Domain, what: &str, count: usize, positions: usize) -> Result<Option<Array<u32>>> {
     let corners = faces.corner_positions.len();
-    let (wanted, of) = match domain {
+    let (expected, of) = match domain {
         Domain::Indexed => return Ok(None),
         // An empty attribute has no domain.
         _ if count == 0 => return Ok(None),
@@ -65,9 +65,9 @@ fn stream(faces: &Elements, domain: Domain, what: &str, count: usize, positions:
         Domain::Vertex => (positions, "position"),
         Domain::Face => (faces.len(), "face"),
     };
-    let fits = count == wanted && faces.offsets.last().map_or(0, |&end| end as usize) == corners;
+    let fits = count == expected && faces.offsets.last().map_or(0, |&end| end as usize) == corners;
     if !fits || !faces.offsets.is_sorted() {
-        let message = format!("expected {wanted} {what}s, one per {of}, found {count}");
+        let message = format!("expected {expected} {what}s, one per {of}, found {count}");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     if domain == Domain::Vertex {

@@ -46,32 +46,32 @@ pub struct Edges {
 pub fn edges(mesh: &Mesh) -> Result<Edges> {
     check_offsets(&mesh.faces)?;
     let corners = mesh.faces.corner_positions.len();
-    let mut found = EdgeTable::new(mesh.positions.len(), corners / 2 + mesh.lines.corner_positions.len())?;
+    let mut table = EdgeTable::new(mesh.positions.len(), corners / 2 + mesh.lines.corner_positions.len())?;
     for line in polygons(&mesh.lines) {
         for pair in line?.windows(2) {
-            found.edge(pair[0], pair[1])?;
+            table.edge(pair[0], pair[1])?;
         }
     }
     let mut corner_edges: Vec<u32> = zeroed(corners, "edges")?;
     let mut rest = &mut corner_edges[..];
     for face in polygons(&mesh.faces) {
         let face = face?;
-        let own = rest.split_off_mut(..face.len()).unwrap_or_default();
+        let face_edges = rest.split_off_mut(..face.len()).unwrap_or_default();
         let next = face.iter().cycle().skip(1);
-        for ((edge, &corner), &next) in own.iter_mut().zip(face).zip(next) {
-            *edge = found.edge(corner, next)?;
+        for ((edge, &corner), &next) in face_edges.iter_mut().zip(face).zip(next) {
+            *edge = table.edge(corner, next)?;
         }
     }
-    Ok(Edges { positions: found.edges, corner_edges })
+    Ok(Edges { positions: table.edges, corner_edges })
 }
 
 /// The positions of each element.
 fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
     // A slice: an array that is shared is looked up at each access.
-    let all = &elements.corner_positions[..];
+    let corner_positions = &elements.corner_positions[..];
     elements.offsets.windows(2).map(|ends| {
-        let own = all.get(ends[0] as usize..ends[1] as usize);
-        own.ok_or_else(|| Error::new(ErrorKind::Usage, format!("offset {} follows offset {}", ends[1], ends[0])))
+        let polygon = corner_positions.get(ends[0] as usize..ends[1] as usize);
+        polygon.ok_or_else(|| Error::new(ErrorKind::Usage, format!("offset {} follows offset {}", ends[1], ends[0])))
     })
 }
 
@@ -102,7 +102,8 @@ impl EdgeTable {
     fn edge(&mut self, a: u32, b: u32) -> Result<u32> {
         let edge = [a.min(b), a.max(b)];
         if edge[1] as usize >= self.last.len() {
-            let (index, count) = (edge[1], self.last.len());
+            let index = edge[1];
+            let count = self.last.len();
             let message = format!("a face or line has position {index}, but the mesh has {count} positions");
             return Err(Error::new(ErrorKind::Usage, message));
         }
@@ -110,7 +111,8 @@ impl EdgeTable {
             return Ok(NONE);
         }
         let first = self.last[edge[0] as usize];
-        let (mut at, mut length) = (first, 0);
+        let mut at = first;
+        let mut length = 0;
         while at != NONE {
             if self.edges[at as usize][1] == edge[1] {
                 return Ok(at);
@@ -122,8 +124,8 @@ impl EdgeTable {
         let next = next.ok_or_else(|| Error::new(ErrorKind::Limit, "a mesh can have at most 2^32 - 1 edges"))?;
         if length < LONGEST {
             self.last[edge[0] as usize] = next;
-        } else if let Some(&known) = self.more.get(&edge) {
-            return Ok(known);
+        } else if let Some(&number) = self.more.get(&edge) {
+            return Ok(number);
         } else {
             self.more.try_reserve(1)?;
             self.more.insert(edge, next);
@@ -154,9 +156,10 @@ mod tests {
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(sorted.len(), edges.positions.len());
-        for (face, own) in fan.faces.corner_positions.chunks(3).zip(edges.corner_edges.chunks(3)) {
-            for (at, &edge) in own.iter().enumerate() {
-                let (a, b) = (face[at], face[(at + 1) % 3]);
+        for (face, face_edges) in fan.faces.corner_positions.chunks(3).zip(edges.corner_edges.chunks(3)) {
+            for (at, &edge) in face_edges.iter().enumerate() {
+                let a = face[at];
+                let b = face[(at + 1) % 3];
                 assert_eq!(edges.positions[edge as usize], [a.min(b), a.max(b)]);
             }
         }

@@ -88,8 +88,8 @@ pub fn flat_sections(
     // Many sections share the threads; one has all of them.
     let threads = options.worker_threads();
     let own_threads = if cuts.len() > 1 { 1 } else { threads };
-    let work = |(): &mut (), (made, &(start, end)): (&mut FlatSection, &(Counts, Counts))| {
-        *made = flat_section(mesh, &bare, (start, end), flat, own_threads)?;
+    let work = |(): &mut (), (made, cut): (&mut FlatSection, &(Counts, Counts))| {
+        *made = flat_section(mesh, &bare, *cut, flat, own_threads)?;
         Ok(())
     };
     try_for_each_item(threads, &options.cancel, sections.iter_mut().zip(cuts), || (), work)?;
@@ -128,29 +128,30 @@ pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology
         Edges(&'a mut Edges),
         IsClean(&'a mut bool),
     }
-    let mut all = Vec::new();
-    all.try_reserve_exact(meshes.len())?;
-    all.resize_with(meshes.len(), Topology::default);
-    let parts = all.iter_mut().zip(meshes).flat_map(|(Topology { edges, has_clean_faces }, mesh)| {
+    let mut topologies = Vec::new();
+    topologies.try_reserve_exact(meshes.len())?;
+    topologies.resize_with(meshes.len(), Topology::default);
+    let parts = topologies.iter_mut().zip(meshes).flat_map(|(Topology { edges, has_clean_faces }, mesh)| {
         [(Part::Edges(edges), *mesh), (Part::IsClean(has_clean_faces), *mesh)]
     });
     let one_thread = options.clone().with_threads(Some(1));
     let work = |(): &mut (), (part, mesh): (Part<'_>, &Mesh)| {
         match part {
-            Part::Edges(found) => *found = edges(mesh)?,
-            Part::IsClean(found) => *found = has_clean_faces(mesh, &one_thread)?,
+            Part::Edges(target) => *target = edges(mesh)?,
+            Part::IsClean(target) => *target = has_clean_faces(mesh, &one_thread)?,
         }
         Ok(())
     };
     try_for_each_item(options.worker_threads(), &options.cancel, parts, || (), work)?;
-    Ok(all)
+    Ok(topologies)
 }
 
 /// The mesh without what is per corner or per face in sections, and without groups, of which a file may have a hundred
 /// thousand.
 fn bare(mesh: &Mesh) -> Result<Mesh> {
-    let elements = |all: &Elements| -> Result<Elements> {
-        let (offsets, corner_positions) = (all.offsets.try_clone()?, all.corner_positions.try_clone()?);
+    let elements = |elements: &Elements| -> Result<Elements> {
+        let offsets = elements.offsets.try_clone()?;
+        let corner_positions = elements.corner_positions.try_clone()?;
         Ok(Elements { offsets, corner_positions, ..Elements::default() })
     };
     let curve = |curve: &Curve| Curve { at: without_values(curve.at), ..curve.clone() };
@@ -178,14 +179,15 @@ fn without_values(counts: Counts) -> Counts {
 fn flat_section(
     mesh: &Mesh,
     bare: &Mesh,
-    (start, end): (Counts, Counts),
+    cut: (Counts, Counts),
     options: &FlatOptions,
     threads: usize,
 ) -> Result<FlatSection> {
+    let (start, end) = cut;
     let (mut group_runs, groups) = groups(mesh, start, end)?;
     // A section has other positions, uvs and normals than its range of the mesh.
     group_runs.iter_mut().for_each(|run| run.at = Counts { positions: 0, ..without_values(run.at) });
-    let own = section(bare, without_values(start), without_values(end), SectionPositions::Used)?;
+    let section = section(bare, without_values(start), without_values(end), SectionPositions::Used)?;
     let faces = start.faces as usize..end.faces as usize;
     let (face_materials, materials) = slots(mesh, faces.clone())?;
     let normals = if options.normals { normals_of(mesh, faces.clone(), [f32::NAN; 3], threads)? } else { None };
@@ -198,7 +200,7 @@ fn flat_section(
         face_smooth: smooth(mesh, faces)?.into(),
         group_runs,
         groups,
-        ..own
+        ..section
     };
     flat.move_curves_behind();
     let is_normal = |normal: &[f32; 3]| normal.iter().all(|part| part.is_finite()) && *normal != [0.0; 3];
@@ -208,7 +210,8 @@ fn flat_section(
 
 /// The material of each face as an index into those that are used, and these.
 fn slots(mesh: &Mesh, faces: Range<usize>) -> Result<(Vec<i32>, Vec<u32>)> {
-    let (mut slots, mut used) = (Vec::new(), Vec::new());
+    let mut slots = Vec::new();
+    let mut used = Vec::new();
     if mesh.face_materials.is_empty() && mesh.material_runs.is_empty() {
         return Ok((slots, used));
     }
@@ -288,10 +291,10 @@ mod tests {
     #[test]
     fn runs_become_values_of_faces() {
         let runs = [run(1, 7), run(3, NONE), run(3, 8), run(5, 7)];
-        let all = |faces| spans(&runs, faces).collect::<Vec<_>>();
-        assert_eq!(all(0..6), [(NONE, 1), (7, 2), (8, 2), (7, 1)]);
-        assert_eq!(all(2..4), [(7, 1), (8, 1)]);
-        assert_eq!(all(4..4), []);
+        let spans_of = |faces| spans(&runs, faces).collect::<Vec<_>>();
+        assert_eq!(spans_of(0..6), [(NONE, 1), (7, 2), (8, 2), (7, 1)]);
+        assert_eq!(spans_of(2..4), [(7, 1), (8, 1)]);
+        assert_eq!(spans_of(4..4), []);
     }
 
     #[test]

@@ -5,12 +5,11 @@
 //! of a large scene differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
 
 use crate::dedup::BATCH;
-use crate::transform::{UNMOVED, axes_matrix};
+use crate::linear::{IDENTITY32, Matrix3, Matrix4};
+use crate::transform::axes_matrix;
 use polyhaul_model::error::Result;
 use polyhaul_model::options::{Dialect, Placement};
 use polyhaul_model::{Axes, Object};
-
-type Matrix = [[f32; 3]; 3];
 
 /// Vectors that are worked on side by side: all x, all y, all z.
 pub type FrameLanes = [[f32; BATCH]; 3];
@@ -19,14 +18,14 @@ pub type FrameLanes = [[f32; BATCH]; 3];
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// Rotation and scale; in the common dialect, the scale of the file, too.
-    rows: Matrix,
+    rows: Matrix3<f32>,
     shift: [f32; 3],
     /// Multiplies positions last; 1 if `rows` includes it.
     scale: f32,
     /// Whether normals are multiplied by the reciprocal of their length, and not divided by it.
     has_reciprocals: bool,
     /// The transposed inverse of the object's own part of `rows`.
-    normal_rows: Matrix,
+    normal_rows: Matrix3<f32>,
     /// Whether the corners of a face must be turned around.
     pub is_mirrored: bool,
 }
@@ -35,7 +34,7 @@ impl Frame {
     /// From `object`, in a scene with these axes, to a file.
     pub fn new(object: &Object, axes: Axes, placement: &Placement) -> Result<Frame> {
         let turn = axes_matrix(axes, placement.axes.unwrap_or(axes))?;
-        let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
+        let [x, y, z, _] = object.transform.unwrap_or(IDENTITY32);
         let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
         let shift = times(&turn, [x[3], y[3], z[3]]);
         let (normal_rows, determinant) = inverse_transposed(&rows, placement.dialect);
@@ -46,7 +45,8 @@ impl Frame {
             return Ok(Frame { rows, shift, scale, has_reciprocals: true, normal_rows, is_mirrored });
         }
         // In OBJ, it scales the matrix: each entry once.
-        let (rows, shift) = (rows.map(|row| row.map(|entry| entry * scale)), shift.map(|entry| entry * scale));
+        let rows = rows.map(|row| row.map(|entry| entry * scale));
+        let shift = shift.map(|entry| entry * scale);
         Ok(Frame { rows, shift, scale: 1.0, has_reciprocals: false, normal_rows, is_mirrored })
     }
 
@@ -64,7 +64,7 @@ impl Frame {
     }
 
     /// The matrix that [`Frame::position`] multiplies by; rows.
-    pub fn matrix(&self) -> [[f32; 4]; 4] {
+    pub fn matrix(&self) -> Matrix4<f32> {
         let row = |row: usize| {
             let [a, b, c] = self.rows[row];
             [a, b, c, self.shift[row]].map(|entry| entry * self.scale)
@@ -92,21 +92,25 @@ impl Frame {
             let reciprocal = 1.0 / length;
             let divided = |part: f32| if self.has_reciprocals { part * reciprocal } else { part / length };
             let unit = |part: f32| if square > 1e-35 { divided(part) } else { 0.0 };
-            (xs[item], ys[item], zs[item]) = (unit(x), unit(y), unit(z));
+            xs[item] = unit(x);
+            ys[item] = unit(y);
+            zs[item] = unit(z);
         }
     }
 }
 
 #[inline]
-fn times(rows: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
+fn times(rows: &Matrix3<f32>, [x, y, z]: [f32; 3]) -> [f32; 3] {
     rows.map(|[a, b, c]| (x * a + y * b) + z * c)
 }
 
 /// The transpose of the inverse, and the determinant.
-fn inverse_transposed(rows: &Matrix, dialect: Dialect) -> (Matrix, f32) {
+fn inverse_transposed(rows: &Matrix3<f32>, dialect: Dialect) -> (Matrix3<f32>, f32) {
     let minor = |i: usize, j: usize| {
-        let (a, b) = ((i + 1) % 3, (i + 2) % 3);
-        let (c, d) = ((j + 1) % 3, (j + 2) % 3);
+        let a = (i + 1) % 3;
+        let b = (i + 2) % 3;
+        let c = (j + 1) % 3;
+        let d = (j + 2) % 3;
         rows[a][c] * rows[b][d] - rows[a][d] * rows[b][c]
     };
     let cofactors = [0, 1, 2].map(|i| [0, 1, 2].map(|j| minor(i, j)));
@@ -137,10 +141,10 @@ mod tests {
             let turned = times(&frame.normal_rows, *normal);
             let [x, y, z] = turned;
             let square = x * x + y * y + z * z;
-            let wanted = if square > 1e-35 { turned.map(|part| part / square.sqrt()) } else { [0.0; 3] };
+            let expected = if square > 1e-35 { turned.map(|part| part / square.sqrt()) } else { [0.0; 3] };
             let [xs, ys, zs] = &lanes;
             let bits = |part: f32| if part.is_nan() { u32::MAX } else { part.to_bits() };
-            assert_eq!([xs[item], ys[item], zs[item]].map(bits), wanted.map(bits), "{normal:?}");
+            assert_eq!([xs[item], ys[item], zs[item]].map(bits), expected.map(bits), "{normal:?}");
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod domains;
 pub mod edges;
 pub mod flat;
 pub mod frame;
+pub mod linear;
 pub mod parts;
 pub mod section;
 pub mod splat_motion;

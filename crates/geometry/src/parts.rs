@@ -4,7 +4,8 @@
 //! object from a host program contributes its whole mesh, with its transform. Nothing is copied.
 
 use crate::frame::Frame;
-use crate::transform::{UNMOVED, check_scale};
+use crate::linear::IDENTITY32;
+use crate::transform::check_scale;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::{Dialect, FormatOptions, Placement};
 use polyhaul_model::warnings::Warnings;
@@ -68,11 +69,13 @@ pub fn parts<'a>(
     homes.resize(scene.meshes.len(), None);
     let mut parts = Vec::new();
     for object in objects {
-        let (Some(mesh), Some(home)) = (scene.meshes.get(object.mesh), homes.get_mut(object.mesh)) else {
+        let Some(mesh) = scene.meshes.get(object.mesh) else {
             return Err(wrong(object, "refers to a mesh that the scene does not have"));
         };
+        let home = &mut homes[object.mesh];
         let counts = mesh.counts().to_array();
-        let (start, end) = (object.start.to_array(), object.end.to_array());
+        let start = object.start.to_array();
+        let end = object.end.to_array();
         if start.iter().zip(end).zip(counts).any(|((&start, end), count)| start > end || end > count) {
             return Err(wrong(object, "is a section that its mesh does not have"));
         }
@@ -94,7 +97,7 @@ pub fn parts<'a>(
 
 /// Returns the frame of an object, if it has an effect: values that are not moved keep their bits.
 fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
-    let stays = object.transform.is_none_or(|transform| transform == UNMOVED);
+    let stays = object.transform.is_none_or(|transform| transform == IDENTITY32);
     // Blender applies identity transforms, too, which normalizes normals.
     let stays = stays && placement.dialect == Dialect::Common;
     if stays && placement.scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {
@@ -132,7 +135,8 @@ pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<
     let bits = as_atomics(&mut used);
     let mark = |(): &mut (), corners: &[u32]| {
         for &corner in corners {
-            let (word, bit) = (bits.get(corner as usize / 32), 1 << (corner % 32));
+            let word = bits.get(corner as usize / 32);
+            let bit = 1 << (corner % 32);
             // Most bits are set already, and a load is cheaper than an atomic write.
             if let Some(word) = word.filter(|word| word.load(Ordering::Relaxed) & bit == 0) {
                 word.fetch_or(bit, Ordering::Relaxed);

@@ -68,19 +68,20 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
         part(&mesh.lines.corner_positions, &line_corners),
         part(&mesh.points, &points),
     ];
-    let (own, count) = (range(|counts| counts.positions), mesh.positions.len());
+    let of_section = range(|counts| counts.positions);
+    let count = mesh.positions.len();
     let positions = match which {
-        SectionPositions::Own => Picked::new(own, count, &streams, control_points())?,
-        SectionPositions::Used => Picked::used(own, count, &streams, control_points())?,
+        SectionPositions::Own => Picked::new(of_section, count, &streams, control_points())?,
+        SectionPositions::Used => Picked::used(of_section, count, &streams, control_points())?,
     };
-    if start == Counts::default() && end == mesh.counts() && positions.own == (0..count) {
+    if start == Counts::default() && end == mesh.counts() && positions.range == (0..count) {
         return Ok(mesh.clone());
     }
     let mut faces = copied(&mesh.faces, faces, &face_corners)?;
     let mut lines = copied(&mesh.lines, lines, &line_corners)?;
     let mut points = pick(&mesh.points, points)?;
-    let indexed = |domain: Domain, own: Range<usize>, count: usize, streams: [&[u32]; 2]| match domain {
-        Domain::Indexed => Picked::new(own, count, &streams, std::iter::empty()),
+    let indexed = |domain: Domain, of_section: Range<usize>, count: usize, streams: [&[u32]; 2]| match domain {
+        Domain::Indexed => Picked::new(of_section, count, &streams, std::iter::empty()),
         _ => Picked::new(0..0, 0, &[], std::iter::empty()),
     };
     let uvs = [&faces.corner_uvs[..], &lines.corner_uvs[..]];
@@ -100,7 +101,7 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
     let of_faces = start.faces as usize..end.faces as usize;
     let picks = SectionPicks { positions: &positions, faces: of_faces, corners: face_corners };
     let (group_runs, groups) = groups(mesh, start, end)?;
-    let mut some = Mesh {
+    let mut section = Mesh {
         uvs: picks.attribute(&mesh.uvs, mesh.uv_domain, &uvs)?,
         uv_domain: mesh.uv_domain,
         uv_depths: picks.attribute(&mesh.uv_depths, mesh.uv_domain, &uvs)?,
@@ -116,13 +117,13 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
         curves,
         ..picks.rest(mesh)?
     };
-    some.move_curves_behind();
-    Ok(some)
+    section.move_curves_behind();
+    Ok(section)
 }
 
 /// The values of a kind that a section has.
 struct Picked {
-    own: Range<usize>,
+    range: Range<usize>,
     /// Those of other sections, in order.
     others: Vec<u32>,
     /// The new number of each old one, from the second value on, if these are many.
@@ -130,9 +131,9 @@ struct Picked {
 }
 
 impl Picked {
-    fn new(own: Range<usize>, count: usize, streams: &[&[u32]], more: impl Iterator<Item = u32>) -> Result<Picked> {
+    fn new(range: Range<usize>, count: usize, streams: &[&[u32]], more: impl Iterator<Item = u32>) -> Result<Picked> {
         let mut others: Vec<u32> = Vec::new();
-        let is_other = |index: u32| index != NONE && !own.contains(&(index as usize));
+        let is_other = |index: u32| index != NONE && !range.contains(&(index as usize));
         for stream in streams {
             // One look at the ends of a stream that stays inside, which is the usual case.
             if stream.iter().any(|&index| is_other(index)) {
@@ -147,12 +148,12 @@ impl Picked {
         others.sort_unstable();
         others.dedup();
         others.last().map_or(Ok(()), |&last| check(last, count))?;
-        Ok(Picked { own, others, numbers: None })
+        Ok(Picked { range, others, numbers: None })
     }
 
     /// The values that some streams use; all of its own if they use none.
     fn used(
-        own: Range<usize>,
+        range: Range<usize>,
         count: usize,
         streams: &[&[u32]],
         more: impl Iterator<Item = u32> + Clone,
@@ -160,8 +161,8 @@ impl Picked {
         // Stream by stream, so that the compiler makes vector loops.
         let last = streams.iter().filter_map(|stream| stream.iter().copied().max()).chain(more.clone()).max();
         let first = streams.iter().filter_map(|stream| stream.iter().copied().min()).chain(more.clone()).min();
-        let (Some(first), Some(last)) = (first, last) else {
-            return Ok(Picked { own, others: Vec::new(), numbers: None });
+        let Some((first, last)) = first.zip(last) else {
+            return Ok(Picked { range, others: Vec::new(), numbers: None });
         };
         check(last, count)?;
         let first = first as usize;
@@ -177,14 +178,14 @@ impl Picked {
             others.push((first + at) as u32);
         }
         if others.len() == numbers.len() {
-            return Ok(Picked { own: first..last as usize + 1, others: Vec::new(), numbers: None });
+            return Ok(Picked { range: first..last as usize + 1, others: Vec::new(), numbers: None });
         }
-        Ok(Picked { own: 0..0, others, numbers: Some((numbers, first)) })
+        Ok(Picked { range: 0..0, others, numbers: Some((numbers, first)) })
     }
 
     /// The new numbers in place of the old ones.
     fn renumber(&self, indices: &mut [u32]) {
-        let start = self.own.start as u32;
+        let start = self.range.start as u32;
         if let Some((numbers, first)) = &self.numbers {
             let number = |index: u32| numbers.get((index as usize).wrapping_sub(*first)).copied().unwrap_or(NONE);
             indices.iter_mut().for_each(|index| *index = number(*index));
@@ -198,7 +199,7 @@ impl Picked {
         }
         for index in indices.iter_mut().filter(|index| **index != NONE) {
             *index = match self.others.binary_search(index) {
-                Ok(place) => (self.own.len() + place) as u32,
+                Ok(place) => (self.range.len() + place) as u32,
                 Err(_) => index.wrapping_sub(start),
             };
         }
@@ -206,7 +207,7 @@ impl Picked {
 
     /// The old numbers in their new order.
     fn all(&self) -> impl Iterator<Item = usize> + Clone {
-        self.own.clone().chain(self.others.iter().map(|&index| index as usize))
+        self.range.clone().chain(self.others.iter().map(|&index| index as usize))
     }
 }
 
@@ -250,11 +251,11 @@ impl SectionPicks<'_> {
             let weights = pick(&group.weights, self.positions.all())?;
             try_push(&mut rest.vertex_groups, VertexGroup { name: group.name.clone(), weights }, "a section")?;
         }
-        for own in &mesh.vertex_columns {
-            try_push(&mut rest.vertex_columns, copy::rows(own, self.positions.all())?, "a section")?;
+        for column in &mesh.vertex_columns {
+            try_push(&mut rest.vertex_columns, copy::rows(column, self.positions.all())?, "a section")?;
         }
-        for own in &mesh.face_columns {
-            try_push(&mut rest.face_columns, copy::rows(own, self.faces.clone())?, "a section")?;
+        for column in &mesh.face_columns {
+            try_push(&mut rest.face_columns, copy::rows(column, self.faces.clone())?, "a section")?;
         }
         Ok(rest)
     }
@@ -262,20 +263,20 @@ impl SectionPicks<'_> {
     /// The sharp edges between positions of the section.
     fn sharp_edges(&self, edges: &[[u32; 2]]) -> Result<Array<[u32; 2]>> {
         let has = |index: u32| {
-            self.positions.own.contains(&(index as usize)) || self.positions.others.binary_search(&index).is_ok()
+            self.positions.range.contains(&(index as usize)) || self.positions.others.binary_search(&index).is_ok()
         };
-        let mut kept = Vec::new();
+        let mut inside = Vec::new();
         for edge in edges.iter().filter(|edge| edge.iter().all(|&index| has(index))) {
-            try_push(&mut kept, *edge, "a section")?;
+            try_push(&mut inside, *edge, "a section")?;
         }
-        self.positions.renumber(kept.as_flattened_mut());
-        Ok(kept.into())
+        self.positions.renumber(inside.as_flattened_mut());
+        Ok(inside.into())
     }
 }
 
 /// Some elements, if there are any, and their corners.
-fn elements(all: &Elements, range: Range<usize>) -> (Range<usize>, Range<usize>) {
-    let at = |index: usize| all.offsets.get(index).map_or(0, |&offset| offset as usize);
+fn elements(elements: &Elements, range: Range<usize>) -> (Range<usize>, Range<usize>) {
+    let at = |index: usize| elements.offsets.get(index).map_or(0, |&offset| offset as usize);
     (range.clone(), at(range.start)..at(range.end))
 }
 
@@ -285,47 +286,47 @@ fn part<'a>(stream: &'a [u32], range: &Range<usize>) -> &'a [u32] {
 }
 
 /// Some elements with the indices that they have.
-fn copied(all: &Elements, range: Range<usize>, corners: &Range<usize>) -> Result<Elements> {
+fn copied(elements: &Elements, range: Range<usize>, corners: &Range<usize>) -> Result<Elements> {
     if range.is_empty() {
         return Ok(Elements::default());
     }
-    let mut offsets = pick(&all.offsets, range.start..range.end + 1)?;
+    let mut offsets = pick(&elements.offsets, range.start..range.end + 1)?;
     offsets.to_mut()?.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(corners.start as u32));
     Ok(Elements {
         offsets,
-        corner_positions: pick(&all.corner_positions, corners.clone())?,
-        corner_uvs: pick(&all.corner_uvs, corners.clone())?,
-        corner_normals: pick(&all.corner_normals, corners.clone())?,
+        corner_positions: pick(&elements.corner_positions, corners.clone())?,
+        corner_uvs: pick(&elements.corner_uvs, corners.clone())?,
+        corner_normals: pick(&elements.corner_normals, corners.clone())?,
     })
 }
 
 fn curves(mesh: &Mesh, start: Counts, end: Counts) -> Result<Vec<Curve>> {
-    let mut some = Vec::new();
+    let mut curves = Vec::new();
     for curve in &mesh.curves[start.curves as usize..end.curves as usize] {
-        try_push(&mut some, Curve { at: since(curve.at, start), ..curve.clone() }, "a section")?;
+        try_push(&mut curves, Curve { at: since(curve.at, start), ..curve.clone() }, "a section")?;
     }
-    Ok(some)
+    Ok(curves)
 }
 
 /// The runs that begin in a section, after the one that is in effect where it begins.
-fn runs(all: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
-    let first = all.partition_point(|run| run.at.precedes(start));
-    let mut some = Vec::new();
-    if let Some(before) = first.checked_sub(1).and_then(|before| all.get(before)) {
-        try_push(&mut some, Run { at: Counts::default(), value: before.value }, "a section")?;
+fn runs(runs: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
+    let first = runs.partition_point(|run| run.at.precedes(start));
+    let mut taken = Vec::new();
+    if let Some(before) = first.checked_sub(1).and_then(|before| runs.get(before)) {
+        try_push(&mut taken, Run { at: Counts::default(), value: before.value }, "a section")?;
     }
-    for run in all[first..].iter().take_while(|run| run.at.precedes(end) && run.at != end) {
-        try_push(&mut some, Run { at: since(run.at, start), ..*run }, "a section")?;
+    for run in runs[first..].iter().take_while(|run| run.at.precedes(end) && run.at != end) {
+        try_push(&mut taken, Run { at: since(run.at, start), ..*run }, "a section")?;
     }
-    Ok(some)
+    Ok(taken)
 }
 
 /// The groups of a section, of which a file may have a hundred thousand: the runs, and the names that they count in.
 pub fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<String>)> {
-    let mut some = runs(&mesh.group_runs, start, end)?;
+    let mut runs_of_section = runs(&mesh.group_runs, start, end)?;
     let mut names = Vec::new();
     let mut numbers: HashMap<u32, u32> = HashMap::new();
-    for run in some.iter_mut().filter(|run| run.value != NONE) {
+    for run in runs_of_section.iter_mut().filter(|run| run.value != NONE) {
         let Some(name) = mesh.groups.get(run.value as usize) else { continue };
         let next = names.len() as u32;
         let number = *numbers.entry(run.value).or_insert(next);
@@ -334,11 +335,12 @@ pub fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<
         }
         run.value = number;
     }
-    Ok((some, names))
+    Ok((runs_of_section, names))
 }
 
 /// Counts from a section's start on.
 fn since(counts: Counts, start: Counts) -> Counts {
-    let (counts, start) = (counts.to_array(), start.to_array());
+    let counts = counts.to_array();
+    let start = start.to_array();
     Counts::from_array(std::array::from_fn(|kind| counts[kind].saturating_sub(start[kind])))
 }

@@ -13,7 +13,7 @@
 //! The columns are described in [`polyhaul_model::splats`]. Positions move in [`crate::affine`].
 
 use crate::affine;
-use crate::transform::UNMOVED;
+use crate::linear::{IDENTITY32, Matrix3, determinant, dot, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::splats::{self, HARMONICS, Splats};
 use polyhaul_model::{Column, Mesh, Object, Scene, Values};
@@ -33,7 +33,7 @@ fn have_splats(columns: &[Column]) -> bool {
 
 /// Whether an object places splats elsewhere than they are.
 pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
-    let is_moved = object.transform.is_some_and(|transform| transform != UNMOVED);
+    let is_moved = object.transform.is_some_and(|transform| transform != IDENTITY32);
     is_moved && scene.meshes.get(object.mesh).is_some_and(has_splats)
 }
 
@@ -57,9 +57,9 @@ pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: 
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.with_hint("give each object its own mesh"));
         }
-        let matrix = object.transform.unwrap_or(UNMOVED).map(|row| row.map(f64::from));
+        let matrix = object.transform.unwrap_or(IDENTITY32).map(wide);
         affine::transform(&mut scene.meshes[object.mesh], &matrix, run)?;
-        scene.objects[number].transform = Some(UNMOVED);
+        scene.objects[number].transform = Some(IDENTITY32);
     }
     Ok(())
 }
@@ -104,7 +104,7 @@ impl SplatMotion {
     ///
     /// # Errors
     /// As for [`SplatMotion::new`].
-    pub fn of(columns: &[Column], linear: &[[f64; 3]; 3]) -> Result<Option<SplatMotion>> {
+    pub fn of(columns: &[Column], linear: &Matrix3) -> Result<Option<SplatMotion>> {
         let is_moved = *linear != [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         if is_moved && have_splats(columns) { SplatMotion::new(linear).map(Some) } else { Ok(None) }
     }
@@ -113,7 +113,7 @@ impl SplatMotion {
     ///
     /// # Errors
     /// As for [`SplatMotion::new`].
-    pub fn of_mesh(mesh: &Mesh, linear: &[[f64; 3]; 3]) -> Result<Option<SplatMotion>> {
+    pub fn of_mesh(mesh: &Mesh, linear: &Matrix3) -> Result<Option<SplatMotion>> {
         if has_splats(mesh) { SplatMotion::of(&mesh.vertex_columns, linear) } else { Ok(None) }
     }
 
@@ -121,13 +121,12 @@ impl SplatMotion {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if it shears or scales unevenly, or makes everything flat.
-    pub fn new(linear: &[[f64; 3]; 3]) -> Result<SplatMotion> {
+    pub fn new(linear: &Matrix3) -> Result<SplatMotion> {
         let column = |at: usize| [0, 1, 2].map(|row| linear[row][at]);
-        let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let square = [0, 1, 2].map(|at| dot(column(at), column(at))).iter().sum::<f64>() / 3.0;
         let is_even = (0..9).all(|pair| {
-            let wanted = if pair / 3 == pair % 3 { square } else { 0.0 };
-            (dot(column(pair / 3), column(pair % 3)) - wanted).abs() <= 2.0 * EVEN * square
+            let expected = if pair / 3 == pair % 3 { square } else { 0.0 };
+            (dot(column(pair / 3), column(pair % 3)) - expected).abs() <= 2.0 * EVEN * square
         });
         if !(is_even && square.is_normal()) {
             let message = "Gaussian splats cannot be sheared, flattened or scaled unevenly";
@@ -154,24 +153,24 @@ impl SplatMotion {
     /// # Errors
     /// As for [`SplatMotion::apply`].
     pub fn prepare<'c>(&self, columns: &'c mut [Column]) -> Result<MovingSplats<'c>> {
-        let mut found: [Option<&mut [f32]>; COLUMNS] = [const { None }; COLUMNS];
+        let mut moved: [Option<&mut [f32]>; COLUMNS] = [const { None }; COLUMNS];
         for column in columns {
-            let Some(place) = place_of(&column.name).filter(|&place| found[place].is_none()) else { continue };
+            let Some(place) = place_of(&column.name).filter(|&place| moved[place].is_none()) else { continue };
             match &mut column.values {
-                Values::F32(values) if column.offsets.is_none() => found[place] = Some(values.to_mut()?),
+                Values::F32(values) if column.offsets.is_none() => moved[place] = Some(values.to_mut()?),
                 _ => return Err(wrong(&format!("the column `{}` is not of 32-bit floats", column.name))),
             }
         }
-        if let Some(part) = (0..ROTATIONS).find(|&part| found[part].is_none()) {
+        if let Some(part) = (0..ROTATIONS).find(|&part| moved[part].is_none()) {
             return Err(wrong(&format!("column `rot_{part}` is missing")));
         }
-        let rest = found[ROTATIONS + SCALES..].iter().filter(|column| column.is_some()).count();
-        let known = HARMONICS.iter().position(|more| 3 * more == rest);
-        let is_complete = found[ROTATIONS + SCALES..].iter().take(rest).all(Option::is_some);
-        let degree = known.filter(|_| is_complete);
-        let degree =
-            degree.ok_or_else(|| wrong(&format!("found {rest} columns `f_rest_N`; expected 0, 9, 24, 45 or 72")))?;
-        Ok(MovingSplats { motion: self.clone(), pieces: pieces(found)?, degree })
+        let rest = moved[ROTATIONS + SCALES..].iter().filter(|column| column.is_some()).count();
+        let degree = HARMONICS.iter().position(|more| 3 * more == rest);
+        let is_complete = moved[ROTATIONS + SCALES..].iter().take(rest).all(Option::is_some);
+        let degree = degree
+            .filter(|_| is_complete)
+            .ok_or_else(|| wrong(&format!("found {rest} columns `f_rest_N`; expected 0, 9, 24, 45 or 72")))?;
+        Ok(MovingSplats { motion: self.clone(), pieces: pieces(moved)?, degree })
     }
 
     /// Changes some rows of all columns; those that are missing are empty.
@@ -184,19 +183,18 @@ impl SplatMotion {
         }
         match &self.turn {
             SplatTurn::Signs { rotation, harmonics: signs } => {
-                let all = rotations.iter_mut().zip(rotation).filter(|(_, sign)| **sign < 0.0);
-                all.for_each(|(column, _)| negate(column));
                 let per_channel = harmonics.chunks_mut(HARMONICS[degree].max(1));
-                let all = per_channel.flat_map(|channel| channel.iter_mut().zip(signs));
-                all.filter(|(_, sign)| **sign < 0.0).for_each(|(column, _)| negate(column));
+                let harmonics = per_channel.flat_map(|channel| channel.iter_mut().zip(signs));
+                let columns = rotations.iter_mut().zip(rotation).chain(harmonics);
+                columns.filter(|(_, sign)| **sign < 0.0).for_each(|(column, _)| negate(column));
             }
             SplatTurn::Rotation { rotation, harmonics: matrices } => {
                 turn_quaternions(rotations, *rotation);
                 for channel in harmonics.chunks_mut(HARMONICS[degree].max(1)) {
                     let mut channel = channel;
                     for (matrix, degree) in matrices.iter().zip(1..=degree) {
-                        let Some((own, others)) = channel.split_at_mut_checked(2 * degree + 1) else { break };
-                        turn_harmonics(own, matrix);
+                        let Some((of_degree, others)) = channel.split_at_mut_checked(2 * degree + 1) else { break };
+                        turn_harmonics(of_degree, matrix);
                         channel = others;
                     }
                 }
@@ -223,10 +221,10 @@ impl MovingSplats<'_> {
 
 impl SplatTurn {
     /// From a matrix whose inverse is its transpose.
-    fn new(turn: &[[f64; 3]; 3]) -> SplatTurn {
+    fn new(turn: &Matrix3) -> SplatTurn {
         let matrices = harmonic_matrices(turn);
         let is_diagonal = (0..9).all(|entry| entry / 3 == entry % 3 || turn[entry / 3][entry % 3] == 0.0);
-        let sign = if determinant(turn) < 0.0 { -1.0 } else { 1.0 };
+        let sign = if determinant(*turn) < 0.0 { -1.0 } else { 1.0 };
         if is_diagonal {
             let mut harmonics = [1.0; HARMONICS[MAX_DEGREE]];
             let diagonals =
@@ -262,15 +260,15 @@ fn pieces(columns: [Option<&mut [f32]>; COLUMNS]) -> Result<Vec<Vec<&mut [f32]>>
     let rows = columns.iter().flatten().map(|column| column.len()).min().unwrap_or(0);
     let mut left = columns.map(Option::unwrap_or_default);
     let used = left.iter().rposition(|column| !column.is_empty()).map_or(0, |last| last + 1).max(ROTATIONS + SCALES);
-    let mut all = Vec::new();
+    let mut pieces = Vec::new();
     for start in (0..rows).step_by(PIECE) {
         let mut piece: Vec<&mut [f32]> = Vec::new();
         piece.try_reserve_exact(used)?;
-        let own = left.iter_mut().take(used);
-        piece.extend(own.map(|column| column.split_off_mut(..PIECE.min(rows - start)).unwrap_or_default()));
-        try_push(&mut all, piece, "splats")?;
+        let rows = ..PIECE.min(rows - start);
+        piece.extend(left.iter_mut().take(used).map(|column| column.split_off_mut(rows).unwrap_or_default()));
+        try_push(&mut pieces, piece, "splats")?;
     }
-    Ok(all)
+    Ok(pieces)
 }
 
 fn wrong(why: &str) -> Error {
@@ -299,7 +297,8 @@ fn turn_quaternions(columns: &mut [&mut [f32]; ROTATIONS], [a, b, c, d]: [f64; 4
 
 /// Turns the harmonics of a degree and a channel.
 fn turn_harmonics(columns: &mut [&mut [f32]], matrix: &HarmonicMatrix) {
-    let (rows, width) = (columns.iter().map(|column| column.len()).min().unwrap_or(0), columns.len());
+    let rows = columns.iter().map(|column| column.len()).min().unwrap_or(0);
+    let width = columns.len();
     for row in 0..rows {
         let mut old = [0.0; WIDTH];
         old.iter_mut().zip(&*columns).for_each(|(place, column)| *place = f64::from(column[row]));
@@ -309,39 +308,34 @@ fn turn_harmonics(columns: &mut [&mut [f32]], matrix: &HarmonicMatrix) {
     }
 }
 
-fn determinant([x, y, z]: &[[f64; 3]; 3]) -> f64 {
-    let minor = |a: usize, b: usize| y[a] * z[b] - y[b] * z[a];
-    x[0] * minor(1, 2) - x[1] * minor(0, 2) + x[2] * minor(0, 1)
-}
-
 /// The quaternion (w, x, y, z) of a rotation: by way of its largest part, which is never near zero.
-fn quaternion(rows: &[[f64; 3]; 3]) -> [f64; 4] {
+fn quaternion(rows: &Matrix3) -> [f64; 4] {
     let [[a, b, c], [d, e, f], [g, h, i]] = *rows;
     let traces = [a + e + i, a - e - i, e - a - i, i - a - e];
     let largest = (0..4).fold(0, |best, at| if traces[at] > traces[best] { at } else { best });
-    let own = 1.0 + traces[largest];
+    let largest_part = 1.0 + traces[largest];
     let parts = match largest {
-        0 => [own, h - f, c - g, d - b],
-        1 => [h - f, own, b + d, c + g],
-        2 => [c - g, b + d, own, f + h],
-        _ => [d - b, c + g, f + h, own],
+        0 => [largest_part, h - f, c - g, d - b],
+        1 => [h - f, largest_part, b + d, c + g],
+        2 => [c - g, b + d, largest_part, f + h],
+        _ => [d - b, c + g, f + h, largest_part],
     };
     let length = parts.iter().map(|part| part * part).sum::<f64>().sqrt();
     parts.map(|part| part / length)
 }
 
 /// The matrices of harmonics of the degrees from 1 on.
-fn harmonic_matrices(turn: &[[f64; 3]; 3]) -> [HarmonicMatrix; MAX_DEGREE] {
+fn harmonic_matrices(turn: &Matrix3) -> [HarmonicMatrix; MAX_DEGREE] {
     // Orders -1, 0 and 1 are y, z and x.
     const AXES: [usize; 3] = [1, 2, 0];
-    let mut all = [[[0.0; WIDTH]; WIDTH]; MAX_DEGREE];
+    let mut matrices = [[[0.0; WIDTH]; WIDTH]; MAX_DEGREE];
     for (row, axis) in AXES.into_iter().enumerate() {
         for (column, other) in AXES.into_iter().enumerate() {
-            all[0][row][column] = turn[axis][other];
+            matrices[0][row][column] = turn[axis][other];
         }
     }
     for degree in 2..=MAX_DEGREE {
-        let (before, from) = all.split_at_mut(degree - 1);
+        let (before, from) = matrices.split_at_mut(degree - 1);
         let step = HarmonicStep { degree: degree as i32, first: &before[0], before: &before[degree - 2] };
         for (row, entries) in from[0].iter_mut().enumerate().take(2 * degree + 1) {
             for (column, entry) in entries.iter_mut().enumerate().take(2 * degree + 1) {
@@ -349,14 +343,14 @@ fn harmonic_matrices(turn: &[[f64; 3]; 3]) -> [HarmonicMatrix; MAX_DEGREE] {
             }
         }
     }
-    for (matrix, degree) in all.iter_mut().zip(1..) {
+    for (matrix, degree) in matrices.iter_mut().zip(1..) {
         for (place, entry) in matrix.as_flattened_mut().iter_mut().enumerate() {
             // Orders are odd or even like their distance.
             let is_odd = (place / WIDTH + place % WIDTH) % 2 == 1;
             *entry = exact(if is_odd && place / WIDTH <= 2 * degree { -*entry } else { *entry });
         }
     }
-    all
+    matrices
 }
 
 /// A degree in the making.
@@ -372,7 +366,8 @@ impl HarmonicStep<'_> {
         let l = self.degree;
         let below = if n.abs() < l { (l + n) * (l - n) } else { 2 * l * (2 * l - 1) };
         let root = |above: i32| (f64::from(above) / f64::from(below)).sqrt();
-        let (size, is_zero) = (m.abs(), m == 0);
+        let size = m.abs();
+        let is_zero = m == 0;
         let u = root((l + m) * (l - m));
         let v = 0.5 * root((1 + i32::from(is_zero)) * (l + size - 1) * (l + size)) * if is_zero { -1.0 } else { 1.0 };
         let w = if is_zero { 0.0 } else { -0.5 * root((l - size - 1) * (l - size)) };

@@ -64,7 +64,9 @@ fn rotation([w, x, y, z]: [f64; 4]) -> Rows {
 /// The harmonics from degree 1 on, as splats are shown with them: the constants of "3D Gaussian Splatting for Real-Time
 /// Radiance Field Rendering" up to degree 3, and those of its successors for degree 4.
 fn basis([x, y, z]: [f64; 3]) -> [f64; 24] {
-    let (xx, yy, zz) = (x * x, y * y, z * z);
+    let xx = x * x;
+    let yy = y * y;
+    let zz = z * z;
     [
         -0.488_602_511_902_919_9 * y,
         0.488_602_511_902_919_9 * z,
@@ -112,7 +114,7 @@ fn covariance(splats: &Splats<'_>, at: usize) -> Rows {
 /// Matrices that turn, mirror and scale.
 fn similarities() -> Vec<Rows> {
     let mut next = numbers(3);
-    let mut all = vec![
+    let mut matrices = vec![
         QUARTER,
         [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]],
         [[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
@@ -121,9 +123,9 @@ fn similarities() -> Vec<Rows> {
     ];
     for number in 0..8 {
         let factor = if number % 2 == 0 { 0.3 } else { -4.0 };
-        all.push(rotation([next(), next(), next(), next()]).map(|row| row.map(|entry| entry * factor)));
+        matrices.push(rotation([next(), next(), next(), next()]).map(|row| row.map(|entry| entry * factor)));
     }
-    all
+    matrices
 }
 
 #[test]
@@ -134,19 +136,20 @@ fn colors_and_shapes_move_with_space() {
         for linear in similarities() {
             let other = moved(&mesh, &linear);
             let new = Splats::from_mesh(&other).unwrap();
-            let factor = determinant(&linear).abs().cbrt();
+            let factor = determinant(linear).abs().cbrt();
             for at in 0..old.len() {
-                let wanted = product(&product(&linear, &covariance(&old, at)), &transposed(&linear));
-                let found = covariance(&new, at);
-                let most = wanted.as_flattened().iter().fold(0.0, |most: f64, entry| most.max(entry.abs()));
-                for (a, b) in wanted.as_flattened().iter().zip(found.as_flattened()) {
-                    assert!((a - b).abs() < 1e-5 * most, "{linear:?}: {wanted:?} {found:?}");
+                let expected = product(&product(&linear, &covariance(&old, at)), &transposed(&linear));
+                let actual = covariance(&new, at);
+                let scale = expected.as_flattened().iter().fold(0.0, |scale: f64, entry| scale.max(entry.abs()));
+                for (a, b) in expected.as_flattened().iter().zip(actual.as_flattened()) {
+                    assert!((a - b).abs() < 1e-5 * scale, "{linear:?}: {expected:?} {actual:?}");
                 }
                 for step in 0..20 {
                     let direction = rotation([1.0, f64::from(step), 2.0, -0.3 * f64::from(step)])[step as usize % 3];
                     let turned = times(&linear, direction).map(|part| part / factor);
                     for channel in 0..3 {
-                        let (a, b) = (color(&old, at, channel, direction), color(&new, at, channel, turned));
+                        let a = color(&old, at, channel, direction);
+                        let b = color(&new, at, channel, turned);
                         assert!((a - b).abs() < 1e-5, "degree {degree}, {linear:?}: {a} {b}");
                     }
                 }
@@ -161,7 +164,7 @@ fn four_quarter_turns_are_none() {
     let three = (0..3).fold(mesh.clone(), |mesh, _| moved(&mesh, &QUARTER));
     let back = moved(&three, &QUARTER);
     for (old, new) in mesh.vertex_columns.iter().zip(&back.vertex_columns) {
-        let (Values::F32(a), Values::F32(b)) = (&old.values, &new.values) else { panic!() };
+        let [Values::F32(a), Values::F32(b)] = [&old.values, &new.values] else { panic!() };
         // A full turn changes the sign of quaternions, which are the same rotations.
         let sign = if old.name.starts_with("rot_") { -1.0 } else { 1.0 };
         assert!(a.iter().zip(b.iter()).all(|(a, b)| (a - sign * b).abs() < 1e-6), "{}", old.name);
@@ -189,13 +192,13 @@ fn changes_of_signs_are_exact_and_their_own_inverse() {
 fn any_number_of_threads_gives_the_same_bits() {
     let mesh = splats(2 * PIECE + 100, 2);
     let motion = SplatMotion::new(&similarities()[7]).unwrap();
-    let all = [1, 2, 7].map(|threads| {
+    let moved_meshes = [1, 2, 7].map(|threads| {
         let mut mesh = mesh.clone();
         let run = RunOptions::default().with_threads(Some(threads));
         motion.apply(&mut mesh.vertex_columns, &run).unwrap();
         mesh
     });
-    assert!(all[0] == all[1] && all[0] == all[2] && all[0] != mesh);
+    assert!(moved_meshes[0] == moved_meshes[1] && moved_meshes[0] == moved_meshes[2] && moved_meshes[0] != mesh);
 }
 
 #[test]

@@ -52,18 +52,18 @@ pub fn splats_to_write<'a>(
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
     };
-    let kept = splats.clone().up_to_degree(degree.min(target.max_degree));
+    let stored = splats.clone().up_to_degree(degree.min(target.max_degree));
     let columns: u64 = homes(job.parts).map(|part| column_count(part.mesh)).sum();
-    let own = splats.column_count() as u64;
+    let column_count = splats.column_count() as u64;
     let left = SplatsLeft {
-        count: kept.len() as u64,
+        count: stored.len() as u64,
         normals: homes(job.parts).map(|part| used_normals(&part.mesh.normals)).sum(),
-        harmonics: own - kept.column_count() as u64,
-        columns: columns.saturating_sub(own),
+        harmonics: column_count - stored.column_count() as u64,
+        columns: columns.saturating_sub(column_count),
     };
     note_losses(job, target, left, warnings);
     warnings.refuse_losses(job.strict)?;
-    Ok(kept)
+    Ok(stored)
 }
 
 /// The error about a scene without splats.

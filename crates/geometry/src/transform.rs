@@ -1,5 +1,6 @@
 //! Other axes and another scale.
 
+use crate::linear::{Matrix3, Matrix4, determinant, wide};
 use crate::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Axes, Axis, Scene};
@@ -60,9 +61,11 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOpti
 pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
     let turn = TransformTurn::new(frame(scene.axes)?, frame(to)?);
     check_scale(scale)?;
-    let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
+    let turns = !turn.is_nothing();
+    let scales = scale != 1.0;
     let linear = axes_matrix(scene.axes, to)?.map(|row| row.map(|entry| f64::from(entry) * f64::from(scale)));
-    let (mut arrays, mut splats) = (Vec::new(), Vec::new());
+    let mut arrays = Vec::new();
+    let mut splats = Vec::new();
     for mesh in &mut scene.meshes {
         if let Some(motion) = SplatMotion::of_mesh(mesh, &linear)? {
             try_push(&mut splats, motion.prepare(&mut mesh.vertex_columns)?, "the scene")?;
@@ -91,15 +94,10 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOp
     Ok(())
 }
 
-/// The identity transform.
-pub const UNMOVED: [[f32; 4]; 4] =
-    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-
 /// Whether a transform mirrors what it moves.
-pub fn is_mirrored(transform: &[[f32; 4]; 4]) -> bool {
-    let [a, b, c, _] = transform.map(|row| [0, 1, 2].map(|at| f64::from(row[at])));
-    let cross = [0, 1, 2].map(|at| b[(at + 1) % 3] * c[(at + 2) % 3] - b[(at + 2) % 3] * c[(at + 1) % 3]);
-    a.iter().zip(cross).map(|(a, b)| a * b).sum::<f64>() < 0.0
+pub fn is_mirrored(transform: &Matrix4<f32>) -> bool {
+    let [x, y, z, _] = transform.map(|row| wide([row[0], row[1], row[2]]));
+    determinant([x, y, z]) < 0.0
 }
 
 /// Fails unless positions can be multiplied by `scale`.
@@ -120,7 +118,7 @@ pub fn check_scale(scale: f32) -> Result<()> {
 /// # Errors
 ///
 /// [`ErrorKind::Usage`] where forward and up lie along the same axis.
-pub fn axes_matrix(from: Axes, to: Axes) -> Result<[[f32; 3]; 3]> {
+pub fn axes_matrix(from: Axes, to: Axes) -> Result<Matrix3<f32>> {
     let turn = TransformTurn::new(frame(from)?, frame(to)?);
     let mut rows = [[0.0; 3]; 3];
     for (row, (source, flip)) in rows.iter_mut().zip(turn.sources.into_iter().zip(turn.flips)) {
@@ -147,7 +145,8 @@ fn direction(axis: Axis) -> TransformDirection {
 }
 
 fn frame(Axes { forward, up }: Axes) -> Result<TransformFrame> {
-    let (f, u) = (direction(forward), direction(up));
+    let f = direction(forward);
+    let u = direction(up);
     if f.0 == u.0 {
         let name = ["x", "y", "z"][f.0];
         let message = format!("forward ({forward:?}) and up ({up:?}) are both on the {name} axis");
@@ -188,6 +187,7 @@ impl TransformTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linear::{IDENTITY32, cross};
     use polyhaul_model::{Mesh, Object};
 
     const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
@@ -216,13 +216,9 @@ mod tests {
         unit
     }
 
-    fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-        [0, 1, 2].map(|i| a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3])
-    }
-
     fn frames() -> impl Iterator<Item = Axes> {
-        let all = AXES.into_iter().flat_map(|forward| AXES.map(|up| Axes { forward, up }));
-        all.filter(|&axes| frame(axes).is_ok())
+        let pairs = AXES.into_iter().flat_map(|forward| AXES.map(|up| Axes { forward, up }));
+        pairs.filter(|&axes| frame(axes).is_ok())
     }
 
     #[test]
@@ -263,7 +259,7 @@ mod tests {
 
     #[test]
     fn objects_stay_where_they_are() {
-        let transform = [[0.0, -2.0, 0.5, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.25, 3.0, -5.0], UNMOVED[3]];
+        let transform = [[0.0, -2.0, 0.5, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.25, 3.0, -5.0], IDENTITY32[3]];
         let placed = |scene: &Scene| {
             let [x, y, z, _] = scene.objects[0].transform.unwrap();
             let [a, b, c] = scene.meshes[0].positions[0];
@@ -275,24 +271,25 @@ mod tests {
             let mut expected = scene(from, vec![placed(&turned)]);
             transform_axes(&mut turned, to, 10.0, &options(1)).unwrap();
             transform_axes(&mut expected, to, 10.0, &options(1)).unwrap();
-            let wanted = expected.meshes[0].positions[0];
-            assert!(placed(&turned).iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-4), "{from:?} {to:?}");
+            let expected = expected.meshes[0].positions[0];
+            assert!(placed(&turned).iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4), "{from:?} {to:?}");
         }
     }
 
     #[test]
     fn threads_make_no_difference() {
         let points: Vec<[f32; 3]> = (0..100_000).map(|i| [i as f32, 0.5 * i as f32, -(i as f32)]).collect();
-        let (from, to) = (Axes::BLENDER, Axes { forward: Axis::NegativeX, up: Axis::Y });
+        let from = Axes::BLENDER;
+        let to = Axes { forward: Axis::NegativeX, up: Axis::Y };
         let turned = |threads| {
             let mut scene = scene(from, points.clone());
             transform_axes(&mut scene, to, 0.7, &options(threads)).unwrap();
             scene
         };
-        let one = turned(1);
-        assert_eq!(one.meshes[0].positions[3], [-1.5 * 0.7, -3.0 * 0.7, -3.0 * 0.7]);
+        let single_threaded = turned(1);
+        assert_eq!(single_threaded.meshes[0].positions[3], [-1.5 * 0.7, -3.0 * 0.7, -3.0 * 0.7]);
         for threads in [2, 3, 7, 64] {
-            assert!(turned(threads) == one);
+            assert!(turned(threads) == single_threaded);
         }
     }
 

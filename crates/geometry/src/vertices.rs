@@ -59,16 +59,16 @@ impl Vertices {
         let mut first = job.firsts()?;
         let (mut of_corner, odd_counts) = job.compare(&first)?;
         let odd = job.list(&of_corner, &odd_counts)?;
-        let found = job.tell_apart(&odd)?;
-        let vertices = positions + found.first.len();
+        let unique = job.tell_apart(&odd)?;
+        let vertices = positions + unique.first.len();
         if vertices >= NONE as usize {
             return Err(Error::new(ErrorKind::Limit, "the mesh would need more than 2^32 - 2 vertices"));
         }
-        job.number(&mut of_corner, &odd_counts, &found.of_item)?;
+        job.number(&mut of_corner, &odd_counts, &unique.of_item)?;
         let mut more = Vec::new();
-        more.try_reserve_exact(found.first.len())?;
-        first.try_reserve_exact(found.first.len())?;
-        for &item in &found.first {
+        more.try_reserve_exact(unique.first.len())?;
+        first.try_reserve_exact(unique.first.len())?;
+        for &item in &unique.first {
             let corner = odd[item as usize];
             first.push(corner);
             more.push(corners[corner as usize]);
@@ -82,9 +82,9 @@ impl VerticesStream<'_> {
     fn same(self, a: usize, b: usize) -> bool {
         match self {
             VerticesStream::Nothing => true,
-            VerticesStream::Listed(all) => all[a] == all[b],
-            VerticesStream::Pairs(all) => all[a] == all[b],
-            VerticesStream::Triples(all) => all[a] == all[b],
+            VerticesStream::Listed(values) => values[a] == values[b],
+            VerticesStream::Pairs(values) => values[a] == values[b],
+            VerticesStream::Triples(values) => values[a] == values[b],
         }
     }
 
@@ -92,9 +92,9 @@ impl VerticesStream<'_> {
     fn prefetch(self, corner: usize) {
         match self {
             VerticesStream::Nothing => {}
-            VerticesStream::Listed(all) => prefetch(all, corner),
-            VerticesStream::Pairs(all) => prefetch(all, corner),
-            VerticesStream::Triples(all) => prefetch(all, corner),
+            VerticesStream::Listed(values) => prefetch(values, corner),
+            VerticesStream::Pairs(values) => prefetch(values, corner),
+            VerticesStream::Triples(values) => prefetch(values, corner),
         }
     }
 
@@ -113,9 +113,9 @@ impl VerticesStream<'_> {
     fn part(self, corner: usize, part: usize) -> Option<u32> {
         let value = match self {
             VerticesStream::Nothing => return Some(0),
-            VerticesStream::Listed(all) => return Some(all[corner]),
-            VerticesStream::Pairs(all) => all[corner][part],
-            VerticesStream::Triples(all) => all[corner][part],
+            VerticesStream::Listed(values) => return Some(values[corner]),
+            VerticesStream::Pairs(values) => values[corner][part],
+            VerticesStream::Triples(values) => values[corner][part],
         };
         // Adding 0 makes minus zero zero.
         if value.is_nan() { None } else { Some((value + 0.0).to_bits()) }
@@ -163,7 +163,8 @@ impl VerticesJob<'_> {
                     uvs.prefetch(first);
                     normals.prefetch(first);
                 }
-                let (first, corner) = (firsts[position as usize] as usize, start + offset);
+                let first = firsts[position as usize] as usize;
+                let corner = start + offset;
                 let is_same = first == corner
                     || uvs.same(first, corner) && (normals.same(first, corner) || planted("split-normals"));
                 *vertex = if is_same { position } else { NONE };
@@ -194,8 +195,8 @@ impl VerticesJob<'_> {
 
     /// The distinct vertices among corners that differ from the first one at their position.
     fn tell_apart(&self, odd: &[u32]) -> Result<Unique> {
-        let mut found = Unique { first: Vec::new(), of_item: zeroed(odd.len(), "vertices")? };
-        self.for_each(found.of_item.chunks_mut(CHUNK).zip(odd.chunks(CHUNK)), |(places, odd)| {
+        let mut unique = Unique { first: Vec::new(), of_item: zeroed(odd.len(), "vertices")? };
+        self.for_each(unique.of_item.chunks_mut(CHUNK).zip(odd.chunks(CHUNK)), |(places, odd)| {
             for (place, &corner) in places.iter_mut().zip(odd) {
                 *place = self.corners[corner as usize];
             }
@@ -205,22 +206,22 @@ impl VerticesJob<'_> {
         for stream in self.streams {
             for part in 0..stream.parts() {
                 let part_of = |item: usize| stream.part(odd[item] as usize, part);
-                found = number_joined(&found.of_item, count, part_of, self.threads, self.cancel)?;
-                count = found.first.len();
+                unique = number_joined(&unique.of_item, count, part_of, self.threads, self.cancel)?;
+                count = unique.first.len();
             }
         }
-        Ok(found)
+        Ok(unique)
     }
 
     /// Assigns vertex numbers to the corners that differ from the first one at their position.
     fn number(&self, of_corner: &mut [u32], odd_counts: &[u32], numbers: &[u32]) -> Result<()> {
         let mut rest = numbers;
-        let own = odd_counts.iter().map(|&count| rest.split_off(..count as usize).unwrap_or_default());
-        let chunks = of_corner.chunks_mut(CHUNK).zip(own).filter(|(_, own)| !own.is_empty());
-        self.for_each(chunks, |(of_corner, own)| {
-            let mut own = own.iter();
+        let odd_numbers = odd_counts.iter().map(|&count| rest.split_off(..count as usize).unwrap_or_default());
+        let chunks = of_corner.chunks_mut(CHUNK).zip(odd_numbers).filter(|(_, numbers)| !numbers.is_empty());
+        self.for_each(chunks, |(of_corner, numbers)| {
+            let mut numbers = numbers.iter();
             for vertex in of_corner.iter_mut().filter(|vertex| **vertex == NONE) {
-                *vertex = own.next().map_or(NONE, |number| self.positions as u32 + number);
+                *vertex = numbers.next().map_or(NONE, |number| self.positions as u32 + number);
             }
             Ok(())
         })
@@ -250,11 +251,11 @@ mod tests {
         let uvs = [[0.0, 1.0], [5.0, 5.0], [-0.0, 1.0], [2.0, 2.0], [f32::NAN, 0.0], [f32::NAN, 0.0], [2.0, 2.0]];
         let corners = [2, 0, 2, 2, 3, 3, 2];
         for threads in [1, 3] {
-            let found =
+            let vertices =
                 from_corners(&corners, 4, [VerticesStream::Pairs(&uvs), VerticesStream::Nothing], threads).unwrap();
-            assert_eq!(found.first, [1, NONE, 0, 4, 3, 5]);
-            assert_eq!(found.more, [2, 3]);
-            assert_eq!(found.of_corner, [2, 0, 2, 4, 3, 5, 4]);
+            assert_eq!(vertices.first, [1, NONE, 0, 4, 3, 5]);
+            assert_eq!(vertices.more, [2, 3]);
+            assert_eq!(vertices.of_corner, [2, 0, 2, 4, 3, 5, 4]);
         }
         assert_eq!(from_corners(&[], 0, [VerticesStream::Nothing; 2], 2).unwrap(), Vertices::default());
         let error = from_corners(&[0, 7], 3, [VerticesStream::Nothing; 2], 2).unwrap_err();
@@ -263,30 +264,30 @@ mod tests {
 
     /// The same with a map, one corner after the other.
     fn naive(corners: &[u32], positions: usize, uvs: &[[f32; 2]], normals: &[[f32; 3]]) -> Vertices {
-        let mut found = Vertices { first: vec![NONE; positions], ..Vertices::default() };
+        let mut vertices = Vertices { first: vec![NONE; positions], ..Vertices::default() };
         let mut numbers = HashMap::new();
         for (corner, &position) in corners.iter().enumerate() {
             let key = (position, uvs[corner].map(f32::to_bits), normals[corner].map(f32::to_bits));
             let number = *numbers.entry(key).or_insert_with(|| {
-                if found.first[position as usize] == NONE {
-                    found.first[position as usize] = corner as u32;
+                if vertices.first[position as usize] == NONE {
+                    vertices.first[position as usize] = corner as u32;
                     return position;
                 }
-                found.first.push(corner as u32);
-                found.more.push(position);
-                found.first.len() as u32 - 1
+                vertices.first.push(corner as u32);
+                vertices.more.push(position);
+                vertices.first.len() as u32 - 1
             });
-            found.of_corner.push(number);
+            vertices.of_corner.push(number);
         }
-        found
+        vertices
     }
 
     #[test]
     fn vertices_are_those_of_a_map() {
         let mut state = 1u64;
-        let mut below = move |most: u64| {
+        let mut below = move |limit: u64| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % most
+            (state >> 33) % limit
         };
         for (kinds, positions) in [(1, 60_000), (2, 50_000), (9, 3_000), (60, 300), (100_000, 1)] {
             let count = 3 * CHUNK + 77;

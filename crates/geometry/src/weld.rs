@@ -205,8 +205,8 @@ impl<'a> WeldCut<'a> {
             Some(bytes) => (bytes / 12).clamp(64, 1 << 16).next_power_of_two(),
             None => CHUNK_CORNERS,
         };
-        let most = corners.max(positions).div_ceil(SHARD_CORNERS).clamp(1, MAX_SHARDS);
-        let shard_positions = positions.div_ceil(most).max(1).next_power_of_two();
+        let max_shards = corners.max(positions).div_ceil(SHARD_CORNERS).clamp(1, MAX_SHARDS);
+        let shard_positions = positions.div_ceil(max_shards).max(1).next_power_of_two();
         WeldCut {
             threads: options.worker_threads(),
             cancel: &options.cancel,
@@ -447,7 +447,8 @@ impl WeldNumbers {
                 let start = index << cut.chunk_shift;
                 let mut vertex = 0;
                 for offset in 0..chunk.len() {
-                    let (corner, first) = (start + offset, chunk[offset] as usize);
+                    let corner = start + offset;
+                    let first = chunk[offset] as usize;
                     chunk[offset] = match first.checked_sub(start) {
                         // An earlier corner of this chunk has its vertex already.
                         Some(first) if first < offset => chunk[first],

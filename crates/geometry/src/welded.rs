@@ -38,23 +38,23 @@ use polyhaul_pipeline::options::RunOptions;
 pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     let mut mesh = mesh.clone();
     index_attributes(&mut mesh)?;
-    let mut found = weld(&mesh, options)?;
-    let vertices = add_unused(&mesh, &mut found)?;
-    let vertex_positions = found.vertex_positions.clone();
+    let mut weld = weld(&mesh, options)?;
+    let vertices = add_unused(&mesh, &mut weld)?;
+    let vertex_positions = weld.vertex_positions.clone();
     let rows = || vertex_positions.iter().map(|&row| row as usize);
     let mut welded = Mesh {
-        positions: found.positions(&mesh, options)?.into(),
-        uvs: found.uvs(&mesh, [0.0; 2], options)?.into(),
+        positions: weld.positions(&mesh, options)?.into(),
+        uvs: weld.uvs(&mesh, [0.0; 2], options)?.into(),
         uv_domain: Domain::Vertex,
-        normals: found.normals(&mesh, [0.0; 3], options)?.into(),
+        normals: weld.normals(&mesh, [0.0; 3], options)?.into(),
         normal_domain: Domain::Vertex,
-        colors: found.colors(&mesh, options)?.into(),
+        colors: weld.colors(&mesh, options)?.into(),
         position_weights: pick(&mesh.position_weights, rows())?,
-        uv_depths: depths(&mesh.uv_depths, &found.vertex_uvs)?.into(),
+        uv_depths: depths(&mesh.uv_depths, &weld.vertex_uvs)?.into(),
         sharp_edges: mesh.sharp_edges.clone(),
         ..mesh
     };
-    welded.faces.corner_positions = found.corner_vertices.into();
+    welded.faces.corner_positions = weld.corner_vertices.into();
     welded.faces.corner_uvs = Vec::new().into();
     welded.faces.corner_normals = Vec::new().into();
     // Lines have the uvs of their vertices now.
@@ -77,18 +77,18 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
 }
 
 /// Adds the positions that no face uses, and returns the first vertex of each position.
-fn add_unused(mesh: &Mesh, found: &mut Welded) -> Result<Vec<u32>> {
+fn add_unused(mesh: &Mesh, weld: &mut Welded) -> Result<Vec<u32>> {
     let mut vertices = Vec::new();
     vertices.try_reserve_exact(mesh.positions.len())?;
     vertices.resize(mesh.positions.len(), NONE);
-    for (vertex, &position) in found.vertex_positions.iter().enumerate().rev() {
+    for (vertex, &position) in weld.vertex_positions.iter().enumerate().rev() {
         vertices[position as usize] = vertex as u32;
     }
     for (position, vertex) in vertices.iter_mut().enumerate().filter(|(_, vertex)| **vertex == NONE) {
-        *vertex = found.vertex_positions.len() as u32;
-        found.vertex_positions.try_reserve(1)?;
-        found.vertex_positions.push(position as u32);
-        for attribute in [&mut found.vertex_uvs, &mut found.vertex_normals] {
+        *vertex = weld.vertex_positions.len() as u32;
+        weld.vertex_positions.try_reserve(1)?;
+        weld.vertex_positions.push(position as u32);
+        for attribute in [&mut weld.vertex_uvs, &mut weld.vertex_normals] {
             if !attribute.is_empty() {
                 attribute.try_reserve(1)?;
                 attribute.push(NONE);
@@ -100,10 +100,10 @@ fn add_unused(mesh: &Mesh, found: &mut Welded) -> Result<Vec<u32>> {
 
 /// The third coordinate of each vertex's uv, 0 where it has none.
 fn depths(depths: &[f32], vertex_uvs: &[u32]) -> Result<Vec<f32>> {
-    let mut all = Vec::new();
+    let mut filled = Vec::new();
     if !depths.is_empty() {
-        all.try_reserve_exact(vertex_uvs.len())?;
-        all.extend(vertex_uvs.iter().map(|&uv| depths.get(uv as usize).copied().unwrap_or(0.0)));
+        filled.try_reserve_exact(vertex_uvs.len())?;
+        filled.extend(vertex_uvs.iter().map(|&uv| depths.get(uv as usize).copied().unwrap_or(0.0)));
     }
-    Ok(all)
+    Ok(filled)
 }

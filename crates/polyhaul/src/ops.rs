@@ -18,11 +18,11 @@ pub use crate::image_ops::{Adjusted, Cut, ImageOps, MipmapContent, MipmapEdges, 
 pub use crate::image_ops::{BlockQuality, blocks, compress};
 #[cfg(feature = "pbrt")]
 pub use crate::pbrt_ops::{
-    Builder, Flat, Given, GivenValues, Matrix32, Matrix64, Places32, Places64, expand, flatten, inline_meshes,
-    places32, places64,
+    Builder, Flat, Given, GivenValues, Places32, Places64, expand, flatten, inline_meshes, places32, places64,
 };
 pub use polyhaul_geometry::edges::Edges;
 pub use polyhaul_geometry::flat::{FlatOptions, FlatSection, Topology, topologies};
+pub use polyhaul_geometry::linear::Matrix4;
 pub use polyhaul_geometry::section::SectionPositions;
 pub use polyhaul_geometry::triangulate::TriangleMap;
 pub use polyhaul_geometry::weld::Welded;

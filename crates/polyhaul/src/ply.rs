@@ -47,7 +47,7 @@ pub(crate) fn start_parts<'o>(job: PartsJob<'_, 'o>) -> Result<TablePartsStart<'
     let comments = comments.into_owned();
     let infos = infos.to_vec();
     let start: StartParts<'o> = Box::new(move |tables, writing| {
-        let parts = ply::PlyTableParts::begin(tables, [&comments, &infos], options.ply_style(), writing)?;
+        let parts = ply::PlyTableParts::start(tables, [&comments, &infos], options.ply_style(), writing)?;
         Ok(Box::new(ElementParts { parts, is_text: options.scene.ascii }))
     });
     Ok(TablePartsStart { start, copies })

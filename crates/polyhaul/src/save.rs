@@ -13,8 +13,9 @@ use crate::references::Relinker;
 use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_geometry::check;
+use polyhaul_geometry::linear::IDENTITY32;
 use polyhaul_geometry::splat_placement::SplatPlacement;
-use polyhaul_geometry::transform::{UNMOVED, transform_meshes};
+use polyhaul_geometry::transform::transform_meshes;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::Placement;
@@ -154,7 +155,7 @@ fn change<'a>(
     for object in &mut scene.objects {
         if flags[object.mesh] {
             // Triangles have no domains any more; this preserves the kind of object.
-            object.transform.get_or_insert(UNMOVED);
+            object.transform.get_or_insert(IDENTITY32);
         }
     }
     if placement.triangulate {

@@ -2,7 +2,7 @@
 //!
 //! Nothing here draws.
 
-use crate::vector::{Vector, add, cross, dot, scale, subtract, unit, wide};
+use polyhaul_geometry::linear::{Vector, add, cross, dot, scale, subtract, unit, wide};
 use polyhaul_model::{Axes, Bounds};
 
 /// The direction that a scene is seen from.

@@ -4,7 +4,7 @@
 //! Cameras outside of a scene do not need it. [`crate::batch`] finds the triangles that do.
 
 use crate::camera::Camera;
-use crate::vector::{Vector, add, scale, subtract, wide};
+use polyhaul_geometry::linear::{Vector, add, scale, subtract, wide};
 
 /// How far beside the picture triangles may reach, as a multiple of its size.
 const BESIDE: f64 = 32.0;

@@ -7,7 +7,7 @@ use crate::draw::draw;
 use crate::frame::{Frame, SAMPLES};
 use crate::scene::SceneParts;
 use crate::texture::Textures;
-use crate::vector::{add, dot, scale, wide};
+use polyhaul_geometry::linear::{add, dot, scale, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Axes, Bounds};
 use polyhaul_pipeline::options::RunOptions;

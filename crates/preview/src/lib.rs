@@ -41,7 +41,6 @@ mod splats;
 mod stream;
 mod surface;
 mod texture;
-mod vector;
 
 #[cfg(test)]
 mod tests;

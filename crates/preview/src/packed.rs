@@ -6,7 +6,7 @@ use crate::camera::Camera;
 use crate::color::{encoded, linear, linear_of};
 use crate::shade::{DARK_GRAY, GRAY, SeenSurface, Surfaces};
 use crate::surface::facing;
-use crate::vector::{Vector, cross, scale, subtract, unit, wide};
+use polyhaul_geometry::linear::{Vector, cross, scale, subtract, unit, wide};
 
 /// Bits of each of a normal's two coordinates: it is off by at most a quarter of a degree.
 const NORMAL_BITS: u32 = 10;
@@ -92,7 +92,7 @@ impl Surfaces for PackedSurfaces<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::dot;
+    use polyhaul_geometry::linear::dot;
 
     #[test]
     fn normals_are_off_by_a_quarter_of_a_degree_at_most() {

@@ -4,7 +4,7 @@
 
 use crate::frame::PAYLOAD_BITS;
 use crate::smooth::SmoothNormals;
-use crate::vector::{Vector, wide};
+use polyhaul_geometry::linear::{Vector, cross, dot, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Domain, Elements, Mesh, NONE, Object, Run, Scene, Values};
 use std::collections::HashMap;
@@ -299,8 +299,8 @@ impl<'a> ScenePart<'a> {
         let Some(rows) = &self.place else { return normal };
         // By the cofactors of the matrix: its inverse transposed, times its determinant.
         let [a, b, c] = [0, 1, 2].map(|row| [rows[row][0], rows[row][1], rows[row][2]].map(f64::from));
-        let cofactors = [crate::vector::cross(b, c), crate::vector::cross(c, a), crate::vector::cross(a, b)];
-        cofactors.map(|row| crate::vector::dot(row, normal))
+        let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
+        cofactors.map(|row| dot(row, normal))
     }
 
     /// The largest factor by which its place makes anything longer, about.

@@ -10,8 +10,8 @@ use crate::frame::{Frame, PLACES, SAMPLES};
 use crate::ground::Ground;
 use crate::occlusion::Occlusion;
 use crate::parallel::draw_each;
-use crate::vector::{Vector, dot};
 use crate::{PreviewOptions, Style};
+use polyhaul_geometry::linear::{Vector, dot};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Channels, Image, Samples};
 

@@ -3,7 +3,7 @@
 //!
 //! Meshes without smoothing groups are flat. See [`crate::surface`] for normals that a mesh has.
 
-use crate::vector::{Vector, add, cross, subtract, wide};
+use polyhaul_geometry::linear::{Vector, add, cross, subtract, wide};
 use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, Result};
 use std::collections::HashMap;

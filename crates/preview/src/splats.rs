@@ -8,7 +8,7 @@
 use crate::PreviewOptions;
 use crate::camera::Camera;
 use crate::parallel::draw_each;
-use crate::vector::{Vector, dot, subtract, unit, wide};
+use polyhaul_geometry::linear::{Vector, dot, rotation, subtract, unit, wide};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::splats::{CONSTANT_HARMONIC, Splats, opacity_of};
 use polyhaul_model::{Bounds, Channels, Image, Samples, Scene};
@@ -163,11 +163,7 @@ impl<'a> DrawnSplats<'a> {
         let quaternion = self.0.rotation(at).map(f64::from);
         let length = quaternion.iter().map(|part| part * part).sum::<f64>().sqrt();
         let [w, x, y, z] = quaternion.map(|part| part / length);
-        let rotation = [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ];
+        let rotation = rotation([x, y, z, w]);
         let scales = self.0.scales.map(|scale| f64::from(scale[at]).exp());
         let [right, up, toward] = camera.rows();
         // The axes of the splat as the camera sees them, each as long as its standard deviation.

@@ -7,7 +7,7 @@ use crate::color::linear_of;
 use crate::scene::{PartKind, ScenePart, SceneParts};
 use crate::shade::{DARK_GRAY, GRAY, SeenSurface, Surfaces};
 use crate::texture::{MapPurpose, Textures};
-use crate::vector::{Vector, add, cross, dot, scale, subtract, unit, wide};
+use polyhaul_geometry::linear::{Vector, add, cross, dot, scale, subtract, unit, wide};
 use polyhaul_model::{Color, Domain, NONE, Scene};
 
 /// The surfaces of a scene.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::frame::{PLACES, SAMPLES};
 use crate::scene::PartKind;
-use crate::vector::{cross, dot, subtract, wide};
+use polyhaul_geometry::linear::{cross, dot, subtract, unit, wide};
 use polyhaul_model::{Color, Column, Counts, Domain, Elements, Material, Mesh, Object, Run, Samples, Values};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
 use std::ops::Range;
@@ -544,7 +544,7 @@ fn splats_by_definition(mesh: &Mesh, camera: &Camera, size: [usize; 2]) -> Vec<[
         let yy = sum(1, 1) + 0.3;
         let determinant = xx * yy - xy * xy;
         let opacity = 1.0 / (1.0 + (-column("opacity", at)).exp());
-        let [x, y, z] = crate::vector::unit(subtract(position, camera.eye()));
+        let [x, y, z] = unit(subtract(position, camera.eye()));
         let color: [f64; 3] = std::array::from_fn(|channel| {
             let rest = |number: usize| column(&format!("f_rest_{}", 3 * channel + number), at);
             let first = 0.488_602_511_902_919_9 * (-y * rest(0) + z * rest(1) - x * rest(2));

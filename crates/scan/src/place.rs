@@ -4,14 +4,12 @@ use crate::expression::BLOCK;
 use crate::fields::Field;
 use crate::mesh::objects_by_mesh;
 use polyhaul_geometry::affine::{self, Affine};
+use polyhaul_geometry::linear::{Matrix4, multiply, wide};
 use polyhaul_geometry::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Scene, Table, Values};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
-
-/// A row-major matrix that multiplies column vectors from the left.
-type Matrix = [[f64; 4]; 4];
 
 /// Moves the positions and normals of a table by a row-major matrix that multiplies column vectors from the left, and
 /// all of Gaussian splats.
@@ -19,7 +17,7 @@ type Matrix = [[f64; 4]; 4];
 /// # Errors
 /// [`ErrorKind::Usage`] if there are no positions, the matrix is no transform, or it would shear splats or scale them
 /// unevenly; those of [`SplatMotion::apply`]; cancellation.
-pub fn move_table(table: &mut Table, matrix: &Matrix, run: &RunOptions) -> Result<()> {
+pub fn move_table(table: &mut Table, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
     let affine = Affine::new(matrix)?;
     let triple = |names: [&str; 3]| match names.map(|name| find(table, name)) {
         [Some(x), Some(y), Some(z)] => Some([x, y, z]),
@@ -87,7 +85,7 @@ fn find(table: &Table, name: &str) -> Option<usize> {
 }
 
 /// Moves the meshes of a scene, or the objects that place them.
-pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix, run: &RunOptions) -> Result<()> {
+pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
     let all = objects_by_mesh(scene)?;
     for (mesh, objects) in scene.meshes.iter_mut().zip(all) {
         let moved = objects.iter().filter(|&&object| scene.objects[object].transform.is_some()).count();
@@ -100,9 +98,7 @@ pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix, run: &RunOptions) -
         }
     }
     for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
-        let old = transform.map(|row| row.map(f64::from));
-        *transform = matrix
-            .map(|row| std::array::from_fn(|column| (0..4).map(|at| row[at] * old[at][column]).sum::<f64>() as f32));
+        *transform = multiply(matrix, &transform.map(wide)).map(|row| row.map(|entry| entry as f32));
     }
     Ok(())
 }

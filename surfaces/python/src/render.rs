@@ -9,7 +9,7 @@ use polyhaul::model::Scene;
 use polyhaul::model::render::{
     Entity, Instance, MaterialUse, Motion, Name, Parameter, ParameterValues, Parameters, Render, ShapeState,
 };
-use polyhaul::ops::{Matrix32, Matrix64, Places32, Places64, places32, places64};
+use polyhaul::ops::{Matrix4, Places32, Places64, places32, places64};
 use polyhaul::{Error, Result};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -150,7 +150,7 @@ impl NativeRender {
     }
 
     /// The matrix of a transform, in double and in single precision.
-    fn place(&self, py: Python<'_>, transform: Option<usize>) -> PyResult<(Matrix64, Matrix32)> {
+    fn place(&self, py: Python<'_>, transform: Option<usize>) -> PyResult<(Matrix4, Matrix4<f32>)> {
         let render = self.render();
         let transform = transform.map_or(Motion::IDENTITY.start, |index| render.transform(index));
         let places = py.detach(|| Ok((self.places64()?, self.places32()?)));

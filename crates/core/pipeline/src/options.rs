@@ -21,8 +21,8 @@ pub struct ParseOptions<O = ()> {
 
 impl ParseOptions {
     /// Adds the options of a format.
-    pub fn with<O>(self, own: O) -> ParseOptions<O> {
-        ParseOptions { run: self.run, limits: self.limits, faults: self.faults, own }
+    pub fn with<O>(self, format: O) -> ParseOptions<O> {
+        ParseOptions { run: self.run, limits: self.limits, faults: self.faults, own: format }
     }
 }
 

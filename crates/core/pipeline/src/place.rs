@@ -29,7 +29,8 @@ impl<'a> Placer<'a> {
         if to < self.at {
             // The tokens of one statement may be requested out of order; it is never far back.
             self.lines -= polyhaul_text::lines::count(&self.text[to..self.at]) as u64;
-            (self.at, self.line_start) = (to, line_start(self.text, to));
+            self.at = to;
+            self.line_start = line_start(self.text, to);
         }
         let passed = &self.text[self.at..to];
         if let Some(newline) = memchr::memrchr2(b'\n', b'\r', passed) {
@@ -62,7 +63,8 @@ const EXCERPT_REACH: usize = 256;
 /// The physical line around `token` in `text`, or the part of it near the token.
 pub fn excerpt(text: &[u8], token: (u32, u32)) -> Excerpt {
     let at = (token.0 as usize).min(text.len());
-    let (from, to) = (at.saturating_sub(EXCERPT_REACH), (at + EXCERPT_REACH).min(text.len()));
+    let from = at.saturating_sub(EXCERPT_REACH);
+    let to = (at + EXCERPT_REACH).min(text.len());
     let start = from + line_start(&text[from..], at - from);
     let end = memchr::memchr2(b'\n', b'\r', &text[at..to]).map_or(to, |i| at + i);
     let marked = at - start..(at - start + token.1 as usize).min(end - start);
@@ -89,10 +91,10 @@ mod tests {
 
     #[test]
     fn excerpts_show_the_line() {
-        let found = excerpt(b"f 1\nf 2 x\nf", (8, 1));
-        assert_eq!((found.text.as_str(), found.marked), ("f 2 x", 4..5));
+        let short = excerpt(b"f 1\nf 2 x\nf", (8, 1));
+        assert_eq!((short.text.as_str(), short.marked), ("f 2 x", 4..5));
         let long = [b"f ".as_slice(), &b"1 ".repeat(5000)].concat();
-        let found = excerpt(&long, (5000, 1));
-        assert!(found.text.len() < 200 && found.text.starts_with("...") && found.text.ends_with("..."));
+        let text = excerpt(&long, (5000, 1)).text;
+        assert!(text.len() < 200 && text.starts_with("...") && text.ends_with("..."));
     }
 }

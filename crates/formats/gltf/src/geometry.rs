@@ -8,6 +8,7 @@
 use crate::splats::SplatPlaces;
 use polyhaul_geometry::domains::index_attributes;
 use polyhaul_geometry::flat::spans;
+use polyhaul_geometry::linear::{add, cross, dot, subtract};
 use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Counts, Mesh, NONE};
@@ -271,7 +272,7 @@ pub(crate) fn is_direction(normal: [f32; 3]) -> bool {
 
 /// A vector of unit length; up if it has no direction.
 pub(crate) fn unit(vector: [f64; 3]) -> [f32; 3] {
-    let length = vector.iter().map(|part| part * part).sum::<f64>().sqrt();
+    let length = dot(vector, vector).sqrt();
     if length > 0.0 && length.is_finite() { vector.map(|part| (part / length) as f32) } else { [0.0, 1.0, 0.0] }
 }
 
@@ -292,7 +293,7 @@ fn repaired_normals(mesh: &Mesh, welded: &Welded) -> Result<HashMap<u32, [f32; 3
             let normal = area_normal(triangle.map(|vertex| position(mesh, welded.vertex_positions[vertex as usize])));
             for vertex in triangle {
                 if let Some(sum) = sums.get_mut(vertex) {
-                    *sum = [0, 1, 2].map(|axis| sum[axis] + normal[axis]);
+                    *sum = add(*sum, normal);
                 }
             }
         }
@@ -306,10 +307,7 @@ fn position(mesh: &Mesh, index: u32) -> [f64; 3] {
 
 /// The normal of a triangle; its length is twice the area.
 fn area_normal([a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
-    let minus = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|axis| a[axis] - b[axis]);
-    let u = minus(b, a);
-    let v = minus(c, a);
-    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    cross(subtract(b, a), subtract(c, a))
 }
 
 #[cfg(test)]

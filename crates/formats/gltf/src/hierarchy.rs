@@ -5,22 +5,16 @@
 
 use crate::document::{Document, Node};
 use crate::log::malformed;
+use polyhaul_geometry::linear::{self, IDENTITY64, Matrix4};
 use polyhaul_model::error::{Error, Result, try_push};
 
-/// A row-major matrix that multiplies column vectors from the left.
-pub(crate) type WorldMatrix = [[f64; 4]; 4];
-
-/// The identity.
-pub(crate) const IDENTITY: WorldMatrix =
-    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-
 /// Calls `visit` with each node of the scene and its world matrix, parents first and in the order of the file.
-pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &WorldMatrix) -> Result<()>) -> Result<()> {
+pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &Matrix4) -> Result<()>) -> Result<()> {
     let parents = parents(document)?;
     check_cycles(document, &parents)?;
-    let mut stack: Vec<(usize, WorldMatrix)> = Vec::new();
+    let mut stack: Vec<(usize, Matrix4)> = Vec::new();
     for root in roots(document, &parents)? {
-        try_push(&mut stack, (root, IDENTITY), "nodes")?;
+        try_push(&mut stack, (root, IDENTITY64), "nodes")?;
         while let Some((index, parent)) = stack.pop() {
             let node = &document.nodes[index];
             let world = multiply(&parent, &local(node));
@@ -105,7 +99,7 @@ fn roots(document: &Document, parents: &[usize]) -> Result<Vec<usize>> {
 }
 
 /// The matrix of a node in its parent's space.
-fn local(node: &Node) -> WorldMatrix {
+fn local(node: &Node) -> Matrix4 {
     if let Some(matrix) = node.matrix {
         return std::array::from_fn(|row| std::array::from_fn(|column| f64::from(matrix[4 * column + row])));
     }
@@ -114,35 +108,20 @@ fn local(node: &Node) -> WorldMatrix {
 }
 
 /// The matrix that scales, then rotates by a quaternion (x, y, z, w), then translates.
-pub(crate) fn placed(translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3]) -> WorldMatrix {
-    let [x, y, z, w] = rotation.map(f64::from);
-    let scale = scale.map(f64::from);
-    let translation = translation.map(f64::from);
-    let rows = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ];
-    let mut matrix = IDENTITY;
-    for (row, values) in rows.iter().enumerate() {
-        for column in 0..3 {
-            matrix[row][column] = values[column] * scale[column];
-        }
-        matrix[row][3] = translation[row];
-    }
-    matrix
+pub(crate) fn placed(translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3]) -> Matrix4 {
+    let rows = linear::rotation(rotation.map(f64::from));
+    let [x, y, z] = scale.map(f64::from);
+    let row = |at: usize| [rows[at][0] * x, rows[at][1] * y, rows[at][2] * z, f64::from(translation[at])];
+    [row(0), row(1), row(2), IDENTITY64[3]]
 }
 
 /// `a` after `b`. If `a` is the identity, the result is exactly `b`.
-pub(crate) fn multiply(a: &WorldMatrix, b: &WorldMatrix) -> WorldMatrix {
-    if *a == IDENTITY {
-        return *b;
-    }
-    std::array::from_fn(|row| std::array::from_fn(|column| (0..4).map(|at| a[row][at] * b[at][column]).sum()))
+pub(crate) fn multiply(a: &Matrix4, b: &Matrix4) -> Matrix4 {
+    if *a == IDENTITY64 { *b } else { linear::multiply(a, b) }
 }
 
 /// The matrix with the precision of the model.
-pub(crate) fn rounded(matrix: &WorldMatrix) -> [[f32; 4]; 4] {
+pub(crate) fn rounded(matrix: &Matrix4) -> Matrix4<f32> {
     matrix.map(|row| row.map(|value| value as f32))
 }
 
@@ -151,7 +130,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn walked(json: Value) -> Result<Vec<(usize, [[f32; 4]; 4])>> {
+    fn walked(json: Value) -> Result<Vec<(usize, Matrix4<f32>)>> {
         let document: Document = serde_json::from_value(json).unwrap();
         let mut visited = Vec::new();
         walk(&document, |index, world| {

@@ -6,9 +6,10 @@ use crate::accessors::AccessorValues;
 use crate::convert::Finish;
 use crate::document::{Node, extension};
 use crate::fills::AccessorFill;
-use crate::hierarchy::{WorldMatrix, multiply, placed};
+use crate::hierarchy::{multiply, placed};
 use crate::layout::{AccessorLayout, Component};
 use crate::log::{GltfLog, malformed, over_limit};
+use polyhaul_geometry::linear::Matrix4;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_pipeline::arrays::zeroed;
 use serde::Deserialize;
@@ -58,7 +59,7 @@ impl NodeInstances {
     }
 
     /// The world matrix of an instance of a node at `world`. The values must have been read.
-    pub(crate) fn matrix(&self, instance: usize, world: &WorldMatrix) -> WorldMatrix {
+    pub(crate) fn matrix(&self, instance: usize, world: &Matrix4) -> Matrix4 {
         let translation = value(&self.translations, instance).unwrap_or([0.0; 3]);
         let rotation = value(&self.rotations, instance).unwrap_or([0.0, 0.0, 0.0, 1.0]);
         let scale = value(&self.scales, instance).unwrap_or([1.0; 3]);

@@ -15,9 +15,10 @@ use crate::pages::{GltfData, as_float};
 use crate::quantize::{self, Lattice};
 use crate::spans::{BlockKind, InstanceValue, SpanContent, TriangleIndices, ValueSpan};
 use crate::splats::{self, SplatAttribute, SplatPlaces};
-use crate::transforms::{IDENTITY, InstanceTransform, NodeMatrix, UNROTATED, column_major, is_decomposable};
+use crate::transforms::{InstanceTransform, UNROTATED, column_major, is_decomposable};
 use crate::views::{GltfView, MESHOPT, Views};
 use polyhaul_geometry::frame::Frame;
+use polyhaul_geometry::linear::{IDENTITY32, Matrix4};
 use polyhaul_geometry::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE};
@@ -185,7 +186,7 @@ impl<'a> PlanBuilder<'a, '_> {
         }
         let candidates = self.job.parts.iter().zip(&shown).map(|(part, shown)| {
             let is_instance =
-                |_: &usize| InstanceTransform::from_matrix(&self.matrix(part, *shown).unwrap_or(IDENTITY)).is_some();
+                |_: &usize| InstanceTransform::from_matrix(&self.matrix(part, *shown).unwrap_or(IDENTITY32)).is_some();
             Candidate { name: &part.object.name, mesh: shown.mesh.filter(is_instance) }
         });
         let nodes = instancing::assign(candidates, self.job.instances)?;
@@ -200,10 +201,10 @@ impl<'a> PlanBuilder<'a, '_> {
     }
 
     /// The transform of an object's node.
-    fn matrix(&self, part: &Part<'_>, shown: ShownObject) -> Option<NodeMatrix> {
+    fn matrix(&self, part: &Part<'_>, shown: ShownObject) -> Option<Matrix4<f32>> {
         let matrix = part.frame.filter(|_| !shown.is_moved).map(|frame| frame.matrix());
         match self.accessors[shown.accessors].lattice {
-            Some(lattice) => Some(lattice.placed(matrix)).filter(|matrix| *matrix != IDENTITY),
+            Some(lattice) => Some(lattice.placed(matrix)).filter(|matrix| *matrix != IDENTITY32),
             None => matrix,
         }
     }
@@ -233,7 +234,7 @@ impl<'a> PlanBuilder<'a, '_> {
         let mut transforms = Vec::new();
         transforms.try_reserve_exact(objects.len())?;
         for &object in objects {
-            let matrix = self.matrix(&self.job.parts[object], shown[object]).unwrap_or(IDENTITY);
+            let matrix = self.matrix(&self.job.parts[object], shown[object]).unwrap_or(IDENTITY32);
             let transform = InstanceTransform::from_matrix(&matrix)
                 .ok_or_else(|| wrong("the transform of an instance cannot be decomposed"))?;
             let error = transform.error(&matrix);
@@ -565,7 +566,7 @@ pub(crate) fn columns_left_out(mesh: &Mesh, splats: Option<&SplatPlaces>) -> usi
 }
 
 /// Returns an error for a transform that overflows: with quantized positions, it includes their size.
-fn check_matrix(matrix: Option<&NodeMatrix>, name: &str) -> Result<()> {
+fn check_matrix(matrix: Option<&Matrix4<f32>>, name: &str) -> Result<()> {
     if matrix.is_none_or(|matrix| matrix.as_flattened().iter().all(|entry| entry.is_finite())) {
         return Ok(());
     }

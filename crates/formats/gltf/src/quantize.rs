@@ -2,7 +2,7 @@
 //!
 //! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Khronos/KHR_mesh_quantization>.
 
-use crate::transforms::{IDENTITY, NodeMatrix};
+use polyhaul_geometry::linear::{IDENTITY32, Matrix4};
 use polyhaul_model::Bounds;
 
 /// The name of the extension.
@@ -51,15 +51,15 @@ impl Lattice {
     }
 
     /// The transform of codes, if `matrix` is the transform of positions.
-    pub(crate) fn placed(&self, matrix: Option<NodeMatrix>) -> NodeMatrix {
-        let matrix = matrix.unwrap_or(IDENTITY);
+    pub(crate) fn placed(&self, matrix: Option<Matrix4<f32>>) -> Matrix4<f32> {
+        let matrix = matrix.unwrap_or(IDENTITY32);
         let row = |row: usize| {
             let [a, b, c, shift] = matrix[row].map(f64::from);
             let [x, y, z] = self.center.map(f64::from);
             let scale = f64::from(self.scale);
             [a * scale, b * scale, c * scale, a * x + b * y + c * z + shift].map(|entry| entry as f32)
         };
-        [row(0), row(1), row(2), IDENTITY[3]]
+        [row(0), row(1), row(2), IDENTITY32[3]]
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!((same.code([3.0; 3]), same.placed(None)[1]), ([0; 3], [0.0, MIN_SCALE, 0.0, 3.0]));
         let widest = Lattice::around(Bounds { min: [f32::MIN; 3], max: [f32::MAX; 3] });
         assert_eq!((widest.code([f32::MIN; 3]), widest.code([f32::MAX; 3])), ([-32767; 3], [32767; 3]));
-        let turned = [[0.0, -2.0, 0.0, 1.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], IDENTITY[3]];
+        let turned = [[0.0, -2.0, 0.0, 1.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], IDENTITY32[3]];
         let lattice = Lattice::around(Bounds { min: [0.0; 3], max: [8.0, 2.0, 2.0] });
         assert_eq!(lattice.placed(Some(turned))[..2], [[0.0, -8.0, 0.0, -1.0], [8.0, 0.0, 0.0, 8.0]]);
     }

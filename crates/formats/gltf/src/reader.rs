@@ -23,13 +23,14 @@ use crate::buffers::{Buffers, OpenBufferFile};
 use crate::chunks::{Chunks, chunks};
 use crate::document::{Document, Node};
 use crate::hierarchy;
-use crate::hierarchy::{IDENTITY, WorldMatrix, rounded, walk};
+use crate::hierarchy::{rounded, walk};
 use crate::instances::NodeInstances;
 use crate::json;
 use crate::log::{GltfLog, located, malformed, over_limit, unsupported};
 use crate::materials::{check_name, materials};
 use crate::meshes::{FoundMesh, MeshReader};
 use crate::splats::SplatPrimitive;
+use polyhaul_geometry::linear::{IDENTITY64, Matrix4};
 use polyhaul_geometry::transform::transform_axes;
 use polyhaul_model::error::{Error, Result, try_copy, try_push, try_string};
 use polyhaul_model::splats::{AXES, LINEAR_COLORS};
@@ -111,7 +112,7 @@ struct PlacedMesh {
     /// `None` if the file has no nodes.
     node: Option<usize>,
     mesh: usize,
-    world: WorldMatrix,
+    world: Matrix4,
     /// The number among the instances of the node.
     instance: Option<usize>,
 }
@@ -123,7 +124,11 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
     if document.nodes.is_empty() {
         hierarchy::walk(document, |_, _| Ok(()))?;
         for mesh in 0..document.meshes.len() {
-            push(&mut placed, PlacedMesh { node: None, mesh, world: IDENTITY, instance: None }, values.limits.objects)?;
+            push(
+                &mut placed,
+                PlacedMesh { node: None, mesh, world: IDENTITY64, instance: None },
+                values.limits.objects,
+            )?;
         }
         return Ok(placed);
     }

@@ -1,11 +1,6 @@
 //! Transforms of nodes and instances: matrices and their decomposition.
 
-/// A matrix by rows.
-pub(crate) type NodeMatrix = [[f32; 4]; 4];
-
-/// The identity.
-pub(crate) const IDENTITY: NodeMatrix =
-    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+use polyhaul_geometry::linear::{Matrix3, Matrix4, cross, dot, rotation};
 
 /// The quaternion of no rotation.
 pub(crate) const UNROTATED: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
@@ -24,7 +19,7 @@ pub(crate) struct InstanceTransform {
 }
 
 /// Whether a matrix consists of a translation, a rotation and a scale, as glTF requires of nodes.
-pub(crate) fn is_decomposable(matrix: &NodeMatrix) -> bool {
+pub(crate) fn is_decomposable(matrix: &Matrix4<f32>) -> bool {
     let columns = columns(matrix);
     let lengths = columns.map(|column| dot(column, column).sqrt());
     let is_square = |a: usize, b: usize| dot(columns[a], columns[b]).abs() <= SQUARE * lengths[a] * lengths[b];
@@ -34,7 +29,7 @@ pub(crate) fn is_decomposable(matrix: &NodeMatrix) -> bool {
 
 impl InstanceTransform {
     /// Decomposes a matrix; `None` if that is impossible.
-    pub(crate) fn from_matrix(matrix: &NodeMatrix) -> Option<InstanceTransform> {
+    pub(crate) fn from_matrix(matrix: &Matrix4<f32>) -> Option<InstanceTransform> {
         if !is_decomposable(matrix) {
             return None;
         }
@@ -60,7 +55,7 @@ impl InstanceTransform {
     }
 
     /// How much the matrix of the parts differs from the original, in lengths of its columns.
-    pub(crate) fn error(&self, matrix: &NodeMatrix) -> f64 {
+    pub(crate) fn error(&self, matrix: &Matrix4<f32>) -> f64 {
         let exact = columns(matrix);
         let composed = self.columns();
         let error = |column: usize, row: usize| {
@@ -71,19 +66,14 @@ impl InstanceTransform {
     }
 
     /// The columns of the matrix without its translation.
-    fn columns(&self) -> [[f64; 3]; 3] {
-        let [x, y, z, w] = self.rotation.map(f64::from);
-        let turned = [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w), 2.0 * (x * z - y * w)],
-            [2.0 * (x * y - z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + x * w)],
-            [2.0 * (x * z + y * w), 2.0 * (y * z - x * w), 1.0 - 2.0 * (x * x + y * y)],
-        ];
-        [0, 1, 2].map(|column| turned[column].map(|entry| entry * f64::from(self.scale[column])))
+    fn columns(&self) -> Matrix3 {
+        let rows = rotation(self.rotation.map(f64::from));
+        [0, 1, 2].map(|column| rows.map(|row| row[column] * f64::from(self.scale[column])))
     }
 }
 
 /// The quaternion of a rotation by its columns. Divides by its largest entry, which is never near zero.
-fn quaternion([x, y, z]: [[f64; 3]; 3]) -> [f32; 4] {
+fn quaternion([x, y, z]: Matrix3) -> [f32; 4] {
     let trace = [x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1], x[0] + y[1] + z[2]];
     let largest = (0..4).fold(0, |best, entry| if trace[entry] > trace[best] { entry } else { best });
     let diagonal = 1.0 + trace[largest];
@@ -98,27 +88,20 @@ fn quaternion([x, y, z]: [[f64; 3]; 3]) -> [f32; 4] {
 }
 
 /// A matrix as glTF stores it.
-pub(crate) fn column_major(matrix: NodeMatrix) -> [f32; 16] {
+pub(crate) fn column_major(matrix: Matrix4<f32>) -> [f32; 16] {
     std::array::from_fn(|entry| matrix[entry % 4][entry / 4])
 }
 
-fn columns(matrix: &NodeMatrix) -> [[f64; 3]; 3] {
+fn columns(matrix: &Matrix4<f32>) -> Matrix3 {
     [0, 1, 2].map(|column| [0, 1, 2].map(|row| f64::from(matrix[row][column])))
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use polyhaul_geometry::linear::IDENTITY32;
 
-    fn turned(axis: [f64; 3], angle: f64, scale: [f64; 3]) -> NodeMatrix {
+    fn turned(axis: [f64; 3], angle: f64, scale: [f64; 3]) -> Matrix4<f32> {
         let [x, y, z] = axis;
         let (sin, cos) = angle.sin_cos();
         let rows = [
@@ -155,11 +138,11 @@ mod tests {
 
     #[test]
     fn other_matrices_cannot_be_decomposed() {
-        let mut sheared = IDENTITY;
+        let mut sheared = IDENTITY32;
         sheared[0][1] = 0.1;
-        let mut flat = IDENTITY;
+        let mut flat = IDENTITY32;
         flat[2][2] = 0.0;
-        let mut infinite = IDENTITY;
+        let mut infinite = IDENTITY32;
         infinite[0][3] = f32::INFINITY;
         let mut huge = turned([0.0, 0.0, 1.0], 0.5, [1.0; 3]);
         huge.as_flattened_mut().iter_mut().for_each(|entry| *entry *= 3.4e38);

@@ -1,7 +1,8 @@
 //! Scenes for a renderer as scenes of meshes.
 
 use crate::looks::{NameFile, PbrtLooks};
-use crate::places::{Matrix64, Places64, multiply64, places64};
+use crate::places::{Places64, places64};
+use polyhaul_geometry::linear::{Matrix4, multiply};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::options::Instances;
@@ -230,7 +231,7 @@ impl<'a> Flattener<'a> {
             for index in object.shapes.clone() {
                 let Some(shape) = render.shape(index) else { continue };
                 let inner = self.places.matrix(render, shape.motion().start);
-                self.object(&shape, multiply64(outer, inner), name)?;
+                self.object(&shape, multiply(&outer, &inner), name)?;
             }
         }
         Ok(())
@@ -269,7 +270,7 @@ impl<'a> Flattener<'a> {
         Ok(Some(number))
     }
 
-    fn object(&mut self, shape: &Shape<'a>, place: Matrix64, name: &str) -> Result<()> {
+    fn object(&mut self, shape: &Shape<'a>, place: Matrix4, name: &str) -> Result<()> {
         let Some(mesh) = self.mesh_of_shape.get(shape.index).copied().flatten() else { return Ok(()) };
         let material = self.material(shape)?;
         let object = Object {

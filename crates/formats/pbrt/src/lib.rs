@@ -44,7 +44,8 @@ mod versions;
 pub mod writer;
 
 pub use files::{FileOpener, OpenFile};
-pub use reader::{MeshUse, Pbrt, read};
+pub use reader::read;
+pub use resolve::{MeshUse, Pbrt};
 
 /// Whether a text starts like a pbrt scene: with a directive, after any comments.
 pub fn looks_like_scene(text: &[u8]) -> bool {

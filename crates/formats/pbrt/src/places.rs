@@ -4,19 +4,15 @@
 //! Matrices are rows and multiply column vectors from the left. If a step has no inverse, the numbers that depend on it
 //! are NaN.
 
+use polyhaul_geometry::linear::{IDENTITY32, IDENTITY64, Matrix4, cross, dot, inverse, multiply};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::render::{Instance, Render, Step, Transform};
 
-/// A matrix of f64s.
-pub type Matrix64 = [[f64; 4]; 4];
-/// A matrix of f32s.
-pub type Matrix32 = [[f32; 4]; 4];
-
 /// All transforms of a scene in double precision.
-pub struct Places64(Vec<Matrix64>);
+pub struct Places64(Vec<Matrix4>);
 
 /// All transforms of a scene in single precision, each with its inverse as in pbrt.
-pub struct Places32(Vec<[Matrix32; 2]>);
+pub struct Places32(Vec<[Matrix4<f32>; 2]>);
 
 /// Multiplies the transforms of a scene out in double precision.
 ///
@@ -67,39 +63,38 @@ fn with_room<T>(render: &Render) -> Result<Vec<T>> {
 
 impl Places64 {
     /// The matrix of a transform.
-    pub fn matrix(&self, render: &Render, transform: Transform) -> Matrix64 {
+    pub fn matrix(&self, render: &Render, transform: Transform) -> Matrix4 {
         let place = render.transform_index(transform).and_then(|index| self.0.get(index));
         place.copied().unwrap_or(IDENTITY64)
     }
 
     /// The matrix of an instance, when the shutter opens.
-    pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix64 {
+    pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix4 {
         match &instance.step {
             Some(step) => self.after(render, instance.motion.start, step),
             None => self.matrix(render, instance.motion.start),
         }
     }
 
-    fn after(&self, render: &Render, parent: Transform, step: &Step) -> Matrix64 {
+    fn after(&self, render: &Render, parent: Transform, step: &Step) -> Matrix4 {
         let before = || self.matrix(render, parent);
         match *step {
             Step::Replace(numbers) => columns(numbers),
-            Step::Concat(numbers) => multiply64(before(), columns(numbers)),
+            Step::Concat(numbers) => multiply(&before(), &columns(numbers)),
             Step::Translate([x, y, z]) => {
-                multiply64(before(), [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z], LAST64])
+                multiply(&before(), &[[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z], LAST64])
             }
             Step::Scale([x, y, z]) => {
-                multiply64(before(), [[x, 0.0, 0.0, 0.0], [0.0, y, 0.0, 0.0], [0.0, 0.0, z, 0.0], LAST64])
+                multiply(&before(), &[[x, 0.0, 0.0, 0.0], [0.0, y, 0.0, 0.0], [0.0, 0.0, z, 0.0], LAST64])
             }
-            Step::Rotate([degrees, x, y, z]) => multiply64(before(), rotation64(degrees, [x, y, z])),
-            Step::LookAt(numbers) => multiply64(before(), inverse64(camera64(numbers))),
-            Step::Inverse => inverse64(before()),
+            Step::Rotate([degrees, x, y, z]) => multiply(&before(), &rotation64(degrees, [x, y, z])),
+            Step::LookAt(numbers) => multiply(&before(), &inverse(camera64(numbers))),
+            Step::Inverse => inverse(before()),
         }
     }
 }
 
-const LAST64: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
-const IDENTITY64: Matrix64 = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], LAST64];
+const LAST64: [f64; 4] = IDENTITY64[3];
 
 /// 16 numbers, column by column.
 fn columns<T: Copy + Default>(numbers: [T; 16]) -> [[T; 4]; 4] {
@@ -110,11 +105,7 @@ fn columns<T: Copy + Default>(numbers: [T; 16]) -> [[T; 4]; 4] {
     rows
 }
 
-pub(super) fn multiply64(a: Matrix64, b: Matrix64) -> Matrix64 {
-    std::array::from_fn(|i| std::array::from_fn(|j| (0..4).map(|k| a[i][k] * b[k][j]).sum()))
-}
-
-fn rotation64(degrees: f64, axis: [f64; 3]) -> Matrix64 {
+fn rotation64(degrees: f64, axis: [f64; 3]) -> Matrix4 {
     let (sin, cos) = degrees.to_radians().sin_cos();
     let [x, y, z] = unit64(axis);
     let rest = 1.0 - cos;
@@ -126,71 +117,42 @@ fn rotation64(degrees: f64, axis: [f64; 3]) -> Matrix64 {
     ]
 }
 
-fn unit64(v: [f64; 3]) -> [f64; 3] {
-    let size = v.iter().map(|x| x * x).sum::<f64>().sqrt();
-    v.map(|x| x / size)
-}
-
-fn cross64(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+/// The vector divided by its length.
+pub(super) fn unit64(vector: [f64; 3]) -> [f64; 3] {
+    let length = dot(vector, vector).sqrt();
+    vector.map(|part| part / length)
 }
 
 /// The transform from camera space to world space.
-fn camera64([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f64; 9]) -> Matrix64 {
+fn camera64([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f64; 9]) -> Matrix4 {
     let d = unit64([lx - ex, ly - ey, lz - ez]);
-    let r = unit64(cross64(unit64([ux, uy, uz]), d));
-    let u = cross64(d, r);
+    let r = unit64(cross(unit64([ux, uy, uz]), d));
+    let u = cross(d, r);
     [[r[0], u[0], d[0], ex], [r[1], u[1], d[1], ey], [r[2], u[2], d[2], ez], LAST64]
-}
-
-/// The inverse by elimination, with the largest pivot of each column.
-pub(super) fn inverse64(mut m: Matrix64) -> Matrix64 {
-    let mut inverse = IDENTITY64;
-    for column in 0..4 {
-        let pivot = (column..4).max_by(|&a, &b| m[a][column].abs().total_cmp(&m[b][column].abs())).unwrap_or(column);
-        m.swap(column, pivot);
-        inverse.swap(column, pivot);
-        let by = m[column][column];
-        if by == 0.0 {
-            return [[f64::NAN; 4]; 4];
-        }
-        for at in 0..4 {
-            m[column][at] /= by;
-            inverse[column][at] /= by;
-        }
-        for row in (0..4).filter(|&row| row != column) {
-            let factor = m[row][column];
-            for at in 0..4 {
-                m[row][at] -= factor * m[column][at];
-                inverse[row][at] -= factor * inverse[column][at];
-            }
-        }
-    }
-    inverse
 }
 
 impl Places32 {
     /// The matrix of a transform.
-    pub fn matrix(&self, render: &Render, transform: Transform) -> Matrix32 {
+    pub fn matrix(&self, render: &Render, transform: Transform) -> Matrix4<f32> {
         self.both(render, transform)[0]
     }
 
     /// The matrix of an instance, when the shutter opens.
-    pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix32 {
+    pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix4<f32> {
         match &instance.step {
             Some(step) => self.after(render, instance.motion.start, step)[0],
             None => self.matrix(render, instance.motion.start),
         }
     }
 
-    fn both(&self, render: &Render, transform: Transform) -> [Matrix32; 2] {
+    fn both(&self, render: &Render, transform: Transform) -> [Matrix4<f32>; 2] {
         let place = render.transform_index(transform).and_then(|index| self.0.get(index));
         place.copied().unwrap_or([IDENTITY32; 2])
     }
 
-    fn after(&self, render: &Render, parent: Transform, step: &Step) -> [Matrix32; 2] {
+    fn after(&self, render: &Render, parent: Transform, step: &Step) -> [Matrix4<f32>; 2] {
         let [m, inverse] = self.both(render, parent);
-        let by = |[n, back]: [Matrix32; 2]| [multiply32(m, n), multiply32(back, inverse)];
+        let by = |[n, back]: [Matrix4<f32>; 2]| [multiply32(m, n), multiply32(back, inverse)];
         match *step {
             Step::Replace(numbers) => matrix32(numbers),
             Step::Concat(numbers) => by(matrix32(numbers)),
@@ -217,21 +179,20 @@ impl Places32 {
     }
 }
 
-const LAST32: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
-const IDENTITY32: Matrix32 = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], LAST32];
+const LAST32: [f32; 4] = IDENTITY32[3];
 
-fn matrix32(numbers: [f64; 16]) -> [Matrix32; 2] {
+fn matrix32(numbers: [f64; 16]) -> [Matrix4<f32>; 2] {
     // The file stores columns. pbrt inverts the matrix as written and transposes both; inverting the transposed matrix
     // would round differently.
-    let written: Matrix32 = transpose(columns(numbers.map(|number| number as f32)));
+    let written: Matrix4<f32> = transpose(columns(numbers.map(|number| number as f32)));
     [transpose(written), transpose(inverse32(written))]
 }
 
-fn transpose(m: Matrix32) -> Matrix32 {
+fn transpose(m: Matrix4<f32>) -> Matrix4<f32> {
     std::array::from_fn(|i| std::array::from_fn(|j| m[j][i]))
 }
 
-fn multiply32(a: Matrix32, b: Matrix32) -> Matrix32 {
+fn multiply32(a: Matrix4<f32>, b: Matrix4<f32>) -> Matrix4<f32> {
     std::array::from_fn(|i| std::array::from_fn(|j| inner(std::array::from_fn::<_, 4, _>(|k| (a[i][k], b[k][j])))))
 }
 
@@ -271,7 +232,7 @@ fn cross32(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [difference(a[1], b[2], a[2], b[1]), difference(a[2], b[0], a[0], b[2]), difference(a[0], b[1], a[1], b[0])]
 }
 
-fn rotation32([degrees, x, y, z]: [f32; 4]) -> Matrix32 {
+fn rotation32([degrees, x, y, z]: [f32; 4]) -> Matrix4<f32> {
     let angle = (std::f32::consts::PI / 180.0) * degrees;
     let sin = angle.sin();
     let cos = angle.cos();
@@ -285,7 +246,7 @@ fn rotation32([degrees, x, y, z]: [f32; 4]) -> Matrix32 {
     ]
 }
 
-fn camera32([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f32; 9]) -> Matrix32 {
+fn camera32([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f32; 9]) -> Matrix4<f32> {
     let d = unit32([lx - ex, ly - ey, lz - ez]);
     let r = unit32(cross32(unit32([ux, uy, uz]), d));
     let u = cross32(d, r);
@@ -293,7 +254,7 @@ fn camera32([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f32; 9]) -> Matrix32 {
 }
 
 /// The inverse by the determinants of pairs of rows, as in pbrt.
-fn inverse32(m: Matrix32) -> Matrix32 {
+fn inverse32(m: Matrix4<f32>) -> Matrix4<f32> {
     const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
     let pairs =
         |above: [f32; 4], below: [f32; 4]| PAIRS.map(|(i, j)| difference(above[i], below[j], below[i], above[j]));

@@ -8,11 +8,9 @@ use super::directive::Directive;
 use super::event::{PbrtEventKind, PbrtParsed, PieceContent};
 use super::files::{FileOpener, FilePiece, MAX_DEPTH, OpenFile, PbrtLibrary, PbrtOrigin};
 use super::parse::PbrtParser;
-use super::resolve::PbrtScene;
+use super::resolve::{Pbrt, PbrtScene};
 use super::shelf::PbrtShelf;
-use polyhaul_model::error::{Error, ErrorKind, Place, Result, try_push};
-use polyhaul_model::render::Render;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_pipeline::chunk::Text;
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
@@ -23,32 +21,6 @@ use polyhaul_text::cpu::Level;
 const CHUNK_BYTES: usize = 512 << 10;
 /// The memory of a slot, as a multiple of its text.
 const SLOT_FACTOR: usize = 3;
-
-/// A scene that was read.
-pub struct Pbrt {
-    /// The scene, without the meshes in files.
-    pub render: Render,
-    /// Repaired, dropped and missing content.
-    pub warnings: Warnings,
-    /// Shapes with meshes in separate files.
-    pub meshes: Vec<MeshUse>,
-    /// The number of each directive that occurs, by name.
-    pub directives: Vec<(&'static str, u64)>,
-    /// Worker threads.
-    pub threads: usize,
-}
-
-/// A shape that names a file with a mesh.
-pub struct MeshUse {
-    /// The index of the shape.
-    pub shape: u32,
-    /// The file's name.
-    pub name: String,
-    /// The folder of the file that contains it.
-    pub folder: std::sync::Arc<str>,
-    /// The position of the shape in the scene's text.
-    pub place: Place,
-}
 
 /// A piece in flight.
 struct PbrtSlot {

@@ -6,7 +6,8 @@
 use crate::drawn::DrawnShapes;
 use crate::flatten::{Flat, Flattener};
 use crate::looks::NameFile;
-use crate::places::{Matrix64, Places64, inverse64};
+use crate::places::{Places64, unit64};
+use polyhaul_geometry::linear::{IDENTITY64, Matrix4, inverse};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::render::{Entity, ParameterValues, Render};
 use polyhaul_model::{Mesh, Scene};
@@ -78,7 +79,7 @@ pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &Ru
 
 /// All instances: the one of the first definition, then the instances of the scene.
 fn instances(render: &Render, places: &Places64, run: &RunOptions) -> Result<Vec<ShownInstance>> {
-    let world = ShownInstance { definition: 0, place: narrow(&IDENTITY) };
+    let world = ShownInstance { definition: 0, place: narrow(&IDENTITY64) };
     let mut instances = Vec::new();
     instances.try_reserve_exact(render.instances.len() + 1).map_err(|_| Error::memory("instances"))?;
     instances.resize(render.instances.len() + 1, world);
@@ -103,30 +104,24 @@ fn instances(render: &Render, places: &Places64, run: &RunOptions) -> Result<Vec
 /// Instances that a thread places at a time.
 const TURN: usize = 16 << 10;
 
-const IDENTITY: Matrix64 = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-
-fn narrow(matrix: &Matrix64) -> [[f32; 4]; 3] {
+fn narrow(matrix: &Matrix4) -> [[f32; 4]; 3] {
     [matrix[0], matrix[1], matrix[2]].map(|row| row.map(|number| number as f32))
 }
 
 /// A perspective camera, by its matrix from world space to camera space. pbrt's `fov` is the angle across the shorter
 /// side, 90 degrees by default.
-fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix64) -> Option<ShownCamera> {
+fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix4) -> Option<ShownCamera> {
     if render.text(camera.name) != "perspective" {
         return None;
     }
-    let rows = inverse64(*world_to_camera);
+    let rows = inverse(*world_to_camera);
     let column = |at: usize| [rows[0][at], rows[1][at], rows[2][at]];
-    let unit = |vector: [f64; 3]| {
-        let length = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
-        vector.map(|value| value / length)
-    };
     let fov = match render.parameters(camera).get("fov").map(|fov| fov.values) {
         Some(ParameterValues::Floats(&[fov])) => f64::from(fov),
         _ => 90.0,
     };
     let tangent = (0.5 * fov).to_radians().tan();
-    let camera = ShownCamera { axes: [0, 1, 2].map(|axis| unit(column(axis))), eye: column(3), tangent };
+    let camera = ShownCamera { axes: [0, 1, 2].map(|axis| unit64(column(axis))), eye: column(3), tangent };
     let is_finite = camera.axes.iter().flatten().chain(&camera.eye).all(|value| value.is_finite());
     (is_finite && tangent > 0.0 && tangent.is_finite()).then_some(camera)
 }

@@ -6,8 +6,8 @@
 //! one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and in streams, rows are walked in
 //! order ([`WalkRowsJob`]), and only parsing them is parallel.
 
+use super::delivery::PlyPieces;
 use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
-use super::pieces::PlyPieces;
 use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
 use polyhaul_bytes::{DecodeAhead, Source};
@@ -51,7 +51,7 @@ struct PlyBinarySlot {
     bases: Vec<u64>,
     totals: Vec<u64>,
     scratch: PlyScratch,
-    found: SinkFound,
+    findings: SinkFound,
     /// The faces of the chunk, if a consumer takes them, and how many of them are what they seem.
     faces: Option<PlySink>,
     faces_known: usize,
@@ -99,19 +99,21 @@ impl PlyReader<'_, '_> {
     /// Returns the shape that all rows may have; `None` if they cannot have one.
     fn shape(&mut self, target: PlyRowsTarget<'_>) -> Result<Option<PlyShape>> {
         let layout = &target.sink.layout;
-        let (at, size) = (self.feed.at(), self.feed.size().unwrap_or(0));
+        let at = self.feed.at();
+        let size = self.feed.size().unwrap_or(0);
         let remaining = size.saturating_sub(at);
         let Some(counts) = first_counts(&self.feed, at, layout)? else { return Ok(None) };
         let Some(shape) = layout.shape(&counts)? else { return Ok(None) };
         let rows = target.element.count;
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let few = counts.iter().all(|&count| u64::from(count) * rows <= limit);
-        let all = rows.checked_mul(shape.row_bytes as u64).filter(|&bytes| bytes <= remaining || planted("ply-rows"));
-        if all.is_none() && layout.lists.is_empty() && target.sink.check.is_none() {
+        let total_bytes =
+            rows.checked_mul(shape.row_bytes as u64).filter(|&bytes| bytes <= remaining || planted("ply-rows"));
+        if total_bytes.is_none() && layout.lists.is_empty() && target.sink.check.is_none() {
             let whole = remaining / shape.row_bytes.max(1) as u64;
             return Err(target.truncated(whole, self.place(size)));
         }
-        Ok(all.filter(|_| few && shape.row_bytes as u64 <= self.options.limits.line_bytes).map(|_| shape))
+        Ok(total_bytes.filter(|_| few && shape.row_bytes as u64 <= self.options.limits.line_bytes).map(|_| shape))
     }
 
     fn place(&self, offset: u64) -> Place {
@@ -134,7 +136,8 @@ impl PlyReader<'_, '_> {
 
     /// Reads rows of one size; returns how many there are: all of them if the shape is right.
     fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
-        let (rows, row_bytes) = (target.element.count, shape.row_bytes);
+        let rows = target.element.count;
+        let row_bytes = shape.row_bytes;
         if target.pieces.is_none() {
             target.sink.reserve_rows(rows)?;
             let totals: Vec<u64> = shape.totals(rows).collect();
@@ -147,7 +150,9 @@ impl PlyReader<'_, '_> {
         let crew = self.crew(rows * row_bytes as u64, slot_bytes);
         let start = self.feed.at();
         let mut state = self.state(outcome);
-        let (first_piece, taken, relay) = (first_piece(&self.feed, start), Mutex::default(), Relay::default());
+        let first_piece = first_piece(&self.feed, start);
+        let taken = Mutex::default();
+        let relay = Relay::default();
         let job = EvenRowsJob { common, feed: &self.feed, start, shape, chunk_rows, first_piece, taken, relay };
         let result = run(&job, &mut state, crew, &options.run.cancel);
         let EvenRowsJob { shape: PlyShape { counts, .. }, relay, .. } = job;
@@ -158,15 +163,15 @@ impl PlyReader<'_, '_> {
         if mismatch.is_none() {
             result?;
         }
-        let done = mismatch.unwrap_or(rows);
+        let rows_read = mismatch.unwrap_or(rows);
         for (total, &(_, count)) in outcome.totals.iter_mut().zip(&counts) {
-            *total = u64::from(count) * done;
+            *total = u64::from(count) * rows_read;
         }
-        self.feed.seek(start + done * row_bytes as u64);
+        self.feed.seek(start + rows_read * row_bytes as u64);
         if mismatch.is_some() {
             self.feed.keep(unused);
         }
-        Ok((done, outcome))
+        Ok((rows_read, outcome))
     }
 
     /// Reads rows from `row` on in order.
@@ -175,9 +180,10 @@ impl PlyReader<'_, '_> {
         let common = self.common(target, options);
         let left = self.feed.size().map_or(u64::MAX, |size| size.saturating_sub(self.feed.at()));
         // A few rows are not worth a thread: there may be thousands of elements.
-        let least = (target.element.count - row).saturating_mul(8 * target.sink.layout.least_row_bytes() as u64);
-        let crew = self.crew(left.min(least), common.chunk_bytes);
-        let (mut bases, mut totals) = (Vec::new(), Vec::new());
+        let likely_bytes = (target.element.count - row).saturating_mul(8 * target.sink.layout.least_row_bytes() as u64);
+        let crew = self.crew(left.min(likely_bytes), common.chunk_bytes);
+        let mut bases = Vec::new();
+        let mut totals = Vec::new();
         bases.try_reserve_exact(outcome.totals.len())?;
         bases.extend_from_slice(&outcome.totals);
         totals.try_reserve_exact(outcome.totals.len())?;
@@ -194,12 +200,14 @@ impl PlyReader<'_, '_> {
     }
 
     fn state(&mut self, outcome: PlyOutcome) -> PlyBinaryState {
-        let (warnings, progress) = (std::mem::take(self.warnings), std::mem::take(&mut self.progress));
+        let warnings = std::mem::take(self.warnings);
+        let progress = std::mem::take(&mut self.progress);
         PlyBinaryState { outcome, mismatch: None, unused: Vec::new(), warnings, progress }
     }
 
     fn settled(&mut self, state: PlyBinaryState) -> (PlyOutcome, Option<u64>) {
-        (*self.warnings, self.progress) = (state.warnings, state.progress);
+        *self.warnings = state.warnings;
+        self.progress = state.progress;
         (state.outcome, state.mismatch)
     }
 
@@ -234,7 +242,8 @@ pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &Ply
     }
     let bytes = first_bytes(feed, at)?;
     let first = layout.counts(&bytes)?.unwrap_or_default();
-    let (mut at, mut agree) = (0, true);
+    let mut at = 0;
+    let mut agree = true;
     for _ in 0..rows {
         let row = layout.walk(&bytes, at, |walked| agree &= first.get(walked.list) == Some(&walked.count));
         match row {
@@ -269,7 +278,7 @@ impl<'a> Common<'a> {
             bases: Vec::new(),
             totals: Vec::new(),
             scratch: PlyScratch::default(),
-            found: SinkFound::default(),
+            findings: SinkFound::default(),
             faces: None,
             faces_known: 0,
         }
@@ -277,16 +286,17 @@ impl<'a> Common<'a> {
 
     /// Distributes the rows of a slot to the arrays.
     fn publish(&self, slot: &mut PlyBinarySlot, shape: Option<&PlyShape>) -> Result<()> {
-        let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, found, faces, .. } = slot;
-        let (first_row, rows) = (*first_row, *rows);
+        let PlyBinarySlot { bytes, size, first_row, rows, bases, totals, scratch, findings, faces, .. } = slot;
+        let first_row = *first_row;
+        let rows = *rows;
         let block = PlySinkBlock { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
         if self.target.pieces.is_some() {
-            *found = PlyPieces::store(&block, self.target.sink, faces, scratch)?;
+            *findings = PlyPieces::store(&block, self.target.sink, faces, scratch)?;
             return Ok(());
         }
         // SAFETY: chunks have different rows. The values of their lists follow those of earlier rows: from `bases` if
         // rows are walked, and from the shape's counts times the row if all are of one size.
-        *found = unsafe { self.target.sink.publish(&block, scratch)? };
+        *findings = unsafe { self.target.sink.publish(&block, scratch)? };
         Ok(())
     }
 
@@ -306,7 +316,7 @@ impl<'a> Common<'a> {
     /// Reports the findings in a slot.
     fn settle(&self, state: &mut PlyBinaryState, slot: &PlyBinarySlot) -> Result<()> {
         let at = |flaw: &Flaw| (self.place(slot.offset + flaw.at as u64), None);
-        state.outcome.file(self.target, &slot.found, self.options, &mut state.warnings, at)?;
+        state.outcome.file(self.target, &slot.findings, self.options, &mut state.warnings, at)?;
         state.progress.report(slot.offset + slot.size as u64, self.size, self.options);
         Ok(())
     }
@@ -350,9 +360,11 @@ struct Taken {
 fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
     feed.piece_bytes()?;
     let ends_behind = |number: u64| feed.piece(number).is_none_or(|piece| piece.end > start);
-    let (mut low, mut high) = (0, 1);
+    let mut low = 0;
+    let mut high = 1;
     while !ends_behind(high - 1) {
-        (low, high) = (high, 2 * high);
+        low = high;
+        high *= 2;
     }
     while low + 1 < high {
         let middle = low.midpoint(high) - 1;
@@ -387,22 +399,24 @@ impl EvenRowsJob<'_, '_> {
     fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut PlyBinarySlot) -> Result<()> {
         let row_bytes = self.shape.row_bytes as u64;
         let end = self.start + self.common.target.element.count * row_bytes;
-        let (from, to) = (piece.start.clamp(self.start, end), piece.end.min(end));
+        let from = piece.start.clamp(self.start, end);
+        let to = piece.end.min(end);
         let [first, last] = [from, to].map(|at| (at - self.start) / row_bytes.max(1));
         let mut handover = self.relay.start(number);
-        (slot.rows, slot.size) = ((last - first) as usize, (last - first) as usize * self.shape.row_bytes);
+        slot.rows = (last - first) as usize;
+        slot.size = (last - first) as usize * self.shape.row_bytes;
         self.place_slot(first, slot)?;
-        let known = (from - slot.offset) as usize;
-        let have = known + (to - from) as usize;
+        let carried = (from - slot.offset) as usize;
+        let have = carried + (to - from) as usize;
         grow(&mut slot.bytes, have)?;
-        self.read(from, &mut slot.bytes[known..have])?;
+        self.read(from, &mut slot.bytes[carried..have])?;
         let rest_at = slot.offset + slot.size as u64;
         if slot.rows > 0 {
             handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
         }
         if number > 0 {
             let before = handover.receive().ok_or_else(Error::cancelled)?;
-            slot.bytes[..known].copy_from_slice(before.bytes.get(..known).ok_or_else(shorter)?);
+            slot.bytes[..carried].copy_from_slice(before.bytes.get(..carried).ok_or_else(shorter)?);
         }
         if slot.rows == 0 {
             handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[..have], "a row")? });
@@ -468,7 +482,7 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
 
     fn parse(&self, slot: &mut PlyBinarySlot) -> Result<()> {
         if slot.rows == 0 {
-            slot.found = SinkFound::default();
+            slot.findings = SinkFound::default();
             return Ok(());
         }
         self.common.publish(slot, Some(&self.shape))
@@ -478,7 +492,7 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
         slot.faces_known = 0;
         if state.mismatch.is_none() {
             self.common.settle(state, slot)?;
-            state.mismatch = slot.found.mismatch;
+            state.mismatch = slot.findings.mismatch;
             slot.faces_known = state.mismatch.map_or(slot.rows, |row| (row - slot.first_row) as usize);
             if state.mismatch.is_none() {
                 return Ok(());
@@ -533,15 +547,15 @@ impl<'a, 'f> PlyWalk<'a, 'f> {
 
     /// Takes the next rows; `false` after the last.
     pub(super) fn take(&self, slot: &mut RowsSlot) -> Result<bool> {
-        let mut own = PlyBinarySlot { bytes: std::mem::take(&mut slot.bytes), ..self.0.common.slot() };
-        let is_taken = self.0.next(&mut self.0.line(), &mut own)?;
+        let mut binary_slot = PlyBinarySlot { bytes: std::mem::take(&mut slot.bytes), ..self.0.common.slot() };
+        let is_taken = self.0.next(&mut self.0.line(), &mut binary_slot)?;
         *slot = RowsSlot {
-            first_row: own.first_row,
-            rows: own.rows,
-            bytes: own.bytes,
-            size: own.size,
-            end: own.offset + own.size as u64,
-            totals: own.totals,
+            first_row: binary_slot.first_row,
+            rows: binary_slot.rows,
+            bytes: binary_slot.bytes,
+            size: binary_slot.size,
+            end: binary_slot.offset + binary_slot.size as u64,
+            totals: binary_slot.totals,
         };
         Ok(is_taken)
     }
@@ -575,10 +589,11 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
             return Ok(false);
         }
         slot.offset = line.feed.at();
-        let (mut have, mut wanted) = (0, self.first_bytes(line));
+        let mut have = 0;
+        let mut wanted_bytes = self.first_bytes(line);
         let (size, rows) = loop {
-            grow(&mut slot.bytes, wanted)?;
-            have += line.feed.take(&mut slot.bytes[have..wanted]);
+            grow(&mut slot.bytes, wanted_bytes)?;
+            have += line.feed.take(&mut slot.bytes[have..wanted_bytes]);
             let (size, rows, stop) = self.cut(line, &slot.bytes[..have]);
             if rows > 0 {
                 break (size, rows);
@@ -587,10 +602,12 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
                 line.row = u64::MAX;
                 return Err(error);
             }
-            wanted *= 2;
+            wanted_bytes *= 2;
         };
         line.feed.put_back(&slot.bytes[size..have])?;
-        (slot.size, slot.first_row, slot.rows) = (size, line.row, rows as usize);
+        slot.size = size;
+        slot.first_row = line.row;
+        slot.rows = rows as usize;
         for (to, from) in [(&mut slot.bases, &line.bases), (&mut slot.totals, &line.totals)] {
             to.clear();
             to.try_reserve(from.len())?;
@@ -609,15 +626,15 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
     /// Returns how many bytes to read first: few for few rows, since the excess is put back.
     fn first_bytes(&self, line: &PlyBinaryLine<'_, '_>) -> usize {
         let Common { target, chunk_bytes, .. } = &self.common;
-        let least = target.sink.layout.least_row_bytes() as u64;
-        let rows = (target.element.count - line.row).saturating_mul(least.saturating_mul(4)).saturating_add(4096);
+        let row_bytes = target.sink.layout.least_row_bytes() as u64;
+        let rows = (target.element.count - line.row).saturating_mul(row_bytes.saturating_mul(4)).saturating_add(4096);
         usize::try_from(rows).unwrap_or(usize::MAX).min(*chunk_bytes)
     }
 
     /// Returns how many of `bytes` are whole rows, and how many rows these are.
     fn cut(&self, line: &mut PlyBinaryLine<'_, '_>, bytes: &[u8]) -> (usize, u64, PlyStop) {
         let layout = &self.common.target.sink.layout;
-        let most = self.common.target.element.count - line.row;
+        let rows_left = self.common.target.element.count - line.row;
         let longest = self.longest();
         line.totals.fill(0);
         if layout.lists.is_empty() {
@@ -626,13 +643,15 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
                 return (0, 0, PlyStop::Length);
             }
             let rows = (bytes.len() / size.max(1)) as u64;
-            let stop = if rows < most { PlyStop::Row(RowEnd::Cut(size as u64)) } else { PlyStop::Done };
-            return (rows.min(most) as usize * size, rows.min(most), stop);
+            let stop = if rows < rows_left { PlyStop::Row(RowEnd::Cut(size as u64)) } else { PlyStop::Done };
+            return (rows.min(rows_left) as usize * size, rows.min(rows_left), stop);
         }
         let limit = self.common.options.limits.elements.min(u64::from(NONE) - 1);
-        let (mut at, mut rows) = (0, 0);
-        let (bases, totals) = (&line.bases, &mut line.totals);
-        while rows < most {
+        let mut at = 0;
+        let mut rows = 0;
+        let bases = &line.bases;
+        let totals = &mut line.totals;
+        while rows < rows_left {
             // A count is checked before its numbers are available, so that the result does not depend on how much has
             // been read.
             let mut verdict = None;
@@ -640,14 +659,15 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
                 totals[list] += u64::from(count);
                 let size = (start - at) as u64 + u64::from(count) * layout.lists[list].item.bytes() as u64;
                 let is_over = bases[list] + totals[list] > limit;
-                let found = if size > longest { Some(PlyStop::Length) } else { is_over.then_some(PlyStop::Values) };
-                verdict = verdict.take().or(found);
+                let excess = if size > longest { Some(PlyStop::Length) } else { is_over.then_some(PlyStop::Values) };
+                verdict = verdict.take().or(excess);
             });
             let is_long = |end: usize| (end - at) as u64 > longest;
             let stop = match (verdict, end) {
                 (Some(verdict), _) => verdict,
                 (None, RowEnd::Whole(end)) if !is_long(end) => {
-                    (at, rows) = (end, rows + 1);
+                    at = end;
+                    rows += 1;
                     continue;
                 }
                 (None, RowEnd::Negative(list, field)) if !is_long(field + layout.lists[list].count.bytes()) => {
@@ -675,7 +695,8 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         let needed = match stop {
             PlyStop::Row(RowEnd::Cut(needed)) if needed <= self.longest() => needed,
             PlyStop::Row(RowEnd::Negative(list, at)) => {
-                let (name, row) = (names::shown(target.list_name(list)), line.row);
+                let name = names::shown(target.list_name(list));
+                let row = line.row;
                 let element = names::shown(&target.element.name);
                 let message = format!("row {row} of `{element}`: the list `{name}` has a negative count");
                 let diagnostic = Diagnostic { place: place(offset + at as u64), ..Diagnostic::new(message) };
@@ -693,7 +714,8 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         if !line.feed.is_over() {
             return Ok(());
         }
-        let (row, offset) = (line.row, line.feed.at());
+        let row = line.row;
+        let offset = line.feed.at();
         Err(line.feed.failed().unwrap_or_else(|| target.truncated(row, place(offset))))
     }
 }

@@ -221,7 +221,8 @@ impl<'a> PlyParser<'a> {
             let file = self.file.clone();
             let line =
                 PlyHeaderLine { bytes: &bytes[self.at..end], start: self.at, number: self.lines + 1, file: &file };
-            (self.at, self.lines) = (next, self.lines + 1);
+            self.at = next;
+            self.lines += 1;
             if self.line(&line, warnings)? {
                 return self.finish(&line).map(PlyHeaderParsed::Header);
             }
@@ -242,9 +243,9 @@ impl<'a> PlyParser<'a> {
             }
         }
         let ends = if self.newline == Some(Newline::Return) { b'\r' } else { b'\n' };
-        let found = memchr::memchr(ends, rest);
-        self.check_size(bytes, found.unwrap_or(rest.len()))?;
-        match found {
+        let size = memchr::memchr(ends, rest);
+        self.check_size(bytes, size.unwrap_or(rest.len()))?;
+        match size {
             Some(size) => {
                 let carriage_return = usize::from(rest[..size].ends_with(b"\r"));
                 Ok(Some((self.at + size - carriage_return, self.at + size + 1)))
@@ -261,7 +262,9 @@ impl<'a> PlyParser<'a> {
     }
 
     fn end_place(&self, offset: usize) -> Place {
-        let (line, column, offset) = (Some(self.lines + 1), Some(1), Some(offset as u64));
+        let line = Some(self.lines + 1);
+        let column = Some(1);
+        let offset = Some(offset as u64);
         Place { file: self.file.clone(), line, column, offset }
     }
 

@@ -61,24 +61,24 @@ impl PlyShape {
     pub(super) fn agreeing(&self, layout: &PlyLayout, bytes: &[u8], rows: usize) -> usize {
         self.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
             let size = list.count.bytes();
-            let mut wanted = u64::from(count).to_ne_bytes();
+            let mut count_bytes = u64::from(count).to_ne_bytes();
             // The count as in the file. It was read from there, so it fits.
             if cfg!(target_endian = "big") {
-                wanted.rotate_left(size);
+                count_bytes.rotate_left(size);
             }
-            let wanted = &mut wanted[..size];
+            let count_bytes = &mut count_bytes[..size];
             if layout.swap {
-                wanted.reverse();
+                count_bytes.reverse();
             }
             let start = |row: usize| row * self.row_bytes + at;
-            match *wanted {
+            match *count_bytes {
                 [byte] => {
                     let differs = |row: &usize| bytes[start(*row)] != byte;
                     // Without a branch for each row: compilers make one wide step of it.
                     let any = (0..rows).fold(false, |any, row| any | differs(&row));
                     if any { (0..rows).find(differs).unwrap_or(rows) } else { rows }
                 }
-                _ => (0..rows).find(|&row| bytes[start(row)..start(row) + size] != *wanted).unwrap_or(rows),
+                _ => (0..rows).find(|&row| bytes[start(row)..start(row) + size] != *count_bytes).unwrap_or(rows),
             }
         })
     }
@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn rows_are_walked_from_count_to_count() {
-        let (layout, mut seen) = (layout(), Vec::new());
+        let layout = layout();
+        let mut seen = Vec::new();
         let bytes = [9, 9, 1, 0, 0, 0, 7, 0, 2, 5, 6, 9];
         let end = layout.walk(&bytes, 0, |walked| seen.push((walked.list, walked.start, walked.count)));
         assert_eq!((end, seen), (RowEnd::Whole(12), vec![(0, 3, 1), (1, 9, 2)]));

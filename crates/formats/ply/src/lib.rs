@@ -30,6 +30,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 mod binary;
+mod delivery;
 mod header;
 mod layout;
 mod lines;

@@ -6,7 +6,7 @@
 use super::binary::{PlyWalk, extra_data, first_counts, first_rows_agree, grow, read_rows};
 use super::header::{Element, PlyHeaderEncoding};
 use super::layout::{ListType, PlyLayout, PlyShape};
-use super::reader::begin;
+use super::reader::read_header;
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{PlyScratch, PlySinkBlock};
 use super::tables::{sink, table};
@@ -38,18 +38,20 @@ pub fn parts(
     part_bytes: usize,
     read: &mut dyn FnMut(&dyn TableSource) -> Result<Attempt<usize>>,
 ) -> Result<Attempt<PlyPartsRead>> {
-    let begun = begin(feed, options)?;
-    let swap = begun.swap();
-    if begun.header.encoding == PlyHeaderEncoding::Ascii || !begun.feed.is_positioned() || !begun.warnings.is_empty() {
+    let opened = read_header(feed, options)?;
+    let swap = opened.swap();
+    if opened.header.encoding == PlyHeaderEncoding::Ascii || !opened.feed.is_positioned() || !opened.warnings.is_empty()
+    {
         return Ok(Attempt::Declined);
     }
-    let (mut feed, header) = (begun.feed, begun.header);
+    let mut feed = opened.feed;
+    let header = opened.header;
     feed.skip(header.body);
     let elements = &header.elements;
-    let (Some(places), Some(last)) = (places(&feed, elements, swap, options)?, elements.last()) else {
-        return Ok(Attempt::Declined);
-    };
-    let (size, end) = (feed.size().unwrap_or(0), places.last().map_or(0, |place| place.end));
+    let Some(places) = places(&feed, elements, swap, options)? else { return Ok(Attempt::Declined) };
+    let Some(last) = elements.last() else { return Ok(Attempt::Declined) };
+    let size = feed.size().unwrap_or(0);
+    let end = places.last().map_or(0, |place| place.end);
     let has_lists = |element: &Element| element.properties.iter().any(|property| property.count.is_some());
     // Data may follow the rows. If an element before the last has lists, whether all of them are like the first is only
     // known where the rows end exactly with the file.
@@ -71,7 +73,8 @@ pub fn parts(
     let walk = if is_even { None } else { Some(PlyWalk::new(target, &mut walked, options, part_bytes)?) };
     let remarks = [&header.comments[..], &header.infos];
     let is_little = header.encoding == PlyHeaderEncoding::LittleEndian;
-    let (feed, places) = (&feed, &places[..]);
+    let feed = &feed;
+    let places = &places[..];
     let source = PlyTableSource { feed, elements, places, heads, remarks, swap, is_little, part_bytes, walk };
     let Attempt::Done(threads) = read(&source)? else { return Ok(Attempt::Declined) };
     let rows_end = source.walk.map_or(Some(end), |walk| walk.end());
@@ -150,12 +153,14 @@ impl TableSource for PlyTableSource<'_, '_> {
         if let Some(walk) = self.walk(table) {
             return walk.take(slot);
         }
-        let (place, count) = (&self.places[table], self.elements[table].count);
+        let place = &self.places[table];
+        let count = self.elements[table].count;
         let row_bytes = place.shape.row_bytes;
-        let most = (self.part_bytes / row_bytes.max(1)).max(1) as u64;
-        slot.first_row = number.saturating_mul(most);
-        let rows = most.min(count.saturating_sub(slot.first_row));
-        (slot.rows, slot.size) = (rows as usize, rows as usize * row_bytes);
+        let part_rows = (self.part_bytes / row_bytes.max(1)).max(1) as u64;
+        slot.first_row = number.saturating_mul(part_rows);
+        let rows = part_rows.min(count.saturating_sub(slot.first_row));
+        slot.rows = rows as usize;
+        slot.size = rows as usize * row_bytes;
         grow(&mut slot.bytes, slot.size)?;
         let start = place.start + slot.first_row.min(count) * row_bytes as u64;
         read_rows(self.feed, start, &mut slot.bytes[..slot.size])?;
@@ -175,18 +180,18 @@ impl TableSource for PlyTableSource<'_, '_> {
         let (sink, homes) = sink(&part, self.swap, wants)?;
         let shape = if self.walk(number).is_some() { None } else { Some(&self.places[number].shape) };
         let mut outcome = PlyOutcome::new(&sink)?;
-        let own = slot.totals.iter().copied();
         match shape {
             Some(shape) => shape.totals(part.count).zip(&mut outcome.totals).for_each(|(from, to)| *to = from),
-            None => own.zip(&mut outcome.totals).for_each(|(from, to)| *to = from),
+            None => slot.totals.iter().zip(&mut outcome.totals).for_each(|(from, to)| *to = *from),
         }
         sink.reserve_rows(part.count)?;
         sink.reserve_values(&outcome.totals)?;
-        let (bytes, rows) = (&slot.bytes[..slot.size], slot.rows);
+        let bytes = &slot.bytes[..slot.size];
+        let rows = slot.rows;
         let block = PlySinkBlock { bytes, rows, first_row: 0, bases: &[], totals: &outcome.totals, shape };
         // SAFETY: nobody else has the sink.
-        let found = unsafe { sink.publish(&block, &mut PlyScratch::default())? };
-        if found.mismatch.is_some() {
+        let findings = unsafe { sink.publish(&block, &mut PlyScratch::default())? };
+        if findings.mismatch.is_some() {
             return Err(unlike());
         }
         // SAFETY: all rows were published, without a mismatch, and `outcome` has the numbers of values.
@@ -196,7 +201,8 @@ impl TableSource for PlyTableSource<'_, '_> {
 
 /// Where the rows of each element are if those before it are all like the first ones; `None` if that cannot be.
 fn places(feed: &Feed<'_>, elements: &[Element], swap: bool, options: &ParseOptions) -> Result<Option<Vec<PlyPlace>>> {
-    let (mut start, mut places) = (feed.at(), Vec::new());
+    let mut start = feed.at();
+    let mut places = Vec::new();
     for element in elements {
         let layout = PlyLayout::from_element(element, swap)?;
         let counts = match element.count {
@@ -211,8 +217,8 @@ fn places(feed: &Feed<'_>, elements: &[Element], swap: bool, options: &ParseOpti
         let Some(counts) = counts else { return Ok(None) };
         let Some(shape) = layout.shape(&counts)? else { return Ok(None) };
         let limits = &options.limits;
-        let most = limits.elements.min(u64::from(NONE) - 1);
-        let is_small = shape.totals(element.count).all(|total| total <= most);
+        let max_values = limits.elements.min(u64::from(NONE) - 1);
+        let is_small = shape.totals(element.count).all(|total| total <= max_values);
         let end = element.count.checked_mul(shape.row_bytes as u64).and_then(|bytes| bytes.checked_add(start));
         let Some(end) = end.filter(|_| is_small && shape.row_bytes as u64 <= limits.line_bytes) else {
             return Ok(None);
@@ -228,7 +234,8 @@ fn places(feed: &Feed<'_>, elements: &[Element], swap: bool, options: &ParseOpti
 
 /// A table of an element's columns and number of rows.
 fn without_values(element: &Element, place: &PlyPlace) -> Result<Table> {
-    let (mut columns, mut counts) = (Vec::new(), place.shape.counts.iter());
+    let mut columns = Vec::new();
+    let mut counts = place.shape.counts.iter();
     for property in &element.properties {
         let offsets = match property.count {
             Some(_) => Some(try_copy(&[0, counts.next().map_or(0, |&(_, count)| count)], "list offsets")?.into()),

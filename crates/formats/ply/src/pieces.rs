@@ -4,27 +4,24 @@
 //! read as scenes ([`super::scene`]).
 
 use super::binary::PlyReader;
+use super::delivery::PlyPieces;
 use super::header::{Element, PlyHeaderEncoding};
-use super::reader::begin;
+use super::reader::read_header;
 use super::rows::{PlyRowsProgress, PlyRowsTarget};
 use super::scatter::{PlyOp, PlyScatterTarget};
 use super::scene::{check, colors, corners, group, is_vertices};
-use super::sink::{Check, PlyChecked, PlyScratch, PlySink, PlySinkBlock, SinkFound};
+use super::sink::{Check, PlyChecked, PlySink};
 use super::store::PlyStore;
 use super::tables::{PlyBuilder, parts};
 use polyhaul_model::Scalar;
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::column::Column;
-use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
+use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
-use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::read::Extent;
-
-/// Points of a piece.
-const POINTS: usize = 64 << 10;
 
 /// The result of reading, apart from the pieces.
 pub struct PlyPiecesRead {
@@ -32,14 +29,6 @@ pub struct PlyPiecesRead {
     pub warnings: Warnings,
     /// The threads that read.
     pub threads: usize,
-}
-
-/// What becomes of faces: pieces for a consumer.
-#[derive(Clone, Copy)]
-pub(super) struct PlyPieces<'a> {
-    consumer: &'a dyn MeshConsumer,
-    positions: &'a [[f32; 3]],
-    colors: &'a [[u8; 4]],
 }
 
 /// The stores of a vertex that are read.
@@ -56,10 +45,10 @@ struct PlyVertices {
 
 /// Reads a mesh to a consumer; declines if the file must be read as a scene.
 pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsumer) -> Result<Attempt<PlyPiecesRead>> {
-    let begun = begin(feed, options)?;
-    let swap = begun.swap();
-    let (vertices, faces) = match &begun.header.elements[..] {
-        _ if begun.header.encoding == PlyHeaderEncoding::Ascii => return Ok(Attempt::Declined),
+    let opened = read_header(feed, options)?;
+    let swap = opened.swap();
+    let (vertices, faces) = match &opened.header.elements[..] {
+        _ if opened.header.encoding == PlyHeaderEncoding::Ascii => return Ok(Attempt::Declined),
         [vertices] if is_vertices(vertices) && is_plain_cloud(vertices) => (vertices, None),
         [vertices, faces]
             if is_vertices(vertices) && has_corners_alone(faces) && (faces.count > 0 || is_plain_cloud(vertices)) =>
@@ -69,8 +58,9 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
         _ => return Ok(Attempt::Declined),
     };
     let Some(PlyVertexPlan { sink, has_colors }) = plan_vertices(vertices, swap)? else { return Ok(Attempt::Declined) };
-    let (mut feed, mut warnings) = (begun.feed, begun.warnings);
-    feed.skip(begun.header.body);
+    let mut feed = opened.feed;
+    let mut warnings = opened.warnings;
+    feed.skip(opened.header.body);
     let progress = PlyRowsProgress::default();
     let mut reader = PlyReader { feed, options, warnings: &mut warnings, threads: 1, progress };
     reader.element(PlyRowsTarget { element: vertices, sink: &sink, pieces: None })?;
@@ -104,13 +94,12 @@ fn has_corners_alone(faces: &Element) -> bool {
 
 /// The positions and the colors of vertices, as far as these are bytes; `None` if a consumer would miss some.
 fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>> {
-    let found = colors(element);
-    let channels: Vec<usize> = found.into_iter().flat_map(|(rgb, alpha)| rgb.into_iter().chain(alpha)).collect();
+    let channels: Vec<usize> =
+        colors(element).into_iter().flat_map(|(rgb, alpha)| rgb.into_iter().chain(alpha)).collect();
     let is_byte = |&at: &usize| element.properties[at].item == Scalar::U8;
-    let (Some(axes), true) = (group(element, &["x", "y", "z"]), channels.iter().all(is_byte)) else { return Ok(None) };
-    if element.properties.iter().any(|property| property.count.is_some()) {
-        return Ok(None);
-    }
+    let has_lists = element.properties.iter().any(|property| property.count.is_some());
+    let axes = group(element, &["x", "y", "z"]).filter(|_| channels.iter().all(is_byte) && !has_lists);
+    let Some(axes) = axes else { return Ok(None) };
     let mut builder = PlyBuilder::new(element, swap)?;
     let positions = builder.store(PlyStore::Triples(Column::new("positions")))?;
     let has_colors = !channels.is_empty();
@@ -118,7 +107,7 @@ fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>>
     // Opaque black, which the channels of the file are put into.
     builder.fill(bytes, 0, f32::from_ne_bytes([0, 0, 0, u8::MAX]))?;
     for (at, property) in element.properties.iter().enumerate() {
-        let place = |all: &[usize]| all.iter().position(|&it| it == at);
+        let place = |properties: &[usize]| properties.iter().position(|&property| property == at);
         match (place(&axes), place(&channels)) {
             (Some(axis), _) => {
                 let op = PlyOp::to(PlyScatterTarget::Float, property.item, swap);
@@ -142,7 +131,8 @@ fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>>
 unsafe fn arrays(sink: PlySink, rows: usize, has_colors: bool) -> Result<PlyVertices> {
     let (stores, _) = parts(sink)?;
     let mut stores = stores.into_iter().flatten();
-    let (positions, colors) = (stores.next(), stores.next().filter(|_| has_colors));
+    let positions = stores.next();
+    let colors = stores.next().filter(|_| has_colors);
     // SAFETY: the condition is this function's.
     let (positions, colors) = unsafe {
         (positions.map(|store| store.finish::<[f32; 3]>(rows)), colors.map(|store| store.finish::<u32>(rows)))
@@ -168,78 +158,4 @@ fn plan_faces(element: &Element, vertices: &Element, swap: bool) -> Result<PlySi
         builder.sink.check = Some(Check { least: 3, ..check });
     }
     Ok(builder.sink)
-}
-
-impl PlyPieces<'_> {
-    /// Stores the faces that the rows of a block are, until it is known that they are what they seem: `faces` is reused
-    /// memory.
-    pub(super) fn store(
-        block: &PlySinkBlock<'_>,
-        sink: &PlySink,
-        faces: &mut Option<PlySink>,
-        scratch: &mut PlyScratch,
-    ) -> Result<SinkFound> {
-        if faces.is_none() {
-            *faces = Some(sink.of_lists()?);
-        }
-        let Some(own) = faces else { return Err(Error::new(ErrorKind::Internal, "no room for faces")) };
-        let total = match block.shape {
-            Some(shape) => shape.totals(block.rows as u64).sum::<u64>(),
-            None => block.totals.iter().sum(),
-        };
-        own.reserve_rows(block.rows as u64)?;
-        own.reserve_values(&[total])?;
-        let first_row = block.first_row;
-        // SAFETY: the arrays belong to this chunk alone, and there is room for its rows and their values.
-        let mut found = unsafe { own.publish(&PlySinkBlock { first_row: 0, bases: &[], ..*block }, scratch)? };
-        found.mismatch = found.mismatch.map(|row| row + first_row);
-        found.flaws.iter_mut().for_each(|flaw| flaw.row += first_row);
-        Ok(found)
-    }
-
-    /// Hands over the first `rows` faces that were stored.
-    ///
-    /// # Safety
-    /// They were stored by [`PlyPieces::store`], without an error.
-    pub(super) unsafe fn hand_over(&self, faces: &mut PlySink, first_face: u64, rows: usize) -> Result<()> {
-        let Some((list, true)) = faces.lists.first_mut().map(|list| (list, rows > 0)) else { return Ok(()) };
-        let PlyStore::Bytes4(values) = &mut list.values else { return Ok(()) };
-        // SAFETY: the offsets of `rows` rows and the 0 before them were written, by this function's contract, and as
-        // many values as the last of them says.
-        let (offsets, corners) = unsafe {
-            let offsets = list.offsets.written(rows + 1);
-            (offsets, values.written(offsets.last().map_or(0, |&end| end as usize)))
-        };
-        let faces = PieceFaces::Lists { offsets, corners };
-        self.consumer.take(&MeshPiece {
-            first_face,
-            positions: self.positions,
-            colors: self.colors,
-            faces,
-            ..MeshPiece::default()
-        })
-    }
-
-    /// Hands over all positions as points.
-    fn points(&self, options: &ParseOptions) -> Result<()> {
-        let (threads, cancel) = (options.run.worker_threads(), &options.run.cancel);
-        try_for_each_item(
-            threads,
-            cancel,
-            self.positions.chunks(POINTS).enumerate(),
-            || (),
-            |(), (number, positions)| {
-                let first = number * POINTS;
-                let colors = self.colors.get(first..first + positions.len()).unwrap_or_default();
-                let faces = PieceFaces::Points;
-                self.consumer.take(&MeshPiece {
-                    first_face: first as u64,
-                    positions,
-                    colors,
-                    faces,
-                    ..MeshPiece::default()
-                })
-            },
-        )
-    }
 }

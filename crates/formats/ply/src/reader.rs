@@ -24,7 +24,7 @@ pub struct Read<T> {
 }
 
 /// A file whose header was read.
-pub(super) struct Begun<'a, 'o> {
+pub(super) struct PlyOpened<'a, 'o> {
     pub(super) feed: Feed<'a>,
     pub(super) header: PlyHeader,
     pub(super) options: &'o ParseOptions,
@@ -40,18 +40,18 @@ pub(super) struct PlyReaderRows {
 }
 
 /// Reads the header.
-pub(super) fn begin<'a, 'o>(mut feed: Feed<'a>, options: &'o ParseOptions) -> Result<Begun<'a, 'o>> {
+pub(super) fn read_header<'a, 'o>(mut feed: Feed<'a>, options: &'o ParseOptions) -> Result<PlyOpened<'a, 'o>> {
     let mut warnings = Warnings::default();
     let mut parser = PlyParser::new(feed.name().clone(), options);
     loop {
         let (bytes, is_all) = feed.look_further()?;
         if let PlyHeaderParsed::Header(header) = parser.parse(bytes, is_all, &mut warnings)? {
-            return Ok(Begun { feed, header, options, warnings });
+            return Ok(PlyOpened { feed, header, options, warnings });
         }
     }
 }
 
-impl Begun<'_, '_> {
+impl PlyOpened<'_, '_> {
     /// Whether the bytes of a number are the other way round than this machine has them. Text becomes rows as this
     /// machine has them.
     pub(super) fn swap(&self) -> bool {
@@ -64,7 +64,7 @@ impl Begun<'_, '_> {
 
     /// Reads all rows, each element's to its sink.
     pub(super) fn rows(self, sinks: &[PlySink]) -> Result<PlyReaderRows> {
-        let Begun { mut feed, header, options, mut warnings } = self;
+        let PlyOpened { mut feed, header, options, mut warnings } = self;
         let targets = targets(&header.elements, sinks)?;
         let (outcomes, threads) = match header.encoding {
             PlyHeaderEncoding::Ascii => super::text::read(feed, header.body, &targets, options, &mut warnings)?,
@@ -96,23 +96,23 @@ fn read_binary(
 
 /// Reads all elements as tables.
 pub fn tables(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Vec<Table>>> {
-    begin(feed, options)?.tables()
+    read_header(feed, options)?.tables()
 }
 
-impl Begun<'_, '_> {
+impl PlyOpened<'_, '_> {
     /// Reads all elements as tables.
     pub(super) fn tables(self) -> Result<Read<Vec<Table>>> {
-        let begun = self;
-        let (mut sinks, mut homes) = (Vec::new(), Vec::new());
-        for element in &begun.header.elements {
-            let (sink, home) = sink(element, begun.swap(), |_| true)?;
+        let mut sinks = Vec::new();
+        let mut homes = Vec::new();
+        for element in &self.header.elements {
+            let (sink, home) = sink(element, self.swap(), |_| true)?;
             try_push(&mut sinks, sink, "elements")?;
             try_push(&mut homes, home, "elements")?;
         }
-        let PlyReaderRows { header, outcomes, warnings, threads } = begun.rows(&sinks)?;
+        let PlyReaderRows { header, outcomes, warnings, threads } = self.rows(&sinks)?;
         let mut content = Vec::new();
         for (((element, sink), homes), outcome) in header.elements.iter().zip(sinks).zip(&homes).zip(&outcomes) {
-            // SAFETY: `begun.rows` returned no error, so that all rows of all elements were published to their sinks,
+            // SAFETY: `opened.rows` returned no error, so that all rows of all elements were published to their sinks,
             // and `outcome` has their counts.
             let table = unsafe { table(element, sink, homes, outcome)? };
             try_push(&mut content, table, "tables")?;

@@ -11,14 +11,14 @@ pub(super) fn drop_faces<'a>(
     columns: impl Iterator<Item = &'a mut Column>,
     positions: u32,
 ) -> Result<u64> {
-    let kept = compact(faces, 3, positions)?;
+    let keep = compact(faces, 3, positions)?;
     for column in columns {
         match &mut column.offsets {
-            Some(offsets) => with_array(&mut column.values, &mut PlyLists { offsets: offsets.to_mut()?, kept: &kept })?,
-            None => with_array(&mut column.values, &mut PlyRepairRows(&kept))?,
+            Some(offsets) => with_array(&mut column.values, &mut PlyLists { offsets: offsets.to_mut()?, keep: &keep })?,
+            None => with_array(&mut column.values, &mut PlyRepairRows(&keep))?,
         }
     }
-    Ok(dropped(&kept))
+    Ok(dropped(&keep))
 }
 
 /// Removes lines with an index out of range; returns how many.
@@ -27,28 +27,28 @@ pub(super) fn drop_lines(lines: &mut Elements, positions: u32) -> Result<u64> {
 }
 
 /// Keeps the valid elements; returns for each whether it was kept.
-fn compact(elements: &mut Elements, least: usize, positions: u32) -> Result<Vec<bool>> {
-    let kept = kept(elements, least, positions)?;
-    compact_lists(elements.offsets.to_mut()?, elements.corner_positions.to_mut()?, &kept);
+fn compact(elements: &mut Elements, min_corners: usize, positions: u32) -> Result<Vec<bool>> {
+    let keep = valid(elements, min_corners, positions)?;
+    compact_lists(elements.offsets.to_mut()?, elements.corner_positions.to_mut()?, &keep);
     if elements.is_empty() {
         *elements = Elements::default();
     }
-    Ok(kept)
+    Ok(keep)
 }
 
-fn dropped(kept: &[bool]) -> u64 {
-    kept.iter().filter(|&&is_kept| !is_kept).count() as u64
+fn dropped(keep: &[bool]) -> u64 {
+    keep.iter().filter(|&&is_kept| !is_kept).count() as u64
 }
 
 /// Returns for each element whether it stays.
-fn kept(elements: &Elements, least: usize, positions: u32) -> Result<Vec<bool>> {
-    let mut kept = Vec::new();
-    kept.try_reserve_exact(elements.len()).map_err(|_| Error::memory("the repair"))?;
-    kept.extend(elements.offsets.windows(2).map(|pair| {
+fn valid(elements: &Elements, min_corners: usize, positions: u32) -> Result<Vec<bool>> {
+    let mut keep = Vec::new();
+    keep.try_reserve_exact(elements.len()).map_err(|_| Error::memory("the repair"))?;
+    keep.extend(elements.offsets.windows(2).map(|pair| {
         let corners = elements.corner_positions.get(pair[0] as usize..pair[1] as usize).unwrap_or(&[]);
-        corners.len() >= least && corners.iter().all(|&corner| corner < positions)
+        corners.len() >= min_corners && corners.iter().all(|&corner| corner < positions)
     }));
-    Ok(kept)
+    Ok(keep)
 }
 
 /// Something to be done to an array of any type.
@@ -60,19 +60,19 @@ struct PlyRepairRows<'a>(&'a [bool]);
 
 struct PlyLists<'a> {
     offsets: &'a mut Vec<u32>,
-    kept: &'a [bool],
+    keep: &'a [bool],
 }
 
 impl PlyWork for PlyRepairRows<'_> {
     fn on<T: Copy>(&mut self, items: &mut Vec<T>) {
-        let mut kept = self.0.iter();
-        items.retain(|_| kept.next().copied().unwrap_or(false));
+        let mut flags = self.0.iter();
+        items.retain(|_| flags.next().copied().unwrap_or(false));
     }
 }
 
 impl PlyWork for PlyLists<'_> {
     fn on<T: Copy>(&mut self, items: &mut Vec<T>) {
-        compact_lists(self.offsets, items, self.kept);
+        compact_lists(self.offsets, items, self.keep);
     }
 }
 
@@ -93,12 +93,13 @@ fn with_array(values: &mut Values, work: &mut impl PlyWork) -> Result<()> {
 }
 
 /// Keeps some of the lists.
-fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, kept: &[bool]) {
-    let (mut lists, mut end) = (0, 0);
-    for (list, _) in kept.iter().enumerate().filter(|(_, is_kept)| **is_kept) {
-        let own: Range<usize> = offsets[list] as usize..offsets[list + 1] as usize;
-        let size = own.len();
-        items.copy_within(own, end);
+fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, keep: &[bool]) {
+    let mut lists = 0;
+    let mut end = 0;
+    for (list, _) in keep.iter().enumerate().filter(|(_, is_kept)| **is_kept) {
+        let corners: Range<usize> = offsets[list] as usize..offsets[list + 1] as usize;
+        let size = corners.len();
+        items.copy_within(corners, end);
         end += size;
         lists += 1;
         // Never after the list that was just read.

@@ -2,8 +2,8 @@
 //!
 //! [`super::binary`] and [`super::text`] bring rows to the sinks; this module has what both report.
 
+use super::delivery::PlyPieces;
 use super::header::Element;
-use super::pieces::PlyPieces;
 use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
@@ -45,14 +45,14 @@ impl PlyOutcome {
     pub(super) fn file(
         &mut self,
         target: PlyRowsTarget<'_>,
-        found: &SinkFound,
+        findings: &SinkFound,
         options: &ParseOptions,
         warnings: &mut Warnings,
         mut place: impl FnMut(&Flaw) -> (Place, Option<Excerpt>),
     ) -> Result<()> {
-        self.rounded |= found.rounded;
+        self.rounded |= findings.rounded;
         let Some(check) = &target.sink.check else { return Ok(()) };
-        for flaw in &found.flaws {
+        for flaw in &findings.flaws {
             self.broken = true;
             let (place, excerpt) = place(flaw);
             let diagnostic = Diagnostic { place, excerpt, ..target.describe(check, flaw) };
@@ -61,7 +61,7 @@ impl PlyOutcome {
                 FlawKind::Short(_) => warnings.note(options.faults, "short-face", diagnostic)?,
             }
         }
-        for (code, count) in ["index-out-of-range", "short-face"].into_iter().zip(found.more) {
+        for (code, count) in ["index-out-of-range", "short-face"].into_iter().zip(findings.more) {
             if count > 0 {
                 warnings.count(code, count);
             }
@@ -73,7 +73,8 @@ impl PlyOutcome {
 impl PlyRowsTarget<'_> {
     /// Describes a flaw in a row.
     fn describe(&self, check: &Check, flaw: &Flaw) -> Diagnostic {
-        let (name, row) = (names::shown(&self.element.name), flaw.row);
+        let name = names::shown(&self.element.name);
+        let row = flaw.row;
         match flaw.kind {
             FlawKind::Short(count) => {
                 let message = format!("row {row} of `{name}` has {count} corners; skipped");
@@ -168,13 +169,13 @@ pub(super) struct PlyRowsProgress {
 }
 
 impl PlyRowsProgress {
-    pub(super) fn report(&mut self, done: u64, size: Option<u64>, options: &ParseOptions) {
+    pub(super) fn report(&mut self, done_bytes: u64, size: Option<u64>, options: &ParseOptions) {
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &options.run.progress
-            && done >= self.last + EVERY_BYTES
+            && done_bytes >= self.last + EVERY_BYTES
         {
-            self.last = done;
-            progress.report(done, size);
+            self.last = done_bytes;
+            progress.report(done_bytes, size);
         }
     }
 }

@@ -315,7 +315,8 @@ mod tests {
         let size = op.target_bytes();
         let mut out = vec![0; 2 * size];
         let starts = [0, step as u32];
-        let (bytes, to) = (bytes.as_ptr(), PlyTo { bytes: out.as_mut_ptr(), step: size });
+        let bytes = bytes.as_ptr();
+        let to = PlyTo { bytes: out.as_mut_ptr(), step: size };
         // SAFETY: two rows of `step` bytes, and two items.
         let rounded = unsafe { run(op, From { bytes, starts: Even { first: 0, step }, at, rows: 2 }, to) };
         let mut listed = vec![0; 2 * size];

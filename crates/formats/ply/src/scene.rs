@@ -4,7 +4,7 @@
 
 use super::header::{Element, PlyHeader, Property};
 use super::packed::{self, is_packed};
-use super::reader::{PlyReaderRows, Read, begin};
+use super::reader::{PlyReaderRows, Read, read_header};
 use super::rows::PlyOutcome;
 use super::scatter::{PlyOp, PlyScatterTarget};
 use super::sink::{Check, ListSink, PlyChecked, PlySink};
@@ -42,19 +42,20 @@ struct PlyPlanned {
 
 /// Reads a scene.
 pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
-    let begun = begin(feed, options)?;
-    if is_packed(&begun.header) {
-        return packed::read(begun);
+    let opened = read_header(feed, options)?;
+    if is_packed(&opened.header) {
+        return packed::read(opened);
     }
-    let (mut sinks, mut kept) = (Vec::new(), Vec::new());
-    for PlyPlanned { sink, homes, role } in plan(&begun.header, begun.swap())? {
+    let mut sinks = Vec::new();
+    let mut roles = Vec::new();
+    for PlyPlanned { sink, homes, role } in plan(&opened.header, opened.swap())? {
         try_push(&mut sinks, sink, "elements")?;
-        try_push(&mut kept, (homes, role), "elements")?;
+        try_push(&mut roles, (homes, role), "elements")?;
     }
-    let PlyReaderRows { mut header, outcomes, mut warnings, threads } = begun.rows(&sinks)?;
+    let PlyReaderRows { mut header, outcomes, mut warnings, threads } = opened.rows(&sinks)?;
     let mut made = PlyMade::default();
-    for (((element, sink), (homes, role)), outcome) in header.elements.iter().zip(sinks).zip(&kept).zip(&outcomes) {
-        // SAFETY: `begun.rows` returned no error, so that all rows of all elements were published to their sinks, and
+    for (((element, sink), (homes, role)), outcome) in header.elements.iter().zip(sinks).zip(&roles).zip(&outcomes) {
+        // SAFETY: `opened.rows` returned no error, so that all rows of all elements were published to their sinks, and
         // `outcome` has their counts.
         unsafe { made.element(element, sink, homes, *role, outcome)? };
         if outcome.rounded {
@@ -73,7 +74,7 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
 fn plan(header: &PlyHeader, swap: bool) -> Result<Vec<PlyPlanned>> {
     let vertices = header.elements.iter().find(|element| is_vertices(element));
     let has_faces = header.elements.iter().any(|element| element.name == "face" && corners(element).is_some());
-    let mut all = Vec::new();
+    let mut plans = Vec::new();
     for element in &header.elements {
         let builder = PlyBuilder::new(element, swap)?;
         let planned = match (vertices, element.name.as_str()) {
@@ -83,9 +84,9 @@ fn plan(header: &PlyHeader, swap: bool) -> Result<Vec<PlyPlanned>> {
             (Some(vertices), "edge") if is_edges(element) => plan_edges(builder, vertices)?,
             _ => plan_table(builder)?,
         };
-        try_push(&mut all, planned, "elements")?;
+        try_push(&mut plans, planned, "elements")?;
     }
-    Ok(all)
+    Ok(plans)
 }
 
 pub(super) fn is_vertices(element: &Element) -> bool {
@@ -94,18 +95,18 @@ pub(super) fn is_vertices(element: &Element) -> bool {
 
 /// Returns the properties with these names, if all exist and none is a list.
 pub(super) fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Option<[usize; N]> {
-    let mut found = [0; N];
-    for (place, name) in found.iter_mut().zip(names) {
+    let mut numbers = [0; N];
+    for (place, name) in numbers.iter_mut().zip(names) {
         *place = element.property(name).filter(|&at| element.properties[at].count.is_none())?;
     }
-    Some(found)
+    Some(numbers)
 }
 
 /// The list that names the corners of faces and strips.
 pub(super) fn corners(element: &Element) -> Option<usize> {
-    let found = element.property("vertex_indices").or_else(|| element.property("vertex_index"))?;
-    let Property { count, item, .. } = &element.properties[found];
-    (count.is_some() && !is_float(*item)).then_some(found)
+    let list = element.property("vertex_indices").or_else(|| element.property("vertex_index"))?;
+    let Property { count, item, .. } = &element.properties[list];
+    (count.is_some() && !is_float(*item)).then_some(list)
 }
 
 fn is_float(scalar: Scalar) -> bool {
@@ -147,8 +148,8 @@ pub(super) fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
     let is_channel =
         |&at: &usize| matches!(element.properties[at].item, Scalar::U8 | Scalar::U16 | Scalar::F32 | Scalar::F64);
     COLORS.iter().find_map(|[red, green, blue, alpha]| {
-        let found = group(element, &[red, green, blue]).filter(|found| found.iter().all(is_channel))?;
-        Some((found, group(element, &[alpha]).map(|[at]| at).filter(is_channel)))
+        let rgb = group(element, &[red, green, blue]).filter(|rgb| rgb.iter().all(is_channel))?;
+        Some((rgb, group(element, &[alpha]).map(|[at]| at).filter(is_channel)))
     })
 }
 
@@ -166,27 +167,25 @@ fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     places.resize(element.properties.len(), None);
     let mut stores = [None; 4];
     let position = group(element, &["x", "y", "z"]);
-    for (kind, found) in [(0, position), (1, group(element, &["nx", "ny", "nz"]))] {
-        let Some(found) = found else { continue };
+    for (kind, axes) in [(0, position), (1, group(element, &["nx", "ny", "nz"]))] {
+        let Some(axes) = axes else { continue };
         let name = ["positions", "normals"][kind];
         let store = builder.store(PlyStore::Triples(column::Column::new(name)))?;
-        found
-            .iter()
-            .enumerate()
-            .for_each(|(at, &property)| places[property] = Some((store, 4 * at, PlyScatterTarget::Float)));
+        for (at, property) in axes.into_iter().enumerate() {
+            places[property] = Some((store, 4 * at, PlyScatterTarget::Float));
+        }
         stores[kind] = Some(store);
     }
-    if let Some(found) = uvs(element) {
+    if let Some(axes) = uvs(element) {
         let store = builder.store(PlyStore::Pairs(column::Column::new("uvs")))?;
-        found
-            .iter()
-            .enumerate()
-            .for_each(|(at, &property)| places[property] = Some((store, 4 * at, PlyScatterTarget::Float)));
+        for (at, property) in axes.into_iter().enumerate() {
+            places[property] = Some((store, 4 * at, PlyScatterTarget::Float));
+        }
         stores[2] = Some(store);
     }
-    if let Some((found, alpha)) = colors(element) {
+    if let Some((rgb, alpha)) = colors(element) {
         let store = builder.store(PlyStore::Quads(column::Column::new("colors")))?;
-        let channels = found.into_iter().chain(alpha).enumerate();
+        let channels = rgb.into_iter().chain(alpha).enumerate();
         channels.for_each(|(at, property)| places[property] = Some((store, 4 * at, PlyScatterTarget::Unit)));
         if alpha.is_none() {
             builder.fill(store, 12, 1.0)?;
@@ -293,8 +292,8 @@ impl PlyMade {
             let mesh = self.mesh.get_or_insert_default();
             match role {
                 PlyRole::Table => {}
-                PlyRole::Vertices(found) => {
-                    take_vertices(mesh, &mut stores, found, rows);
+                PlyRole::Vertices(store_numbers) => {
+                    take_vertices(mesh, &mut stores, store_numbers, rows);
                     mesh.vertex_columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
                 }
                 PlyRole::Faces(corners, texcoord) => {
@@ -362,8 +361,14 @@ impl PlyMade {
 
 /// # Safety
 /// The first `rows` items of each store were written.
-unsafe fn take_vertices(mesh: &mut Mesh, stores: &mut [Option<PlyStore>], found: [Option<usize>; 4], rows: usize) {
-    let [positions, normals, uvs, colors] = found.map(|at| at.and_then(|at| stores.get_mut(at)).and_then(Option::take));
+unsafe fn take_vertices(
+    mesh: &mut Mesh,
+    stores: &mut [Option<PlyStore>],
+    store_numbers: [Option<usize>; 4],
+    rows: usize,
+) {
+    let [positions, normals, uvs, colors] =
+        store_numbers.map(|at| at.and_then(|at| stores.get_mut(at)).and_then(Option::take));
     // SAFETY: each store has `rows` items written, this function's condition.
     unsafe {
         if let Some(store) = positions {
@@ -401,17 +406,17 @@ fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
             && matches!(&column.values, Values::F32(all) if all.len() == count)
     };
     let place = |name: &str| mesh.face_columns.iter().position(|column| is_axis(column, name));
-    let (true, true, Some(x), Some(y), Some(z)) =
-        (mesh.normals.is_empty(), count > 0, place("nx"), place("ny"), place("nz"))
-    else {
+    let [Some(x), Some(y), Some(z)] = ["nx", "ny", "nz"].map(place) else { return Ok(()) };
+    if !mesh.normals.is_empty() || count == 0 {
         return Ok(());
-    };
+    }
     let mut normals = Vec::new();
     normals.try_reserve_exact(count).map_err(|_| Error::memory("normals"))?;
     if let [Values::F32(x), Values::F32(y), Values::F32(z)] = [x, y, z].map(|axis| &mesh.face_columns[axis].values) {
         normals.extend(x.iter().zip(y.iter()).zip(z.iter()).map(|((x, y), z)| [*x, *y, *z]));
     }
-    (mesh.normals, mesh.normal_domain) = (normals.into(), Domain::Face);
+    mesh.normals = normals.into();
+    mesh.normal_domain = Domain::Face;
     mesh.face_columns.retain(|column| !["nx", "ny", "nz"].iter().any(|name| is_axis(column, name)));
     Ok(())
 }

@@ -137,7 +137,9 @@ const TURN_ROWS: usize = 512;
 impl PlySink {
     /// A sink for the same lists without any rows, and without arrays of one item per row.
     pub(super) fn of_lists(&self) -> Result<PlySink> {
-        let (layout, check, mut lists) = (self.layout.clone(), self.check, Vec::new());
+        let layout = self.layout.clone();
+        let check = self.check;
+        let mut lists = Vec::new();
         lists.try_reserve_exact(self.lists.len())?;
         lists.extend(self.lists.iter().map(|list| ListSink {
             offsets: Column::new("list offsets"),
@@ -186,7 +188,7 @@ impl PlySink {
             }
             turns
         };
-        Ok(turns.found)
+        Ok(turns.findings)
     }
 }
 
@@ -197,7 +199,7 @@ struct Turns<'a, 's> {
     scratch: &'s mut PlyScratch,
     stores: Vec<Pinned<'a>>,
     lists: Vec<HeldList<'a>>,
-    found: SinkFound,
+    findings: SinkFound,
 }
 
 /// The places of a block in a list's arrays.
@@ -228,7 +230,8 @@ impl<'a, 's> Turns<'a, 's> {
     /// As for [`PlySink::publish`].
     unsafe fn new(sink: &'a PlySink, block: &'a PlySinkBlock<'a>, scratch: &'s mut PlyScratch) -> Result<Self> {
         let rows = range(block.first_row, block.rows as u64)?;
-        let (mut stores, mut lists) = (Vec::new(), Vec::new());
+        let mut stores = Vec::new();
+        let mut lists = Vec::new();
         stores.try_reserve_exact(sink.stores.len())?;
         for store in &sink.stores {
             // SAFETY: these are places of the block's rows.
@@ -252,7 +255,7 @@ impl<'a, 's> Turns<'a, 's> {
             let item_bytes = list.values.item_bytes();
             lists.push(HeldList { offsets, values, base, done: 0, total, item_bytes });
         }
-        Ok(Turns { sink, block, scratch, stores, lists, found: SinkFound::default() })
+        Ok(Turns { sink, block, scratch, stores, lists, findings: SinkFound::default() })
     }
 
     /// Rows of one size.
@@ -284,7 +287,7 @@ impl<'a, 's> Turns<'a, 's> {
             self.check(row, rows, |number, row| first + row * step + shape.counts[number].0)?;
             row += rows;
             if rows < announced {
-                self.found.mismatch = Some(self.block.first_row + row as u64);
+                self.findings.mismatch = Some(self.block.first_row + row as u64);
                 break;
             }
         }
@@ -301,7 +304,7 @@ impl<'a, 's> Turns<'a, 's> {
         // stays inside its gap and its item (see the head of the file), and the places are this block's alone.
         unsafe {
             let to = PlyTo { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
-            self.found.rounded |= run(step.op, from, to);
+            self.findings.rounded |= run(step.op, from, to);
         }
     }
 
@@ -310,10 +313,12 @@ impl<'a, 's> Turns<'a, 's> {
     /// counts.
     unsafe fn even_lists(&mut self, shape: &PlyShape, number: usize, first: usize, row: usize, rows: usize) {
         let (at, count) = shape.counts[number];
-        let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
+        let list = &self.sink.lists[number];
+        let held = &mut self.lists[number];
         let start = first + at + self.sink.layout.lists[number].count.bytes();
         let wide = count as usize * held.item_bytes;
-        let (bytes, starts) = (self.block.bytes.as_ptr(), Even { first: start, step: shape.row_bytes });
+        let bytes = self.block.bytes.as_ptr();
+        let starts = Even { first: start, step: shape.row_bytes };
         // SAFETY: the numbers of each list are inside its row, this function's condition. The pinned values are `count`
         // for each row of the block, and the pinned offsets one, so that `row + rows` of both are held.
         unsafe {
@@ -322,12 +327,12 @@ impl<'a, 's> Turns<'a, 's> {
                 _ if count == 0 => {}
                 Some(op) => {
                     let to = PlyTo { bytes: target, step: wide };
-                    self.found.rounded |= run(op, From { bytes, starts, at: 0, rows }, to);
+                    self.findings.rounded |= run(op, From { bytes, starts, at: 0, rows }, to);
                 }
                 None => {
                     for row in 0..rows {
                         let source = bytes.add(starts.row(row));
-                        self.found.rounded |= items(list.op, source, count as usize, target.add(row * wide));
+                        self.findings.rounded |= items(list.op, source, count as usize, target.add(row * wide));
                     }
                 }
             }
@@ -346,7 +351,8 @@ impl<'a, 's> Turns<'a, 's> {
     /// As for [`PlySink::publish`].
     unsafe fn walked(&mut self) -> Result<()> {
         self.scratch.make_room(&self.sink.layout)?;
-        let (mut row, mut at) = (0, 0);
+        let mut row = 0;
+        let mut at = 0;
         while row < self.block.rows {
             let rows = self.scratch.capacity.min(self.block.rows - row);
             at = self.scratch.walk(&self.sink.layout, self.block.bytes, at, rows)?;
@@ -362,7 +368,8 @@ impl<'a, 's> Turns<'a, 's> {
                 }
             }
             *self.scratch = scratch;
-            let (capacity, count_bytes) = (self.scratch.capacity, self.sink.layout.lists.as_slice());
+            let capacity = self.scratch.capacity;
+            let count_bytes = self.sink.layout.lists.as_slice();
             let starts = std::mem::take(&mut self.scratch.starts);
             let counted = |number: usize, row: usize| {
                 (starts[number * capacity + row] as usize).saturating_sub(count_bytes[number].count.bytes())
@@ -378,9 +385,11 @@ impl<'a, 's> Turns<'a, 's> {
     /// # Safety
     /// `scratch` holds the starts and counts of the block's rows `row` to `row + rows`, which are whole.
     unsafe fn walked_lists(&mut self, number: usize, scratch: &PlyScratch, row: usize, rows: usize) -> Result<()> {
-        let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
+        let list = &self.sink.lists[number];
+        let held = &mut self.lists[number];
         let from = number * scratch.capacity;
-        let (starts, counts) = (&scratch.starts[from..from + rows], &scratch.counts[from..from + rows]);
+        let starts = &scratch.starts[from..from + rows];
+        let counts = &scratch.counts[from..from + rows];
         let added: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         if held.done + added > held.total {
             return Err(internal());
@@ -392,7 +401,7 @@ impl<'a, 's> Turns<'a, 's> {
             let mut target = held.values.start().add(held.done as usize * held.item_bytes);
             let mut end = (held.base + held.done) as u32;
             for (at, (&start, &count)) in starts.iter().zip(counts).enumerate() {
-                self.found.rounded |= items(list.op, bytes.add(start as usize), count as usize, target);
+                self.findings.rounded |= items(list.op, bytes.add(start as usize), count as usize, target);
                 target = target.add(count as usize * held.item_bytes);
                 end = end.wrapping_add(count);
                 held.offsets.start().add(row + at).write(end);
@@ -413,7 +422,8 @@ impl<'a, 's> Turns<'a, 's> {
                 // pinned.
                 let ends = unsafe { std::slice::from_raw_parts(held.offsets.start(), row + rows) };
                 let first = if row == 0 { held.base as u32 } else { ends[row - 1] };
-                let (ends, from) = (&ends[row..], u64::from(first) - held.base);
+                let ends = &ends[row..];
+                let from = u64::from(first) - held.base;
                 let written = ends.last().map_or(0, |end| (end - first) as usize);
                 // SAFETY: `written` values from `from` on were written with these rows, and are pinned. A check of
                 // lists belongs to a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2
@@ -421,10 +431,10 @@ impl<'a, 's> Turns<'a, 's> {
                 let values = unsafe {
                     std::slice::from_raw_parts(held.values.start().cast::<u32>().add(from as usize), written)
                 };
-                let mut begin = first;
+                let mut start = first;
                 let too_short = ends.iter().fold(false, |any, &end| {
-                    let short = end - begin < check.least;
-                    begin = end;
+                    let short = end - start < check.least;
+                    start = end;
                     any | short
                 });
                 if !too_short && check.all_fit(values) {
@@ -432,14 +442,14 @@ impl<'a, 's> Turns<'a, 's> {
                 }
                 let count_bytes = self.sink.layout.lists[number].count.bytes();
                 let place = |row: usize, item: u32| at(number, row) + count_bytes + item as usize * bytes(number);
-                let mut begin = first;
+                let mut start = first;
                 for (at_row, &end) in ends.iter().enumerate() {
-                    let own = &values[(begin - first) as usize..(end - first) as usize];
-                    begin = end;
-                    let Some((item, kind)) = check.flaw(own) else { continue };
+                    let list_values = &values[(start - first) as usize..(end - first) as usize];
+                    start = end;
+                    let Some((item, kind)) = check.flaw(list_values) else { continue };
                     let row = self.block.first_row + (row + at_row) as u64;
                     let at = if item == u32::MAX { at(number, at_row) } else { place(at_row, item) };
-                    self.found.add(Flaw { row, at, item, kind })?;
+                    self.findings.add(Flaw { row, at, item, kind })?;
                 }
             }
             PlyChecked::Pairs(store) => {
@@ -453,11 +463,11 @@ impl<'a, 's> Turns<'a, 's> {
                 if check.all_fit(pairs) {
                     return Ok(());
                 }
-                for (at_row, own) in pairs.chunks_exact(2).enumerate() {
-                    if let Some((item, kind)) = check.flaw(own) {
+                for (at_row, pair) in pairs.chunks_exact(2).enumerate() {
+                    if let Some((item, kind)) = check.flaw(pair) {
                         let at_row = row + at_row;
                         let at = at_row * size + item as usize * check.scalar.bytes();
-                        self.found.add(Flaw { row: self.block.first_row + at_row as u64, at, item, kind })?;
+                        self.findings.add(Flaw { row: self.block.first_row + at_row as u64, at, item, kind })?;
                     }
                 }
             }
@@ -501,7 +511,7 @@ impl FlawKind {
 
 impl SinkFound {
     fn add(&mut self, flaw: Flaw) -> Result<()> {
-        if is_kept(self.flaws.iter().map(|kept| kept.kind.code()), flaw.kind.code()) {
+        if is_kept(self.flaws.iter().map(|flaw| flaw.kind.code()), flaw.kind.code()) {
             return polyhaul_model::error::try_push(&mut self.flaws, flaw, "complaints");
         }
         self.more[usize::from(matches!(flaw.kind, FlawKind::Short(_)))] += 1;
@@ -530,7 +540,10 @@ impl PlyScratch {
         let mut at = at;
         for row in 0..rows {
             self.gaps[row] = at as u32;
-            let (gaps, starts, counts, capacity) = (&mut self.gaps, &mut self.starts, &mut self.counts, self.capacity);
+            let gaps = &mut self.gaps;
+            let starts = &mut self.starts;
+            let counts = &mut self.counts;
+            let capacity = self.capacity;
             let end = layout.walk(bytes, at, |walked| {
                 let place = walked.list * capacity + row;
                 starts[place] = walked.start as u32;

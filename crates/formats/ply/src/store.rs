@@ -170,7 +170,9 @@ pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
         return Vec::new();
     }
     let mut items = ManuallyDrop::new(items);
-    let (start, len, capacity) = (items.as_mut_ptr().cast::<B>(), items.len(), items.capacity());
+    let start = items.as_mut_ptr().cast::<B>();
+    let len = items.len();
+    let capacity = items.capacity();
     // SAFETY: sizes and alignments are equal, as checked above, so the allocation has the layout of a `Vec<B>` of this
     // capacity; by the contract of `PlyWord` any bytes are values of `B`. `ManuallyDrop` keeps the old vector from
     // freeing it.
@@ -183,7 +185,9 @@ pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
     numbers.shrink_to_fit();
     if numbers.capacity().is_multiple_of(2) {
         let mut numbers = ManuallyDrop::new(numbers);
-        let (start, len, capacity) = (numbers.as_mut_ptr().cast(), numbers.len() / 2, numbers.capacity() / 2);
+        let start = numbers.as_mut_ptr().cast();
+        let len = numbers.len() / 2;
+        let capacity = numbers.capacity() / 2;
         // SAFETY: a pair has the alignment of a number and twice its size, and capacity and length are even, so that
         // their halves describe the same allocation. `ManuallyDrop` keeps the old vector from freeing it.
         return Ok(unsafe { Vec::from_raw_parts(start, len, capacity) });

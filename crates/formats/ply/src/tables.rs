@@ -71,7 +71,8 @@ impl<'a> PlyBuilder<'a> {
     pub(super) fn list(&mut self, values: PlyStore, op: PlyOp) -> Result<()> {
         let offsets = polyhaul_pipeline::column::Column::new("list offsets");
         try_push(&mut self.sink.lists, ListSink { offsets, values, op }, "columns")?;
-        (self.gap, self.at) = (self.gap + 1, 0);
+        self.gap += 1;
+        self.at = 0;
         try_push(&mut self.homes, PlyTablesHome::List(self.sink.lists.len() - 1), "columns")
     }
 
@@ -168,7 +169,8 @@ pub(super) type PlyParts = (Vec<Option<PlyStore>>, Vec<Option<ListSink>>);
 
 /// Splits a sink into its parts.
 pub(super) fn parts(sink: PlySink) -> Result<PlyParts> {
-    let (mut stores, mut lists) = (Vec::new(), Vec::new());
+    let mut stores = Vec::new();
+    let mut lists = Vec::new();
     stores.try_reserve_exact(sink.stores.len())?;
     stores.extend(sink.stores.into_iter().map(Some));
     lists.try_reserve_exact(sink.lists.len())?;

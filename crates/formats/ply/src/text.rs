@@ -56,7 +56,7 @@ struct PlyTextSlot {
     /// The location of the first row, if it began in an earlier chunk.
     carried: Option<(Place, Excerpt)>,
     scratch: PlyScratch,
-    found: Vec<SinkFound>,
+    findings: Vec<SinkFound>,
     /// What follows everything that was parsed: an error, or words after the last row.
     error: Option<Error>,
     extra: Option<usize>,
@@ -120,7 +120,8 @@ pub(super) fn read(
     let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
     let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
     reserve(feed.size(), body, targets)?;
-    let (mut shapes, mut outcomes) = (Vec::new(), Vec::new());
+    let mut shapes = Vec::new();
+    let mut outcomes = Vec::new();
     for target in targets {
         let layout = &target.sink.layout;
         let shape = if layout.lists.is_empty() { layout.shape(&[])? } else { None };
@@ -163,8 +164,8 @@ fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Resul
     let Some(mut left) = size.map(|size| size.saturating_sub(body) + 1) else { return Ok(()) };
     for target in targets {
         let words = target.element.properties.len() as u64;
-        let least = words.saturating_mul(2).saturating_mul(target.element.count);
-        let Some(rest) = left.checked_sub(least) else { return Ok(()) };
+        let min_bytes = words.saturating_mul(2).saturating_mul(target.element.count);
+        let Some(rest) = left.checked_sub(min_bytes) else { return Ok(()) };
         left = rest;
         target.sink.reserve_rows(target.element.count)?;
     }
@@ -200,7 +201,7 @@ impl ChunkJob for PlyTextJob<'_, '_> {
             parsed: PlyLinesParsed::default(),
             carried: None,
             scratch: PlyScratch::default(),
-            found: Vec::new(),
+            findings: Vec::new(),
             error: None,
             extra: None,
         })
@@ -216,7 +217,8 @@ impl ChunkJob for PlyTextJob<'_, '_> {
     }
 
     fn number(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
-        (slot.first_line, slot.first_row) = (state.lines, state.rows);
+        slot.first_line = state.lines;
+        slot.first_row = state.rows;
         state.lines += slot.lines;
         state.rows += slot.rows;
         Ok(())
@@ -272,7 +274,9 @@ impl PlyTextJob<'_, '_> {
 
     /// Assigns positions; processes words if lines are not rows.
     fn settle(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
-        (slot.carried, slot.error, slot.extra) = (None, None, None);
+        slot.carried = None;
+        slot.error = None;
+        slot.extra = None;
         if state.over {
             slot.parsed.clear();
             return Ok(());
@@ -385,22 +389,24 @@ impl PlyTextJob<'_, '_> {
         let padded = slot.text.padded();
         let end = line_start(padded, start, slot.text.end, 1);
         let mut line = words(padded, start, end);
-        let (mut found, mut wanted) = (0, 0u64);
+        let mut values = 0;
+        let mut expected = 0u64;
         for property in &element.properties {
             let Some(word) = line.next() else { break };
-            (found, wanted) = (found + 1, wanted.saturating_add(1));
+            values += 1;
+            expected = expected.saturating_add(1);
             if property.count.is_some() {
                 let count = number::u64(&padded[word]).unwrap_or(0);
-                wanted = wanted.saturating_add(count);
-                found += line.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64;
+                expected = expected.saturating_add(count);
+                values += line.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64;
             }
         }
-        found += line.count() as u64;
+        values += line.count() as u64;
         let line = self.placed(slot, start..start).0.line?;
         let declared = element.place.line?;
         let name = names::shown(&element.name);
-        (found > wanted).then(|| {
-            format!("line {line} has {found} values, but the header declares {wanted} for each row of `{name}` (line {declared})")
+        (values > expected).then(|| {
+            format!("line {line} has {values} values, but the header declares {expected} for each row of `{name}` (line {declared})")
         })
     }
 
@@ -408,7 +414,8 @@ impl PlyTextJob<'_, '_> {
     fn fault(&self, slot: &PlyTextSlot, word: Range<usize>, fault: words::PlyFault, row: u64) -> Error {
         let (place, excerpt) = self.placed(slot, word);
         let words::PlyFault { message, expected } = fault;
-        let (message, expected) = (format!("{message} (row {row})"), Some(expected));
+        let message = format!("{message} (row {row})");
+        let expected = Some(expected);
         let diagnostic = Diagnostic { place, expected, excerpt: Some(excerpt), ..Diagnostic::new(message) };
         diagnostic.into_error(ErrorKind::Malformed)
     }
@@ -418,7 +425,8 @@ impl PlyTextJob<'_, '_> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let mut cut = None;
         for (number, segment) in slot.parsed.segments.iter_mut().enumerate() {
-            let (target, outcome) = (&self.targets[segment.element], &mut state.outcomes[segment.element]);
+            let target = &self.targets[segment.element];
+            let outcome = &mut state.outcomes[segment.element];
             segment.bases.try_reserve_exact(outcome.totals.len())?;
             segment.bases.extend_from_slice(&outcome.totals);
             let over = segment.bases.iter().zip(&segment.totals).any(|(base, total)| base + total > limit);
@@ -426,7 +434,7 @@ impl PlyTextJob<'_, '_> {
                 cut = Some(number);
                 break;
             }
-            outcome.totals.iter_mut().zip(&segment.totals).for_each(|(all, own)| *all += own);
+            outcome.totals.iter_mut().zip(&segment.totals).for_each(|(total, added)| *total += added);
             target.sink.reserve_rows(segment.first_row + segment.rows as u64)?;
             target.sink.reserve_values(&outcome.totals)?;
         }
@@ -443,7 +451,8 @@ impl PlyTextJob<'_, '_> {
         let target = self.targets[segment.element];
         let layout = &target.sink.layout;
         let rows = std::mem::take(&mut segment.rows);
-        let (mut at, mut totals) = (segment.bytes.start, segment.totals.clone());
+        let mut at = segment.bytes.start;
+        let mut totals = segment.totals.clone();
         segment.totals.fill(0);
         for _ in 0..rows {
             totals.copy_from_slice(&segment.totals);
@@ -456,21 +465,22 @@ impl PlyTextJob<'_, '_> {
                 break;
             }
             segment.totals.copy_from_slice(&totals);
-            (at, segment.rows) = (end, segment.rows + 1);
+            at = end;
+            segment.rows += 1;
         }
         segment.bytes.end = at;
         let row = segment.first_row + segment.rows as u64;
         let (place, _) = self.place_of_row(slot, &segment, segment.rows);
         slot.error = Some(target.too_many_values(row, limit, place));
         target.sink.reserve_rows(row)?;
-        totals.iter_mut().zip(&segment.bases).zip(&segment.totals).for_each(|((sum, base), own)| *sum = base + own);
+        totals.iter_mut().zip(&segment.bases).zip(&segment.totals).for_each(|((sum, base), added)| *sum = base + added);
         target.sink.reserve_values(&totals)?;
         slot.parsed.segments.truncate(cut);
         try_push(&mut slot.parsed.segments, segment, "rows")
     }
 
     fn publish_rows(&self, slot: &mut PlyTextSlot) -> Result<()> {
-        slot.found.clear();
+        slot.findings.clear();
         for segment in &slot.parsed.segments {
             let block = PlySinkBlock {
                 bytes: &slot.parsed.rows[segment.bytes.clone()],
@@ -482,18 +492,18 @@ impl PlyTextJob<'_, '_> {
             };
             // SAFETY: `hand_out` (or `cut_short`) gave the segment its rows in order and its `bases` as the values of
             // all segments before, so that no two segments share places.
-            let found = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
-            try_push(&mut slot.found, found, "complaints")?;
+            let findings = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
+            try_push(&mut slot.findings, findings, "complaints")?;
         }
         Ok(())
     }
 
     /// Reports the findings, in the order of the text.
     fn file(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
-        for (segment, found) in slot.parsed.segments.iter().zip(&slot.found) {
+        for (segment, findings) in slot.parsed.segments.iter().zip(&slot.findings) {
             let place = |flaw: &Flaw| self.place_of_flaw(slot, segment, flaw);
             let outcome = &mut state.outcomes[segment.element];
-            let filed = outcome.file(self.targets[segment.element], found, self.options, &mut state.warnings, place);
+            let filed = outcome.file(self.targets[segment.element], findings, self.options, &mut state.warnings, place);
             filed.map_err(|error| match &state.wide_line {
                 Some(why) => error.with_hint(why),
                 None => error,
@@ -517,7 +527,8 @@ impl PlyTextJob<'_, '_> {
         let Some(word) = words(slot.text.padded(), from, slot.text.end).next() else { return Ok(()) };
         state.noted = true;
         let (place, excerpt) = self.placed(slot, word.clone());
-        let (excerpt, hint) = (Some(excerpt), state.wide_line.clone());
+        let excerpt = Some(excerpt);
+        let hint = state.wide_line.clone();
         let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
         state.warnings.note(self.options.faults, "extra-data", diagnostic)
     }
@@ -555,7 +566,8 @@ impl PlyTextJob<'_, '_> {
     /// Checks that no row is missing.
     fn check_end(&self, state: &PlyTextState) -> Result<()> {
         let Some((element, row, _)) = self.order.find(state.done) else { return Ok(()) };
-        let (line, offset) = (Some(state.lines + 1), Some(state.end));
+        let line = Some(state.lines + 1);
+        let offset = Some(state.end);
         let place = Place { file: self.chunks.name().clone(), line, offset, column: None };
         Err(self.targets[element].truncated(row, place))
     }

@@ -69,7 +69,8 @@ impl PlyWordsProgress {
             self.left = self.left.map(|left| left.saturating_sub(1));
         }
         if self.left.is_none_or(|left| left == 0) {
-            (self.property, self.left) = (self.property + 1, None);
+            self.property += 1;
+            self.left = None;
         }
         if self.property < element.properties.len() {
             return Ok(Ok(Fed::Part));
@@ -140,7 +141,8 @@ pub(super) fn push(scalar: Scalar, number: i64, row: &mut Vec<u8>) -> bool {
 fn fault(element: &Element, property: &Property, scalar: Scalar, is_count: bool, word: &[u8], why: Why) -> PlyFault {
     let text = String::from_utf8_lossy(&word[..word.len().min(400)]);
     let word = names::shown(&text);
-    let (element, property) = (names::shown(&element.name), names::shown(&property.name));
+    let element = names::shown(&element.name);
+    let property = names::shown(&property.name);
     let of = if is_count { format!("the count of `{property}`") } else { format!("`{property}`") };
     let message = match why {
         Why::Malformed => format!("`{word}` is not a valid value for {of} of `{element}`"),

@@ -116,10 +116,10 @@ fn type_name(scalar: Scalar) -> &'static str {
 }
 
 /// Fails if two written names are equal, since such a file could not be read.
-fn unique<'a>(what: &str, all: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
+fn unique<'a>(what: &str, names: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
     let mut seen = HashSet::new();
-    seen.try_reserve(all.len())?;
-    for name in all {
+    seen.try_reserve(names.len())?;
+    for name in names {
         let written = word(name);
         if seen.contains(&written) {
             let message = format!("two {what} would be named `{}` in the file", names::shown(&written));
@@ -151,7 +151,8 @@ impl PlyWriterHeader {
     }
 
     fn property(&mut self, PlyProperty { name, kind: PlyKind { scalar, count } }: &PlyProperty<'_>) -> Result<()> {
-        let (name, scalar) = (word(name), type_name(*scalar));
+        let name = word(name);
+        let scalar = type_name(*scalar);
         match count {
             Some(count) => self.line(&["property", "list", type_name(*count), scalar, &name]),
             None => self.line(&["property", scalar, &name]),
@@ -277,7 +278,8 @@ impl<'a> PlyPages<'a> {
         let first = self.pieces.partition_point(|piece| piece.end() <= share.start);
         let pieces = self.pieces[first..].iter().take_while(move |piece| piece.start < share.end);
         pieces.map(move |piece| {
-            let (start, end) = (piece.first_at(share.start), piece.first_at(share.end));
+            let start = piece.first_at(share.start);
+            let end = piece.first_at(share.end);
             // A row that is in no page.
             let lost = usize::from(planted("ply-pages") && start > 0 && start < end);
             (piece, start + lost..end)
@@ -297,7 +299,8 @@ impl PlyPiece<'_> {
 
     /// The first row that begins at or after `cost`.
     fn first_at(&self, cost: u64) -> usize {
-        let (mut low, mut high) = (0, self.rows.count);
+        let mut low = 0;
+        let mut high = self.rows.count;
         while low < high {
             let middle = low + (high - low) / 2;
             if self.start + self.cost_before(middle) < cost { low = middle + 1 } else { high = middle }

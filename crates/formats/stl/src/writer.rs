@@ -3,6 +3,7 @@
 use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_geometry::dedup::BATCH;
 use polyhaul_geometry::frame::Frame;
+use polyhaul_geometry::linear::{cross, dot, subtract, wide};
 use polyhaul_geometry::parts;
 use polyhaul_geometry::parts::{Part, homeless, homes, loose_vertices, named, note_left_out};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -167,24 +168,19 @@ impl<'a> StlPiece<'a> {
 
 /// Returns the unit normal of a triangle; zero if it has no area.
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
-    let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|i| f64::from(a[i]) - f64::from(b[i]));
-    let u = minus(b, a);
-    let v = minus(c, a);
-    let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-    let length = normal.iter().map(|part| part * part).sum::<f64>().sqrt();
+    let [a, b, c] = [a, b, c].map(wide);
+    let normal = cross(subtract(b, a), subtract(c, a));
+    let length = dot(normal, normal).sqrt();
     // Adding 0 makes minus zero zero.
     if length > 0.0 && length.is_finite() { normal.map(|part| (part / length + 0.0) as f32) } else { [0.0; 3] }
 }
 
 /// Returns the same with the bits of Blender's files: in f32, in its order of operations, and zero for small triangles.
 fn blenders_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
-    let minus = |a: [f32; 3], b: [f32; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-    let u = minus(a, b);
-    let v = minus(b, c);
-    let [x, y, z] = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-    let square = x * x + y * y + z * z;
+    let normal = cross(subtract(a, b), subtract(b, c));
+    let square = dot(normal, normal);
     let length = square.sqrt();
-    if square > 1e-35 { [x / length, y / length, z / length] } else { [0.0; 3] }
+    if square > 1e-35 { normal.map(|part| part / length) } else { [0.0; 3] }
 }
 
 /// All triangles, in pages.

@@ -86,7 +86,8 @@ impl DedupFinder {
         self.seen.fill((0, NONE));
         resize(&mut self.keys, self.new.len())?;
         resize(&mut self.offsets, self.new.len())?;
-        let (mut count, mut batch) = (0, [DedupKey::Skip; BATCH]);
+        let mut count = 0;
+        let mut batch = [DedupKey::Skip; BATCH];
         for offsets in self.new.chunks(BATCH) {
             items.keys(start, offsets, &mut batch);
             for (&offset, &key) in offsets.iter().zip(&batch) {

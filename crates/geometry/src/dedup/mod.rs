@@ -111,9 +111,9 @@ impl Dedup {
         room(&mut out.of_item, count, "numbers of values")?;
         room(&mut self.marks.words, count.div_ceil(WORD), "marks of values")?;
         room(&mut self.marks.before, count.div_ceil(WORD), "marks of values")?;
-        let found =
+        let compared =
             if count <= CHUNK { self.find_in_one(items, cancel, out) } else { self.find(items, threads, cancel, out) };
-        let result = found.and_then(|()| self.number(threads, cancel, out));
+        let result = compared.and_then(|()| self.number(threads, cancel, out));
         if count > CHUNK {
             *self = Dedup::default();
         }

@@ -56,7 +56,8 @@ impl DedupPart {
         self.table.try_reserve_exact(slots).map_err(memory)?;
         self.table.resize(slots, 0);
         let index_mask = (self.keys.len() + 1).next_power_of_two() as u32 - 1;
-        let (used_bits, shift) = (parts.trailing_zeros(), 32 - slots.trailing_zeros().min(32));
+        let used_bits = parts.trailing_zeros();
+        let shift = 32 - slots.trailing_zeros().min(32);
         let mut stores = Stores { of_item, waiting: [(0, 0); WAITING], count: 0 };
         // The bound on steps makes the time linear for any input: keys that collide too often are sorted instead. Usual
         // keys take a sixth of a step each.
@@ -89,7 +90,8 @@ impl DedupPart {
     /// Same as [`DedupPart::merge`], for keys crafted to fall into few slots.
     #[cold]
     fn merge_sorted(&mut self, of_item: &[AtomicU32]) -> Result<()> {
-        let (keys, order) = (&self.keys, &mut self.table);
+        let keys = &self.keys;
+        let order = &mut self.table;
         order.clear();
         order.extend(0..keys.len() as u32);
         order.sort_unstable_by_key(|&index| (keys[index as usize], index));

@@ -22,11 +22,11 @@ pub fn number_rows<const N: usize>(
     cancel: &Cancel,
 ) -> Result<Unique> {
     const { assert!(N >= 2) };
-    let mut found = Unique::default();
-    Dedup::new().run(&Pairs { rows, hints }, threads, cancel, &mut found)?;
-    (2..N).try_fold(found, |found, part| {
+    let mut unique = Unique::default();
+    Dedup::new().run(&Pairs { rows, hints }, threads, cancel, &mut unique)?;
+    (2..N).try_fold(unique, |unique, part| {
         let bits_of = |item: usize| bits(rows[item][part]);
-        number_joined(&found.of_item, found.first.len(), bits_of, threads, cancel)
+        number_joined(&unique.of_item, unique.first.len(), bits_of, threads, cancel)
     })
 }
 
@@ -42,9 +42,9 @@ pub fn number_joined(
     threads: usize,
     cancel: &Cancel,
 ) -> Result<Unique> {
-    let mut found = Unique::default();
-    Dedup::new().run(&DedupJoined { numbers, count, part }, threads, cancel, &mut found)?;
-    Ok(found)
+    let mut unique = Unique::default();
+    Dedup::new().run(&DedupJoined { numbers, count, part }, threads, cancel, &mut unique)?;
+    Ok(unique)
 }
 
 /// Returns the bits to compare; `None` if the value is unequal to everything.
@@ -91,7 +91,8 @@ impl<const N: usize> Items for Pairs<'_, N> {
 
     #[inline]
     fn surely_same(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (&self.rows[a], &self.rows[b]);
+        let a = &self.rows[a];
+        let b = &self.rows[b];
         a.iter().zip(b).take(2).all(|(a, b)| a.to_bits() == b.to_bits() && !a.is_nan())
     }
 }
@@ -142,8 +143,8 @@ mod tests {
         let rows = [[0.0, 1.0, 2.0], [0.0, 1.0, 3.0], [-0.0, 1.0, 2.0], [0.0, f32::NAN, 2.0], [0.0, f32::NAN, 2.0]];
         for hints in [None, Some((&[0, 0, 0, 0, 0][..], 1))] {
             for threads in [1, 3] {
-                let found = number_rows(&rows, hints, threads, &Cancel::default()).unwrap();
-                assert_eq!((found.first, found.of_item), (vec![0, 1, 3, 4], vec![0, 1, 0, 2, 3]));
+                let unique = number_rows(&rows, hints, threads, &Cancel::default()).unwrap();
+                assert_eq!((unique.first, unique.of_item), (vec![0, 1, 3, 4], vec![0, 1, 0, 2, 3]));
             }
         }
         let flat = number_rows(&[[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]], None, 1, &Cancel::default()).unwrap();
@@ -153,16 +154,17 @@ mod tests {
     #[test]
     fn many_rows_are_numbered_as_one_by_one() {
         let rows: Vec<[f32; 3]> = (0..300_000u32).map(|i| [i % 7, i % 11, i % 1013].map(|part| part as f32)).collect();
-        let found = number_rows(&rows, None, 2, &Cancel::default()).unwrap();
-        let (mut seen, mut first) = (std::collections::HashMap::new(), Vec::new());
+        let unique = number_rows(&rows, None, 2, &Cancel::default()).unwrap();
+        let mut seen = std::collections::HashMap::new();
+        let mut first = Vec::new();
         for (item, row) in (0..).zip(&rows) {
             let next = seen.len() as u32;
             let number = *seen.entry(row.map(f32::to_bits)).or_insert(next);
             if number == next {
                 first.push(item);
             }
-            assert!(number != NONE && found.of_item[item as usize] == number);
+            assert!(number != NONE && unique.of_item[item as usize] == number);
         }
-        assert_eq!(found.first, first);
+        assert_eq!(unique.first, first);
     }
 }

@@ -32,7 +32,7 @@ impl Items for Given {
     }
 
     fn hint_count(&self) -> usize {
-        self.hints.iter().max().map_or(0, |&most| most as usize + 1)
+        self.hints.iter().max().map_or(0, |&hint| hint as usize + 1)
     }
 
     fn surely_same(&self, a: usize, b: usize) -> bool {
@@ -152,8 +152,8 @@ fn regular_keys_are_spread() {
         check("steps", &Given::values(count as usize, |item| (item % 100_000).wrapping_mul(step)));
         let mut parts = [0; 256];
         (0..count).for_each(|item| parts[(mix(item.wrapping_mul(step)) >> 56) as usize] += 1);
-        let most = parts.iter().max().copied().unwrap_or(0);
-        assert!(most < 2 * count / 256, "step {step}: {most} of {count} keys in one part");
+        let largest = parts.iter().max().copied().unwrap_or(0);
+        assert!(largest < 2 * count / 256, "step {step}: {largest} of {count} keys in one part");
     }
 }
 

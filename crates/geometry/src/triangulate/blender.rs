@@ -5,7 +5,8 @@
 //! gives (c1, c3, c0) and (c1, c2, c3). For a larger polygon one triangle stays in place; its corners are our ear
 //! clipper's choice, not Blender's. Nothing here moves or merges values: normals remain those of the original mesh.
 
-use super::{Point, TriangleMap, cross, dot, minus};
+use super::{Point, TriangleMap};
+use crate::linear::{cross, dot, subtract};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::{Mesh, Object};
 
@@ -21,12 +22,8 @@ pub(super) fn quad_triangles(quad: &[Point<3>; 4]) -> [u32; 6] {
 /// side of the diagonal c0-c2. In f32, this explains all random quads that `surfaces/blender/tests` exports from
 /// Blender.
 pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
-    let minus = |p: [f32; 3]| [p[0] - a[0], p[1] - a[1], p[2] - a[2]];
-    let cross =
-        |u: [f32; 3], v: [f32; 3]| [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-    let diagonal = minus(c);
-    let (one, other) = (cross(minus(b), diagonal), cross(minus(d), diagonal));
-    one[0] * other[0] + one[1] * other[1] + one[2] * other[2] > 0.0
+    let diagonal = subtract(c, a);
+    dot(cross(subtract(b, a), diagonal), cross(subtract(d, a), diagonal)) > 0.0
 }
 
 /// Returns whether the diagonal is c1-c3. It is the one whose triangles, seen across both diagonals, have the larger
@@ -36,18 +33,18 @@ pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
 /// This explains 304 of the 305 quads of the test files, whose other one has diagonals of the same length except for
 /// rounding, and all random quads that `surfaces/blender/tests` exports from Blender, flat and bent.
 fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
-    let normal = cross(minus(a, c), minus(b, d));
+    let normal = cross(subtract(a, c), subtract(b, d));
     let square = dot(normal, normal);
     if square == 0.0 {
         return false;
     }
     let length = |from, to| {
-        let edge = minus(to, from);
+        let edge = subtract(to, from);
         let height = dot(edge, normal);
         (dot(edge, edge) - height * height / square).max(0.0).sqrt()
     };
-    let twice_area = |[a, b, c]: [Point<3>; 3]| cross(minus(b, a), minus(c, a));
-    let folds = |[one, other]: [[Point<3>; 3]; 2]| dot(twice_area(one), twice_area(other)) < 0.0;
+    let twice_area = |[a, b, c]: [Point<3>; 3]| cross(subtract(b, a), subtract(c, a));
+    let folds = |[first, second]: [[Point<3>; 3]; 2]| dot(twice_area(first), twice_area(second)) < 0.0;
     let shape = |triangle @ [a, b, c]: [Point<3>; 3]| {
         let area = dot(twice_area(triangle), normal).abs() / square.sqrt();
         let perimeter = length(a, b) + length(b, c) + length(c, a);
@@ -92,8 +89,8 @@ pub(super) fn order(map: &TriangleMap, sections: &[u32], triangles: usize) -> Re
             order.push(kept(map, face));
         }
         for face in section[0]..section[1] {
-            let kept = kept(map, face);
-            order.extend(map.triangles(face).filter(|triangle| *triangle != kept));
+            let staying = kept(map, face);
+            order.extend(map.triangles(face).filter(|triangle| *triangle != staying));
         }
     }
     Ok(order)

@@ -5,8 +5,9 @@
 //! convex corners are cut regardless. Every corner is examined a bounded number of times, and [`super::nearby`] finds
 //! blocking corners, so large polygons do not take quadratic time.
 
+use super::Point;
 use super::nearby::Nearby;
-use super::{Point, cross, dot, minus};
+use crate::linear::{add, cross, dot, subtract};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::Cancel;
 use std::collections::VecDeque;
@@ -195,7 +196,9 @@ impl Clipper {
     fn shape(&self, corner: u32) -> EarShape {
         let [a, b, c] = self.triangle(corner);
         let area = turn(a, b, c);
-        let (ab, cb, ac) = (minus(a, b), minus(c, b), minus(a, c));
+        let ab = subtract(a, b);
+        let cb = subtract(c, b);
+        let ac = subtract(a, c);
         if area > 0.0 {
             let sides = dot(ab, ab) + dot(cb, cb) + dot(ac, ac);
             if area > SLIVER * sides { EarShape::Convex } else { EarShape::Sliver }
@@ -208,7 +211,8 @@ impl Clipper {
 
     fn is_blocked(&mut self, tip: u32) -> bool {
         let triangle = self.triangle(tip);
-        let (ring, points) = (&self.ring, &self.points);
+        let ring = &self.ring;
+        let points = &self.points;
         let blocks = |corner: u32| {
             let node = &ring[corner as usize];
             let point = |corner: u32| points[corner as usize];
@@ -247,7 +251,8 @@ fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> 
 
 /// Returns twice the area of a triangle in the plane: positive if it turns left.
 pub(super) fn turn(a: Point<2>, b: Point<2>, c: Point<2>) -> f64 {
-    let (ab, ac) = (minus(b, a), minus(c, a));
+    let ab = subtract(b, a);
+    let ac = subtract(c, a);
     ab[0] * ac[1] - ab[1] * ac[0]
 }
 
@@ -264,23 +269,23 @@ fn fan(triangles: &mut [u32]) {
 /// perpendicular to an axis the coordinates are unchanged.
 fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Point<2>>) -> bool {
     let origin = corner(0);
-    let at = |i: usize| minus(corner(i), origin);
+    let at = |i: usize| subtract(corner(i), origin);
     let spans = || (1..count - 1).map(|i| cross(at(i), at(i + 1)));
-    let sum = spans().fold([0.0; 3], |sum, span| [0, 1, 2].map(|i| sum[i] + span[i]));
+    let sum = spans().fold([0.0; 3], add);
     let longest = || spans().fold([0.0; 3], |a, b| if dot(b, b) > dot(a, a) { b } else { a });
     // A bow tie's halves cancel out; any plane that contains it will do.
     let Some(normal) = unit(sum).or_else(|| unit(longest())) else {
         return false;
     };
     let largest = (0..3).fold(0, |a, b| if normal[b].abs() > normal[a].abs() { b } else { a });
-    let (mut u, mut v) = ((largest + 1) % 3, (largest + 2) % 3);
+    let mut axes = [(largest + 1) % 3, (largest + 2) % 3];
     if normal[largest] < 0.0 {
-        (u, v) = (v, u);
+        axes.reverse();
     }
     points.extend((0..count).map(|i| {
         let point = at(i);
         let height = dot(point, normal);
-        [u, v].map(|axis| point[axis] - height * normal[axis])
+        axes.map(|axis| point[axis] - height * normal[axis])
     }));
     true
 }

@@ -8,6 +8,7 @@ mod ears;
 mod nearby;
 
 use crate::domains::index_cut_attributes;
+use crate::linear::{cross, dot, subtract};
 use ears::Clipper;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Counts, Elements, Mesh, Object, Scene, map_values};
@@ -46,7 +47,8 @@ impl TriangleMap {
         if triangle >= self.first_triangle(faces) {
             return None;
         }
-        let (mut low, mut high) = (0, faces);
+        let mut low = 0;
+        let mut high = faces;
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if self.first_triangle(middle) <= triangle { low = middle } else { high = middle }
@@ -117,7 +119,8 @@ impl Triangles<'_> {
             let message = format!("the face column `{}` does not have one row per face", column.name);
             return Err(Error::new(ErrorKind::Usage, message));
         }
-        let (mut ends, mut end) = (Vec::new(), 0);
+        let mut ends = Vec::new();
+        let mut end = 0;
         ends.try_reserve_exact(self.count + 1)?;
         ends.push(0);
         for face in self.faces()? {
@@ -129,13 +132,13 @@ impl Triangles<'_> {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let values = map_values!(&column.values, array => {
-            let mut all = Vec::new();
-            all.try_reserve_exact(end as usize)?;
+            let mut repeated = Vec::new();
+            repeated.try_reserve_exact(end as usize)?;
             for face in self.faces()? {
                 let list = offsets[face] as usize..offsets[face + 1] as usize;
-                all.extend_from_slice(array.get(list).unwrap_or_default());
+                repeated.extend_from_slice(array.get(list).unwrap_or_default());
             }
-            all.into()
+            repeated.into()
         });
         Ok(Column { name: column.name.clone(), values, offsets: Some(ends.into()) })
     }
@@ -217,15 +220,18 @@ fn triangulate_as(mesh: &mut Mesh, style: TriangulateStyle<'_>, options: &RunOpt
         Ok(gathered(cut, options, |corner| [from[corner as usize]])?.into())
     };
     let faces = &mesh.faces;
-    let (corner_uvs, corner_normals) = (corners(&faces.corner_uvs)?, corners(&faces.corner_normals)?);
+    let corner_uvs = corners(&faces.corner_uvs)?;
+    let corner_normals = corners(&faces.corner_normals)?;
     let offsets = triangle_offsets(count, threads)?;
     let triangles = Triangles { map: &map, order: &order, count };
     let face_materials = triangles.per_triangle(&mesh.face_materials)?;
     let face_smooth = triangles.per_triangle(&mesh.face_smooth)?;
     triangles.repeat_rows(&mut mesh.face_columns)?;
-    (mesh.face_materials, mesh.face_smooth) = (face_materials, face_smooth);
+    mesh.face_materials = face_materials;
+    mesh.face_smooth = face_smooth;
     // The cut has one entry per new corner: in place it becomes the stream of positions.
-    let (mut corner_positions, old) = (cut, &mesh.faces.corner_positions);
+    let mut corner_positions = cut;
+    let old = &mesh.faces.corner_positions;
     for_each_item(
         threads,
         corner_positions.chunks_mut(PIECE),
@@ -462,33 +468,22 @@ fn cut_face(
 /// A point or a direction, or the same in a plane.
 type Point<const N: usize> = [f64; N];
 
-fn minus<const N: usize>(a: Point<N>, b: Point<N>) -> Point<N> {
-    std::array::from_fn(|i| a[i] - b[i])
-}
-
-fn dot<const N: usize>(a: Point<N>, b: Point<N>) -> f64 {
-    (0..N).map(|i| a[i] * b[i]).sum()
-}
-
-fn cross(a: Point<3>, b: Point<3>) -> Point<3> {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
 /// Whether a quad is better cut from its second to its fourth corner than from the first to the third.
 fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
     /// The part of a quad that a triangle must have to count as more than a rounding error.
-    const LEAST_PART: f64 = 1e-6;
+    const MIN_PART: f64 = 1e-6;
     let [a, b, c, d] = *quad;
-    let (first, second) = (minus(c, a), minus(d, b));
+    let first = subtract(c, a);
+    let second = subtract(d, b);
     // Its length is twice the area; a triangle that faces the other way is outside the quad.
     let normal = cross(first, second);
-    let area = |a, b, c| dot(cross(minus(b, a), minus(c, a)), normal);
+    let area = |a, b, c| dot(cross(subtract(b, a), subtract(c, a)), normal);
     let at_first = area(a, b, c).min(area(a, c, d));
     let at_second = area(a, b, d).min(area(b, c, d));
-    let least = LEAST_PART * dot(normal, normal);
-    match (at_first > least, at_second > least) {
+    let min_area = MIN_PART * dot(normal, normal);
+    match (at_first > min_area, at_second > min_area) {
         // Not by a rounding error, so that a grid of rectangles is cut the same way everywhere.
-        (true, true) => dot(second, second) < dot(first, first) * (1.0 - LEAST_PART),
+        (true, true) => dot(second, second) < dot(first, first) * (1.0 - MIN_PART),
         _ => at_second > at_first,
     }
 }

@@ -40,7 +40,8 @@ struct Branch {
 impl Branch {
     fn children(self) -> [Branch; 2] {
         let half = self.leaves / 2;
-        let (first, node) = (self.first_leaf, self.node);
+        let first = self.first_leaf;
+        let node = self.node;
         [
             Branch { node: node + 1, first_leaf: first, leaves: half },
             Branch { node: node + 2 * half, first_leaf: first + half, leaves: self.leaves - half },
@@ -78,7 +79,8 @@ impl Nearby {
     /// Splits at the middle of the longer side; the depth is logarithmic in the number of corners.
     fn build_branch(&mut self, points: &[Point<2>], branch: Branch) {
         let order = &mut self.order[branch.corners(points.len())];
-        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        let mut low = [f64::INFINITY; 2];
+        let mut high = [f64::NEG_INFINITY; 2];
         for &corner in &*order {
             for axis in 0..2 {
                 low[axis] = low[axis].min(points[corner as usize][axis]);
@@ -139,7 +141,8 @@ impl Nearby {
                 continue;
             }
             let [first, second] = branch.children();
-            (stack[height], stack[height + 1]) = (second, first);
+            stack[height] = second;
+            stack[height + 1] = first;
             height += 2;
         }
         false

@@ -13,13 +13,7 @@ use std::fmt::Debug;
 const MAX_CIRCLE: usize = 3;
 
 /// Larger circles of today: the crate, what it consists of, and its size. The aim is an empty table.
-const KNOWN: &[KnownCircle] = &[
-    ("crates/formats/pbrt", CircleKind::Files, 4),
-    ("crates/formats/ply", CircleKind::Files, 9),
-    ("crates/formats/ply", CircleKind::Modules, 9),
-    ("surfaces/cli", CircleKind::Files, 18),
-    ("surfaces/python", CircleKind::Modules, 5),
-];
+const KNOWN: &[KnownCircle] = &[("surfaces/cli", CircleKind::Files, 18), ("surfaces/python", CircleKind::Modules, 5)];
 
 /// A crate, what its circle consists of, and the size.
 type KnownCircle = (&'static str, CircleKind, usize);

@@ -38,7 +38,7 @@ impl ObjWriteOptions {
     /// The digits of positions, uvs, normals and colors.
     pub fn all_digits(&self, scene: &SceneWriteOptions) -> [Digits; 4] {
         let digits = [(self.position_digits, 6), (self.uv_digits, 6), (self.normal_digits, 4), (self.color_digits, 4)];
-        digits.map(|(own, places)| own.or(scene.digits).unwrap_or(Digits::Fixed(places)))
+        digits.map(|(digits, places)| digits.or(scene.digits).unwrap_or(Digits::Fixed(places)))
     }
 }
 

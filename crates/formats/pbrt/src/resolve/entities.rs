@@ -5,8 +5,7 @@ use super::super::event::{PbrtComplaint, PbrtEvent, PieceContent, Spot};
 use super::super::versions;
 use super::super::versions::{PbrtKind, PbrtVersion};
 use super::state::NONE;
-use super::{PbrtScene, SceneSpot};
-use crate::MeshUse;
+use super::{MeshUse, PbrtScene, SceneSpot};
 use polyhaul_model::error::{Error, Result, limit_hint, planted, try_push};
 use polyhaul_model::names::shown;
 use polyhaul_model::render::{

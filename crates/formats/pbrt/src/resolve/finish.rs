@@ -1,10 +1,37 @@
-//! The end of a scene: reports names that are used but not defined.
+//! The end of a scene: its content, and reports of names that are used but not defined.
 
 use super::{PbrtScene, SceneSpot};
-use crate::Pbrt;
 use crate::directive::Directive;
-use polyhaul_model::error::{Diagnostic, Result, try_push};
+use polyhaul_model::error::{Diagnostic, Place, Result, try_push};
 use polyhaul_model::names::shown;
+use polyhaul_model::render::Render;
+use polyhaul_model::warnings::Warnings;
+
+/// A scene that was read.
+pub struct Pbrt {
+    /// The scene, without the meshes in files.
+    pub render: Render,
+    /// Repaired, dropped and missing content.
+    pub warnings: Warnings,
+    /// Shapes with meshes in separate files.
+    pub meshes: Vec<MeshUse>,
+    /// The number of each directive that occurs, by name.
+    pub directives: Vec<(&'static str, u64)>,
+    /// Worker threads.
+    pub threads: usize,
+}
+
+/// A shape that names a file with a mesh.
+pub struct MeshUse {
+    /// The index of the shape.
+    pub shape: u32,
+    /// The file's name.
+    pub name: String,
+    /// The folder of the file that contains it.
+    pub folder: std::sync::Arc<str>,
+    /// The position of the shape in the scene's text.
+    pub place: Place,
+}
 
 impl PbrtScene<'_> {
     /// The complete scene, read by this many threads.

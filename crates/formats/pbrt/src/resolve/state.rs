@@ -261,9 +261,9 @@ impl PbrtScene<'_> {
             return self.unmatched(spot, is_object);
         };
         if is_object != of_object {
-            let (found, open) = if is_object { ("ObjectEnd", "Attribute") } else { ("AttributeEnd", "Object") };
+            let (end, open) = if is_object { ("ObjectEnd", "Attribute") } else { ("AttributeEnd", "Object") };
             let open_at = self.place_of(at);
-            let message = format!("found `{found}`, expected `{open}End` for the `{open}Begin` at {open_at}");
+            let message = format!("found `{end}`, expected `{open}End` for the `{open}Begin` at {open_at}");
             return self.broken(spot, "mismatched-scopes", message);
         }
         self.state.scopes.pop();

@@ -77,18 +77,20 @@ fn merge<'a>(mut a: &'a [PlaceKey], mut b: &'a [PlaceKey], out: &mut [PlaceKey])
         };
         let from = if is_first { &mut a } else { &mut b };
         if let Some((key, rest)) = from.split_first() {
-            (*place, *from) = (*key, rest);
+            *place = *key;
+            *from = rest;
         }
     }
 }
 
 /// The place on the curve: the bits of the coordinates in turn, those of z highest.
 fn place(position: &[f32; 3], bounds: &Bounds) -> u64 {
-    let most = f64::from((1u32 << BITS) - 1);
+    let max_code = f64::from((1u32 << BITS) - 1);
     let bits = |axis: usize| {
-        let (min, max) = (f64::from(bounds.min[axis]), f64::from(bounds.max[axis]));
+        let min = f64::from(bounds.min[axis]);
+        let max = f64::from(bounds.max[axis]);
         let part = if max > min { (f64::from(position[axis]) - min) / (max - min) } else { 0.0 };
-        spread((part.clamp(0.0, 1.0) * most) as u64)
+        spread((part.clamp(0.0, 1.0) * max_code) as u64)
     };
     bits(2) << 2 | bits(1) << 1 | bits(0)
 }
@@ -126,11 +128,11 @@ mod tests {
         positions.extend_from_within(..100);
         positions[17][1] = f32::NAN;
         let bounds = Bounds::of(&positions).unwrap();
-        let mut wanted: Vec<u32> = (0..positions.len() as u32).collect();
-        wanted.sort_by_key(|&number| place(&positions[number as usize], &bounds));
+        let mut expected: Vec<u32> = (0..positions.len() as u32).collect();
+        expected.sort_by_key(|&number| place(&positions[number as usize], &bounds));
         for threads in [1, 3] {
             let run = RunOptions::default().with_threads(Some(threads));
-            assert_eq!(by_place(&positions, &run).unwrap(), wanted);
+            assert_eq!(by_place(&positions, &run).unwrap(), expected);
         }
         assert!(by_place(&[], &RunOptions::default()).unwrap().is_empty());
     }

@@ -1,7 +1,7 @@
 //! Compressed PLY to splats.
 
 use super::super::header::{Element, PlyHeader};
-use super::super::reader::{Begun, Read};
+use super::super::reader::{PlyOpened, Read};
 use super::{CHUNK, FEWEST_RANGES, LARGEST_HARMONIC, LARGEST_OTHER, PACKED, RANGES, TRIPLE};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::splats::{HARMONICS, SplatColumns, harmonic_of, logit_of};
@@ -18,8 +18,8 @@ pub(in super::super) fn is_packed(header: &PlyHeader) -> bool {
         _ => return false,
     };
     let has = |element: &Element, name: &str, item: Scalar| {
-        let found = element.property(name).map(|at| &element.properties[at]);
-        found.is_some_and(|property| property.item == item && property.count.is_none())
+        let property = element.property(name).map(|at| &element.properties[at]);
+        property.is_some_and(|property| property.item == item && property.count.is_none())
     };
     let has_all = |element: &Element, names: &[&str], item| names.iter().all(|name| has(element, name, item));
     let is_chunk = [FEWEST_RANGES, RANGES.len()]
@@ -41,9 +41,9 @@ pub(in super::super) fn is_packed(header: &PlyHeader) -> bool {
 }
 
 /// Reads the splats.
-pub(in super::super) fn read(begun: Begun<'_, '_>) -> Result<Read<Scene>> {
-    let run = &begun.options.run;
-    let Read { content: tables, mut header, warnings, threads } = begun.tables()?;
+pub(in super::super) fn read(opened: PlyOpened<'_, '_>) -> Result<Read<Scene>> {
+    let run = &opened.options.run;
+    let Read { content: tables, mut header, warnings, threads } = opened.tables()?;
     let splats =
         PackedSplats::from_tables(&tables).ok_or_else(|| Error::new(ErrorKind::Internal, "columns are missing"))?;
     let mut scene = splats.unpack(run)?.into_scene()?;
@@ -137,12 +137,14 @@ impl<'a> PackedSplats<'a> {
             let splat = first + at;
             let [packed_position, rotation, scale, color] = self.packed.map(|column| column[splat]);
             let range = |of: usize, axis: usize, part: f32| {
-                let Some(least) = self.ranges.get(6 * of + axis) else { return part };
-                let (least, most) = (least[splat / CHUNK], self.ranges[6 * of + 3 + axis][splat / CHUNK]);
-                least * (1.0 - part) + most * part
+                let Some(minimum) = self.ranges.get(6 * of + axis) else { return part };
+                let minimum = minimum[splat / CHUNK];
+                let maximum = self.ranges[6 * of + 3 + axis][splat / CHUNK];
+                minimum * (1.0 - part) + maximum * part
             };
             let triple = |packed: u32| TRIPLE.map(|(bits, shift)| part(packed >> shift, bits));
-            let (places, scales) = (triple(packed_position), triple(scale));
+            let places = triple(packed_position);
+            let scales = triple(scale);
             *position = [0, 1, 2].map(|axis| range(0, axis, places[axis]));
             let [red, green, blue, opacity] = [24, 16, 8, 0].map(|shift| part(color >> shift, 8));
             let scales = [0, 1, 2].map(|axis| range(1, axis, scales[axis]));
@@ -161,11 +163,11 @@ impl<'a> PackedSplats<'a> {
             };
             (part - 0.5) * 2.0 * LARGEST_HARMONIC
         });
-        let mut all = Vec::new();
+        let mut channels = Vec::new();
         for _ in &self.harmonics {
-            try_push(&mut all, zeroed(self.count, "splats")?, "splats")?;
+            try_push(&mut channels, zeroed(self.count, "splats")?, "splats")?;
         }
-        let items = all.iter_mut().zip(&self.harmonics);
+        let items = channels.iter_mut().zip(&self.harmonics);
         try_for_each_item(
             run.worker_threads(),
             &run.cancel,
@@ -176,14 +178,14 @@ impl<'a> PackedSplats<'a> {
                 Ok(())
             },
         )?;
-        Ok(all)
+        Ok(channels)
     }
 }
 
 /// The lowest bits as a part of their largest value.
 fn part(packed: u32, bits: u32) -> f32 {
-    let most = (1 << bits) - 1;
-    (packed & most) as f32 / most as f32
+    let max_code = (1 << bits) - 1;
+    (packed & max_code) as f32 / max_code as f32
 }
 
 fn quaternion(packed: u32) -> [f32; 4] {

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How far logarithms of scales may be from 0.
 const LARGEST_SCALE: f32 = 20.0;
 /// Ranges that are smaller count as one value.
-const LEAST_RANGE: f32 = 0.00001;
+const MIN_RANGE: f32 = 0.00001;
 /// Bytes of a splat.
 const SPLAT_BYTES: usize = 16;
 /// About how many bytes a page has.
@@ -154,7 +154,8 @@ impl OrderedSplats<'_> {
         let Splats { positions, scales, harmonics, .. } = &self.splats;
         let scales = scales.map(|scale| scale[number].clamp(-LARGEST_SCALE, LARGEST_SCALE));
         let colors = std::array::from_fn(|channel: usize| color_of(harmonics[channel][0][number]));
-        [positions[number], scales, colors].map(|values| values.map(|it| if it.is_finite() { it } else { 0.0 }))
+        [positions[number], scales, colors]
+            .map(|values| values.map(|value| if value.is_finite() { value } else { 0.0 }))
     }
 
     fn ranges(&self, run: &RunOptions) -> Result<Vec<ChunkRanges>> {
@@ -178,7 +179,8 @@ impl OrderedSplats<'_> {
     }
 
     fn range(&self, places: Range<usize>) -> ChunkRanges {
-        let (mut min, mut max) = ([[f32::INFINITY; 3]; 3], [[f32::NEG_INFINITY; 3]; 3]);
+        let mut min = [[f32::INFINITY; 3]; 3];
+        let mut max = [[f32::NEG_INFINITY; 3]; 3];
         for place in places {
             let values = self.values(self.number(place));
             for (kind, values) in values.iter().enumerate() {
@@ -189,8 +191,8 @@ impl OrderedSplats<'_> {
             }
         }
         let mut ranges = [0.0; RANGES.len()];
-        let all = min.iter().zip(&max).flat_map(|(min, max)| min.iter().chain(max));
-        ranges.iter_mut().zip(all).for_each(|(range, &value)| *range = value);
+        let bounds = min.iter().zip(&max).flat_map(|(min, max)| min.iter().chain(max));
+        ranges.iter_mut().zip(bounds).for_each(|(range, &value)| *range = value);
         ranges
     }
 
@@ -199,8 +201,9 @@ impl OrderedSplats<'_> {
         let number = self.number(place);
         let values = self.values(number);
         let part = |kind: usize, axis: usize| {
-            let (min, max) = (ranges[6 * kind + axis], ranges[6 * kind + 3 + axis]);
-            if max - min < LEAST_RANGE { 0.0 } else { (values[kind][axis] - min) / (max - min) }
+            let min = ranges[6 * kind + axis];
+            let max = ranges[6 * kind + 3 + axis];
+            if max - min < MIN_RANGE { 0.0 } else { (values[kind][axis] - min) / (max - min) }
         };
         let triple = |kind: usize| -> u32 {
             let parts = TRIPLE.iter().enumerate();
@@ -208,26 +211,26 @@ impl OrderedSplats<'_> {
         };
         let opacity = opacity_of(self.splats.opacities[number]);
         let color = [part(2, 0), part(2, 1), part(2, 2), opacity];
-        let color = color.iter().fold(0, |all, part| all << 8 | packed_part(*part, 8));
+        let color = color.iter().fold(0, |bytes, part| bytes << 8 | packed_part(*part, 8));
         let given = self.splats.positions[number].into_iter().chain(self.splats.scales.map(|scale| scale[number]));
-        let kept = values[0].into_iter().chain(values[1]);
-        let cut = given.zip(kept).filter(|(given, kept)| given != kept).count();
+        let clamped = values[0].into_iter().chain(values[1]);
+        let cut = given.zip(clamped).filter(|(given, clamped)| given != clamped).count();
         ([triple(0), packed_rotation(self.splats.rotation(number)), triple(1), color], cut as u64)
     }
 }
 
 /// A part, 0 to 1, in so many bits.
 fn packed_part(part: f32, bits: u32) -> u32 {
-    let most = ((1 << bits) - 1) as f32;
-    (part.clamp(0.0, 1.0) * most + 0.5) as u32
+    let max_code = ((1 << bits) - 1) as f32;
+    (part.clamp(0.0, 1.0) * max_code + 0.5) as u32
 }
 
 fn packed_rotation(quaternion: [f32; 4]) -> u32 {
     let unit = unit_quaternion(quaternion);
-    let largest = (1..4).fold(0, |most: usize, at| if unit[at].abs() > unit[most].abs() { at } else { most });
+    let largest = (1..4).fold(0, |largest: usize, at| if unit[at].abs() > unit[largest].abs() { at } else { largest });
     let sign = if unit[largest] < 0.0 { -1.0 } else { 1.0 };
     let others = (0..4).filter(|at| *at != largest).map(|at| sign * unit[at] / (2.0 * LARGEST_OTHER) + 0.5);
-    others.fold(largest as u32, |all, part| all << 10 | packed_part(part, 10))
+    others.fold(largest as u32, |bits, part| bits << 10 | packed_part(part, 10))
 }
 
 /// The byte of a harmonic, and whether it was cut.
@@ -329,7 +332,8 @@ impl Pages for PackedPages<'_> {
             let page_rows = self.page_rows(row_bytes);
             let pages = rows.div_ceil(page_rows);
             if number < pages {
-                (slot.element, slot.rows) = (element, number * page_rows..rows.min((number + 1) * page_rows));
+                slot.element = element;
+                slot.rows = number * page_rows..rows.min((number + 1) * page_rows);
                 return Ok(true);
             }
             number -= pages;
@@ -339,7 +343,7 @@ impl Pages for PackedPages<'_> {
 
     fn format(&self, slot: &mut PackedSlot) -> Result<()> {
         let PackedSlot { element, rows, bytes } = slot;
-        let row_bytes = self.elements().iter().find(|(own, ..)| own == element).map_or(0, |&(_, bytes, _)| bytes);
+        let row_bytes = self.elements().iter().find(|(other, ..)| other == element).map_or(0, |&(_, bytes, _)| bytes);
         bytes.clear();
         bytes.try_reserve_exact(rows.len() * row_bytes).map_err(|_| Error::memory("a page"))?;
         let clamped = match element {

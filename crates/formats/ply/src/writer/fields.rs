@@ -310,8 +310,8 @@ fn put_numbers<O: PlyFieldsOrder, T: PlyNumber>(
 ) {
     match pick {
         Pick::Own(first) => {
-            let own = values.get(first + rows.start..first + rows.end).unwrap_or_default();
-            block.put(own.iter().map(|value| value.to_bytes::<O>()));
+            let row_values = values.get(first + rows.start..first + rows.end).unwrap_or_default();
+            block.put(row_values.iter().map(|value| value.to_bytes::<O>()));
         }
         _ => block.put(rows.map(|row| {
             let value = pick.get(row).and_then(|place| values.get(place));
@@ -328,8 +328,8 @@ fn put_rows<O: PlyFieldsOrder, const N: usize>(
 ) {
     match pick {
         Pick::Own(first) => {
-            let own = values.get(first + rows.start..first + rows.end).unwrap_or_default();
-            block.put(own.iter().map(|row| row.map(f32::to_bytes::<O>)));
+            let row_values = values.get(first + rows.start..first + rows.end).unwrap_or_default();
+            block.put(row_values.iter().map(|row| row.map(f32::to_bytes::<O>)));
         }
         _ => block.put(rows.map(|row| {
             let value = pick.get(row).and_then(|place| values.get(place));
@@ -350,7 +350,8 @@ fn put_vectors<O: PlyFieldsOrder>(
         PlyTurn::Nothing => put_rows::<O, 3>(vectors, pick, rows, block),
         PlyTurn::Position(frame) => block.put(rows.map(|row| frame.position(vector(row)).map(f32::to_bytes::<O>))),
         PlyTurn::Normal(frame) => {
-            let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+            let mut batch = [[0.0; 3]; BATCH];
+            let mut lanes = [[0.0; BATCH]; 3];
             let mut turned = [[0.0; 3]; BLOCK];
             for (turned, start) in turned.chunks_mut(BATCH).zip(rows.clone().step_by(BATCH)) {
                 batch.iter_mut().zip(start..rows.end).for_each(|(place, row)| *place = vector(row));
@@ -414,11 +415,15 @@ fn put_corners<O: PlyFieldsOrder>(
 ) {
     let corner = |corner: u32| corner.wrapping_add(add).to_bytes::<O>();
     let offsets = offsets.get(rows.start..=rows.end).unwrap_or_default();
-    if let (Cursors::Alike { .. }, [first, .., last], Scalar::U8, false) = (&block.rows, offsets, count, is_mirrored) {
-        let all = corners.get(*first as usize..*last as usize).unwrap_or_default();
-        match all.len() / rows.len() {
-            3 => return block.put(all.as_chunks::<3>().0.iter().map(|face| face_bytes::<3, 13>(face.map(corner)))),
-            4 => return block.put(all.as_chunks::<4>().0.iter().map(|face| face_bytes::<4, 17>(face.map(corner)))),
+    if let [first, .., last] = offsets
+        && matches!(block.rows, Cursors::Alike { .. })
+        && count == Scalar::U8
+        && !is_mirrored
+    {
+        let faces = corners.get(*first as usize..*last as usize).unwrap_or_default();
+        match faces.len() / rows.len() {
+            3 => return block.put(faces.as_chunks::<3>().0.iter().map(|face| face_bytes::<3, 13>(face.map(corner)))),
+            4 => return block.put(faces.as_chunks::<4>().0.iter().map(|face| face_bytes::<4, 17>(face.map(corner)))),
             _ => {}
         }
     }
@@ -454,7 +459,8 @@ fn put_edges<O: PlyFieldsOrder>(
     let Some(&first) = offsets.first() else { return };
     // A line with n corners has n - 1 edges, so before line `i` there are as many edges as corners, less `i`.
     let edges_before = |line: usize| offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line);
-    let (mut low, mut high) = (0, offsets.len());
+    let mut low = 0;
+    let mut high = offsets.len();
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if edges_before(middle) <= rows.start { low = middle } else { high = middle }
@@ -504,13 +510,13 @@ impl<'a> PlyFieldsRows<'a> {
         (row * self.fixed_bytes) as u64 + in_lists.sum::<u64>()
     }
 
-    /// Makes the rows `range` at the begin of `page`, which has room for them.
+    /// Makes the rows `range` at the start of `page`, which has room for them.
     pub(super) fn put<O: PlyFieldsOrder>(&self, range: Range<usize>, mut page: &mut [u8]) {
         let mut starts = [0; BLOCK];
-        let most = (BLOCK_BYTES / self.fixed_bytes.max(1)).clamp(16, BLOCK);
-        for start in range.clone().step_by(most) {
-            let rows = start..range.end.min(start + most);
-            let next = rows.end..range.end.min(rows.end + most);
+        let block_rows = (BLOCK_BYTES / self.fixed_bytes.max(1)).clamp(16, BLOCK);
+        for start in range.clone().step_by(block_rows) {
+            let rows = start..range.end.min(start + block_rows);
+            let next = rows.end..range.end.min(rows.end + block_rows);
             self.fields.iter().for_each(|field| field.prefetch(next.clone()));
             let (end, cursors) = match self.stride(rows.clone()) {
                 Some(stride) => (stride * rows.len(), Cursors::Alike { stride, written: 0 }),
@@ -519,8 +525,8 @@ impl<'a> PlyFieldsRows<'a> {
                     (self.find_starts(rows.clone(), starts), Cursors::Each(starts))
                 }
             };
-            let (own, rest) = page.split_at_mut_checked(end).unwrap_or_default();
-            let mut block = PlyFieldsBlock { page: own, rows: cursors };
+            let (filled, rest) = page.split_at_mut_checked(end).unwrap_or_default();
+            let mut block = PlyFieldsBlock { page: filled, rows: cursors };
             self.put_block::<O>(rows, &mut block);
             page = rest;
         }
@@ -546,7 +552,8 @@ impl<'a> PlyFieldsRows<'a> {
         let stride = match (lists.next(), lists.next()) {
             (None, _) => self.fixed_bytes,
             (Some((offsets, width)), None) => {
-                let (starts, ends) = (offsets.get(rows.clone())?, offsets.get(rows.start + 1..=rows.end)?);
+                let starts = offsets.get(rows.clone())?;
+                let ends = offsets.get(rows.start + 1..=rows.end)?;
                 let size = ends.first()?.wrapping_sub(*starts.first()?);
                 let sizes = starts.iter().zip(ends).map(|(start, end)| end.wrapping_sub(*start));
                 // Without a branch, so that many are looked at together.

@@ -43,7 +43,8 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     if has_vertices {
         let spans = [|part: &Part<'_>| part.faces.clone(), |part: &Part<'_>| part.lines.clone()];
         let [faces, lines] = spans.map(|range| PlySpan::from_parts(parts, range));
-        let (faces, lines) = (faces?, lines?);
+        let faces = faces?;
+        let lines = lines?;
         if !faces.is_empty() {
             try_push(&mut elements, vertices.faces(&faces, warnings)?, "the plan")?;
         }
@@ -143,16 +144,18 @@ impl<'a> PlySceneHome<'a> {
 
 impl<'a> PlyVertices<'a> {
     fn new(job: &'a PlyJob<'a>, splits: &'a [Option<PlySplit>], warnings: &mut Warnings) -> Result<Self> {
-        let (mut all, mut home_of_part, mut base) = (Vec::new(), Vec::new(), 0u64);
+        let mut vertex_homes = Vec::new();
+        let mut home_of_part = Vec::new();
+        let mut base = 0u64;
         for (place, part) in job.parts.iter().enumerate() {
             if part.home == place {
                 let split = splits.get(part.number).and_then(Option::as_ref);
                 let count = split.map_or(part.mesh.positions.len(), PlySplit::count);
-                try_push(&mut all, PlySceneHome { part, split, count, base: base as u32 }, "the plan")?;
+                try_push(&mut vertex_homes, PlySceneHome { part, split, count, base: base as u32 }, "the plan")?;
                 base += count as u64;
             }
-            let own = if part.home == place { all.len() - 1 } else { home_of_part[part.home] };
-            try_push(&mut home_of_part, own, "the plan")?;
+            let home = if part.home == place { vertex_homes.len() - 1 } else { home_of_part[part.home] };
+            try_push(&mut home_of_part, home, "the plan")?;
         }
         if base > u64::from(u32::MAX) {
             return Err(Error::new(ErrorKind::Limit, "cannot write PLY files with more than 2^32 - 1 vertices"));
@@ -163,11 +166,11 @@ impl<'a> PlyVertices<'a> {
         colors.note(job, warnings);
         let mut vertices = PlyVertices {
             job,
-            has_normals: options.scene.normals && all.iter().any(|home| home.normals().is_some()),
-            has_uvs: options.scene.uv && all.iter().any(|home| home.uvs().is_some()),
+            has_normals: options.scene.normals && vertex_homes.iter().any(|home| home.normals().is_some()),
+            has_uvs: options.scene.uv && vertex_homes.iter().any(|home| home.uvs().is_some()),
             has_colors: colors.any,
             has_alpha: colors.has_alpha || (is_blenders && colors.any),
-            homes: all,
+            homes: vertex_homes,
             home_of_part,
             columns: PlyColumns::default(),
             index: [is_blenders, false]
@@ -213,7 +216,8 @@ impl<'a> PlyVertices<'a> {
     }
 
     fn fields(&self, home: &PlySceneHome<'a>) -> Result<Vec<PlyField<'a>>> {
-        let (part, mesh) = (home.part, home.part.mesh);
+        let part = home.part;
+        let mesh = home.part.mesh;
         let mut fields = Vec::new();
         fields.try_reserve_exact(4 + self.columns.all.len())?;
         fields.push(PlyField::Vectors(
@@ -242,7 +246,8 @@ impl<'a> PlyVertices<'a> {
     }
 
     fn colors(&self, home: &PlySceneHome<'a>) -> PlyField<'a> {
-        let (mesh, has_alpha) = (home.part.mesh, self.has_alpha);
+        let mesh = home.part.mesh;
+        let has_alpha = self.has_alpha;
         let form = match (self.job.options.scene.float_colors, self.job.options.scene.dialect) {
             (true, _) => PlyColorForm::Floats,
             (false, Dialect::Common) => PlyColorForm::Nearest,
@@ -285,7 +290,8 @@ impl<'a> PlyVertices<'a> {
         columns: &PlyColumns<'a>,
     ) -> Result<Vec<PlyField<'a>>> {
         let home = self.home(span.part);
-        let (frame, mesh) = (home.part.frame, home.part.mesh);
+        let frame = home.part.frame;
+        let mesh = home.part.mesh;
         let mut fields = Vec::new();
         fields.try_reserve_exact(2 + columns.all.len())?;
         fields.push(PlyField::Corners {
@@ -297,8 +303,8 @@ impl<'a> PlyVertices<'a> {
         });
         if has_normals {
             let turn = frame.map_or(PlyTurn::Nothing, PlyTurn::Normal);
-            let own = PlyField::Vectors(&mesh.normals, Pick::Own(span.start), turn);
-            fields.push(if by_face(mesh) { own } else { PlyField::Zeros(12) });
+            let normals = PlyField::Vectors(&mesh.normals, Pick::Own(span.start), turn);
+            fields.push(if by_face(mesh) { normals } else { PlyField::Zeros(12) });
         }
         columns.add_fields(&mesh.face_columns, &mut fields, |_, column, count| {
             tables::field(column, span.start..span.end, count)
@@ -431,9 +437,9 @@ impl<'a> PlyColumns<'a> {
                     continue;
                 }
                 let need = PlyNeed::from_column(column)?;
-                let known = if number == 0 { None } else { columns.find(place, &column.name) };
-                match known.and_then(|known| columns.all.get_mut(known)) {
-                    Some((_, all)) => *all = all.join(need).ok_or_else(|| of_two_types(&column.name))?,
+                let index = if number == 0 { None } else { columns.find(place, &column.name) };
+                match index.and_then(|index| columns.all.get_mut(index)) {
+                    Some((_, joined)) => *joined = joined.join(need).ok_or_else(|| of_two_types(&column.name))?,
                     None => try_push(&mut columns.all, (column.name.as_str(), need), "the plan")?,
                 }
             }
@@ -446,8 +452,8 @@ impl<'a> PlyColumns<'a> {
 
     /// Returns the index of a column; usually it is `place`.
     fn find(&self, place: usize, name: &str) -> Option<usize> {
-        let is_there = self.all.get(place).is_some_and(|(known, _)| *known == name);
-        if is_there { Some(place) } else { self.all.iter().position(|(known, _)| *known == name) }
+        let is_there = self.all.get(place).is_some_and(|(column, _)| *column == name);
+        if is_there { Some(place) } else { self.all.iter().position(|(column, _)| *column == name) }
     }
 
     fn add_properties(&self, properties: &mut Vec<PlyProperty<'a>>) -> Result<()> {
@@ -466,9 +472,9 @@ impl<'a> PlyColumns<'a> {
         for (place, (name, need)) in self.all.iter().enumerate() {
             let kind = need.kind();
             let is_there = columns.get(place).is_some_and(|column| column.name == *name);
-            let found = if is_there { Some(place) } else { columns.iter().position(|column| column.name == *name) };
+            let index = if is_there { Some(place) } else { columns.iter().position(|column| column.name == *name) };
             let zeros = kind.count.unwrap_or(kind.scalar).bytes();
-            let field = found.map_or(PlyField::Zeros(zeros), |found| field(found, &columns[found], kind.count));
+            let field = index.map_or(PlyField::Zeros(zeros), |index| field(index, &columns[index], kind.count));
             try_push(fields, field, "the plan")?;
         }
         Ok(())

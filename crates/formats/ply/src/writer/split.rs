@@ -57,11 +57,16 @@ struct PlySource<'a> {
 impl<'a> PlySource<'a> {
     const NOTHING: PlySource<'static> = PlySource { stream: VerticesStream::Nothing, places: None };
 
-    fn from_domain(domain: Domain, own: VerticesStream<'a>, listed: &'a [u32], of_face: &'a [u32]) -> PlySource<'a> {
+    fn from_domain(
+        domain: Domain,
+        per_corner: VerticesStream<'a>,
+        listed: &'a [u32],
+        of_face: &'a [u32],
+    ) -> PlySource<'a> {
         match domain {
             Domain::Indexed => PlySource { stream: VerticesStream::Listed(listed), places: Some(listed) },
             Domain::Face => PlySource { stream: VerticesStream::Listed(of_face), places: Some(of_face) },
-            Domain::Corner => PlySource { stream: own, places: None },
+            Domain::Corner => PlySource { stream: per_corner, places: None },
             Domain::Vertex => PlySource::NOTHING,
         }
     }
@@ -124,14 +129,14 @@ impl PlySplit {
             [&uvs, &normals].map(|source| if source.is_nothing() { VerticesStream::Nothing } else { source.stream });
         let vertices = Vertices::from_corners(&faces.corner_positions, mesh.positions.len(), streams, run)?;
         let Vertices { first, more, of_corner: corners } = vertices;
-        let own = mesh.positions.len();
-        let mut split = PlySplit { own, more, first, corners, ..PlySplit::default() };
+        let mut split = PlySplit { own: mesh.positions.len(), more, first, corners, ..PlySplit::default() };
         if is_blenders && !uvs.is_nothing() {
             split.number_by_corners(mesh)?;
         }
-        (split.uvs, split.normals) = (uvs.values(&split.first)?, normals.values(&split.first)?);
+        split.uvs = uvs.values(&split.first)?;
+        split.normals = normals.values(&split.first)?;
         for column in &mesh.vertex_columns {
-            let offsets = column.offsets.as_ref().map(|own| split.offsets(own)).transpose()?;
+            let offsets = column.offsets.as_ref().map(|offsets| split.offsets(offsets)).transpose()?;
             try_push(&mut split.lists, offsets, "vertices")?;
         }
         Ok(Some(split))
@@ -173,11 +178,11 @@ impl PlySplit {
     fn number_by_corners(&mut self, mesh: &Mesh) -> Result<()> {
         let count = self.count();
         let mut numbers: Vec<u32> = zeroed(count, "vertices")?;
-        let (mut positions, mut first) = (Vec::new(), Vec::new());
+        let mut positions = Vec::new();
+        let mut first = Vec::new();
         positions.try_reserve_exact(count)?;
         first.try_reserve_exact(count)?;
-        let all = mesh.faces.corner_positions.iter();
-        for (corner, (vertex, &position)) in (0..).zip(self.corners.iter_mut().zip(all)) {
+        for (corner, (vertex, &position)) in (0..).zip(self.corners.iter_mut().zip(&mesh.faces.corner_positions[..])) {
             let number = &mut numbers[*vertex as usize];
             if self.first[*vertex as usize] == corner {
                 *number = first.len() as u32;
@@ -196,7 +201,9 @@ impl PlySplit {
         self.lines.try_reserve_exact(mesh.lines.corner_positions.len())?;
         let number = |position: &u32| numbers.get(*position as usize).copied().unwrap_or(NONE);
         self.lines.extend(mesh.lines.corner_positions.iter().map(number));
-        (self.own, self.more, self.first) = (0, positions, first);
+        self.own = 0;
+        self.more = positions;
+        self.first = first;
         Ok(())
     }
 }
@@ -213,6 +220,6 @@ fn by_face(mesh: &Mesh) -> Result<Vec<u32>> {
 
 /// The offsets of a column's lists among the vertices.
 pub(super) fn list_offsets<'a>(split: Option<&'a PlySplit>, place: usize, column: &'a Column) -> &'a [u32] {
-    let own = column.offsets.as_ref().map_or(&[][..], Array::as_slice);
-    split.and_then(|split| split.lists.get(place)?.as_deref()).unwrap_or(own)
+    let offsets = column.offsets.as_ref().map_or(&[][..], Array::as_slice);
+    split.and_then(|split| split.lists.get(place)?.as_deref()).unwrap_or(offsets)
 }

@@ -40,7 +40,8 @@ fn kinds(table: &Table) -> Result<Vec<PlyKind>> {
 
 /// The element that is a table, with properties of these types.
 fn element<'a>(table: &'a Table, kinds: &[PlyKind]) -> Result<PlyElement<'a>> {
-    let (mut properties, mut fields) = (Vec::new(), Vec::new());
+    let mut properties = Vec::new();
+    let mut fields = Vec::new();
     for (column, &kind) in table.columns.iter().zip(kinds) {
         try_push(&mut properties, PlyProperty { name: column.name.as_str().into(), kind }, "the plan")?;
         try_push(&mut fields, field(column, 0..table.row_count, kind.count), "the plan")?;
@@ -62,19 +63,19 @@ pub struct PlyTableParts<'o> {
 pub struct PlyPartText(PlyPageSlot);
 
 impl<'o> PlyTableParts<'o> {
-    /// Begins a file with tables of which only the number of rows, the columns and the first lists are known.
-    pub fn begin(
+    /// Starts a file with tables of which only the number of rows, the columns and the first lists are known.
+    pub fn start(
         tables: &[Table],
         [comments, infos]: [&[String]; 2],
         options: FormatOptions<'o, PlyWriteOptions>,
         writing: &mut Writing<'_, '_>,
     ) -> Result<PlyTableParts<'o>> {
-        let mut all = Vec::new();
+        let mut kinds_of_tables = Vec::new();
         for table in tables {
-            try_push(&mut all, kinds(table)?, "the plan")?;
+            try_push(&mut kinds_of_tables, kinds(table)?, "the plan")?;
         }
         writing.set_head(header(&elements(tables)?, &Remarks { comments, infos }, encoding(options))?);
-        Ok(PlyTableParts { kinds: all, options })
+        Ok(PlyTableParts { kinds: kinds_of_tables, options })
     }
 
     /// Whether rows of table `number` are written packed; see
@@ -89,14 +90,15 @@ impl<'o> PlyTableParts<'o> {
 
     /// Formats rows of table `number`; `false` if a list of them is longer than the header says.
     pub fn format(&self, number: usize, part: &Table, PlyPartText(slot): &mut PlyPartText) -> Result<bool> {
-        let (own, Some(all)) = (kinds(part)?, self.kinds.get(number)) else { return Ok(false) };
-        let fits = |(own, all): (&PlyKind, &PlyKind)| {
-            own.scalar == all.scalar && own.count.map(Scalar::bytes) <= all.count.map(Scalar::bytes)
+        let part_kinds = kinds(part)?;
+        let Some(kinds) = self.kinds.get(number) else { return Ok(false) };
+        let fits = |(part_kind, kind): (&PlyKind, &PlyKind)| {
+            part_kind.scalar == kind.scalar && part_kind.count.map(Scalar::bytes) <= kind.count.map(Scalar::bytes)
         };
-        if own.len() != all.len() || !own.iter().zip(all).all(fits) {
+        if part_kinds.len() != kinds.len() || !part_kinds.iter().zip(kinds).all(fits) {
             return Ok(false);
         }
-        let elements = [element(part, all)?];
+        let elements = [element(part, kinds)?];
         let pages = PlyPages::new(&elements, self.options, usize::MAX)?;
         pages.take(0, slot)?;
         pages.format(slot)?;

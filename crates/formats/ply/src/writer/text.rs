@@ -26,7 +26,7 @@ pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usi
         (_, Digits::Fixed(digits)) if kinds.iter().all(|kind| *kind == FLOAT) => {
             floats(out, kinds.len(), digits.into(), rows)?;
             // Rows with too many columns, or none, are formatted value by value.
-            if matches!(kinds.len(), 1..=MOST_COLUMNS) {
+            if matches!(kinds.len(), 1..=MAX_COLUMNS) {
                 Ok(())
             } else {
                 each(out, kinds, Digits::Fixed(digits), count, rows)
@@ -77,7 +77,8 @@ fn numbers<R: Real + Default>(
     number: fn(Scalar, &mut &[u8]) -> R,
 ) -> Result<()> {
     let lines = NumberLines::new(kinds.len(), b' ', [b"\n"]);
-    let (mut tile, mut place) = ([R::default(); TILE], 0);
+    let mut tile = [R::default(); TILE];
+    let mut place = 0;
     let mut scalars = kinds.iter().map(|kind| kind.scalar).cycle();
     while !rows.is_empty() {
         let mut count = 0;
@@ -88,10 +89,10 @@ fn numbers<R: Real + Default>(
                 break;
             }
         }
-        let mut done = 0;
+        let mut written = 0;
         out.format(|page| {
-            done += page.shortest_lines(&lines, place + done, &tile[done..count]);
-            done == count
+            written += page.shortest_lines(&lines, place + written, &tile[written..count]);
+            written == count
         })?;
         place += count;
     }
@@ -104,7 +105,7 @@ const TILE: usize = 512;
 const FLOAT: PlyKind = PlyKind { scalar: Scalar::F32, count: None };
 
 /// So many floats in a row are formatted side by side.
-const MOST_COLUMNS: usize = 12;
+const MAX_COLUMNS: usize = 12;
 
 /// Takes the first `N` bytes.
 #[inline(always)]
@@ -127,7 +128,8 @@ fn each(out: &mut Out, kinds: &[PlyKind], digits: Digits, count: usize, mut rest
             if !page.whole(|page| line(page, kinds, digits, &mut row)) {
                 return false;
             }
-            (rest, left) = (row, left - 1);
+            rest = row;
+            left -= 1;
         }
         true
     })
@@ -193,7 +195,7 @@ fn floats(out: &mut Out, columns: usize, digits: usize, rows: &[u8]) -> Result<(
 }
 
 fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> Result<()> {
-    const { assert!(N <= MOST_COLUMNS) };
+    const { assert!(N <= MAX_COLUMNS) };
     let mut values = [[0.0; N]; BLOCK];
     let line = FixedLine::new(b"", digits);
     let (numbers, _) = rows.as_chunks::<4>();
@@ -203,16 +205,18 @@ fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> 
     }
     let mut rest = values.get(..count).unwrap_or_default();
     out.format(|page| {
-        let done = page.fixed_lines(&line, rest);
-        rest = &rest[done..];
+        let written = page.fixed_lines(&line, rest);
+        rest = &rest[written..];
         rest.is_empty()
     })
 }
 
 /// Rows of one list of indices with a short count.
 fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<()> {
-    let (three, four) = (IndexLine::new(b"3"), IndexLine::new(b"4"));
-    let (mut left, mut rest) = (count, rows);
+    let three = IndexLine::new(b"3");
+    let four = IndexLine::new(b"4");
+    let mut left = count;
+    let mut rest = rows;
     out.format(|page| {
         while left > 0 {
             let corners = rest.get(1..).unwrap_or_default();
@@ -233,7 +237,8 @@ fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<
             if !fits {
                 return false;
             }
-            (rest, left) = (row, left - 1);
+            rest = row;
+            left -= 1;
         }
         true
     })

@@ -1,11 +1,12 @@
 //! Transforms in single precision, bit by bit, against a reckoning of their own of what `places32` promises.
 
 use crate::pbrt::support::{options, render, text};
-use polyhaul::ops::{Matrix32, places32};
+use polyhaul::ops::{Matrix4, places32};
 use polyhaul_testkit::random::Random;
 use std::fmt::Write;
 
 /// A matrix and its inverse, as both are carried along.
+type Matrix32 = Matrix4<f32>;
 type Pair = [Matrix32; 2];
 
 const LAST: [f32; 4] = [0.0, 0.0, 0.0, 1.0];

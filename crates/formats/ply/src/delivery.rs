@@ -1,0 +1,94 @@
+//! Faces on their way to a consumer: stored chunk by chunk, then handed over as pieces.
+
+use super::sink::{PlyScratch, PlySink, PlySinkBlock, SinkFound};
+use super::store::PlyStore;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_pipeline::consumer::{MeshConsumer, MeshPiece, PieceFaces};
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+
+/// Points of a piece.
+const POINTS: usize = 64 << 10;
+
+/// Hands a consumer the faces of a mesh, with its vertices.
+#[derive(Clone, Copy)]
+pub(super) struct PlyPieces<'a> {
+    pub(super) consumer: &'a dyn MeshConsumer,
+    pub(super) positions: &'a [[f32; 3]],
+    pub(super) colors: &'a [[u8; 4]],
+}
+
+impl PlyPieces<'_> {
+    /// Stores the faces that the rows of a block are, until it is known that they are what they seem: `faces` is reused
+    /// memory.
+    pub(super) fn store(
+        block: &PlySinkBlock<'_>,
+        sink: &PlySink,
+        faces: &mut Option<PlySink>,
+        scratch: &mut PlyScratch,
+    ) -> Result<SinkFound> {
+        if faces.is_none() {
+            *faces = Some(sink.of_lists()?);
+        }
+        let Some(stored) = faces else { return Err(Error::new(ErrorKind::Internal, "no room for faces")) };
+        let total = match block.shape {
+            Some(shape) => shape.totals(block.rows as u64).sum::<u64>(),
+            None => block.totals.iter().sum(),
+        };
+        stored.reserve_rows(block.rows as u64)?;
+        stored.reserve_values(&[total])?;
+        let first_row = block.first_row;
+        // SAFETY: the arrays belong to this chunk alone, and there is room for its rows and their values.
+        let mut findings = unsafe { stored.publish(&PlySinkBlock { first_row: 0, bases: &[], ..*block }, scratch)? };
+        findings.mismatch = findings.mismatch.map(|row| row + first_row);
+        findings.flaws.iter_mut().for_each(|flaw| flaw.row += first_row);
+        Ok(findings)
+    }
+
+    /// Hands over the first `rows` faces that were stored.
+    ///
+    /// # Safety
+    /// They were stored by [`PlyPieces::store`], without an error.
+    pub(super) unsafe fn hand_over(&self, faces: &mut PlySink, first_face: u64, rows: usize) -> Result<()> {
+        let Some((list, true)) = faces.lists.first_mut().map(|list| (list, rows > 0)) else { return Ok(()) };
+        let PlyStore::Bytes4(values) = &mut list.values else { return Ok(()) };
+        // SAFETY: the offsets of `rows` rows and the 0 before them were written, by this function's contract, and as
+        // many values as the last of them says.
+        let (offsets, corners) = unsafe {
+            let offsets = list.offsets.written(rows + 1);
+            (offsets, values.written(offsets.last().map_or(0, |&end| end as usize)))
+        };
+        let faces = PieceFaces::Lists { offsets, corners };
+        self.consumer.take(&MeshPiece {
+            first_face,
+            positions: self.positions,
+            colors: self.colors,
+            faces,
+            ..MeshPiece::default()
+        })
+    }
+
+    /// Hands over all positions as points.
+    pub(super) fn points(&self, options: &ParseOptions) -> Result<()> {
+        let threads = options.run.worker_threads();
+        let cancel = &options.run.cancel;
+        try_for_each_item(
+            threads,
+            cancel,
+            self.positions.chunks(POINTS).enumerate(),
+            || (),
+            |(), (number, positions)| {
+                let first = number * POINTS;
+                let colors = self.colors.get(first..first + positions.len()).unwrap_or_default();
+                let faces = PieceFaces::Points;
+                self.consumer.take(&MeshPiece {
+                    first_face: first as u64,
+                    positions,
+                    colors,
+                    faces,
+                    ..MeshPiece::default()
+                })
+            },
+        )
+    }
+}
