@@ -3,11 +3,13 @@
 //! The work of each subcommand is in its own module; the output is made by `render`, `json` and `judge`.
 
 use crate::args::pace::Throttles;
-use crate::args::{Everywhere, ReadArgs, StyleArgs, WarningsShown};
+use crate::args::style::{ReadArgs, StyleArgs};
+use crate::args::{Everywhere, WarningsShown};
+use crate::exit::{DONE, FAILED, USAGE};
 use crate::progress::Bar;
 use crate::records::Records;
 use crate::signals::Signals;
-use crate::{DONE, FAILED, USAGE, console, format, human, json, judge, peak, render, standard};
+use crate::{console, format, human, json, judge, peak, render, standard};
 use polyhaul::many;
 use polyhaul::measure::free_memory_bytes;
 use polyhaul::model::Scene;

@@ -3,9 +3,10 @@
 //! The work is the library's (`polyhaul::textures`); this makes the text and JSON about it.
 
 use crate::args::texture::TextureArgs;
+use crate::exit::FAILED;
 use crate::json::{JsonFailure, JsonWarnings};
 use crate::session::{JsonTo, Session};
-use crate::{FAILED, console, human, many};
+use crate::{console, human, many};
 use polyhaul::place;
 use polyhaul::textures::{Imports, Outcome, Source, TextureOptions, find_images, import_textures};
 use polyhaul::{Error, ErrorKind, Report, Result};

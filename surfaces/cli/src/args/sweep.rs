@@ -1,6 +1,6 @@
 //! The options of `polyhaul sweep`. Nothing is loaded here.
 
-use super::ReadArgs;
+use super::style::ReadArgs;
 use crate::values;
 use clap::{Args, ValueEnum, ValueHint};
 use polyhaul::WriteOptions;

@@ -4,9 +4,10 @@
 
 use super::{What, write_options};
 use crate::args::ConvertArgs;
+use crate::exit::{DONE, FAILED};
 use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, console, format, human, many, standard};
+use crate::{console, format, human, many, standard};
 use polyhaul::many::{self as files, Source};
 use polyhaul::options::{Codec, Compression, RunOptions};
 use polyhaul::place;

@@ -23,7 +23,6 @@ const KNOWN: &[KnownCircle] = &[
     ("crates/formats/pbrt", CircleKind::Files, 4),
     ("crates/formats/ply", CircleKind::Files, 9),
     ("crates/formats/ply", CircleKind::Modules, 9),
-    ("surfaces/cli", CircleKind::Files, 18),
     ("surfaces/python", CircleKind::Modules, 5),
 ];
 
