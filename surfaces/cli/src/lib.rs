@@ -16,6 +16,7 @@ mod diff;
 mod exit;
 mod file;
 mod format;
+mod hint;
 mod human;
 mod info;
 mod json;

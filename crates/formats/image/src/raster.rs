@@ -4,7 +4,7 @@
 //! Otherwise memory grows as rows arrive, and they are flipped at the end if necessary. Pixel formats are converted
 //! elsewhere.
 
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, planted};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, planted};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::column::Column;
 use std::mem::MaybeUninit;
@@ -38,7 +38,7 @@ pub(crate) fn check_pixels(
     let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
     let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint(format!("raise the limit with `--limit pixels={count}`, or `Limits::pixels` in the API")))
+    Err(error.with_hint(format!("{} to {count}", limit_hint("pixels"))))
 }
 
 /// Minimum bytes of a compressed file for an image of `image_bytes` in memory.
@@ -57,8 +57,7 @@ pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Ar
         limits.image_ratio
     );
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error
-        .with_hint(format!("raise the limit with `--limit image_ratio={ratio}`, or `Limits::image_ratio` in the API")))
+    Err(error.with_hint(format!("{} to {ratio}", limit_hint("image_ratio"))))
 }
 
 /// Whether a file of `backed` bytes may produce an image of this size.
