@@ -118,8 +118,8 @@ impl Session {
         work: impl Fn(usize, RunOptions) -> T + Sync,
         mut each_result: impl FnMut(usize, T) -> ControlFlow<()> + Send,
     ) -> Result<()> {
-        if let [one] = paths {
-            let bar = self.bar(doing, one, 0);
+        if let [path] = paths {
+            let bar = self.bar(doing, path, 0);
             let result = work(0, self.run_options().with_progress(bar.callback()));
             drop(bar);
             let _ = each_result(0, result);

@@ -4,10 +4,10 @@
 //! used in place.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{ReadCall, Target, run_reading};
 use crate::job;
 use crate::options::NativeWriteOptions;
 use crate::report;
+use crate::sources::{ReadCall, Target, run_reading};
 use polyhaul::Loaded;
 use polyhaul::model::{
     ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, Samples,

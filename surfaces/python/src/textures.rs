@@ -1,8 +1,8 @@
 //! Images to textures for graphics cards. The public interface is in `surfaces/python/polyhaul/_texture.py`.
 
-use crate::calls::{ReadCall, Target, run_reading};
 use crate::options::NativeWriteOptions;
 use crate::report;
+use crate::sources::{ReadCall, Target, run_reading};
 use polyhaul::options::{OptionGroup, OptionValue};
 use polyhaul::textures::{TextureOptions, import_texture as import};
 use pyo3::exceptions::PyValueError;

@@ -212,8 +212,8 @@ impl Error {
     }
 }
 
-/// Returns the hint for an error about exceeding the limit `name`, which is its name on every surface. The command finds
-/// it by these words and names its flag instead.
+/// Returns the hint for an error about exceeding the limit `name`, which is its name on every surface. The command
+/// recognizes these words and names its flag instead.
 pub fn limit_hint(name: &str) -> String {
     format!("raise the limit `{name}`")
 }

@@ -148,10 +148,10 @@ impl SweepArgs {
         devices
     }
 
-    /// The thread counts, from few to many, each once; `all` is the number of cores.
-    pub fn threads(&self, all: usize) -> Vec<usize> {
+    /// The thread counts, from few to many, each once.
+    pub fn threads(&self, core_count: usize) -> Vec<usize> {
         let given = self.sweep_threads.iter().map(|&threads| usize::from(threads));
-        let mut threads: Vec<_> = if self.sweep_threads.is_empty() { vec![1, all] } else { given.collect() };
+        let mut threads: Vec<_> = if self.sweep_threads.is_empty() { vec![1, core_count] } else { given.collect() };
         threads.sort_unstable();
         threads.dedup();
         threads

@@ -23,7 +23,6 @@ const KNOWN: &[KnownCircle] = &[
     ("crates/formats/pbrt", CircleKind::Files, 4),
     ("crates/formats/ply", CircleKind::Files, 9),
     ("crates/formats/ply", CircleKind::Modules, 9),
-    ("surfaces/python", CircleKind::Modules, 5),
 ];
 
 /// A crate, what its circle consists of, and the size.
