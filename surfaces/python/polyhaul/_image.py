@@ -123,13 +123,13 @@ def read_image(
 
 def image_from_plain(plain: tuple[Any, ...]) -> Image:
     """An image that native code made, with its report."""
-    kind, samples, shape, color_space, premultiplied, beside, done = plain
+    kind, samples, shape, color_space, premultiplied, beside, plain_report = plain
     channels, stored, attributes = beside
     return Image(
         memory(samples, kind).reshape(shape),
         color_space,
         premultiplied,
-        report_from_plain(done),
+        report_from_plain(plain_report),
         {name: memory(plane, kind).reshape(shape[:2]) for name, kind, plane in channels},
         stored,
         {name: (kind, bytes(value)) for name, kind, value in attributes},

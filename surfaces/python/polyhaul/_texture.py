@@ -105,10 +105,11 @@ def import_texture(
         format,
     )
     with opened_reading(source, native, None, progress, "importing") as reading, opened_target(target, writing) as plain:
-        width, height, made, level_count, done = _polyhaul.import_texture(reading, settings, cutoff, plain, writing)
-    report = report_from_plain(done)
+        imported = _polyhaul.import_texture(reading, settings, cutoff, plain, writing)
+    width, height, name, level_count, plain_report = imported
+    report = report_from_plain(plain_report)
     warn_of(report, reading)
-    return ImportedTexture(width, height, made, level_count, report)
+    return ImportedTexture(width, height, name, level_count, report)
 
 
 def _settings(**options: str | bool | None) -> list[tuple[str, str]]:
