@@ -26,7 +26,7 @@ pub enum OptionKind {
         /// Words that are values, such as `shortest`.
         words: &'static [&'static str],
     },
-    /// A value, or the word for none: `none`, or `auto` if one is chosen then.
+    /// A value, or a word for its absence: `none`, or `auto` if a value is then chosen.
     Optional(&'static OptionKind, &'static str),
 }
 
@@ -84,7 +84,7 @@ impl OptionKind {
         }
     }
 
-    /// The kind of the values other than none.
+    /// The kind of the values that are not absent.
     pub const fn inner(&self) -> &OptionKind {
         match self {
             OptionKind::Optional(kind, _) => kind,
@@ -106,7 +106,7 @@ pub trait OptionValue: Sized {
     /// The kind of the values.
     const KIND: OptionKind;
 
-    /// The word for no value in options that need none.
+    /// The word for the absence of a value, in options that allow it.
     const NONE: &'static str = "none";
 
     /// The value of a text.
