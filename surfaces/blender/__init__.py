@@ -52,8 +52,8 @@ def export_menu(self: Any, context: Any) -> None:
 
 
 def register() -> None:
-    for one in CLASSES:
-        bpy.utils.register_class(one)
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
     bpy.types.TOPBAR_MT_file_import.append(import_menu)
     bpy.types.TOPBAR_MT_file_export.append(export_menu)
 
@@ -61,5 +61,5 @@ def register() -> None:
 def unregister() -> None:
     bpy.types.TOPBAR_MT_file_export.remove(export_menu)
     bpy.types.TOPBAR_MT_file_import.remove(import_menu)
-    for one in reversed(CLASSES):
-        bpy.utils.unregister_class(one)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -22,9 +22,9 @@ def read(data: Any, field: str, dtype: Any, width: int = 1, *, is_stored: bool =
     count = len(data)
     shape = (count,) if width == 1 else (count, width)
     if is_stored and count >= LEAST:
-        found = _view(data, field, np.dtype(dtype), width)
-        if found is not None:
-            return found.reshape(shape)
+        array = _view(data, field, np.dtype(dtype), width)
+        if array is not None:
+            return array.reshape(shape)
     values = np.empty(count * width, dtype)
     data.foreach_get(field, values)
     return values.reshape(shape)
@@ -32,8 +32,8 @@ def read(data: Any, field: str, dtype: Any, width: int = 1, *, is_stored: bool =
 
 def attribute(mesh: Any, name: str, field: str, dtype: Any, width: int = 1) -> np.ndarray | None:
     """An attribute of a mesh, as :func:`read` gives it; ``None`` if the mesh does not have it."""
-    found = mesh.attributes.get(name)
-    return None if found is None else read(found.data, field, dtype, width)
+    layer = mesh.attributes.get(name)
+    return None if layer is None else read(layer.data, field, dtype, width)
 
 
 def face_offsets(mesh: Any) -> np.ndarray:
@@ -67,8 +67,8 @@ def _view(data: Any, field: str, dtype: np.dtype, width: int) -> np.ndarray | No
     for at in (0, len(data) // 2, len(data) - 1):
         shown = getattr(data[at], field)
         shown = [shown] if width == 1 else list(shown)
-        found = values[at * width : (at + 1) * width].tolist()
-        if any(a != b and (a == a or b == b) for a, b in zip(shown, found, strict=True)):
+        items = values[at * width : (at + 1) * width].tolist()
+        if any(a != b and (a == a or b == b) for a, b in zip(shown, items, strict=True)):
             return None
     return values
 

@@ -29,9 +29,9 @@ TYPES: dict[str, tuple[str, Any, str]] = {
 
 def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
     """What vertices have beside positions and colors, as (n,) float32 by name, in the form of Blender's PLY files."""
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
     if not len(data.vertices):
-        return found
+        return columns
     active = data.color_attributes.active_color
     for name, attribute in data.attributes.items():
         if name == "position" or name.startswith(".") or attribute.domain != "POINT":
@@ -46,22 +46,22 @@ def columns(data: Any, source: Any) -> dict[str, np.ndarray]:
             # Blender keeps w first.
             values = np.roll(values, -1, axis=1)
         for number, part in enumerate(parts or [""]):
-            add(found, f"{name}_{part}" if part else name, values[:, number])
+            add(columns, f"{name}_{part}" if part else name, values[:, number])
     names, weights = vertex_groups(data, source) or ([], np.empty((0, 0)))
     for name, column in zip(names, np.nan_to_num(weights).T, strict=True):
-        add(found, name, column)
-    return found
+        add(columns, name, column)
+    return columns
 
 
-def add(found: dict[str, np.ndarray], name: str, column: np.ndarray) -> None:
+def add(columns: dict[str, np.ndarray], name: str, column: np.ndarray) -> None:
     """Adds a column; with a number in its name if there is one of that name, in which PLY has no spaces."""
-    taken = {known.replace(" ", "_") for known in found}
+    taken = {taken_name.replace(" ", "_") for taken_name in columns}
     number = 1
     free = name
     while free.replace(" ", "_") in taken:
         free = f"{name}_{number}"
         number += 1
-    found[free] = column
+    columns[free] = column
 
 
 def vertex_groups(data: Any, source: Any) -> tuple[list[str], np.ndarray] | None:

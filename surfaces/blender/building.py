@@ -37,26 +37,26 @@ class Builder:
         materials = shaders.Imported(self._options, os.path.dirname(os.path.abspath(path)))
         stem = os.path.splitext(os.path.basename(path))[0]
         self._materials = list(scene.materials)
-        found: list[Any] = []
+        objects: list[Any] = []
         bounds: list[np.ndarray] = []
         size = self._option("clamp_size", 0.0)
         for part in self._parts(scene):
             name = part.name.replace("\n", " ") or stem
             made = [bpy.data.objects.new(name, data) for data in self._data(part, name)]
-            for one in made:
+            for item in made:
                 for slot in part.materials:
                     # An exporter's empty slot is a material without a name.
                     if self._materials[slot].name:
-                        one.data.materials.append(materials.of(self._materials[slot]))
+                        item.data.materials.append(materials.of(self._materials[slot]))
                 if self._option("import_vertex_groups", False):
-                    add_vertex_groups(one, part)
+                    add_vertex_groups(item, part)
             if size > 0 and made:
                 bounds.append(np.stack([part.positions.min(axis=0), part.positions.max(axis=0)]))
-            found += made
+            objects += made
         matrix = self._matrix(clamping(bounds, size))
-        for one in found:
-            one.matrix_world = matrix
-        self._made += found
+        for item in objects:
+            item.matrix_world = matrix
+        self._made += objects
 
     def _option(self, name: str, usual: Any) -> Any:
         """An option of the operator, or what holds for formats without it."""

@@ -33,18 +33,18 @@ def gather(depsgraph: Any, options: Any) -> polyhaul.Scene:
 
 def shown_objects(depsgraph: Any, options: Any) -> Iterator[Any]:
     """The instances of objects that are exported."""
-    wanted = None
+    names = None
     if options.collection:
         import bpy
 
         collection = bpy.data.collections.get(options.collection)
-        wanted = set() if collection is None else {it.name_full for it in collection.all_objects}
+        names = set() if collection is None else {item.name_full for item in collection.all_objects}
     for instance in depsgraph.object_instances:
         # What an object is made of by its own instances counts as that object.
         owner = (instance.parent if instance.is_instance else instance.object).original
         if options.export_selected_objects and not owner.select_get():
             continue
-        if wanted is None or owner.name_full in wanted:
+        if names is None or owner.name_full in names:
             yield instance
 
 
@@ -77,9 +77,9 @@ class Settings:
 
 def given(operator: Any, other: Any) -> dict[str, Any]:
     """The options that another operator has, too."""
-    known = {it.identifier for it in other.get_rna_type().properties}
-    own = {it.identifier for it in operator.rna_type.properties}
-    return {name: getattr(operator, name) for name in known & own - {"rna_type"}}
+    names = {property.identifier for property in other.get_rna_type().properties}
+    operator_names = {property.identifier for property in operator.rna_type.properties}
+    return {name: getattr(operator, name) for name in names & operator_names - {"rna_type"}}
 
 
 class Gathered:
@@ -159,19 +159,19 @@ def mesh_of(data: Any, source: Any, options: Any, *, is_temporary: bool = False)
 
 def faces_of(data: Any, options: Any) -> dict[str, Any]:
     """What faces have beside their corners."""
-    found: dict[str, Any] = {}
+    faces: dict[str, Any] = {}
     if "shading" in options.stores:
         sharp = arrays.attribute(data, "sharp_face", "value", np.bool_)
-        found["smooth"] = True if sharp is None else ~sharp
-        found["material_slots"] = arrays.attribute(data, "material_index", "value", np.int32)
+        faces["smooth"] = True if sharp is None else ~sharp
+        faces["material_slots"] = arrays.attribute(data, "material_index", "value", np.int32)
     if options.export_normals and "vertices" not in options.stores:
         domain, collection = NORMALS[data.normals_domain]
-        found["normals"] = arrays.read(getattr(data, collection), "vector", np.float32, 3)
-        found["normal_domain"] = domain
+        faces["normals"] = arrays.read(getattr(data, collection), "vector", np.float32, 3)
+        faces["normal_domain"] = domain
     layer = data.uv_layers.active if options.export_uv else None
     if layer is not None:
-        found["uvs"], found["uv_domain"] = arrays.read(layer.uv, "vector", np.float32, 2), "corner"
-    return found
+        faces["uvs"], faces["uv_domain"] = arrays.read(layer.uv, "vector", np.float32, 2), "corner"
+    return faces
 
 
 #: Blender's domains of normals: ours, and where they are.
@@ -219,14 +219,14 @@ def colors(data: Any, options: Settings, *, has_alpha: bool) -> np.ndarray | Non
     if layer.data_type == "BYTE_COLOR":
         values = np.rint(arrays.read(layer.data, "color_srgb", np.float32, 4, is_stored=False) * 255)
         # Blender rounds means of bytes down.
-        found = per_position(data, layer, values).astype(np.intp)
-        rgb, alpha = options.byte_values[found[:, :3]], found[:, 3:].astype(np.float32) / np.float32(255)
+        colors = per_position(data, layer, values).astype(np.intp)
+        rgb, alpha = options.byte_values[colors[:, :3]], colors[:, 3:].astype(np.float32) / np.float32(255)
     elif layer.domain == "POINT":
-        found = arrays.read(layer.data, "color" if are_linear else "color_srgb", np.float32, 4, is_stored=are_linear)
-        rgb, alpha = found[:, :3], found[:, 3:]
+        colors = arrays.read(layer.data, "color" if are_linear else "color_srgb", np.float32, 4, is_stored=are_linear)
+        rgb, alpha = colors[:, :3], colors[:, 3:]
     else:
-        found = per_position(data, layer, arrays.read(layer.data, "color", np.float32, 4))
-        rgb, alpha = found[:, :3] if are_linear else srgb(found[:, :3]), found[:, 3:]
+        colors = per_position(data, layer, arrays.read(layer.data, "color", np.float32, 4))
+        rgb, alpha = colors[:, :3] if are_linear else srgb(colors[:, :3]), colors[:, 3:]
     return np.concatenate([rgb, alpha], axis=1) if has_alpha else rgb
 
 

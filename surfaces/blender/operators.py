@@ -54,9 +54,9 @@ class Job:
             return True
         return False
 
-    def progress(self, done: int, total: int | None) -> None:
+    def progress(self, completed: int, total: int | None) -> None:
         if total:
-            self._manager.progress_update(100 * done // total)
+            self._manager.progress_update(100 * completed // total)
 
     def wrote(self, path: str, report: polyhaul.Report) -> None:
         """Reports a file that was written, and what its format cannot store."""
@@ -206,10 +206,10 @@ class EXPORT_OT_polyhaul_stl(bpy.types.Operator, Exporter, options.StlExportOpti
             return super().write(context, path, job)
         (stem, extension), taken = split(path), set()
         scene = gathering.gather(context.evaluated_depsgraph_get(), gathering.Settings(self, path))
-        for one in scene.objects:
+        for item in scene.objects:
             single = polyhaul.Scene()
-            single.add(one.mesh, name=one.name, transform=one.transform)
-            name = bpy.path.clean_name(one.name)
+            single.add(item.mesh, name=item.name, transform=item.transform)
+            name = bpy.path.clean_name(item.name)
             # Instances have the names of their objects.
             number = next(number for number in range(len(taken) + 1) if (name, number) not in taken)
             taken.add((name, number))
@@ -251,7 +251,7 @@ class Importer:
 
     def paths(self) -> list[str]:
         """The files that were chosen or dropped."""
-        chosen = [os.path.join(self.directory, one.name) for one in self.files if one.name]
+        chosen = [os.path.join(self.directory, file.name) for file in self.files if file.name]
         return chosen or [bpy.path.abspath(self.filepath)]
 
     def reading(self) -> dict[str, Any]:

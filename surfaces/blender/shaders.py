@@ -60,18 +60,18 @@ class Exported:
 
     def _maps(self, material: Any, shader: Any) -> list[polyhaul.TextureMap]:
         placed = placement(material.node_tree)
-        found = []
+        maps = []
         for name, kinds in MAPS.items():
             kind = (self._options.export_pbr_extensions and kinds[1]) or kinds[0]
             image = kind and image_of(shader.inputs.get(name))
             if image and not (name == "Emission Color" and not number(shader, "Emission Strength")):
-                found.append(self._map(kind, image, placed))
+                maps.append(self._map(kind, image, placed))
         normal = linked(shader.inputs.get("Normal"), "NORMAL_MAP")
         image = normal and image_of(normal.inputs["Color"])
         if image:
             strength = normal.inputs["Strength"].default_value
-            found.append(self._map("bump", image, placed, bump_multiplier=strength))
-        return found
+            maps.append(self._map("bump", image, placed, bump_multiplier=strength))
+        return maps
 
     def _map(self, kind: str, image: Any, placed: dict[str, Any], **more: Any) -> polyhaul.TextureMap:
         return polyhaul.TextureMap(kind, paths.reference(image, self._options), **placed, **more)
@@ -106,12 +106,12 @@ def placement(tree: Any) -> dict[str, Any]:
     mapping = first and linked(first.inputs["Vector"], "MAPPING")
     if mapping is None:
         return {}
-    found = {}
+    options = {}
     for name, socket, usual in (("offset", "Location", 0.0), ("scale", "Scale", 1.0)):
         value = tuple(mapping.inputs[socket].default_value)
         if any(part != usual for part in value):
-            found[name] = value
-    return found
+            options[name] = value
+    return options
 
 
 def number(shader: Any, name: str, usual: float = 0.0) -> np.float32:
@@ -168,10 +168,10 @@ def classic(values: dict[str, Any]) -> dict[str, Any]:
 def extended(values: dict[str, Any]) -> dict[str, Any]:
     """The parameters of MTL and its PBR extensions."""
     names = ("roughness", "metallic", "sheen", "clearcoat", "clearcoat_roughness", "anisotropy", "anisotropy_rotation")
-    found = shared(values) | {name: float(values[name]) for name in names if name in values}
+    extras = shared(values) | {name: float(values[name]) for name in names if name in values}
     if values.get("transmission", 0) > 0:
-        found["transmission"] = (float(values["transmission"]),) * 3
-    return found
+        extras["transmission"] = (float(values["transmission"]),) * 3
+    return extras
 
 
 def shared(values: dict[str, Any]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def images(count: int, degree: int) -> dict[str, bytes]:
     """The images of splats, in rows of 4."""
     byte = lambda at, step: (at * step + 11) % 256
     height = max(1, -(-count // 4))
-    own = {
+    pictures = {
         "means_l": webp(4, height, lambda at: (byte(at, 3), byte(at, 5), byte(at, 7), 255), alpha=False),
         "means_u": webp(4, height, lambda at: (byte(at, 17), byte(at, 19), byte(at, 23), 255), alpha=False),
         "scales": webp(4, height, lambda at: (at % 256, byte(at, 2), 255 - at % 256, 255), alpha=False),
@@ -74,9 +74,9 @@ def images(count: int, degree: int) -> dict[str, bytes]:
     }
     if degree:
         width = 64 * MORE[degree]
-        own["shN_centroids"] = webp(width, 2, lambda at: (byte(at, 3), byte(at, 5), byte(at, 7), 255), alpha=False)
-        own["shN_labels"] = webp(4, height, lambda at: (at * 9 % 70, 0, 0, 255), alpha=False)
-    return own
+        pictures["shN_centroids"] = webp(width, 2, lambda at: (byte(at, 3), byte(at, 5), byte(at, 7), 255), alpha=False)
+        pictures["shN_labels"] = webp(4, height, lambda at: (at * 9 % 70, 0, 0, 255), alpha=False)
+    return pictures
 
 
 def files(*names: str) -> dict:
@@ -110,23 +110,23 @@ def text(meta: dict) -> bytes:
     return json.dumps(meta, separators=(",", ":")).encode()
 
 
-def members(meta: bytes, own: dict[str, bytes]) -> dict[str, bytes]:
-    return {f"{name}.webp": data for name, data in own.items()} | {"meta.json": meta}
+def members(meta: bytes, pictures: dict[str, bytes]) -> dict[str, bytes]:
+    return {f"{name}.webp": data for name, data in pictures.items()} | {"meta.json": meta}
 
 
-def bundle(path: str, meta: dict | bytes, own: dict[str, bytes], prefix: str = "", packed: bool = False) -> None:
+def bundle(path: str, meta: dict | bytes, pictures: dict[str, bytes], prefix: str = "", packed: bool = False) -> None:
     meta = meta if isinstance(meta, bytes) else text(meta)
     (SOG / path).parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(SOG / path, "w") as archive:
-        for name, data in members(meta, own).items():
+        for name, data in members(meta, pictures).items():
             info = zipfile.ZipInfo(prefix + name)
             info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
             archive.writestr(info, data)
 
 
-def joined(name: str, meta: dict, own: dict[str, bytes]) -> None:
+def joined(name: str, meta: dict, pictures: dict[str, bytes]) -> None:
     (SOG / "joined").mkdir(parents=True, exist_ok=True)
-    data = text(meta) + b"".join(own[name] for name in NAMES if name in own)
+    data = text(meta) + b"".join(pictures[name] for name in NAMES if name in pictures)
     (SOG / "joined" / f"{name}.joined").write_bytes(data)
 
 
@@ -139,10 +139,10 @@ good = {
     "v1_degree2": (version_1(7, 2), images(7, 2)),
     "empty": (version_2(0), images(0, 0)),
 }
-for name, (meta, own) in good.items():
-    bundle(f"good/{name}.sog", meta, own)
-    if sum(map(len, own.values())) < 6000:
-        joined(name, meta, own)
+for name, (meta, images_of_case) in good.items():
+    bundle(f"good/{name}.sog", meta, images_of_case)
+    if sum(map(len, images_of_case.values())) < 6000:
+        joined(name, meta, images_of_case)
 null = version_2(10)
 null["scales"]["codebook"][0] = None
 bundle("good/null.sog", null, images(10, 0))
@@ -185,5 +185,5 @@ bad = {
     "large": (version_2(10), whole | {"quats": riff((b"VP8L", vp8l(16384, 16384, [])))}),
     "no_pixels": (version_2(10), whole | {"quats": riff((b"EXIF", b"ab"))}),
 }
-for name, (meta, own) in bad.items():
-    bundle(f"bad/{name}.sog", meta, own)
+for name, (meta, images_of_case) in bad.items():
+    bundle(f"bad/{name}.sog", meta, images_of_case)

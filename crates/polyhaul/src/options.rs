@@ -20,7 +20,7 @@ polyhaul_model::options! {
     /// Options for reading.
     #[derive(Clone, Debug)]
     pub struct ReadOptions {
-        /// The format. `None` infers it from the file name or, failing that, from the content.
+        /// The format; if absent, it is inferred from the file name or, failing that, from the content.
         pub format: Option<Format> = None, with_format => [], alias "from";
         /// Threads, memory, cancellation, progress.
         pub run: RunOptions = RunOptions::default(), with_run => group;
@@ -150,7 +150,7 @@ polyhaul_model::options! {
     /// Options for writing.
     #[derive(Clone, Debug)]
     pub struct WriteOptions {
-        /// The format. `None` infers it from the output's name.
+        /// The format; if absent, it is inferred from the output's name.
         pub format: Option<Format> = None, with_format => [], alias "to";
         /// Threads, memory, cancellation, progress.
         pub run: RunOptions = RunOptions::default(), with_run => group;

@@ -21,10 +21,10 @@ SOURCE = Path(__file__).resolve().parents[1]
 
 def wheel() -> Path:
     """The wheel that the chore built."""
-    found = os.environ.get("POLYHAUL_WHEEL")
-    if not found:
+    given = os.environ.get("POLYHAUL_WHEEL")
+    if not given:
         pytest.skip("POLYHAUL_WHEEL does not name a wheel; run `cargo xtask nightly blender`")
-    return Path(found)
+    return Path(given)
 
 
 @pytest.fixture(scope="session")

@@ -38,11 +38,11 @@ class Filler:
             bpy.ops.object.text_add(location=self.point())
         if rng.random() < 0.5 and len(bpy.context.scene.objects) > 1:
             # Of a matrix whose determinant is 0 but for rounding, Blender's sign is noise.
-            child, parent = rng.sample([it for it in bpy.context.scene.objects], 2)
+            child, parent = rng.sample([item for item in bpy.context.scene.objects], 2)
             if 0 not in (*child.scale, *parent.scale):
                 child.parent = parent
-        for one in bpy.context.scene.objects:
-            one.select_set(rng.random() < 0.5)
+        for item in bpy.context.scene.objects:
+            item.select_set(rng.random() < 0.5)
 
     def point(self) -> tuple[float, float, float]:
         return tuple(self.rng.uniform(-20, 20) for _ in range(3))
@@ -93,8 +93,8 @@ class Filler:
         for material in rng.sample([*self.materials, None], rng.randint(0, len(self.materials))):
             data.materials.append(material)
         if len(data.materials):
-            most = rng.choice([0, len(data.materials) - 1, len(data.materials) - 1, len(data.materials)])
-            slots = [rng.randint(0, most) for _ in data.polygons]
+            last = rng.choice([0, len(data.materials) - 1, len(data.materials) - 1, len(data.materials)])
+            slots = [rng.randint(0, last) for _ in data.polygons]
             data.polygons.foreach_set("material_index", slots)
         layers = rng.choice([0, 1, 1, 2, 3])
         while len(data.uv_layers):

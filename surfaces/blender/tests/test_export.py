@@ -117,7 +117,7 @@ def test_frames_are_files_of_their_own(empty: Any, tmp_path: Path) -> None:
     for name, export in (("theirs", bpy.ops.wm.obj_export), ("ours", bpy.ops.polyhaul.obj_export)):
         export(filepath=str(tmp_path / f"{name}.obj"), export_animation=True, start_frame=1, end_frame=3)
     theirs = sorted(tmp_path.glob("theirs*.obj"))
-    assert [path.name.replace("theirs", "ours") for path in theirs] == [it.name for it in sorted(tmp_path.glob("ours*.obj"))]
+    assert [path.name.replace("theirs", "ours") for path in theirs] == [path.name for path in sorted(tmp_path.glob("ours*.obj"))]
     assert len(theirs) == 3
     for path in theirs:
         assert lines(path) == lines(path.with_name(path.name.replace("theirs", "ours")))
@@ -196,11 +196,11 @@ def comparable(path: Path) -> bytes:
     return b"\n".join(b" ".join(line) for line in named) + rows
 
 
-def is_known(extension: str, one: Any, options: dict[str, Any]) -> bool:
+def is_known(extension: str, item: Any, options: dict[str, Any]) -> bool:
     """Whether Blender's bytes can be had: its cuts of polygons of five and more corners, and normals of objects without
     a volume, are unknown."""
-    shown = one.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    if extension == "stl" and any(face.loop_total > 4 for data in (one.data, shown.data) for face in data.polygons):
+    shown = item.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    if extension == "stl" and any(face.loop_total > 4 for data in (item.data, shown.data) for face in data.polygons):
         return False
     return "export_normals" not in options or abs(shown.matrix_world.to_3x3().determinant()) > 1e-15
 
@@ -212,18 +212,18 @@ def test_the_bytes_of_other_formats_are_those_of_blender(addon: Any, tmp_path: P
     scenes.fill(seed)
     addon_utils.enable("bl_ext.user_default.polyhaul")
     compared = 0
-    for one in [one for one in bpy.context.scene.objects if one.type == "MESH"]:
+    for item in [item for item in bpy.context.scene.objects if item.type == "MESH"]:
         bpy.ops.object.select_all(action="DESELECT")
-        one.select_set(True)
+        item.select_set(True)
         for options in OTHERS[extension]:
-            if not is_known(extension, one, options):
+            if not is_known(extension, item, options):
                 continue
             paths = [tmp_path / f"{module}.{extension}" for module in ("wm", "polyhaul")]
             for module, path in zip((bpy.ops.wm, bpy.ops.polyhaul), paths, strict=True):
                 export = getattr(module, f"{extension}_export")
                 assert export(filepath=str(path), export_selected_objects=True, **options) == {"FINISHED"}
             theirs, ours = map(comparable, paths)
-            assert ours == theirs, (seed, one.name, options)
+            assert ours == theirs, (seed, item.name, options)
             compared += 1
     assert compared
 
@@ -253,10 +253,10 @@ def test_quads_are_cut_as_blender_cuts_them(empty: Any, tmp_path: Path, extensio
 
 def test_names_that_meet_get_numbers(empty: Any, tmp_path: Path) -> None:
     bpy.ops.mesh.primitive_cube_add()
-    one = bpy.context.object
+    active = bpy.context.object
     for name in ("a b", "a_b"):
-        one.data.attributes.new(name, "FLOAT", "POINT")
-    one.vertex_groups.new(name="a b")
+        active.data.attributes.new(name, "FLOAT", "POINT")
+    active.vertex_groups.new(name="a b")
     bpy.ops.polyhaul.ply_export(filepath=str(tmp_path / "a.ply"), ascii_format=True)
     header = (tmp_path / "a.ply").read_text().split("end_header")[0]
     assert [name for name in ("a_b", "a_b_1", "a_b_2") if f"property float {name}\n" in header] == ["a_b", "a_b_1", "a_b_2"]
@@ -273,15 +273,15 @@ def test_attributes_are_exported_to_ply(empty: Any, tmp_path: Path) -> None:
         values = data.attributes.new(f"a {kind}", kind, "POINT").data
         width = {"FLOAT2": 2, "INT16_2D": 2, "INT32_2D": 2, "FLOAT_VECTOR": 3, "QUATERNION": 4, "FLOAT_COLOR": 4}.get(kind, 1)
         values.foreach_set(field, [(number + at) % 2 for at in range(8 * width)])
-    found = []
+    columns = []
     for name, module in (("theirs", bpy.ops.wm), ("ours", bpy.ops.polyhaul)):
         path = tmp_path / f"{name}.ply"
         module.ply_export(filepath=str(path), ascii_format=True, export_colors="NONE")
         header, rows = path.read_text().split("end_header\n")
         names = [line[15:].replace(" ", "_") for line in header.splitlines() if line.startswith("property float")]
         values = [line.split() for line in rows.splitlines()[:8]]
-        found.append({name: [row[at] for row in values] for at, name in enumerate(names)})
-    assert found[0] == found[1]
+        columns.append({name: [row[at] for row in values] for at, name in enumerate(names)})
+    assert columns[0] == columns[1]
 
 
 @pytest.mark.parametrize("extension", OTHERS)

@@ -41,37 +41,37 @@ def both(path: Path, **options: Any) -> tuple[list[Any], list[Any]]:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         addon_utils.enable("bl_ext.user_default.polyhaul")
         getattr(bpy.ops, module).obj_import(filepath=str(path), **options)
-        made.append([summary(one) for one in bpy.data.objects])
+        made.append([summary(item) for item in bpy.data.objects])
     return made[0], made[1]
 
 
-def summary(one: Any) -> dict[str, Any]:
+def summary(item: Any) -> dict[str, Any]:
     """All that is compared of an object."""
-    found: dict[str, Any] = {
-        "name": one.name,
-        "type": one.type,
-        "matrix": np.array(one.matrix_world),
-        "materials": [slot.material.name for slot in one.material_slots],
-        "selected": one.select_get(),
-        "active": bpy.context.view_layer.objects.active == one,
-        "groups": [group.name for group in one.vertex_groups],
+    contents: dict[str, Any] = {
+        "name": item.name,
+        "type": item.type,
+        "matrix": np.array(item.matrix_world),
+        "materials": [slot.material.name for slot in item.material_slots],
+        "selected": item.select_get(),
+        "active": bpy.context.view_layer.objects.active == item,
+        "groups": [group.name for group in item.vertex_groups],
     }
-    if one.type != "MESH":
-        return found
-    data = one.data
-    found["vertices"] = np.array([vertex.co for vertex in data.vertices])
-    found["faces"] = [tuple(face.vertices) for face in data.polygons]
-    found["edges"] = {tuple(sorted(edge.vertices)) for edge in data.edges}
-    found["slots"] = [face.material_index for face in data.polygons]
-    found["smooth"] = [face.use_smooth for face in data.polygons]
-    found["normals"] = np.array([normal.vector for normal in data.corner_normals])
-    found["uvs"] = np.array([uv.vector for uv in data.uv_layers[0].uv]) if data.uv_layers else None
-    found["colors"] = [tuple(np.round(it.color, 4)) for it in data.color_attributes[0].data] if data.color_attributes else None
-    return found
+    if item.type != "MESH":
+        return contents
+    data = item.data
+    contents["vertices"] = np.array([vertex.co for vertex in data.vertices])
+    contents["faces"] = [tuple(face.vertices) for face in data.polygons]
+    contents["edges"] = {tuple(sorted(edge.vertices)) for edge in data.edges}
+    contents["slots"] = [face.material_index for face in data.polygons]
+    contents["smooth"] = [face.use_smooth for face in data.polygons]
+    contents["normals"] = np.array([normal.vector for normal in data.corner_normals])
+    contents["uvs"] = np.array([uv.vector for uv in data.uv_layers[0].uv]) if data.uv_layers else None
+    contents["colors"] = [tuple(np.round(sample.color, 4)) for sample in data.color_attributes[0].data] if data.color_attributes else None
+    return contents
 
 
 def compare(theirs: list[Any], ours: list[Any]) -> None:
-    assert [it["name"] for it in ours] == [it["name"] for it in theirs]
+    assert [item["name"] for item in ours] == [item["name"] for item in theirs]
     for mine, other in zip(ours, theirs, strict=True):
         assert mine.keys() == other.keys()
         for key, value in other.items():
@@ -120,9 +120,9 @@ def test_materials_have_the_values_of_blender(empty: Any, tmp_path: Path, name: 
         getattr(bpy.ops, module).obj_import(filepath=str(tmp_path / "m.obj"))
         material = bpy.data.materials["m"]
         shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
-        numbers = [np.array(it.default_value) for it in shader.inputs if hasattr(it, "default_value")]
+        numbers = [np.array(socket.default_value) for socket in shader.inputs if hasattr(socket, "default_value")]
         numbers += [np.array(material.diffuse_color), np.array([material.metallic, material.roughness])]
-        values.append(np.concatenate([np.atleast_1d(it) for it in numbers]))
+        values.append(np.concatenate([np.atleast_1d(number) for number in numbers]))
     np.testing.assert_allclose(values[1], values[0], atol=1e-6)
 
 
@@ -139,16 +139,16 @@ def test_scenes_come_back_as_blender_brings_them_back(addon: Any, tmp_path: Path
     scenes.fill(seed)
     bpy.ops.wm.obj_export(filepath=str(tmp_path / "scene.obj"))
     theirs, ours = both(tmp_path / "scene.obj")
-    for one in (*theirs, *ours):
-        if one["type"] != "MESH":
+    for item in (*theirs, *ours):
+        if item["type"] != "MESH":
             continue
         # Blender marks faces as flat whose normals in the file say so: they look the same.
-        del one["smooth"], one["active"]
+        del item["smooth"], item["active"]
         # What becomes of empty slots depends on what came before in the file.
-        del one["materials"], one["slots"]
+        del item["materials"], item["slots"]
         # Objects without extent in some direction have zeros for normals in the file.
-        if is_flat(one["vertices"]):
-            del one["normals"]
+        if is_flat(item["vertices"]):
+            del item["normals"]
     compare(theirs, ours)
 
 
@@ -165,7 +165,7 @@ def test_many_files_at_once(empty: Any, tmp_path: Path) -> None:
         (tmp_path / f"{name}.obj").write_text(CASES["no object"])
     files = [{"name": "a.obj"}, {"name": "b.obj"}]
     bpy.ops.polyhaul.obj_import(directory=str(tmp_path), files=files)
-    assert sorted(it.name for it in bpy.data.objects) == ["a", "b"]
+    assert sorted(item.name for item in bpy.data.objects) == ["a", "b"]
 
 
 def test_dropped_files_and_collections_have_handlers(addon: Any) -> None:

@@ -1596,9 +1596,9 @@ ph_status ph_convert(const struct ph_input *input,
  * Reading and writing
  *
  *   format = none|(the name of a format); default none; alias from for reading, to for writing
- *       The format.
+ *       The format; if absent, it is inferred from the file name or, failing that, from the content.
  *   threads = none|1..1024; default none
- *       Worker threads; if `None`, all cores that the process may use.
+ *       Worker threads; if absent, one for each core that the process may use.
  *   memory_limit = N >= 1; default 67108864
  *       Memory for work in flight, in bytes (default 64 MiB).
  *   strict = true|false; default false

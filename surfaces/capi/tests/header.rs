@@ -84,7 +84,7 @@ fn values(kind: &OptionKind) -> String {
         OptionKind::Integer(min, max) => format!("{min}..{max}"),
         OptionKind::Positive => "N > 0".into(),
         OptionKind::Choice(choices) => choices.iter().map(|choice| choice.name).collect::<Vec<_>>().join("|"),
-        OptionKind::Optional(kind) => format!("none|{}", values(kind)),
+        OptionKind::Optional(kind, none) => format!("{none}|{}", values(kind)),
         other => format!("({})", other.expected()),
     }
 }

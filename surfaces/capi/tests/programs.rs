@@ -208,8 +208,8 @@ fn obj_to_arrays(build: Build, name: &str) {
 fn tga_from_cache(build: Build, name: &str) {
     let folder = folder(name);
     let Some(program) = built(&example("tga_from_cache.c"), build, &folder) else { return };
-    let (begin, size) = cache(&folder.join("cache.bin"));
-    let (out, _) = run(&program, &["cache.bin", &begin.to_string(), &size.to_string()], &folder, 0);
+    let (start, size) = cache(&folder.join("cache.bin"));
+    let (out, _) = run(&program, &["cache.bin", &start.to_string(), &size.to_string()], &folder, 0);
     let sum: usize = (0..300 * 200 * 3_usize).map(|index| index * index / 7 % 251).sum();
     let image = format!("300 x 200 pixels of 3 channels, sum {sum}");
     assert_eq!(
@@ -217,7 +217,7 @@ fn tga_from_cache(build: Build, name: &str) {
         [image.as_str(), "at most ceil(size / 64 KiB) + 4 calls, released 1 time"]
     );
     // The cache ends before the asset does: that is an error of the callback.
-    let (_, err) = run(&program, &["cache.bin", &begin.to_string(), "99999999"], &folder, 1);
+    let (_, err) = run(&program, &["cache.bin", &start.to_string(), "99999999"], &folder, 1);
     assert!(err.contains("(host code -5)"), "{err}");
 }
 
@@ -239,9 +239,9 @@ fn write_obj(build: Build, name: &str) {
 fn cpp(build: Build, name: &str) {
     let folder = folder(name);
     let Some(program) = built(&example("cpp.cpp"), build, &folder) else { return };
-    let (begin, size) = cache(&folder.join("cache.bin"));
+    let (start, size) = cache(&folder.join("cache.bin"));
     fs::write(folder.join("tri.obj"), "v 0 0 1\nv 1 0 2\nv 0 1 3\nf 1 2 3\n").expect("a file can be written");
-    let arguments = ["tri.obj", "cache.bin", &begin.to_string(), &size.to_string(), "out.obj"];
+    let arguments = ["tri.obj", "cache.bin", &start.to_string(), &size.to_string(), "out.obj"];
     let (out, _) = run(&program, &arguments, &folder, 0);
     assert_eq!(
         out.lines().collect::<Vec<_>>(),

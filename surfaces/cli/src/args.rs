@@ -10,17 +10,17 @@ pub mod many;
 pub mod options;
 pub mod pace;
 pub mod preview;
+pub mod style;
 pub mod sweep;
 pub mod texture;
 pub mod watch;
 
-use crate::format;
 use crate::values;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
-use options::GivenOptions;
-use polyhaul::options::{Compression, OnError, PbrtMeshes, RowOptions};
-use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
+use polyhaul::options::OnError;
+use polyhaul::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+use style::{ReadArgs, StyleArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -176,21 +176,6 @@ pub struct Everywhere {
     pub pace: pace::PaceArgs,
 }
 
-/// How to read.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Reading")]
-pub struct ReadArgs {
-    /// Format of the input [default: from the file extension, else from the content]
-    #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
-    pub from: Option<Format>,
-    /// Options of formats.
-    #[command(flatten)]
-    pub options: GivenOptions<ReadOptions>,
-    /// Change a limit
-    #[arg(long, value_name = "NAME=N", value_parser = options::limit, help = options::limit_help())]
-    pub limit: Vec<(String, String)>,
-}
-
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum CodecName {
@@ -244,52 +229,6 @@ impl ConvertArgs {
     }
 }
 
-impl StyleArgs {
-    /// The options for writing the output of `input` in the format `to`.
-    ///
-    /// # Errors
-    /// If an option does not apply to the output, or contradicts another one.
-    pub fn write_options(&self, input: &Path, to: Format) -> Result<WriteOptions> {
-        self.write.check(&[Some(to)])?;
-        let mut options = WriteOptions::default();
-        self.write.apply(&mut options)?;
-        options.scene.axes()?;
-        self.check_lazy(input, to, &options)?;
-        Ok(options)
-    }
-
-    /// Meshes that are not read can only be kept in their files.
-    fn check_lazy(&self, input: &Path, to: Format, options: &WriteOptions) -> Result<()> {
-        self.read.options.check(&[self.read.from.or_else(|| Format::of_path(input))])?;
-        if !self.read.options.is_given("load_meshes") {
-            return Ok(());
-        }
-        if to != Format::Pbrt {
-            let message = format!(
-                "--lazy keeps meshes in their files, which only pbrt can refer to, but the output format is {}",
-                to.name()
-            );
-            let hint = "remove --lazy, or write pbrt: use an output name ending in .pbrt, or --to pbrt";
-            return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
-        }
-        if options.pbrt.meshes == PbrtMeshes::Inline {
-            let error = Error::new(ErrorKind::Usage, "--lazy cannot be used with --meshes inline");
-            return Err(error.with_hint("--lazy does not read meshes; remove one of the two options"));
-        }
-        Ok(())
-    }
-
-    /// The compression that was asked for.
-    ///
-    /// # Errors
-    /// As for [`GivenOptions::apply`].
-    pub fn compression(&self) -> Result<Compression> {
-        let mut options = WriteOptions::default();
-        self.write.apply(&mut options)?;
-        Ok(options.compression)
-    }
-}
-
 /// `polyhaul convert`.
 #[derive(Debug, Args)]
 #[command(override_usage = "polyhaul convert [OPTIONS] <IN>... <OUT>")]
@@ -321,23 +260,6 @@ pub struct ConvertArgs {
     /// How to read and write.
     #[command(flatten)]
     pub style: StyleArgs,
-}
-
-/// How an asset is read and written, whatever it is converted for.
-#[derive(Debug, Args)]
-pub struct StyleArgs {
-    /// How to read.
-    #[command(flatten)]
-    pub read: ReadArgs,
-    /// Which rows are kept.
-    #[command(flatten)]
-    pub rows: GivenOptions<RowOptions>,
-    /// Format of the output [default: from the file extension; obj for standard output]
-    #[arg(long, value_name = "FORMAT", value_parser = format::output_parser(), help_heading = "Writing")]
-    pub to: Option<Format>,
-    /// How to write.
-    #[command(flatten)]
-    pub write: GivenOptions<WriteOptions>,
 }
 
 /// `polyhaul info`.
@@ -476,17 +398,5 @@ impl Everywhere {
                 Err(error.with_hint("--strict stops at the first warning; remove one of the two options"))
             }
         }
-    }
-}
-
-impl ReadArgs {
-    /// The library's options, without those that every subcommand takes.
-    ///
-    /// # Errors
-    /// As for [`GivenOptions::apply`].
-    pub fn options(&self) -> Result<ReadOptions> {
-        let mut options = ReadOptions::default().with_format(self.from).with_limits(options::limits(&self.limit));
-        self.options.apply(&mut options)?;
-        Ok(options)
     }
 }

@@ -2,10 +2,12 @@
 
 pub mod many;
 
-use crate::args::{Command, ConvertArgs, StyleArgs};
+use crate::args::style::StyleArgs;
+use crate::args::{Command, ConvertArgs};
 use crate::contents::{self, Pixels};
+use crate::exit::DONE;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, console, format, human, json};
+use crate::{console, format, human, json};
 use polyhaul::inspect::{Contents, ImageSummary};
 use polyhaul::model::Table;
 use polyhaul::model::render::Render;

@@ -1,8 +1,9 @@
 //! `polyhaul diff A B`: whether two files have the same content. The comparison is the library's, `polyhaul::diff`.
 
 use crate::args::diff::DiffArgs;
+use crate::exit::{DONE, FAILED, USAGE};
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, USAGE, console, format, human, many};
+use crate::{console, format, human, many};
 use polyhaul::diff::{Comparison, Difference};
 use polyhaul::place;
 use polyhaul::{ErrorKind, Input};

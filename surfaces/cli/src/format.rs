@@ -16,6 +16,11 @@ pub fn output_parser() -> impl TypedValueParser<Value = Format> {
     named(written())
 }
 
+/// Parses a format of textures.
+pub fn texture_parser() -> impl TypedValueParser<Value = Format> {
+    named(Format::ALL.into_iter().filter(|format| format.is_texture()))
+}
+
 fn named(formats: impl Iterator<Item = Format>) -> impl TypedValueParser<Value = Format> {
     let names = formats.map(|format| PossibleValue::new(format.name()).aliases(format.other_names()));
     // The parser accepts only these names, so the other case never happens.

@@ -2,9 +2,10 @@
 
 use crate::args::InfoArgs;
 use crate::contents::{Listed, table};
+use crate::exit::FAILED;
 use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
-use crate::{FAILED, console, human, many, standard};
+use crate::{console, human, many, standard};
 use polyhaul::inspect::{self, Inventory};
 use polyhaul::many::claimed_bytes;
 use polyhaul::place;

@@ -4,7 +4,7 @@
 //! values are `null`.
 
 use crate::judge::Judged;
-use crate::peak;
+use crate::{hint, peak};
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::printable::is_active;
 use polyhaul::{Error, Report, report, warnings};
@@ -182,7 +182,7 @@ impl JsonFailure {
             message: diagnostic.message.clone(),
             place: At::new(&diagnostic.place),
             expected: diagnostic.expected.clone(),
-            hint: diagnostic.hint.clone(),
+            hint: diagnostic.hint.as_deref().map(hint::with_flag),
         }
     }
 }

@@ -13,8 +13,10 @@ mod contents;
 mod convert;
 mod demo;
 mod diff;
+mod exit;
 mod file;
 mod format;
+mod hint;
 mod human;
 mod info;
 mod json;
@@ -36,42 +38,26 @@ mod texture;
 mod validate;
 mod values;
 mod watch;
+mod words;
 
 use args::{Cli, Command};
 use clap::FromArgMatches;
+use exit::{DONE, FAILED, USAGE};
 use session::Session;
 use std::ffi::OsString;
-use std::sync::OnceLock;
-
-/// Exit code of success.
-const DONE: u8 = 0;
-/// Exit code if the work failed.
-const FAILED: u8 = 1;
-/// Exit code for invalid arguments.
-const USAGE: u8 = 2;
-/// Exit code if some of many files failed.
-const PARTLY: u8 = 3;
-
-/// The words of the command line, the first being the program's name.
-static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// Runs the command with these words, the first being the program's name, and returns its exit code. A process calls it
 /// once: it handles signals from then on.
 pub fn main(words: Vec<OsString>) -> u8 {
     let words = match batch::with_job(words) {
-        Ok(words) => WORDS.get_or_init(|| words),
-        Err((words, error)) => return refuse_job(WORDS.get_or_init(|| words), &error),
+        Ok(words) => words::keep(words),
+        Err((words, error)) => return refuse_job(words::keep(words), &error),
     };
     let parsed = manual::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => run(cli),
         Err(error) => refuse(&error),
     }
-}
-
-/// The words of the command line after the program's name.
-fn words() -> impl Iterator<Item = &'static OsString> {
-    WORDS.get().into_iter().flatten().skip(1)
 }
 
 fn run(mut cli: Cli) -> u8 {
@@ -124,7 +110,7 @@ fn refuse(error: &clap::Error) -> u8 {
         return if console::is_written(|| error.print()) { DONE } else { FAILED };
     }
     // A failure to print changes nothing: the exit code shows it.
-    if words().any(|word| word == "--json") {
+    if words::arguments().any(|word| word == "--json") {
         let _ = console::result(&json::usage(&error.to_string(), meant().as_deref()));
     } else {
         let _ = error.print();
@@ -136,5 +122,5 @@ fn refuse(error: &clap::Error) -> u8 {
 fn meant() -> Option<String> {
     let names: Vec<_> =
         manual::command().get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();
-    words().filter_map(|word| word.to_str()).map(str::to_owned).find(|word| names.contains(word))
+    words::arguments().filter_map(|word| word.to_str()).map(str::to_owned).find(|word| names.contains(word))
 }

@@ -4,9 +4,10 @@
 //! figures of a busy machine are measured again, or not saved.
 
 use crate::args::limits::LimitsArgs;
+use crate::exit::{DONE, FAILED};
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, console, human};
+use crate::{console, human};
 use polyhaul::measure;
 use polyhaul::report::Ceilings;
 use polyhaul::{Report, Result};

@@ -3,7 +3,8 @@
 //! The options themselves are declared in `args`. This is only about their presentation: nothing is parsed or run.
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::{DONE, FAILED, console};
+use crate::console;
+use crate::exit::{DONE, FAILED};
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_mangen::Man;
 use std::fmt::Write;

@@ -1,8 +1,9 @@
 //! Rules shared by subcommands with several inputs: which files these are, and the exit code. Reads nothing.
 
 use crate::args::many::FindArgs;
+use crate::exit::{DONE, FAILED, PARTLY};
+use crate::format;
 use crate::session::Session;
-use crate::{DONE, FAILED, PARTLY, format};
 use polyhaul::many::{self, FindOptions, Source};
 use polyhaul::place::{self, is_url};
 use polyhaul::{Error, ErrorKind, Format, Result};

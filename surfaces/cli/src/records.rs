@@ -6,7 +6,7 @@
 use crate::args::Everywhere;
 use crate::args::pace::Throttles;
 use crate::file::{io, try_out};
-use crate::{judge, picture};
+use crate::{judge, picture, words};
 use polyhaul::report::{self, Document, Heading, Sampler};
 use polyhaul::trace::{Detail, Trace};
 use polyhaul::{Report, Result, measure};
@@ -80,7 +80,7 @@ impl Records {
 
 /// The command as it was given, and when.
 fn heading() -> Heading {
-    let args = crate::words().map(|arg| format!(" {}", arg.to_string_lossy()));
+    let args = words::arguments().map(|arg| format!(" {}", arg.to_string_lossy()));
     let command = std::iter::once("polyhaul".to_owned()).chain(args).collect();
     let began = SystemTime::now().duration_since(UNIX_EPOCH);
     Heading { command, began_unix_s: began.ok().map(|since| since.as_secs()), ..Heading::default() }

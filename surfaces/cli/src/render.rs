@@ -3,7 +3,7 @@
 //! Pure: a diagnostic goes in, colored text comes out. Text from files is made safe for a terminal here.
 
 use crate::args::WarningsShown;
-use crate::human;
+use crate::{hint, human};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use polyhaul::error::{Diagnostic, Excerpt, Place, Warning};
 use polyhaul::warnings::{KEPT_PER_KIND, Warnings, kind_words};
@@ -150,7 +150,7 @@ fn titled<'a>(level: Level<'a>, code: Option<&'a str>, title: String) -> annotat
 
 fn with_hint<'a>(group: Group<'a>, diagnostic: &Diagnostic) -> Group<'a> {
     match &diagnostic.hint {
-        Some(hint) => group.element(Level::HELP.message(human::safe(hint))),
+        Some(hint) => group.element(Level::HELP.message(human::safe(&hint::with_flag(hint)))),
         None => group,
     }
 }

@@ -3,11 +3,13 @@
 //! The work of each subcommand is in its own module; the output is made by `render`, `json` and `judge`.
 
 use crate::args::pace::Throttles;
-use crate::args::{Everywhere, ReadArgs, StyleArgs, WarningsShown};
+use crate::args::style::{ReadArgs, StyleArgs};
+use crate::args::{Everywhere, WarningsShown};
+use crate::exit::{DONE, FAILED, USAGE};
 use crate::progress::Bar;
 use crate::records::Records;
 use crate::signals::Signals;
-use crate::{DONE, FAILED, USAGE, console, format, human, json, judge, peak, render, standard};
+use crate::{console, format, human, json, judge, peak, render, standard};
 use polyhaul::many;
 use polyhaul::measure::free_memory_bytes;
 use polyhaul::model::Scene;
@@ -116,8 +118,8 @@ impl Session {
         work: impl Fn(usize, RunOptions) -> T + Sync,
         mut each_result: impl FnMut(usize, T) -> ControlFlow<()> + Send,
     ) -> Result<()> {
-        if let [one] = paths {
-            let bar = self.bar(doing, one, 0);
+        if let [path] = paths {
+            let bar = self.bar(doing, path, 0);
             let result = work(0, self.run_options().with_progress(bar.callback()));
             drop(bar);
             let _ = each_result(0, result);

@@ -3,9 +3,10 @@
 //! The work is the library's (`polyhaul::textures`); this makes the text and JSON about it.
 
 use crate::args::texture::TextureArgs;
+use crate::exit::FAILED;
 use crate::json::{JsonFailure, JsonWarnings};
 use crate::session::{JsonTo, Session};
-use crate::{FAILED, console, human, many};
+use crate::{console, human, many};
 use polyhaul::place;
 use polyhaul::textures::{Imports, Outcome, Source, TextureOptions, find_images, import_textures};
 use polyhaul::{Error, ErrorKind, Report, Result};
@@ -44,13 +45,16 @@ struct TextureMade {
 
 /// Imports all images.
 pub fn run(session: &Session, args: &TextureArgs) -> u8 {
-    let options = session.everywhere.policy().map(|on_error| {
-        args.options().with_on_error(on_error).with_strict(session.everywhere.strict).with_run(session.run_options())
-    });
-    match options.and_then(|options| Ok((find(args)?, options))) {
+    match options(session, args).and_then(|options| Ok((find(args)?, options))) {
         Ok((sources, options)) => import(session, args, &sources, options),
         Err(error) => session.fail("texture", &error, JsonTo::Stdout),
     }
+}
+
+fn options(session: &Session, args: &TextureArgs) -> Result<TextureOptions> {
+    let on_error = session.everywhere.policy()?;
+    let options = args.options()?.with_on_error(on_error).with_strict(session.everywhere.strict);
+    Ok(options.with_run(session.run_options()))
 }
 
 /// The images; it is an error if there are none.

@@ -3,9 +3,10 @@
 //! The checks are the library's (`polyhaul::inspect`); this shows the results as text and as JSON.
 
 use crate::args::{ValidateArgs, WarningsShown};
+use crate::exit::FAILED;
 use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
-use crate::{FAILED, console, human, many, render, standard};
+use crate::{console, human, many, render, standard};
 use polyhaul::inspect::{self, Validation};
 use polyhaul::many::claimed_bytes;
 use polyhaul::place;

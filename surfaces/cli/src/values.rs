@@ -50,11 +50,11 @@ pub fn size(text: &str) -> Result<u64, String> {
 /// Names without an extension are fine (`/dev/fd/3`).
 pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
-        let is_one = |ending: &std::ffi::OsStr| endings.iter().any(|known| ending.eq_ignore_ascii_case(known));
+        let is_accepted = |ending: &OsStr| endings.iter().any(|accepted| ending.eq_ignore_ascii_case(accepted));
         if path.as_os_str() == "-" {
             return Err("expected a file; standard output is used for results".to_owned());
         }
-        if path.extension().is_none_or(is_one) {
+        if path.extension().is_none_or(is_accepted) {
             Ok(path)
         } else {
             Err(format!("expected a name ending in .{}", endings.join(" or .")))

@@ -80,9 +80,9 @@ def put(environment: dict[str, str], scheme: str, url: str, data: bytes) -> None
 
 
 def run(environment: dict[str, str], *words: object) -> dict[str, object]:
-    done = subprocess.run([*POLYHAUL, *map(str, words)], capture_output=True, text=True, env=os.environ | environment)
-    assert done.returncode in (0, 3), done.stdout + done.stderr
-    result: dict[str, object] = json.loads(done.stdout)
+    ran = subprocess.run([*POLYHAUL, *map(str, words)], capture_output=True, text=True, env=os.environ | environment)
+    assert ran.returncode in (0, 3), ran.stdout + ran.stderr
+    result: dict[str, object] = json.loads(ran.stdout)
     return result
 
 

@@ -38,22 +38,22 @@ def expected(path: Path) -> dict[str, Amount]:
     for line in path.read_text().splitlines():
         word, *rest = line.split() or [""]
         if word == "v":
-            positions.append([float(it) for it in rest[:3]])
+            positions.append([float(word) for word in rest[:3]])
         elif word == "usemtl":
             material = " ".join(rest)
         elif word == "f":
-            numbers = [int(it.split("/")[0]) for it in rest]
-            corners = [positions[it - 1 if it > 0 else it] for it in numbers]
+            numbers = [int(word.split("/")[0]) for word in rest]
+            corners = [positions[number - 1 if number > 0 else number] for number in numbers]
             fans = [[corners[0], corners[at], corners[at + 1]] for at in range(1, len(corners) - 1)]
             triangles.setdefault(material, []).extend(fans)
     return {name: counted(np.array(all_corners)) for name, all_corners in triangles.items()}
 
 
-def same(found: dict[str, Amount], path: Path) -> None:
-    wanted = expected(path)
-    assert {name: count for name, (count, _) in found.items()} == {name: count for name, (count, _) in wanted.items()}
-    for name, (_, area) in wanted.items():
-        np.testing.assert_allclose(found[name][1], area, atol=1e-4 * max(1, np.abs(area).max()), err_msg=name)
+def same(amounts: dict[str, Amount], path: Path) -> None:
+    in_obj = expected(path)
+    assert {name: count for name, (count, _) in amounts.items()} == {name: count for name, (count, _) in in_obj.items()}
+    for name, (_, area) in in_obj.items():
+        np.testing.assert_allclose(amounts[name][1], area, atol=1e-4 * max(1, np.abs(area).max()), err_msg=name)
 
 
 def values(file: pygltflib.GLTF2, blob: bytes, number: int, width: int) -> npt.NDArray[np.generic]:
@@ -70,12 +70,12 @@ def values(file: pygltflib.GLTF2, blob: bytes, number: int, width: int) -> npt.N
 def test_trimesh_reads_the_same_triangles_and_materials(name: str, tmp_path: Path) -> None:
     target = tmp_path / "model.glb"
     polyhaul.convert(MODELS / name, target)
-    found: dict[str, Amount] = {}
+    amounts: dict[str, Amount] = {}
     for mesh in trimesh.load_scene(target, process=False).dump():
         if isinstance(mesh, trimesh.Trimesh):
             material = getattr(mesh.visual, "material", None)
-            add(found, getattr(material, "name", None) or "", mesh.vertices[mesh.faces])
-    same(found, MODELS / name)
+            add(amounts, getattr(material, "name", None) or "", mesh.vertices[mesh.faces])
+    same(amounts, MODELS / name)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -85,15 +85,15 @@ def test_pygltflib_reads_the_same_triangles_and_materials(name: str, kind: str, 
     polyhaul.convert(MODELS / name, target)
     file = pygltflib.GLTF2().load(target)
     blob = file.binary_blob() if kind == "glb" else (tmp_path / file.buffers[0].uri).read_bytes()
-    found: dict[str, Amount] = {}
+    amounts: dict[str, Amount] = {}
     for node in file.nodes:
         assert node.matrix is None and node.translation is None and node.rotation is None and node.scale is None
         for part in file.meshes[node.mesh].primitives if node.mesh is not None else []:
             if part.mode in (None, pygltflib.TRIANGLES):
                 positions = values(file, blob, part.attributes.POSITION, 3)
                 corners = positions[values(file, blob, part.indices, 1).ravel()]
-                add(found, "" if part.material is None else file.materials[part.material].name, corners)
-    same(found, MODELS / name)
+                add(amounts, "" if part.material is None else file.materials[part.material].name, corners)
+    same(amounts, MODELS / name)
 
 
 def test_gltf_that_pygltflib_saves_is_read(tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def mesh() -> polyhaul.Mesh:
 
 def ply(name: str) -> str:
     properties, values, of_face = PLY[name]
-    vertex = "".join(f"property {it}\n" for it in ["float x", "float y", "float z", *properties])
-    face = "".join(f"property {it}\n" for it in ["list uchar int vertex_indices", *of_face])
+    vertex = "".join(f"property {declaration}\n" for declaration in ["float x", "float y", "float z", *properties])
+    face = "".join(f"property {declaration}\n" for declaration in ["list uchar int vertex_indices", *of_face])
     rows = "".join(f"{x} {y} 0 {' '.join(map(str, values))}\n" for x, y in ((0, 0), (1, 0), (1, 1), (0, 1)))
     end = "".join(" 9" for _ in of_face)
     return f"ply\nformat ascii 1.0\nelement vertex 4\n{vertex}element face 1\n{face}end_header\n{rows}3 0 1 2{end}\n"
@@ -126,17 +126,17 @@ def test_meshio_takes_meshes_and_gives_them_back() -> None:
 
 
 def test_vtk_cannot_change_a_mesh() -> None:
-    own = mesh()
-    before = own.positions.copy()
-    polyhaul.to_pyvista(own).points[0, 0] = 9
-    np.testing.assert_array_equal(own.positions, before)
+    original = mesh()
+    before = original.positions.copy()
+    polyhaul.to_pyvista(original).points[0, 0] = 9
+    np.testing.assert_array_equal(original.positions, before)
 
 
 def test_strips_and_colors_that_are_missing() -> None:
     strips = pyvista.Plane().triangulate().strip()
     assert polyhaul.from_pyvista(strips).face_count == 200
-    some = polyhaul.read(b"v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").meshes[0]
-    assert polyhaul.to_pyvista(some).point_data["RGB"].tolist() == [[255, 0, 0], [255, 255, 255], [255, 255, 255]]
+    colored = polyhaul.read(b"v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").meshes[0]
+    assert polyhaul.to_pyvista(colored).point_data["RGB"].tolist() == [[255, 0, 0], [255, 255, 255], [255, 255, 255]]
 
 
 def test_scenes_with_several_meshes_say_what_to_do() -> None:
@@ -162,20 +162,20 @@ def test_accelerated_libraries_return_what_they_returned(tmp_path: Path, name: s
 
 def read_both(path: Path) -> list[Any]:
     """What trimesh and meshio read, as plain things; the name of the error if they do not."""
-    found: list[Any] = []
+    contents: list[Any] = []
     try:
         scene = trimesh.load_scene(path)
-        found.append({name: (it.vertices.tolist(), it.faces.tolist()) for name, it in scene.geometry.items()})
+        contents.append({name: (part.vertices.tolist(), part.faces.tolist()) for name, part in scene.geometry.items()})
     except Exception as error:
-        found.append(type(error))
+        contents.append(type(error))
     try:
         read = meshio.read(path)
         data = {key: np.asarray(values).tolist() for key, values in read.point_data.items()}
         cells = [(block.type, block.data.tolist()) for block in read.cells]
-        found.append((read.points.tolist(), cells, data, {k: [list(it) for it in v] for k, v in read.cell_data.items()}))
+        contents.append((read.points.tolist(), cells, data, {k: [list(block) for block in v] for k, v in read.cell_data.items()}))
     except (Exception, SystemExit) as error:
-        found.append(type(error))
-    return found
+        contents.append(type(error))
+    return contents
 
 
 def test_accelerated_stl_of_meshio(tmp_path: Path) -> None:

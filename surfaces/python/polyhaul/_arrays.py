@@ -90,8 +90,8 @@ def flags(name: str, value: npt.ArrayLike, count: int, what: str) -> Flags:
     return _sealed(_counted(name, _plain(array, np.bool_), count, what))
 
 
-def offsets(name: str, value: npt.ArrayLike, corners: int, least: int, what: str) -> Indices:
-    """Where elements begin: from 0 up to ``corners`` in steps of at least ``least``."""
+def offsets(name: str, value: npt.ArrayLike, corners: int, min_corners: int, what: str) -> Indices:
+    """Where elements begin: from 0 up to ``corners`` in steps of at least ``min_corners``."""
     array = indices(name, value, corners + 1)
     if array.ndim != 1 or not array.size:
         raise ValueError(f"{name} has shape {array.shape}; expected (number of {what}s + 1,)")
@@ -99,11 +99,11 @@ def offsets(name: str, value: npt.ArrayLike, corners: int, least: int, what: str
         expected = f"expected from 0 to {corners}, the number of corners"
         raise ValueError(f"{name} ranges from {array[0]} to {array[-1]}; {expected}")
     steps = np.diff(array)  # wraps where the offsets go down, and is too large then
-    wrong = steps.size and (int(steps.min()) < least or int(steps.max()) > corners)
+    wrong = steps.size and (int(steps.min()) < min_corners or int(steps.max()) > corners)
     if wrong:
-        at = int(np.argmax((steps < least) | (steps > corners)))
+        at = int(np.argmax((steps < min_corners) | (steps > corners)))
         raise ValueError(
-            f"{name}[{at}:{at + 2}] is {array[at]}, {array[at + 1]}; a {what} has at least {least} corners"
+            f"{name}[{at}:{at + 2}] is {array[at]}, {array[at + 1]}; a {what} has at least {min_corners} corners"
         )
     return array
 

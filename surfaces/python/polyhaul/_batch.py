@@ -92,11 +92,11 @@ def batch(
     """
     inputs = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     words = ["batch", "--json", "--to", to, *_words(options), "--output", os.fspath(output), "--", *(os.fspath(path) for path in inputs)]
-    done = subprocess.run([sys.executable, "-P", "-m", "polyhaul", *words], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-P", "-m", "polyhaul", *words], capture_output=True, text=True)
     try:
-        result: dict[str, Any] = json.loads(done.stdout)
+        result: dict[str, Any] = json.loads(ran.stdout)
     except ValueError:
-        raise Error(f"polyhaul batch failed: {done.stderr.strip() or done.stdout.strip()}") from None
+        raise Error(f"polyhaul batch failed: {ran.stderr.strip() or ran.stdout.strip()}") from None
     error = result.get("error")
     if error is not None:
         raise Error(": ".join(part for part in [error["file"], error["message"]] if part))
@@ -114,10 +114,10 @@ def read_manifest(output: str | os.PathLike[str], summary: dict[str, Any] | None
         polyhaul.Error: if there is no log of a batch run.
     """
     words = [sys.executable, "-P", "-m", "polyhaul", "batch", "rows", os.fspath(output)]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Error(done.stderr.strip())
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    ran = subprocess.run(words, capture_output=True, text=True)
+    if ran.returncode != 0:
+        raise Error(ran.stderr.strip())
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
     folder = os.fspath(output)
     slash = "" if folder.endswith("/") else "/"
     state = f"{folder}{slash}.polyhaul/"

@@ -22,7 +22,7 @@ Streams: TypeAlias = tuple[Indices | None, Indices | None, Indices | None, Indic
 
 
 def elements(
-    what: str, positions: npt.ArrayLike | None, offsets: npt.ArrayLike | None, count: int, least: int
+    what: str, positions: npt.ArrayLike | None, offsets: npt.ArrayLike | None, count: int, min_corners: int
 ) -> Streams:
     """Faces or lines from the index of each corner's position, and where each element begins."""
     name = "corner_positions" if what == "face" else "line_positions"
@@ -32,15 +32,15 @@ def elements(
         return None, None, None, None
     corners = _arrays.indices(name, positions, count)
     if offsets is None:
-        if corners.size and (corners.ndim != 2 or corners.shape[1] < least):
-            expected = f"({what}s, corners of each), at least {least} of them"
+        if corners.size and (corners.ndim != 2 or corners.shape[1] < min_corners):
+            expected = f"({what}s, corners of each), at least {min_corners} of them"
             raise ValueError(f"{name} has shape {corners.shape}; expected {expected}, or {what}_offsets in addition")
         starts = _arrays.even_offsets(*corners.shape) if corners.size else corners
     else:
         if corners.ndim != 1:
             raise ValueError(f"{name} has shape {corners.shape}; expected (corners,), because {what}_offsets is given")
         _arrays.check_count(name, corners.size)
-        starts = _arrays.offsets(f"{what}_offsets", offsets, corners.size, least, what)
+        starts = _arrays.offsets(f"{what}_offsets", offsets, corners.size, min_corners, what)
     return (starts, corners.reshape(-1), None, None) if corners.size else (None, None, None, None)
 
 
@@ -60,7 +60,7 @@ def vertex_groups(groups: VertexGroups, count: int) -> list[tuple[str, Floats]]:
         if array.shape != (count, len(names)):
             raise ValueError(f"vertex_groups has weights of shape {array.shape}; expected ({count}, {len(names)})")
         items = [(name, array[:, column]) for column, name in enumerate(names)]
-    return [(str(name), _arrays.values(f"vertex_groups[{name!r}]", it, count, "position")) for name, it in items]
+    return [(str(name), _arrays.values(f"vertex_groups[{name!r}]", array, count, "position")) for name, array in items]
 
 
 def chosen_domain(domain_name: str, domain: str | None, stream_name: str, stream: Any) -> str:

@@ -10,14 +10,11 @@ import numpy.typing as npt
 
 from polyhaul import _options, _polyhaul
 from polyhaul._io import opened_reading, warn_of
-from polyhaul._option_types import FormatName, ReadOptions, WriteOptions
+from polyhaul._option_types import ColorSpace, FormatName, ReadOptions, WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Source, Target, opened_target
 from polyhaul._table import memory
-
-#: What the samples of colours mean; alpha is linear always.
-ColorSpace: TypeAlias = Literal["srgb", "linear"]
 
 #: How many samples a pixel has, and what numpy calls their types.
 CHANNELS = (1, 2, 3, 4)
@@ -126,13 +123,13 @@ def read_image(
 
 def image_from_plain(plain: tuple[Any, ...]) -> Image:
     """An image that native code made, with its report."""
-    kind, samples, shape, color_space, premultiplied, beside, done = plain
+    kind, samples, shape, color_space, premultiplied, beside, plain_report = plain
     channels, stored, attributes = beside
     return Image(
         memory(samples, kind).reshape(shape),
         color_space,
         premultiplied,
-        report_from_plain(done),
+        report_from_plain(plain_report),
         {name: memory(plane, kind).reshape(shape[:2]) for name, kind, plane in channels},
         stored,
         {name: (kind, bytes(value)) for name, kind, value in attributes},

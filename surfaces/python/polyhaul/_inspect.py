@@ -205,32 +205,32 @@ def info(
     """
     native = _options.read_options(options, format)
     with opened_reading(source, native, resolver, progress, "reading") as reading:
-        found, done = _polyhaul.info(reading)
-    bounds, declared, render = found.pop("bounds"), found.pop("declared"), found.pop("render")
-    lists: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
+        plain, plain_report = _polyhaul.info(reading)
+    bounds, declared, render = plain.pop("bounds"), plain.pop("declared"), plain.pop("render")
+    lists: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
     return Info(
         **lists,
         bounds=bounds and (tuple(bounds[0]), tuple(bounds[1])),
         declared=declared and _declared(*declared),
         render=render and _render(render),
-        report=report_from_plain(done),
+        report=report_from_plain(plain_report),
     )
 
 
-def _render(found: dict[str, Any]) -> RenderInfo:
-    if found["unread_meshes"]:
-        found |= dict.fromkeys(("positions", "unique_triangles", "instanced_triangles"))
+def _render(plain: dict[str, Any]) -> RenderInfo:
+    if plain["unread_meshes"]:
+        plain |= dict.fromkeys(("positions", "unique_triangles", "instanced_triangles"))
     for name in ("texture_files", "missing_textures", "outside_textures"):
-        found[name] = tuple(found[name])
-    files = {kind: FileSummary(*counts) for kind, *counts in found.pop("files")}
-    return RenderInfo(**found, files=files)
+        plain[name] = tuple(plain[name])
+    files = {kind: FileSummary(*counts) for kind, *counts in plain.pop("files")}
+    return RenderInfo(**plain, files=files)
 
 
 def _declared(format: str, elements: list[Any], comments: list[str], infos: list[str]) -> Declared:
     return Declared(
         format,
         tuple(
-            DeclaredElement(name, count, tuple(DeclaredProperty(it, np.dtype(kind), many) for it, kind, many in properties))
+            DeclaredElement(name, count, tuple(DeclaredProperty(property_name, np.dtype(kind), many) for property_name, kind, many in properties))
             for name, count, properties in elements
         ),
         tuple(comments),
@@ -262,5 +262,5 @@ def validate(
     """
     native = _options.read_options(options, format)
     with opened_reading(source, native, resolver, progress, "validating") as reading:
-        valid, error, done = _polyhaul.validate(reading)
-    return Validation(valid, error, report_from_plain(done))
+        valid, error, plain_report = _polyhaul.validate(reading)
+    return Validation(valid, error, report_from_plain(plain_report))

@@ -55,7 +55,8 @@ def to_meshio(source: Mesh | Scene) -> Any:
     import meshio
 
     mesh = _single(source)
-    data: dict[str, Any] = {name: it for name, it in mesh.vertex_columns.items() if isinstance(it, np.ndarray)}
+    columns = mesh.vertex_columns.items()
+    data: dict[str, Any] = {name: values for name, values in columns if isinstance(values, np.ndarray)}
     for name, domain, values in (("uvs", mesh.uv_domain, mesh.uvs), ("normals", mesh.normal_domain, mesh.normals)):
         if domain == "vertex":
             data[name] = values
@@ -222,7 +223,7 @@ def _single(source: Mesh | Scene) -> Mesh:
         return source._without_statements()
     if not isinstance(source, Scene):
         raise TypeError(f"source is of type {type(source).__name__}; expected polyhaul.Mesh or polyhaul.Scene")
-    moved = any(it.transform is not None for it in source.objects)
+    moved = any(placed.transform is not None for placed in source.objects)
     if len(source.meshes) == 1 and not moved:
         return source.meshes[0]._without_statements()
     raise ValueError(
@@ -261,16 +262,16 @@ def _of_point_data(data: Any, count: int) -> dict[str, Any]:
     columns: dict[str, Array] = {}
     for name, values in data.items():
         values = np.asarray(values)
-        known = name.lower().rsplit(":", 1)[-1]
+        lower_name = name.lower().rsplit(":", 1)[-1]
         if values.dtype.kind not in "fiu" or len(values) != count:
             continue
         if values.ndim == 1:
             columns[name] = values
-        elif known in ("normals", "vn") and values.shape[1] == 3:
+        elif lower_name in ("normals", "vn") and values.shape[1] == 3:
             given |= {"normals": values, "normal_domain": "vertex"}
-        elif known in ("uvs", "uv", "vt", "tcoords", "texture coordinates") and values.shape[1] == 2:
+        elif lower_name in ("uvs", "uv", "vt", "tcoords", "texture coordinates") and values.shape[1] == 2:
             given |= {"uvs": values, "uv_domain": "vertex"}
-        elif known in ("colors", "rgb", "rgba") and values.shape[1] in (3, 4):
+        elif lower_name in ("colors", "rgb", "rgba") and values.shape[1] in (3, 4):
             given["colors"] = values / np.float32(255) if values.dtype == np.uint8 else values
     if columns:
         given["vertex_columns"] = columns

@@ -93,8 +93,8 @@ def read(
     native = _options.read_options(options, format)
     turn = _turn(forward_axis, up_axis, scale)
     with opened_reading(source, native, resolver, progress, "reading") as reading:
-        scene, done = _polyhaul.read(reading, bool(flatten), turn, bool(writable))
-    report = report_from_plain(done)
+        scene, plain_report = _polyhaul.read(reading, bool(flatten), turn, bool(writable))
+    report = report_from_plain(plain_report)
     warn_of(report, reading)
     return scene_from_plain(scene, report)
 
@@ -169,8 +169,8 @@ def convert(
         opened_reading(source, native, resolver, progress, "converting") as reading,
         opened_target(target, writing) as plain,
     ):
-        done = _polyhaul.convert(reading, plain, writing)
-    report = report_from_plain(done)
+        plain_report = _polyhaul.convert(reading, plain, writing)
+    report = report_from_plain(plain_report)
     warn_of(report, reading)
     return report
 

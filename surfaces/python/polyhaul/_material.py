@@ -156,7 +156,7 @@ class Material:
 
 def _short_repr(self: Any) -> str:
     """The fields that are set."""
-    given = [(it.name, getattr(self, it.name)) for it in fields(self) if it.repr]
+    given = [(field.name, getattr(self, field.name)) for field in fields(self) if field.repr]
     said = [f"{name}={value!r}" for name, value in given if value not in (None, "", False, [])]
     return f"{type(self).__name__}({', '.join(said)})"
 
@@ -179,7 +179,7 @@ def material_to_plain(material: Material) -> dict[str, Any]:
     for name in _COLORS:
         if plain[name] is not None:
             plain[name] = _color_to_plain(material.name, name, plain[name])
-    plain["maps"] = [{name: getattr(it, name) for name in _MAP_NAMES} for it in material.maps]
+    plain["maps"] = [{name: getattr(texture_map, name) for name in _MAP_NAMES} for texture_map in material.maps]
     return plain
 
 
@@ -202,5 +202,5 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-_NAMES = tuple(it.name for it in fields(Material))
-_MAP_NAMES = tuple(it.name for it in fields(TextureMap))
+_NAMES = tuple(field.name for field in fields(Material))
+_MAP_NAMES = tuple(field.name for field in fields(TextureMap))

@@ -390,9 +390,9 @@ class Mesh:
             TypeError: the column has lists.
         """
         if name in ("uvs", "normals", "colors"):
-            found = _polyhaul.per_corner(self._to_native(), name, missing, threads)
+            values = _polyhaul.per_corner(self._to_native(), name, missing, threads)
             columns = {"uvs": 2, "normals": 3, "colors": 4}[name]
-            return None if found is None else np.frombuffer(found, np.float32).reshape(-1, columns)
+            return None if values is None else np.frombuffer(values, np.float32).reshape(-1, columns)
         column = self.vertex_columns[name] if name in self.vertex_columns else self.face_columns.get(name)
         if isinstance(column, Lists):
             raise TypeError(f"the column {name!r} has lists")
@@ -462,12 +462,12 @@ class Mesh:
         if not self._of_file:
             return self
         if self._own is None:
-            own = Mesh.__new__(Mesh)
-            own._of_file, own._materials, own._own, own._native = False, (), None, None
+            copy = Mesh.__new__(Mesh)
+            copy._of_file, copy._materials, copy._own, copy._native = False, (), None, None
             runs = ("material_runs", "group_runs", "smoothing_runs")
-            own._plain = self._data | dict.fromkeys(runs) | {"groups": ()}
-            own.material_slots, own.smooth = self.material_slots, self.smooth
-            self._own = own
+            copy._plain = self._data | dict.fromkeys(runs) | {"groups": ()}
+            copy.material_slots, copy.smooth = self.material_slots, self.smooth
+            self._own = copy
         return self._own
 
     def _convert(

@@ -28,6 +28,22 @@ FormatName: TypeAlias = Literal[
 ]
 
 
+#: Encoding of the pixels.
+EncodingName: TypeAlias = Literal["bc1", "bc3", "bc4", "bc5", "bc6h", "bc7", "rgba8"]
+
+
+#: Quality of block compression: how much time to spend on it.
+QualityName: TypeAlias = Literal["fast", "normal", "best"]
+
+
+#: Filter for mip levels, or ``none`` for no mip levels.
+MipsName: TypeAlias = Literal["box", "kaiser", "none"]
+
+
+#: Color space of the samples.
+ColorSpace: TypeAlias = Literal["srgb", "linear"]
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits on what a file may demand; exceeding one raises a :class:`polyhaul.LimitError` that names it."""
@@ -84,8 +100,8 @@ class _SharedOptions(TypedDict, total=False):
     """Options for reading and for writing."""
 
     threads: int | None
-    """Worker threads; if ``None``, all cores that the process may use. Unless it is 1, a large file that is not in
-    the system's memory is fetched by one more, on Linux."""
+    """Worker threads; if absent, one for each core that the process may use. Unless it is 1, a large file that is
+    not in the system's memory is fetched by one more, on Linux."""
     memory_limit: int | str | None
     """Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input that
     needs a window of more than this is refused."""

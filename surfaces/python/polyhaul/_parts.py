@@ -138,7 +138,7 @@ def made_ahead(cuts: list[tuple[Mesh, Cut]], missing_uv: float, normals: bool, t
         return _polyhaul.flat_sections(mesh._to_native(), [cut[:2] for cut in cuts], missing_uv, normals, threads)
 
     def connect(made: Future[list[dict[str, Any]]]) -> Topologies:
-        return _polyhaul.topologies([one["native"] for one in made.result()], threads)
+        return _polyhaul.topologies([arrays["native"] for arrays in made.result()], threads)
 
     waiting: list[tuple[Mesh, list[Cut], Future[Any], Future[Topologies]]] = []
     with ThreadPoolExecutor(max_workers=1) as executor:
@@ -158,8 +158,8 @@ def made_ahead(cuts: list[tuple[Mesh, Cut]], missing_uv: float, normals: bool, t
 
 def taken(mesh: Mesh, cuts: list[Cut], made: Future[Any], topology: Future[Topologies]) -> Iterator[Part]:
     """The parts of a batch."""
-    for number, (cut, one) in enumerate(zip(cuts, made.result(), strict=True)):
-        yield Part(cut[2], one, mesh, topology, number)
+    for number, (cut, arrays) in enumerate(zip(cuts, made.result(), strict=True)):
+        yield Part(cut[2], arrays, mesh, topology, number)
 
 
 def batches(cuts: list[tuple[Mesh, Cut]]) -> Iterator[tuple[Mesh, list[Cut]]]:

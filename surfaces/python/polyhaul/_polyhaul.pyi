@@ -170,7 +170,11 @@ def read_tables(
     reading: Reading,
 ) -> tuple[list[tuple[str, int, list[tuple[str, str, Array, Array | None]]]], list[str], list[str], dict[str, Any]]: ...
 def import_texture(
-    reading: Reading, how: dict[str, Any], target: dict[str, Any], writing: NativeWriteOptions
+    reading: Reading,
+    settings: list[tuple[str, str]],
+    alpha_cutoff: float | None,
+    target: dict[str, Any],
+    writing: NativeWriteOptions,
 ) -> tuple[int, int, str, int, dict[str, Any]]: ...
 def read_image(
     reading: Reading,

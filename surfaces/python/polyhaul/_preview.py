@@ -115,13 +115,15 @@ def _points_of(table: Table) -> Mesh:
         raise ValueError(f"the table has no column {missing[0]!r}; a table of points has x, y and z")
     positions = np.column_stack([np.asarray(table[name], np.float32) for name in "xyz"])
     all_names = [("red", "green", "blue"), ("r", "g", "b")]
-    found = [names for names in all_names if all(name in table for name in names)]
-    if not found:
+    sets = [names for names in all_names if all(name in table for name in names)]
+    if not sets:
         return Mesh(positions)
-    channels = [np.asarray(table[name]) for name in found[0]]
+    channels = [np.asarray(table[name]) for name in sets[0]]
     # Integers are bytes, whatever their type: text does not say.
-    scale = [(65535 if it.dtype == np.uint16 else 255) if it.dtype.kind in "iu" else 1 for it in channels]
-    colors = np.column_stack([it.astype(np.float32) / most for it, most in zip(channels, scale, strict=True)])
+    types = [channel.dtype for channel in channels]
+    white = [(65535 if dtype == np.uint16 else 255) if dtype.kind in "iu" else 1 for dtype in types]
+    shares = [channel.astype(np.float32) / maximum for channel, maximum in zip(channels, white, strict=True)]
+    colors = np.column_stack(shares)
     return Mesh(positions, colors=colors)
 
 

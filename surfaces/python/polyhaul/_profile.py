@@ -165,7 +165,7 @@ class Profile:
         if not self._is_ended:
             return None
         verdict, phases = self.verdict, self.phases
-        advice = "".join(f"<li>{html.escape(it)}</li>" for it in verdict.advice)
+        advice = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in verdict.advice)
         listed = f"<ul>{advice}</ul>" if advice else ""
         picture = _image(self._ended.picture(self._title)) if self._has_spans and phases else ""
         return f"<div><p><b>{html.escape(str(verdict))}</b></p>{listed}{_table(phases)}{picture}</div>"

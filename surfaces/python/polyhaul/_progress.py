@@ -33,10 +33,10 @@ def _bar(label: str) -> Any:
 
 
 def _update(bar: Any) -> Progress:
-    def update(done: int, total: int | None) -> None:
-        if done < bar.n:  # another phase begins
+    def update(completed: int, total: int | None) -> None:
+        if completed < bar.n:  # another phase begins
             bar.reset()
         bar.total = total
-        bar.update(done - bar.n)
+        bar.update(completed - bar.n)
 
     return update

@@ -80,8 +80,8 @@ def run(lines: IO[str], words: list[str]) -> Iterator[Row]:
                 break
             memory = BASE_MEMORY + MEMORY_PER_BYTE * max(task["bytes"] for task in bundle)
             pending[remote.options(memory=memory).remote(words, bundle)] = bundle
-        done, _ = ray.wait(list(pending), num_returns=1, timeout=0.05) if pending else ([], [])
-        for reference in done:
+        ready, _ = ray.wait(list(pending), num_returns=1, timeout=0.05) if pending else ([], [])
+        for reference in ready:
             yield from _rows(reference, pending.pop(reference))
 
 
@@ -99,8 +99,8 @@ def _rows(reference: Any, bundle: list[Task]) -> list[Row]:
 def _failed(task: Task, message: str) -> Row:
     """Returns a row for an asset whose Ray task failed. It lacks the hash of the options, so the next run retries."""
     given = {"id": task["id"], "asset": task["asset"], "attempt": task["attempt"], "source": task["source"]}
-    known = {"source_version": task["version"], "source_bytes": task["bytes"]}
-    return given | known | {"seconds": 0.0, "started": time.time(), "error": {"kind": "engine", "message": message[:2000]}}
+    version = {"source_version": task["version"], "source_bytes": task["bytes"]}
+    return given | version | {"seconds": 0.0, "started": time.time(), "error": {"kind": "engine", "message": message[:2000]}}
 
 
 def _read(lines: IO[str], tasks: SimpleQueue[Task | None]) -> None:

@@ -401,7 +401,7 @@ class Render:
 
     @cached_property
     def _named_materials(self) -> dict[str, Entity]:
-        return {it.name: it for it in self.materials if it.name}
+        return {material.name: material for material in self.materials if material.name}
 
     def _setting(self, kind: str) -> Entity | None:
         return Entity(self, kind, 0) if self._native.count(kind) else None
@@ -417,11 +417,11 @@ class Render:
 
     def _attributes(self, last: int | None) -> dict[str, Parameter]:
         """Parameters of a chain of attributes; later ones take precedence."""
-        found: dict[str, Parameter] = {}
+        attributes: dict[str, Parameter] = {}
         while last is not None:
-            found = self._parameters("attributes", last) | found
+            attributes = self._parameters("attributes", last) | attributes
             last = self._native.attribute_before(last)
-        return found
+        return attributes
 
 
 def _parameter(type: Any, values: Any) -> Parameter:
@@ -462,12 +462,12 @@ def _own_mesh(kind: str, parameters: Parameters) -> Mesh | None:
         indices = np.arange(corners if len(positions) >= corners else 0, dtype=np.int32).reshape(-1, corners)
     if corners == 4:
         indices = indices[:, [0, 1, 3, 2]]  # pbrt has them row by row
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, attribute, width in (("uv", "uv", 2), ("N", "normal", 3)):
         values = _rows(parameters, name, width)
         if values is not None and len(values) == len(positions):
-            found |= {f"{attribute}s": values, f"{attribute}_domain": "vertex"}
-    return Mesh(positions, indices if len(indices) else None, **found)
+            fields |= {f"{attribute}s": values, f"{attribute}_domain": "vertex"}
+    return Mesh(positions, indices if len(indices) else None, **fields)
 
 
 def _rows(parameters: Parameters, name: str, width: int) -> Floats | None:

@@ -134,7 +134,7 @@ class Report:
 
 def report_from_plain(plain: Mapping[str, Any]) -> Report:
     """The report that native code returned."""
-    kept = tuple(_warning(fields) for fields in plain["warnings"])
+    warnings = tuple(_warning(fields) for fields in plain["warnings"])
     return Report(
         bytes_in=plain["bytes_in"],
         plain_bytes_in=plain["plain_bytes_in"],
@@ -146,7 +146,7 @@ def report_from_plain(plain: Mapping[str, Any]) -> Report:
         writes=tuple(Moved(*moved) for moved in plain["writes"]),
         threads=plain["threads"],
         phases=plain["phases"],
-        warnings=Warnings(kept, plain["counts"]),
+        warnings=Warnings(warnings, plain["counts"]),
         spilled_bytes=plain["spilled_bytes"],
         first_pixel=plain["first_pixel"],
     )

@@ -111,28 +111,28 @@ class Scan:
             opened_reading(self._source, native, None, progress, "scanning") as reading,
             opened_target(target, writing) as plain,
         ):
-            done = _polyhaul.convert(reading, plain, writing)
-        report = report_from_plain(done)
+            plain_report = _polyhaul.convert(reading, plain, writing)
+        report = report_from_plain(plain_report)
         warn_of(report, reading)
         return report
 
     def read(self) -> Table:
         """Reads what is chosen as a table: of a PLY file the vertices, or the element that was asked for."""
         with opened_reading(self._source, self._read_options(), None, None, "scanning") as reading:
-            plain, comments, infos, done = _polyhaul.read_tables(reading)
-        report = report_from_plain(done)
+            plain, comments, infos, plain_report = _polyhaul.read_tables(reading)
+        report = report_from_plain(plain_report)
         warn_of(report, reading)
         tables = [table_from_plain(table, report) for table in plain]
-        wanted = self._options.get("element") or "vertex"
-        table = next((it for it in tables if it.name == wanted), tables[0] if tables else Table())
+        element = self._options.get("element") or "vertex"
+        table = next((candidate for candidate in tables if candidate.name == element), tables[0] if tables else Table())
         table.comments, table.infos = comments, infos
         return table
 
     def read_scene(self) -> Scene:
         """Reads what is chosen as a scene: meshes with the faces whose vertices are all kept."""
         with opened_reading(self._source, self._read_options(), None, None, "scanning") as reading:
-            scene, done = _polyhaul.read(reading, True, (None, 1.0), False)
-        report = report_from_plain(done)
+            scene, plain_report = _polyhaul.read(reading, True, (None, 1.0), False)
+        report = report_from_plain(plain_report)
         warn_of(report, reading)
         return scene_from_plain(scene, report)
 
@@ -148,8 +148,8 @@ class Scan:
         reading, batches = self._batches(bytes)
         for plain in batches:
             yield table_from_plain(plain, None).to_dict()
-        if (done := batches.report()) is not None:
-            warn_of(report_from_plain(done), reading)
+        if (plain_report := batches.report()) is not None:
+            warn_of(report_from_plain(plain_report), reading)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """A stream of Apache Arrow: ``polars.DataFrame(scan)``, ``pyarrow.table(scan)``, ``duckdb.from_arrow(...)``.

@@ -97,7 +97,7 @@ class Object:
 
     @materials.setter
     def materials(self, value: Iterable[Material | str | None] | None) -> None:
-        self._materials = None if value is None else tuple(_material(it) for it in value)
+        self._materials = None if value is None else tuple(_material(material) for material in value)
 
     @property
     def positions(self) -> range:
@@ -137,7 +137,7 @@ class Object:
 
     def _to_plain(self, mesh: int, materials: dict[int, int]) -> tuple[Any, ...]:
         slots = self._materials
-        numbers = None if slots is None else [None if it is None else materials[id(it)] for it in slots]
+        numbers = None if slots is None else [None if slot is None else materials[id(slot)] for slot in slots]
         names = str(self.name), str(self.mesh_name), self.kind
         return *names, mesh, self._start, self._end, self._transform, numbers
 
@@ -285,7 +285,7 @@ class Scene:
         if curves and not faces:
             added.kind = "group"  # what Blender writes for curves
         if materials is not None:
-            added.materials = [self._known(it) for it in materials]
+            added.materials = [self._known(material) for material in materials]
             self._take(added.materials or ())
         self._add_mesh(mesh)
         self._objects.append(added)
@@ -322,10 +322,10 @@ class Scene:
             [('Triangle', [[0, 1], [1, 2], [0, 2]])]
         """
         objects: dict[int, list[Object]] = {}
-        for one in self._objects:
-            objects.setdefault(id(one.mesh), []).append(one)
+        for placed in self._objects:
+            objects.setdefault(id(placed.mesh), []).append(placed)
         cuts = [(mesh, self._cuts(mesh, objects.get(id(mesh), []), by_object, by_group)) for mesh in self._meshes]
-        return made_ahead([(mesh, cut) for mesh, own in cuts for cut in own], missing_uv, normals, threads)
+        return made_ahead([(mesh, cut) for mesh, mesh_cuts in cuts for cut in mesh_cuts], missing_uv, normals, threads)
 
     def _cuts(self, mesh: Mesh, objects: list[Object], by_object: bool, by_group: bool) -> list[Cut]:
         """Where the parts of a mesh begin and end: the counts of its elements, and their names."""
@@ -334,7 +334,7 @@ class Scene:
             return [(NOTHING, counts, objects[0].name)]
         starts: dict[Counts, str] = {NOTHING: ""}
         if by_object:
-            starts |= {one._start: one.name for one in objects if one.kind == "object" and one._start}
+            starts |= {placed._start: placed.name for placed in objects if placed.kind == "object" and placed._start}
         runs = mesh._data["group_runs"] if by_group else None
         for run in () if runs is None else runs.tolist():
             a, b, c, d, e, f, g, group = run
@@ -383,15 +383,15 @@ class Scene:
 
     def _to_plain(self) -> dict[str, Any]:
         """The scene as native code takes it."""
-        for it in self._objects:
-            self._take(it._materials or ())
+        for placed in self._objects:
+            self._take(placed._materials or ())
         materials, numbers = self._numbered()
-        objects = [it._to_plain(self._add_mesh(it.mesh), numbers) for it in self._objects]
+        objects = [placed._to_plain(self._add_mesh(placed.mesh), numbers) for placed in self._objects]
         _options.check_axes(self.forward_axis, self.up_axis)
         return {
             "meshes": [mesh._to_native() for mesh in self._meshes],
             "objects": objects,
-            "materials": [material_to_plain(it) for it in materials],
+            "materials": [material_to_plain(material) for material in materials],
             "material_libraries": self._libraries,
             "folder": self._folder,
             "forward_axis": self.forward_axis,
@@ -406,15 +406,15 @@ class Scene:
         """Materials, one of each name, and the number of each by identity."""
         numbers: dict[int, int] = {}
         by_name: dict[str, int] = {}
-        kept: list[Material] = []
+        listed: list[Material] = []
         for material in self._materials:
-            at = by_name.setdefault(material.name, len(kept))
-            if at == len(kept):
-                kept.append(material)
-            elif kept[at] != material:
+            at = by_name.setdefault(material.name, len(listed))
+            if at == len(listed):
+                listed.append(material)
+            elif listed[at] != material:
                 raise ValueError(f"two different materials are named {material.name!r}")
             numbers[id(material)] = at
-        return kept, numbers
+        return listed, numbers
 
 
 def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
@@ -425,7 +425,7 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
     scene._folder = plain["folder"]
     scene.tables = [table_from_plain(table) for table in plain["tables"]]
     scene.comments, scene.infos = plain["comments"], plain["infos"]
-    scene._take(material_from_plain(it) for it in plain["materials"])
+    scene._take(material_from_plain(plain_material) for plain_material in plain["materials"])
     for mesh in plain["meshes"]:
         scene._add_mesh(mesh_from_native(mesh, scene._materials))
     if plain["render"] is not None:

@@ -137,7 +137,7 @@ class Table:
         """A structured array of the rows. Lists must all have the same length."""
         names = self._different_names()
         columns = [_even(name, column) for name, column in zip(names, self.columns, strict=True)]
-        dtype = np.dtype([(name, it.dtype, it.shape[1:]) for name, it in zip(names, columns, strict=True)])
+        dtype = np.dtype([(name, values.dtype, values.shape[1:]) for name, values in zip(names, columns, strict=True)])
         rows = np.empty(self._row_count, dtype)
         _copy_blocks([rows[name] for name in names], columns, dtype.itemsize)
         return rows
@@ -202,8 +202,8 @@ class Table:
         return f"<polyhaul.Table{called}: {self._row_count} rows, {len(shown)} columns ({columns})>"
 
     def _place(self, name: str) -> int:
-        for place, (known, _, _) in enumerate(self._columns):
-            if known == name:
+        for place, (column_name, _, _) in enumerate(self._columns):
+            if column_name == name:
                 return place
         raise KeyError(f"no column named {name!r}; the names are {', '.join(map(repr, self.names)) or 'none'}")
 
@@ -253,8 +253,8 @@ class Columns(MutableMapping[str, Any]):
         self._plain, self._what, self._count, self._change = list(plain), what, count, change
 
     def __getitem__(self, name: str) -> Any:
-        for known, values, offsets in self._plain:
-            if known == name:
+        for column_name, values, offsets in self._plain:
+            if column_name == name:
                 return _column(values, offsets)
         raise KeyError(name)
 
@@ -316,7 +316,7 @@ def plain_column(
 
 def replaced(columns: Sequence[Plain], name: str, new: tuple[npt.NDArray[Any], Indices | None]) -> list[Plain]:
     """The columns with another one of that name: in its place, or at the end."""
-    names = [known for known, _, _ in columns]
+    names = [column_name for column_name, _, _ in columns]
     place = names.index(name) if name in names else len(names)
     return [*columns[:place], (name, *new), *columns[place + 1 :]]
 
@@ -380,11 +380,11 @@ def _columns_of(array: npt.NDArray[Any], names: Sequence[str] | None) -> tuple[l
     else:
         raise ValueError(f"the table is an array of {array.ndim} dimensions; expected two, or a structured array")
     numbers = [_numbers(f"column {name!r}", column) for name, column in zip(fields, columns, strict=True)]
-    if not all(it.flags.c_contiguous for it in numbers):
-        apart = [np.empty(it.shape, it.dtype) for it in numbers]
+    if not all(column.flags.c_contiguous for column in numbers):
+        apart = [np.empty(column.shape, column.dtype) for column in numbers]
         _copy_blocks(apart, numbers, array.dtype.itemsize * (1 if array.ndim == 1 else array.shape[1]))
         numbers = apart
-    made = [(name, *plain_column(f"column {name!r}", it, None, "row")) for name, it in zip(fields, numbers, strict=True)]
+    made = [(name, *plain_column(f"column {name!r}", column, None, "row")) for name, column in zip(fields, numbers, strict=True)]
     return made, len(array)
 
 

@@ -59,8 +59,8 @@ def read_tables(
     """
     native = _options.read_options(options, format, types)
     with opened_reading(source, native, None, progress, "reading") as reading:
-        plain, comments, infos, done = _polyhaul.read_tables(reading)
-    report = report_from_plain(done)
+        plain, comments, infos, plain_report = _polyhaul.read_tables(reading)
+    report = report_from_plain(plain_report)
     warn_of(report, reading)
     return Tables([table_from_plain(table, report) for table in plain], comments, infos, report)
 
@@ -153,8 +153,8 @@ def write_table(
     name, count, columns = table._to_plain()
     plain = [(name or "vertex", count, columns)]  # what PLY files call rows that nobody named
     with opened_target(target, native) as opened, reporter(progress, "writing") as report_progress:
-        done = _polyhaul.write_tables(plain, (table.comments, table.infos), opened, native, report_progress)
-    return report_from_plain(done)
+        plain_report = _polyhaul.write_tables(plain, (table.comments, table.infos), opened, native, report_progress)
+    return report_from_plain(plain_report)
 
 
 def write_tables(
@@ -181,12 +181,12 @@ def write_tables(
         The report: measurements and warnings.
     """
     if isinstance(tables, Mapping):
-        named = {str(name): it if isinstance(it, Table) else Table(it) for name, it in tables.items()}
-        plain = [(name, *it._to_plain()[1:]) for name, it in named.items()]
+        named = {str(name): table if isinstance(table, Table) else Table(table) for name, table in tables.items()}
+        plain = [(name, *table._to_plain()[1:]) for name, table in named.items()]
         notes: list[list[str]] = [[], []]
     else:
         notes = [list(getattr(tables, "comments", ())), list(getattr(tables, "infos", ()))]
-        plain = [_checked(it)._to_plain() for it in tables]
+        plain = [_checked(table)._to_plain() for table in tables]
     if format is None and hasattr(target, "write"):
         format = "ply"
     native = _options.write_options(options, format)
@@ -342,7 +342,7 @@ def _comment(comments: Any) -> str | None:
         comments = comments.decode("latin1")
     if comments is None or isinstance(comments, str):
         return comments or None
-    texts = [it.decode("latin1") if isinstance(it, bytes) else str(it) for it in comments]
+    texts = [comment.decode("latin1") if isinstance(comment, bytes) else str(comment) for comment in comments]
     if len(texts) > 1:
         raise ValueError(f"comments has {len(texts)} strings; expected one")
     return texts[0] if texts else None

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, Unpack, get_args
+from typing import Literal, TypeAlias, Unpack, get_args
 
 from polyhaul import _options, _polyhaul
-from polyhaul._image import ColorSpace
 from polyhaul._io import opened_reading, warn_of
-from polyhaul._option_types import FormatName, Rate, ReadOptions
+from polyhaul._option_types import (
+    ColorSpace,
+    EncodingName,
+    FormatName,
+    MipsName,
+    QualityName,
+    Rate,
+    ReadOptions,
+)
 from polyhaul._progress import Progress
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Source, Target, opened_target
 
-#: Blocks of 4 x 4 pixels, or plain pixels.
-EncodingName: TypeAlias = Literal["bc1", "bc3", "bc4", "bc5", "bc6h", "bc7", "rgba8"]
-QualityName: TypeAlias = Literal["fast", "normal", "best"]
-MipsName: TypeAlias = Literal["box", "kaiser", "none"]
 ContainerName: TypeAlias = Literal["dds", "ktx2"]
 
 
@@ -87,8 +90,12 @@ def import_texture(
         polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an argument is invalid.
     """
-    how = _how(encoding, quality, mips, alpha_cutoff, normal_map, color_space)
-    _known("format", format, (*get_args(ContainerName), None))
+    if format not in (*get_args(ContainerName), None):
+        raise ValueError(f"format is {format!r}; expected 'dds' or 'ktx2'")
+    settings = _settings(
+        encoding=encoding, quality=quality, mips=mips, normal_map=normal_map, color_space=color_space
+    )  # fmt: skip
+    cutoff = None if alpha_cutoff is None else float(alpha_cutoff)
     native = _options.read_options(options, from_format)
     writing = _options.write_options(
         {
@@ -98,31 +105,14 @@ def import_texture(
         format,
     )
     with opened_reading(source, native, None, progress, "importing") as reading, opened_target(target, writing) as plain:
-        width, height, made, level_count, done = _polyhaul.import_texture(reading, how, plain, writing)
-    report = report_from_plain(done)
+        imported = _polyhaul.import_texture(reading, settings, cutoff, plain, writing)
+    width, height, name, level_count, plain_report = imported
+    report = report_from_plain(plain_report)
     warn_of(report, reading)
-    return ImportedTexture(width, height, made, level_count, report)
+    return ImportedTexture(width, height, name, level_count, report)
 
 
-def _how(
-    encoding: str | None, quality: str, mips: str, alpha_cutoff: float | None, normal_map: bool | None, space: str | None
-) -> dict[str, Any]:
-    """How the texture is made, as native code takes it."""
-    _known("encoding", encoding, (*get_args(EncodingName), None))
-    _known("quality", quality, get_args(QualityName))
-    _known("mips", mips, get_args(MipsName))
-    _known("color_space", space, (*get_args(ColorSpace), None))
-    return {
-        "encoding": encoding,
-        "quality": quality,
-        "mips": None if mips == "none" else mips,
-        "alpha_cutoff": None if alpha_cutoff is None else float(alpha_cutoff),
-        "normal_map": None if normal_map is None else bool(normal_map),
-        "color_space": space,
-    }
-
-
-def _known(name: str, value: object, all: tuple[object, ...]) -> None:
-    if value not in all:
-        listed = ", ".join(repr(it) for it in all)
-        raise ValueError(f"{name} is {value!r}; expected one of {listed}")
+def _settings(**options: str | bool | None) -> list[tuple[str, str]]:
+    """The given options as texts of the table of options; those that are ``None`` keep their default."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return [(name, value if isinstance(value, str) else str(bool(value)).lower()) for name, value in given.items()]

@@ -4,14 +4,15 @@
 //! used in place.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{ReadCall, Target, run_reading};
 use crate::job;
 use crate::options::NativeWriteOptions;
 use crate::report;
+use crate::sources::{ReadCall, Target, run_reading};
 use polyhaul::Loaded;
 use polyhaul::model::{
     ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, Samples,
 };
+use polyhaul::options::OptionValue;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,7 +25,7 @@ pub(crate) struct ImageOut<'py>(
     &'static str,
     Array,
     (usize, usize, usize),
-    &'static str,
+    String,
     bool,
     BesideOut,
     Bound<'py, PyDict>,
@@ -81,7 +82,7 @@ pub(crate) fn image_to_python(py: Python<'_>, loaded: Loaded<Image>) -> PyResult
         attributes.into_iter().map(|ImageAttribute { name, kind, value }| (name, kind, Array::text(value))).collect(),
     );
     let report = report::report(py, &loaded.report)?;
-    Ok(ImageOut(kind, samples, shape, space_name(color_space), premultiplied, beside, report))
+    Ok(ImageOut(kind, samples, shape, color_space.print(), premultiplied, beside, report))
 }
 
 /// Writes an image: the report, as a dict.
@@ -129,7 +130,7 @@ impl ImageIn {
             height,
             channels,
             samples,
-            color_space: space_named(&space)?,
+            color_space: ColorSpace::parse(&space).map_err(PyValueError::new_err)?,
             premultiplied,
             extra: extra.into_iter().map(channel).collect(),
             stored: stored.into_iter().map(color).collect::<PyResult<_>>()?,
@@ -140,17 +141,6 @@ impl ImageIn {
 
 const TYPES: [ChannelType; 5] =
     [ChannelType::U8, ChannelType::U16, ChannelType::U32, ChannelType::F16, ChannelType::F32];
-
-const SPACES: [(ColorSpace, &str); 2] = [(ColorSpace::Srgb, "srgb"), (ColorSpace::Linear, "linear")];
-
-fn space_name(space: ColorSpace) -> &'static str {
-    SPACES.iter().find(|(color_space, _)| *color_space == space).map_or("", |(_, name)| name)
-}
-
-pub(crate) fn space_named(name: &str) -> PyResult<ColorSpace> {
-    let color_space = SPACES.iter().find(|(_, space_name)| *space_name == name).map(|(space, _)| *space);
-    color_space.ok_or_else(|| PyValueError::new_err(format!("unknown color space {name:?}")))
-}
 
 /// The samples, for Python alone, and the name of their type in numpy.
 fn owned(samples: Samples) -> Result<(&'static str, Array), TryReserveError> {

@@ -25,6 +25,7 @@ mod rows;
 mod scan;
 mod scene;
 mod shapes;
+mod sources;
 mod streams;
 mod tables;
 mod textures;

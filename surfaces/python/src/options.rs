@@ -5,6 +5,7 @@ use polyhaul::model::{Axis, Bounds, Scalar};
 use polyhaul::options::{
     ColumnName, ColumnTypes, OptionGroup, OptionKind, OptionRow, OptionValue, RunOptions, SetError, Throttle,
 };
+use polyhaul::textures::TextureOptions;
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -34,13 +35,14 @@ pub(crate) struct RowOut {
     writes: bool,
 }
 
-/// All rows of the table.
+/// All rows of the table. Those of textures are for neither reading nor writing.
 #[pyfunction]
 pub(crate) fn option_rows() -> Vec<RowOut> {
     let is_among = |rows: &[OptionRow], row: &OptionRow| rows.iter().any(|other| other.is(row.group, row.name));
     let only_written = WRITE_ROWS.iter().filter(|row| !is_among(&READ_ROWS, row));
     let rows = READ_ROWS.iter().chain(only_written);
-    rows.map(|row| RowOut::new(row, is_among(&READ_ROWS, row), is_among(&WRITE_ROWS, row))).collect()
+    let rows = rows.map(|row| RowOut::new(row, is_among(&READ_ROWS, row), is_among(&WRITE_ROWS, row)));
+    rows.chain(TextureOptions::rows().iter().map(|row| RowOut::new(row, false, false))).collect()
 }
 
 /// The names of all formats.
@@ -57,7 +59,7 @@ pub(crate) fn parse_size(text: &str) -> PyResult<u64> {
 impl RowOut {
     fn new(row: &OptionRow, reads: bool, writes: bool) -> RowOut {
         let (kind, is_optional) = match row.kind {
-            OptionKind::Optional(kind) => (*kind, true),
+            OptionKind::Optional(kind, _) => (*kind, true),
             kind => (kind, false),
         };
         let kind_name = match kind {
@@ -67,7 +69,7 @@ impl RowOut {
             OptionKind::Positive => "positive",
             OptionKind::Choice(_) => "choice",
             OptionKind::Special { name, .. } => name,
-            OptionKind::Text | OptionKind::Optional(_) => "text",
+            OptionKind::Text | OptionKind::Optional(..) => "text",
         };
         RowOut {
             name: row.name,

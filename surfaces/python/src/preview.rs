@@ -1,10 +1,10 @@
 //! Pictures of sources and of scenes. The calls that users see are in `surfaces/python/polyhaul/_preview.py`.
 
-use crate::calls::{ReadCall, run_reading};
 use crate::images::{ImageOut, image_to_python};
 use crate::job;
 use crate::options::axis;
 use crate::scene::SceneIn;
+use crate::sources::{ReadCall, run_reading};
 use polyhaul::model::{Axes, Axis};
 use polyhaul::options::RunOptions;
 use polyhaul::preview::{self as pictures, PreviewOptions, Style, View};

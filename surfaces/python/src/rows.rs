@@ -3,10 +3,10 @@
 //! The columns, and the names of their types, are determined in `surfaces/python/polyhaul/_rows.py`.
 
 use crate::arrays::Array;
-use crate::calls::Target;
 use crate::job;
 use crate::options::NativeWriteOptions;
 use crate::report;
+use crate::sources::Target;
 use polyhaul::rows::{self, PrintfDialect, RowFormat, StridedColumn, ValueType};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;

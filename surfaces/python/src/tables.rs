@@ -4,10 +4,10 @@
 //! Columns of tables that were read belong to Python alone, so they may be changed there.
 
 use crate::arrays::{Array, Held};
-use crate::calls::{ReadCall, Target, run_reading};
 use crate::job;
 use crate::options::{NativeWriteOptions, scalar_name};
 use crate::report;
+use crate::sources::{ReadCall, Target, run_reading};
 use polyhaul::model::{self, Column, Table, Values};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;

@@ -148,22 +148,22 @@ class _Handler(BaseHTTPRequestHandler):
         if data is None:
             return self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
         changed = "Thu, 26 Nov 2026 12:00:00 GMT"
-        known = {"ETag": self.server.tags[name], "Last-Modified": changed, "Accept-Ranges": "bytes"}
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        headers = {"ETag": self.server.tags[name], "Last-Modified": changed, "Accept-Ranges": "bytes"}
+        byte_range = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         view = memoryview(data)
-        if wanted is None or self.server.faults.without_ranges:
+        if byte_range is None or self.server.faults.without_ranges:
             if self.command == "HEAD":
-                return self._head(len(data), known)
-            return self._answer(200, view, known)
-        start, end = int(wanted[1]), min(int(wanted[2]) + 1, len(data))
+                return self._head(len(data), headers)
+            return self._answer(200, view, headers)
+        start, end = int(byte_range[1]), min(int(byte_range[2]) + 1, len(data))
         if start >= len(data):
-            return self._answer(416, headers=known)
+            return self._answer(416, headers=headers)
         content_range = f"bytes {start}-{end - 1}/{len(data)}"
-        self._answer(206, view[start:end], known | {"Content-Range": content_range})
+        self._answer(206, view[start:end], headers | {"Content-Range": content_range})
 
-    def _head(self, size: int, known: dict[str, str]) -> None:
+    def _head(self, size: int, headers: dict[str, str]) -> None:
         self.send_response(200)
-        for name, value in known.items():
+        for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(size))
         self.end_headers()

@@ -59,6 +59,11 @@ MORE_DOCS = {
     "transform": "An array of 4 x 4, 3 x 4 or 3 x 3 numbers.",
 }
 
+#: The names of the types of choices that :func:`polyhaul.import_texture` offers.
+TEXTURE_TYPES = {
+    "encoding": "EncodingName", "quality": "QualityName", "mips": "MipsName", "color_space": "ColorSpace",
+}  # fmt: skip
+
 #: Options that are not in the table: name, type and documentation.
 READ_EXTRAS = [
     ("limits", "Limits | None", "Limits on what the data may request."),
@@ -73,12 +78,13 @@ WRITE_EXTRAS = [
 
 def generated() -> str:
     """The text of the file."""
-    rows = [row for row in ROWS if row.group != "limits" and row.name != "format"]
+    rows = [row for row in ROWS if row.group not in ("limits", "texture") and row.name != "format"]
     formats = ", ".join(f'"{name}"' for name in _polyhaul.FORMATS)
     parts = [
         HEAD,
         "#: A format that polyhaul reads or writes.\n"
         f"FormatName: TypeAlias = Literal[\n{textwrap.fill(formats, 116, initial_indent='    ', subsequent_indent='    ')}\n]\n",
+        *[choice(TEXTURE_TYPES[row.name], row) for row in ROWS if row.group == "texture" and row.name in TEXTURE_TYPES],
         limits([row for row in ROWS if row.group == "limits"]),
         typed_dict("_SharedOptions", "TypedDict, total=False", "Options for reading and for writing.",
                    [row for row in rows if row.reads and row.writes], []),
@@ -104,6 +110,13 @@ Those that do not apply to the format are ignored, and ``None`` leaves the defau
 Blender wrote comes back with the same bytes."""
 CONVERT_DOCS = """\
 Keywords of :func:`polyhaul.convert`: :class:`polyhaul.ReadOptions` and :class:`polyhaul.WriteOptions`."""
+
+
+def choice(name: str, row: Row) -> str:
+    """The type of an option that is a choice. Without a value it has its default, so ``none`` is a word if that is not."""
+    has_none = row.is_optional and row.default in row.choices
+    names = ", ".join(f'"{value}"' for value in [*row.choices, *(["none"] if has_none else [])])
+    return f"#: {prose(row.docs).partition('. ')[0].rstrip('.')}.\n{name}: TypeAlias = Literal[{names}]\n"
 
 
 def limits(rows: list[Row]) -> str:

@@ -23,9 +23,9 @@ POLYHAUL = [sys.executable, "-m", "polyhaul"]
 def run(*words: object, code: int = 0, environment: dict[str, str] | None = None) -> dict[str, Any]:
     """What a run of the command prints as JSON."""
     command = [*POLYHAUL, "batch", *map(str, words), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | (environment or {}), timeout=120)
-    assert done.returncode == code, done.stdout + done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | (environment or {}), timeout=120)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    result: dict[str, Any] = json.loads(ran.stdout)
     return result
 
 
@@ -88,18 +88,18 @@ def test_names_must_differ(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for name in ["a.obj", "a.stl"]:
         (tmp_path / "in" / name).write_bytes(b"")
-    done = subprocess.run([*POLYHAUL, "batch", tmp_path / "in", "-o", tmp_path / "out", "--to", "ply"],
+    ran = subprocess.run([*POLYHAUL, "batch", tmp_path / "in", "-o", tmp_path / "out", "--to", "ply"],
                           capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "would be written to the same file" in done.stderr and "--full-names" in done.stderr
+    assert ran.returncode == 2
+    assert "would be written to the same file" in ran.stderr and "--full-names" in ran.stderr
 
 
 def test_outputs_are_not_inputs(tmp_path: Path) -> None:
     library = make_library(tmp_path / "in", 3, broken=False)
     polyhaul.convert(library / "part0" / "asset0.obj", library / "scan.ply")
     before = outputs(library)
-    done = subprocess.run([*POLYHAUL, "batch", library, "-o", library, "--to", "ply"], capture_output=True, text=True)
-    assert done.returncode == 2 and "scan.ply is an input, and would be overwritten" in done.stderr
+    ran = subprocess.run([*POLYHAUL, "batch", library, "-o", library, "--to", "ply"], capture_output=True, text=True)
+    assert ran.returncode == 2 and "scan.ply is an input, and would be overwritten" in ran.stderr
     assert outputs(library) == before
     # Beside their inputs, outputs of other names are fine.
     assert counts(run(library, "-o", library, "--to", "ply", "--recursive", "--include", "*.obj"))[0] == 1
@@ -117,8 +117,8 @@ def test_job_files_have_options(tmp_path: Path) -> None:
     words = ["--to", "ply", "--recursive", "--preview", "32", "--ascii"]
     assert counts(run(library, "-o", out, *words)) == (0, 0, 3, 0)
     job.write_text('to = "ply"\nnonsense = 1\n')
-    done = subprocess.run([*POLYHAUL, "batch", library, "-o", out, "--job", job], capture_output=True, text=True)
-    assert done.returncode == 2 and "--nonsense" in done.stderr
+    ran = subprocess.run([*POLYHAUL, "batch", library, "-o", out, "--job", job], capture_output=True, text=True)
+    assert ran.returncode == 2 and "--nonsense" in ran.stderr
 
 
 def test_limits_of_assets_cost_the_asset(tmp_path: Path) -> None:
@@ -185,8 +185,8 @@ def test_a_killed_run_continues(tmp_path: Path) -> None:
         path.unlink()
     assert outputs(out) == outputs(whole)
     rows = polyhaul.read_manifest(out).rows
-    done = [row["asset"] for row in rows if row["status"] == "done"]
-    assert len(done) == len(set(done)) == 400
+    converted = [row["asset"] for row in rows if row["status"] == "done"]
+    assert len(converted) == len(set(converted)) == 400
     # Only what was in flight is done twice: at most 32 assets of each worker and kill.
     assert sum(row["status"] == "replaced" for row in rows) <= kills * 64
 
@@ -250,8 +250,8 @@ def test_from_bucket_to_bucket(tmp_path: Path) -> None:
         environment = server.environment()
         assert counts(run(*words, code=3, environment=environment)) == (40, 10, 0, 0)
         made = {name: data for name, data in server.objects.items() if name.startswith("made/lib/")}
-        own = {name.removeprefix("made/lib/"): data for name, data in made.items() if ".polyhaul" not in name}
-        assert own == outputs(out)
+        objects = {name.removeprefix("made/lib/"): data for name, data in made.items() if ".polyhaul" not in name}
+        assert objects == outputs(out)
         assert "made/lib/.polyhaul/manifest.parquet" in made and not server.uploads
         assert len([name for name in made if name.endswith(".log")]) == 1
         assert counts(run(*words, environment=environment)) == (0, 0, 40, 10)

@@ -91,25 +91,25 @@ class Arrays:
 
     def attributes(self, number: int) -> dict[str, Any]:
         """All that an object has beside positions and faces."""
-        found: dict[str, Any] = {"material_slots": self.part("face_material", 2, number)}
-        found["smooth"] = self.part("face_smooth", 2, number)
+        attributes: dict[str, Any] = {"material_slots": self.part("face_material", 2, number)}
+        attributes["smooth"] = self.part("face_smooth", 2, number)
         if len(self.part("loop_vert", 1, number)):
-            found |= self.normals(number)
+            attributes |= self.normals(number)
         if self.data["object_has_uv"][number] and len(self.part("loop_vert", 1, number)):
-            found["uvs"] = self.part("corner_uv", 1, number)
+            attributes["uvs"] = self.part("corner_uv", 1, number)
         loose = self.edges("loose_edges", 0, number)
         if loose is not None and len(loose):
-            found["line_positions"] = loose
+            attributes["line_positions"] = loose
         if "sharp_edge" in self.data:
             edges, sharp = self.edges("edges", 1, number), self.edges("sharp_edge", 1, number)
-            found["sharp_edges"] = edges[sharp]
+            attributes["sharp_edges"] = edges[sharp]
         if "vertex_color" in self.data and self.data["object_has_color"][number]:
-            found["colors"] = srgb(self.part("vertex_color", 0, number)[:, :3])
+            attributes["colors"] = srgb(self.part("vertex_color", 0, number)[:, :3])
         if "object_vertex_groups" in self.data:
             names = [name for name in str(self.data["object_vertex_groups"][number]).split("\n") if name]
             weights = self.part("vertex_group_weight", 0, number)
-            found["vertex_groups"] = (names, weights[:, : len(names)])
-        return found
+            attributes["vertex_groups"] = (names, weights[:, : len(names)])
+        return attributes
 
     def mesh(self, number: int) -> polyhaul.Mesh:
         sizes = self.part("face_size", 2, number)
@@ -151,12 +151,12 @@ def written(scene: polyhaul.Scene, threads: int, options: dict[str, Any]) -> lis
     return without_header(target.getvalue())
 
 
-def difference(found: list[bytes], expected: list[bytes]) -> str | None:
+def difference(actual: list[bytes], expected: list[bytes]) -> str | None:
     """The first line that differs."""
-    for number, (a, b) in enumerate(zip(found, expected, strict=False), 1):
+    for number, (a, b) in enumerate(zip(actual, expected, strict=False), 1):
         if a != b:
             return f"line {number}: {a!r}, and Blender has {b!r}"
-    return None if len(found) == len(expected) else f"{len(found)} lines, and Blender has {len(expected)}"
+    return None if len(actual) == len(expected) else f"{len(actual)} lines, and Blender has {len(expected)}"
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -199,11 +199,11 @@ def test_every_file_of_the_folder_is_tested() -> None:
 
 def test_colors_agree_but_for_the_last_digit() -> None:
     """Blender's conversion to sRGB cannot be had to the last digit: 0.0002 is allowed."""
-    found = written(Arrays(FOLDER / "opt_colors.npz").scene(), 2, {"export_colors": True})
+    actual = written(Arrays(FOLDER / "opt_colors.npz").scene(), 2, {"export_colors": True})
     expected = without_header(golden("opt_colors"))
-    assert len(found) == len(expected)
+    assert len(actual) == len(expected)
     colored = 0
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(actual, expected, strict=True):
         if ours != theirs:
             a, b = ours.split(), theirs.split()
             assert a[:4] == b[:4] and len(a) == len(b) == 7
@@ -239,13 +239,13 @@ def positions_of(face: bytes) -> list[bytes]:
 def test_triangles_are_cut_and_ordered_as_in_blender(name: str) -> None:
     """Normals are our own, and so are the triangles of polygons with more than four corners."""
     scene = Arrays(FOLDER / f"{name}.npz").scene()
-    found = by_object(written(scene, 2, {"export_triangulated_mesh": True}))
+    actual = by_object(written(scene, 2, {"export_triangulated_mesh": True}))
     expected = by_object(without_header(golden(name)))
-    assert found.keys() == expected.keys()
+    assert actual.keys() == expected.keys()
     for name_of_object, lines in expected.items():
-        ours = found[name_of_object]
-        assert [it for it in ours if it.startswith(b"v ")] == [it for it in lines if it.startswith(b"v ")]
-        sides = [[it for it in side if it.startswith(b"f ")] for side in (ours, lines)]
+        ours = actual[name_of_object]
+        assert [line for line in ours if line.startswith(b"v ")] == [line for line in lines if line.startswith(b"v ")]
+        sides = [[line for line in side if line.startswith(b"f ")] for side in (ours, lines)]
         assert len(sides[0]) == len(sides[1])
         assert all(len(line.split()) == 4 for line in sides[0])
         if name_of_object in TRIANGULATED[name]:
@@ -260,8 +260,8 @@ def test_squares_become_the_bytes_of_blender() -> None:
     """Normals of flat faces are known, so nothing is left open."""
     for name, squares in (("opt_triangulated", "Cube_one"), ("opt_triangulated_quads", "Unit")):
         scene = Arrays(FOLDER / f"{name}.npz").scene()
-        found = by_object(written(scene, 2, {"export_triangulated_mesh": True}))
-        assert found[squares] == by_object(without_header(golden(name)))[squares]
+        actual = by_object(written(scene, 2, {"export_triangulated_mesh": True}))
+        assert actual[squares] == by_object(without_header(golden(name)))[squares]
 
 
 def test_alpha_is_dropped_with_a_warning() -> None:

@@ -21,34 +21,34 @@ def test_progress_is_told_on_this_thread_and_at_the_end() -> None:
     calls: list[tuple[int, int | None]] = []
     threads = set()
 
-    def progress(done: int, total: int | None) -> None:
-        calls.append((done, total))
+    def progress(completed: int, total: int | None) -> None:
+        calls.append((completed, total))
         threads.add(threading.get_ident())
 
     polyhaul.read(BIG, progress=progress)
     assert calls[-1] == (len(BIG), len(BIG))
-    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert [completed for completed, _ in calls] == sorted(completed for completed, _ in calls)
     assert threads == {threading.get_ident()}
 
 
 def test_progress_of_streams_knows_no_total_until_the_end() -> None:
     calls: list[tuple[int, int | None]] = []
-    polyhaul.read(io.BytesIO(BIG), progress=lambda *it: calls.append(it))
+    polyhaul.read(io.BytesIO(BIG), progress=lambda *values: calls.append(values))
     assert calls[-1] == (len(BIG), len(BIG))
     assert all(total is None for _, total in calls[:-1])
 
 
 def test_progress_of_writing_ends_full() -> None:
     calls: list[tuple[int, int | None]] = []
-    polyhaul.write(polyhaul.read(BIG), io.BytesIO(), progress=lambda *it: calls.append(it))
-    done, total = calls[-1]
-    assert done == total and done > 0
+    polyhaul.write(polyhaul.read(BIG), io.BytesIO(), progress=lambda *values: calls.append(values))
+    completed, total = calls[-1]
+    assert completed == total and completed > 0
 
 
 def test_what_progress_raises_comes_out_and_cancels(tmp_path: Path) -> None:
     error = LookupError("mine")
 
-    def progress(done: int, total: int | None) -> None:
+    def progress(completed: int, total: int | None) -> None:
         raise error
 
     with pytest.raises(LookupError) as caught:
@@ -157,19 +157,19 @@ def test_the_lock_is_free_while_native_code_works() -> None:
 
 def test_threads_read_side_by_side() -> None:
     expected = polyhaul.read(BIG).meshes[0].positions
-    found: list[Any] = []
+    results: list[Any] = []
 
     def work() -> None:
         for source in (BIG, io.BytesIO(BIG)):
-            found.append(polyhaul.read(source).meshes[0].positions)
+            results.append(polyhaul.read(source).meshes[0].positions)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8
-    for positions in found:
+    assert len(results) == 8
+    for positions in results:
         np.testing.assert_array_equal(positions, expected)
 
 

@@ -180,7 +180,8 @@ def test_info_tells_what_the_header_says() -> None:
     declared = polyhaul.info(PLY, format="ply").declared
     assert declared is not None and declared.format == "PLY ascii"
     assert (declared.comments, declared.infos) == (("made by hand",), ("of a cube",))
-    assert [(it.name, it.count) for it in declared.elements] == [("vertex", 4), ("face", 2), ("camera", 1)]
+    counts = [(element.name, element.count) for element in declared.elements]
+    assert counts == [("vertex", 4), ("face", 2), ("camera", 1)]
     quality, tags = declared.elements[0].properties[3], declared.elements[0].properties[5]
     assert (quality.name, quality.dtype, quality.is_list) == ("quality", np.dtype("u1"), False)
     assert (tags.name, tags.dtype, tags.is_list) == ("tags", np.dtype("i2"), True)

@@ -17,11 +17,11 @@ BROKEN = sorted((TESTDATA / "bad").rglob("*.obj"))
 OTHERS = [path for kind in ("ply", "stl", "table") for path in sorted((REPOSITORY / "testdata" / kind).rglob("*.*"))]
 
 #: Larger ones are left to the tests of the library.
-MOST_BYTES = 300_000
+MAX_BYTES = 300_000
 
 
 def small(paths: list[Path]) -> list[Path]:
-    return [path for path in paths if path.stat().st_size <= MOST_BYTES]
+    return [path for path in paths if path.stat().st_size <= MAX_BYTES]
 
 
 def test_there_are_files() -> None:
@@ -57,9 +57,9 @@ def test_bad_files_are_errors_of_ours() -> None:
 
 def other(part: str) -> list[Path]:
     suffixes = {".ply", ".stl", ".csv", ".tsv", ".txt", ".xyz", ".pts", ".npy"}
-    found = [path for path in small(OTHERS) if part in path.parts and path.suffix in suffixes]
-    assert len(found) > 10
-    return found
+    paths = [path for path in small(OTHERS) if part in path.parts and path.suffix in suffixes]
+    assert len(paths) > 10
+    return paths
 
 
 def test_other_good_files_come_out_as_convert_writes_them() -> None:
@@ -84,7 +84,7 @@ def test_tables_of_other_good_files_are_written_and_read_again() -> None:
         try:
             # Properties of PLY have names.
             read = polyhaul.read_tables(path, missing=0)
-            tables = [polyhaul.Table(it.to_dict(), name=it.name or "row") for it in read]
+            tables = [polyhaul.Table(table.to_dict(), name=table.name or "row") for table in read]
         except polyhaul.UnsupportedError:
             continue
         out = io.BytesIO()

@@ -25,8 +25,8 @@ PAGES = [REPOSITORY / "README.md", REPOSITORY / "surfaces" / "python" / "README.
 def blocks(page: Path) -> list[tuple[int, str]]:
     """The blocks of Python in a page, with the line where each begins."""
     text = page.read_text(encoding="utf-8")
-    found = re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return [(text[: it.start(1)].count("\n"), it[1]) for it in found]
+    matches = re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [(text[: match.start(1)].count("\n"), match[1]) for match in matches]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")

@@ -72,9 +72,9 @@ def test_writing_where_one_may_not(tmp_path: Path) -> None:
 
 def test_every_class_is_reachable_and_derives_from_error() -> None:
     kinds = {"malformed", "limit", "unsupported", "io", "usage", "host", "memory", "cancelled", "internal"}
-    classes = [it for it in vars(polyhaul).values() if isinstance(it, type) and issubclass(it, polyhaul.Error)]
-    assert {it.kind for it in classes} == kinds
-    assert all(it.__module__ == "polyhaul" for it in classes)
+    classes = [item for item in vars(polyhaul).values() if isinstance(item, type) and issubclass(item, polyhaul.Error)]
+    assert {cls.kind for cls in classes} == kinds
+    assert all(cls.__module__ == "polyhaul" for cls in classes)
     assert issubclass(polyhaul.OutOfMemoryError, MemoryError) and issubclass(polyhaul.UsageError, ValueError)
 
 

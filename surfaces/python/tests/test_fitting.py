@@ -63,14 +63,14 @@ def outcome(make: Any) -> Any:
         mesh = make()
     except Exception as error:
         return type(error), str(error)
-    found = {}
+    results = {}
     for name in ATTRIBUTES:
         value = getattr(mesh, name)
         is_array = isinstance(value, np.ndarray)
-        found[name] = (value.dtype.str, value.shape, value.flags.writeable, value.tobytes()) if is_array else value
+        results[name] = (value.dtype.str, value.shape, value.flags.writeable, value.tobytes()) if is_array else value
     target = io.BytesIO()
     polyhaul.write(mesh, target, threads=1, smoothing="groups")
-    return found, mesh._counts, repr(mesh), target.getvalue()
+    return results, mesh._counts, repr(mesh), target.getvalue()
 
 
 def test_fitting_arrays_give_what_converted_ones_give() -> None:
@@ -308,11 +308,11 @@ def test_a_mesh_that_is_changed_is_written_as_changed() -> None:
     mesh.positions = POSITIONS + 1
     mesh.smooth = False
     mesh.uvs = None
-    expected, found = io.BytesIO(), io.BytesIO()
+    expected, actual = io.BytesIO(), io.BytesIO()
     changed = {"positions": POSITIONS + 1, "smooth": False, "uvs": None, "corner_uvs": None}
     polyhaul.write(polyhaul.Mesh(**FITTING | changed), expected)
-    polyhaul.write(scene, found)
-    assert found.getvalue() == expected.getvalue() != before.getvalue()
+    polyhaul.write(scene, actual)
+    assert actual.getvalue() == expected.getvalue() != before.getvalue()
 
 
 def test_a_shallow_copy_changes_by_itself() -> None:

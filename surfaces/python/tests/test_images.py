@@ -194,8 +194,8 @@ def test_textures_are_imported(name: str, tmp_path: Path) -> None:
     assert (made.width, made.height, made.encoding, made.level_count) == (128, 64, "bc7", 8)
     back = polyhaul.read_image(tmp_path / name).pixels[:, :, :3].astype(int)
     assert np.abs(back - pixels).mean() < 4
-    one = polyhaul.import_texture(tmp_path / "wood.png", tmp_path / name, encoding="rgba8", mips="none", zstd_level=None)
-    assert (one.encoding, one.level_count) == ("rgba8", 1)
+    plain = polyhaul.import_texture(tmp_path / "wood.png", tmp_path / name, encoding="rgba8", mips="none", zstd_level=None)
+    assert (plain.encoding, plain.level_count) == ("rgba8", 1)
     np.testing.assert_array_equal(polyhaul.read_image(tmp_path / name).pixels[:, :, :3], pixels)
 
 

@@ -25,25 +25,25 @@ def test_info_counts_what_is_inside(cube: Path) -> None:
 def test_info_of_nothing() -> None:
     info = polyhaul.info(b"", format="obj")
     assert info.bounds is None and info.positions == 0
-    types = {type(getattr(info, it.name)) for it in dataclasses.fields(info)}
+    types = {type(getattr(info, field.name)) for field in dataclasses.fields(info)}
     assert types == {int, tuple, type(None), polyhaul.Report}
 
 
 def test_validate_lists_everything() -> None:
     text = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 2\nf 1 2 x\nf 1 2 9\n"
-    found = polyhaul.validate(text)
-    assert not found and not found.valid
-    assert isinstance(found.error, polyhaul.MalformedError) and found.error.line == 5
-    assert {it.line for it in found.complaints} >= {5, 6}
-    assert found.complaints.counts["degenerate-face"] == 1
+    validation = polyhaul.validate(text)
+    assert not validation and not validation.valid
+    assert isinstance(validation.error, polyhaul.MalformedError) and validation.error.line == 5
+    assert {complaint.line for complaint in validation.complaints} >= {5, 6}
+    assert validation.complaints.counts["degenerate-face"] == 1
 
 
 def test_a_good_file_is_valid(cube: Path) -> None:
     (cube.parent / "red.png").touch()
     assert polyhaul.validate(cube) and not polyhaul.validate(cube).complaints
     (cube.parent / "red.png").unlink()
-    found = polyhaul.validate(cube)
-    assert found and found.complaints.counts == {"missing-texture": 1} and found.error is None
+    validation = polyhaul.validate(cube)
+    assert validation and validation.complaints.counts == {"missing-texture": 1} and validation.error is None
     assert not polyhaul.validate(cube, strict=True)
 
 
@@ -57,5 +57,5 @@ def test_streams_and_errors_of_the_system() -> None:
 
 def test_progress_is_told() -> None:
     calls: list[tuple[int, int | None]] = []
-    polyhaul.info(rows(1000), progress=lambda *it: calls.append(it))
+    polyhaul.info(rows(1000), progress=lambda *values: calls.append(values))
     assert calls[-1] == (len(rows(1000)),) * 2

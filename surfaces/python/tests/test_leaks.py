@@ -17,7 +17,7 @@ from conftest import rows
 LINUX = Path("/proc/self/statm").exists()
 
 #: Of a thousand loads that fail; each parses two megabytes first.
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 def resident_bytes() -> int:

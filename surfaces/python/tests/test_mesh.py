@@ -38,10 +38,10 @@ def test_arrays_of_the_right_type_are_not_copied() -> None:
     }
     made = polyhaul.Mesh(POSITIONS, CORNERS, OFFSETS, **given)
     for name, array in (given | {"positions": POSITIONS, "corner_positions": CORNERS, "face_offsets": OFFSETS}).items():
-        found = getattr(made, name)
-        assert np.shares_memory(found, array), name
-        assert pointer(found) == pointer(array), name
-        assert array.flags.writeable and not found.flags.writeable, name
+        stored = getattr(made, name)
+        assert np.shares_memory(stored, array), name
+        assert pointer(stored) == pointer(array), name
+        assert array.flags.writeable and not stored.flags.writeable, name
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
@@ -235,11 +235,11 @@ def test_attributes_can_be_set_with_the_same_checks() -> None:
 
 def test_positions_of_a_mesh_that_was_read_can_be_set() -> None:
     scene = polyhaul.read(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl red\nf 1 2 3\n")
-    found = scene.meshes[0]
-    found.positions = found.positions * 2
-    assert found.positions[1, 0] == 2
+    mesh = scene.meshes[0]
+    mesh.positions = mesh.positions * 2
+    assert mesh.positions[1, 0] == 2
     with pytest.raises(ValueError, match="computed from the file"):
-        found.material_slots = [1]
+        mesh.material_slots = [1]
 
 
 def test_meshes_can_be_pickled_and_copied() -> None:

@@ -61,8 +61,8 @@ def test_large_meshes_are_the_same_for_any_number_of_threads(threads: int) -> No
     np.testing.assert_array_equal(uvs, mesh.uvs[faces.reshape(-1)])
     matrix = [[0, -2, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3]]
     moved = mesh.transform(matrix, threads=threads)
-    wanted = mesh.positions @ np.array(matrix)[:, :3].T + np.array(matrix)[:, 3]
-    np.testing.assert_allclose(moved.positions, wanted, rtol=1e-6)
+    expected = mesh.positions @ np.array(matrix)[:, :3].T + np.array(matrix)[:, 3]
+    np.testing.assert_allclose(moved.positions, expected, rtol=1e-6)
     assert mesh.has_clean_faces(threads=threads) == all(len(set(face)) == 3 for face in faces.tolist())
 
 
@@ -114,7 +114,7 @@ def test_matrices_that_are_none_are_refused(matrix: object) -> None:
 
 def test_objects_become_meshes_of_their_own() -> None:
     scene = polyhaul.read(TEXT)
-    first, second = (one.to_mesh() for one in scene.objects)
+    first, second = (placed.to_mesh() for placed in scene.objects)
     assert first.position_count == 4 and first.corner_positions.tolist() == [0, 1, 2]
     assert second.positions.tolist() == [[5, 0, 0], [6, 0, 0], [5, 5, 0], [1, 0, 0]]
     assert second.corner_positions.tolist() == [0, 1, 3] and second.line_positions.tolist() == [0, 1]
@@ -126,7 +126,7 @@ def test_objects_become_meshes_of_their_own() -> None:
 
 def test_objects_can_leave_out_what_they_do_not_use() -> None:
     scene = polyhaul.read(TEXT)
-    first, second = (one.to_mesh(used_only=True) for one in scene.objects)
+    first, second = (placed.to_mesh(used_only=True) for placed in scene.objects)
     assert first.positions.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert second.positions.tolist() == [[1, 0, 0], [5, 0, 0], [6, 0, 0]]
     assert second.corner_positions.tolist() == [1, 2, 0] and second.line_positions.tolist() == [1, 2]
@@ -142,8 +142,8 @@ def test_objects_of_a_new_scene_keep_their_slots() -> None:
 
 def test_sections_add_up_to_the_whole(tmp_path: Path) -> None:
     scene = polyhaul.read(CUBE, load_materials=False)
-    corners = [one.mesh.positions[one.mesh.corner_positions] for one in scene.objects[:1]]
-    parts = [part.positions[part.corner_positions] for part in (one.to_mesh() for one in scene.objects)]
+    corners = [placed.mesh.positions[placed.mesh.corner_positions] for placed in scene.objects[:1]]
+    parts = [part.positions[part.corner_positions] for part in (placed.to_mesh() for placed in scene.objects)]
     np.testing.assert_array_equal(np.concatenate(parts), corners[0])
 
 
@@ -179,8 +179,8 @@ def test_positions_and_faces_are_enough() -> None:
 def test_the_command_comes_with_the_package(tmp_path: Path) -> None:
     (tmp_path / "a.obj").write_bytes(TEXT)
     program = [sys.executable, "-c", "from polyhaul._command import main; main()"]
-    done = subprocess.run([*program, "convert", tmp_path / "a.obj", tmp_path / "a.ply"], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+    ran = subprocess.run([*program, "convert", tmp_path / "a.obj", tmp_path / "a.ply"], capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
     assert polyhaul.read(tmp_path / "a.ply").meshes[0].face_count == 2
     failed = subprocess.run([*program, "info", tmp_path / "missing.obj"], capture_output=True, check=False)
     assert failed.returncode == 1 and b"missing.obj" in failed.stderr
@@ -188,5 +188,5 @@ def test_the_command_comes_with_the_package(tmp_path: Path) -> None:
 
 def test_without_other_libraries_nothing_is_accelerated() -> None:
     code = "import sys; sys.modules.update(dict.fromkeys(('trimesh', 'meshio', 'pyvista')))\nimport polyhaul\nprint(polyhaul.accelerate())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == "()"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert ran.stdout.strip() == "()"

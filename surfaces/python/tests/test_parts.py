@@ -34,7 +34,7 @@ def test_parts_have_everything_by_corner_or_face(scene: polyhaul.Scene) -> None:
     assert second.positions.tolist() == [[0, 0, 0], [1, 0, 0], [5, 0, 0], [6, 0, 0]]
     assert second.corner_positions.tolist() == [2, 3, 1, 2, 1, 3, 0]
     assert second.face_offsets.tolist() == [0, 3, 7]
-    assert [scene.materials[it].name for it in second.materials] == ["blue", "red"]
+    assert [scene.materials[slot].name for slot in second.materials] == ["blue", "red"]
     assert second.material_slots is not None and second.material_slots.tolist() == [0, 1]
     assert second.smooth is not None and second.smooth.tolist() == [False, False]
     assert second.mesh.line_edges.tolist() == [[0, 2]] and (first.line_count, second.line_count) == (0, 1)
@@ -67,9 +67,9 @@ def test_parts_can_be_written(scene: polyhaul.Scene, tmp_path: Path) -> None:
     path.write_text("v 0 0 0\n" * 6 + "vt 0 0\nvn 0 0 1\ng a\nf 1/1/1 3/1/1 5/1/1\n")
     for read in (scene, polyhaul.read(path)):
         for part in read.parts(by_group=True):
-            own = polyhaul.Scene()
-            own.add(part.mesh, name="part")
-            polyhaul.write(own, tmp_path / "part.obj")
+            copy = polyhaul.Scene()
+            copy.add(part.mesh, name="part")
+            polyhaul.write(copy, tmp_path / "part.obj")
             (again,) = polyhaul.read(tmp_path / "part.obj").meshes
             assert again.face_count == part.face_count and again.position_count == len(part.positions)
 
@@ -93,9 +93,9 @@ def test_many_parts_are_the_sections_of_a_file(tmp_path: Path) -> None:
     for threads in (1, 2):
         parts = list(read.parts(threads=threads))
         assert len(parts) == len(read.objects) == 300
-        for part, one in zip(parts, read.objects, strict=True):
-            mesh = one.to_mesh(used_only=True)
-            assert part.name == one.name
+        for part, placed in zip(parts, read.objects, strict=True):
+            mesh = placed.to_mesh(used_only=True)
+            assert part.name == placed.name
             assert np.array_equal(part.positions, mesh.positions)
             assert np.array_equal(part.corner_positions, mesh.corner_positions)
             normals = mesh.per_corner("normals")

@@ -186,10 +186,10 @@ class Failing:
 def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
     """Whoever holds the interpreter while it waits for another thread would never come back from here."""
     turns: list[int] = []
-    done = threading.Event()
+    finished = threading.Event()
 
     def count() -> None:
-        while not done.wait(0.0005):
+        while not finished.wait(0.0005):
             turns.append(len(turns))
 
     beside = threading.Thread(target=count)
@@ -199,7 +199,7 @@ def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
             polyhaul.read(Slow(TEXT, 0.01, 1 << 16), format="obj")
         p.report(tmp_path / "report.html")
     finally:
-        done.set()
+        finished.set()
         beside.join()
     assert turns
 

@@ -22,9 +22,9 @@ def test_a_file_that_shrinks_or_grows_while_it_is_read_is_an_error(tmp_path: Pat
     path.write_bytes(b"v 0 0 0\n" * 2_000_000)
     changed: list[int] = []
 
-    def change(done: int, total: int | None) -> None:
+    def change(completed: int, total: int | None) -> None:
         if not changed:
-            changed.append(done)
+            changed.append(completed)
             os.truncate(path, size if size >= 0 else path.stat().st_size + 8)
 
     with pytest.raises(polyhaul.IoError, match="while it was being read"):
@@ -98,17 +98,17 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         polyhaul.write(polyhaul.read(rows(10)), path, progress=_fail)
     # Progress may come only when all is done; the file is whole in either case.
     assert path.read_text() == "old\n" or path.read_text().count("\nv ") == 10
-    assert sorted(it.suffix for it in tmp_path.iterdir()) in ([".obj"], [".mtl", ".obj"])
+    assert sorted(path.suffix for path in tmp_path.iterdir()) in ([".obj"], [".mtl", ".obj"])
 
 
-def _fail(done: int, total: int | None) -> None:
+def _fail(completed: int, total: int | None) -> None:
     raise RuntimeError("mine")
 
 
 def test_nothing_is_printed_and_nothing_else_is_imported() -> None:
     code = "import polyhaul, sys; polyhaul.read(b'v 0 0 0'); print({'fsspec', 'tqdm', 'pandas'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("set()\n", "")
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (completed.stdout, completed.stderr) == ("set()\n", "")
 
 
 def test_the_interpreter_ends_while_a_reader_is_left_behind(tmp_path: Path) -> None:

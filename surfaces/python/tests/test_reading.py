@@ -97,7 +97,7 @@ def test_materials_have_the_numbers_that_stand_in_the_file(cube: Path) -> None:
 
 def test_libraries_can_be_left_alone(cube: Path) -> None:
     materials = polyhaul.read(cube, load_materials=False).materials
-    assert [it.missing for it in materials] == [True, True]
+    assert [material.missing for material in materials] == [True, True]
 
 
 def test_axes_are_those_of_obj_files(cube: Path) -> None:
@@ -111,10 +111,10 @@ def test_colors_weights_and_curves() -> None:
     mesh = polyhaul.read(text + curve).meshes[0]
     assert mesh.colors is not None
     np.testing.assert_array_equal(mesh.colors[0], [1, 0.5, 0, 1])
-    (found,) = mesh.curves
-    assert (found.degree, found.rational, found.range) == (3, False, (0.0, 1.0))
-    np.testing.assert_array_equal(found.control_points, [0, 1, 2, 3])
-    np.testing.assert_array_equal(found.knots, [0, 0, 0, 0, 1, 1, 1, 1])
+    (read_curve,) = mesh.curves
+    assert (read_curve.degree, read_curve.rational, read_curve.range) == (3, False, (0.0, 1.0))
+    np.testing.assert_array_equal(read_curve.control_points, [0, 1, 2, 3])
+    np.testing.assert_array_equal(read_curve.knots, [0, 0, 0, 0, 1, 1, 1, 1])
 
 
 def test_arrays_are_views_that_nobody_can_write(cube: Path) -> None:
@@ -143,9 +143,9 @@ def test_arrays_outlive_their_scene() -> None:
 def test_threads_make_no_difference(threads: int) -> None:
     text = rows(20_000)
     mesh = polyhaul.read(text, threads=threads, memory_limit="8MB").meshes[0]
-    one = polyhaul.read(text, threads=1).meshes[0]
-    np.testing.assert_array_equal(mesh.positions, one.positions)
-    np.testing.assert_array_equal(mesh.corner_positions, one.corner_positions)
+    single = polyhaul.read(text, threads=1).meshes[0]
+    np.testing.assert_array_equal(mesh.positions, single.positions)
+    np.testing.assert_array_equal(mesh.corner_positions, single.corner_positions)
 
 
 def test_the_report_says_what_was_done(cube: Path) -> None:
@@ -196,4 +196,4 @@ def test_on_error_warn_leaves_out_and_warns_once() -> None:
         scene = polyhaul.read(text, on_error="warn")
     assert len(record) == 1 and record[0].filename == __file__
     assert scene.meshes[0].face_count == 1
-    assert scene.report is not None and {4, 6} <= {it.line for it in scene.report.warnings}
+    assert scene.report is not None and {4, 6} <= {warning.line for warning in scene.report.warnings}

@@ -99,13 +99,13 @@ def test_settings_come_with_their_parameters(path: Path) -> None:
     assert render.film.parameters["xresolution"].value == 8 and render.film.parameters["filename"].value == "a.exr"
     assert render.filter is None and render.integrator is None and render.accelerator is None
     assert render.transform_times == (0, 1)
-    assert {it.name: it.kind for it in render.media} == {"fog": "homogeneous"}
+    assert {medium.name: medium.kind for medium in render.media} == {"fog": "homogeneous"}
 
 
 def test_parameters_have_their_types(path: Path) -> None:
     render = read(path)
     light = render.lights[0].parameters
-    assert {name: it.type for name, it in light.items()} == {"from": "point3", "L": "rgb"}
+    assert {name: parameter.type for name, parameter in light.items()} == {"from": "point3", "L": "rgb"}
     assert light["L"].value.tolist() == [1, 0.5, 0.25] and light["from"].values.shape == (2, 3)
     with pytest.raises(ValueError, match="found 2"):
         light["from"].value
@@ -131,7 +131,7 @@ def test_shapes_know_what_holds_for_them(path: Path) -> None:
     assert first.material.parameters["reflectance"].value == "grid"
     assert (sphere.material_name, sphere.inside, sphere.outside, sphere.reverse_orientation) == (None, "fog", None, True)
     assert sphere.area_light is not None and sphere.area_light.parameters["L"].value == 5500
-    assert {name: it.value for name, it in sphere.attributes.items()} == {"alpha": 0.25, "level": 1}
+    assert {name: parameter.value for name, parameter in sphere.attributes.items()} == {"alpha": 0.25, "level": 1}
     assert sphere.parameters["alpha"].value == 1 and last.attributes["alpha"].value == 0.5
     assert sphere.end_transform is not None and sphere.end_transform[2, 3] == 9
     assert (last.material, last.area_light, last.end_transform, last.reverse_orientation) == (None, None, None, False)
@@ -145,15 +145,15 @@ def test_instances_are_arrays(path: Path) -> None:
     assert [names[at] for at in instances.definition_indices] == ["pair", "pair", "gone", "pair"]
     assert len(render.definitions["pair"].shapes) == 2 and not render.definitions["pair"].missing
     assert render.definitions["gone"].missing and not render.definitions["gone"].shapes
-    wanted = np.array([np.eye(4)] * 4)
-    wanted[:3, :3, 3] = 1, 2, 3
-    wanted[1:3, range(3), range(3)] = 2
+    expected = np.array([np.eye(4)] * 4)
+    expected[:3, :3, 3] = 1, 2, 3
+    expected[1:3, range(3), range(3)] = 2
     assert instances.transforms.dtype == np.float64 and instances.transforms32.dtype == np.float32
-    np.testing.assert_array_equal(instances.transforms, wanted)
-    np.testing.assert_array_equal(instances.transforms32, wanted)
-    wanted[3, 2, 3] = 9
+    np.testing.assert_array_equal(instances.transforms, expected)
+    np.testing.assert_array_equal(instances.transforms32, expected)
+    expected[3, 2, 3] = 9
     assert instances.end_transforms is not None
-    np.testing.assert_array_equal(instances.end_transforms, wanted)
+    np.testing.assert_array_equal(instances.end_transforms, expected)
     assert len(instances) == 4 and read(FOLDER / "07_instances.pbrt").instances.end_transforms is None
 
 
@@ -168,11 +168,11 @@ def test_meshes_are_not_copied(path: Path) -> None:
     triangles, patch, sphere, ply = (shape.mesh for shape in render.shapes)
     assert triangles is not None and patch is not None and ply is not None and sphere is None
     parameters = render.shapes[0].parameters
-    for one, name in ((triangles.positions, "P"), (triangles.uvs, "uv"), (triangles.corner_positions, "indices")):
+    for array, name in ((triangles.positions, "P"), (triangles.uvs, "uv"), (triangles.corner_positions, "indices")):
         other = render.shapes[0].parameters[name].values
-        assert one is not None and not one.flags.writeable
+        assert array is not None and not array.flags.writeable
         # Asked for twice, and still the same memory: that of the file's arrays.
-        assert np.shares_memory(one, other) and np.shares_memory(parameters[name].values, other) and not other.flags.writeable
+        assert np.shares_memory(array, other) and np.shares_memory(parameters[name].values, other) and not other.flags.writeable
     assert patch.corner_positions.tolist() == [0, 1, 3, 2] and patch.normals is not None and patch.face_count == 1
     assert ply.positions[2].tolist() == [0, 2, 0]
     positions = render.shapes[0].parameters["P"].values
@@ -185,15 +185,16 @@ def test_parameters_of_odd_types_make_no_meshes_or_errors() -> None:
     def mesh(parameters: str) -> polyhaul.Mesh | None:
         render = polyhaul.read(f'WorldBegin Shape "trianglemesh" {parameters}'.encode(), format="pbrt", flatten=False).render
         assert render is not None
-        assert repr(render.shapes[0]) and all(it.values.size >= 0 for it in render.shapes[0].parameters.values())
+        arrays = [parameter.values for parameter in render.shapes[0].parameters.values()]
+        assert repr(render.shapes[0]) and all(array.size >= 0 for array in arrays)
         return render.shapes[0].mesh
 
     assert mesh('"string P" "x"') is None and mesh('"integer P" [0 0 0]') is None and mesh("") is None
     points = '"point3 P" [0 0 0 1 0 0 0 1 0]'
     for odd in ('"float indices" [0 1 2]', '"float uv" [1 2]', '"string N" "x"', ""):
-        found = mesh(f"{points} {odd}")
-        assert found is not None and found.corner_positions.tolist() == [0, 1, 2]
-        assert found.uvs is None and found.normals is None
+        shape = mesh(f"{points} {odd}")
+        assert shape is not None and shape.corner_positions.tolist() == [0, 1, 2]
+        assert shape.uvs is None and shape.normals is None
     with pytest.raises(ValueError, match="expected an index from 0 to 2"):
         mesh(f'{points} "integer indices" [0 1 3]')
 
@@ -214,10 +215,10 @@ def test_what_was_read_is_written(path: Path) -> None:
     again = polyhaul.read(first, flatten=False, on_error="warn")
     polyhaul.write(again, second)
     assert first.read_bytes() == second.read_bytes()
-    one, other = scene.render, again.render
-    assert one is not None and other is not None
-    assert [shape.kind for shape in one.shapes] == [shape.kind for shape in other.shapes]
-    np.testing.assert_array_equal(one.instances.transforms, other.instances.transforms)
+    original, other = scene.render, again.render
+    assert original is not None and other is not None
+    assert [shape.kind for shape in original.shapes] == [shape.kind for shape in other.shapes]
+    np.testing.assert_array_equal(original.instances.transforms, other.instances.transforms)
     polyhaul.write(copy.deepcopy(scene), second)
     assert first.read_bytes() == second.read_bytes()
 
@@ -232,11 +233,11 @@ def test_options_of_writing(path: Path) -> None:
     polyhaul.write(scene, out / "kept.pbrt", meshes="ply:5")
     assert len(list(out.iterdir())) == 3
     polyhaul.write(scene, out / "moved.pbrt.gz", meshes="ply:4")
-    moved = sorted(it.name for it in out.glob("moved*"))
+    moved = sorted(path.name for path in out.glob("moved*"))
     assert len(moved) == 2 and moved[0].endswith((".ply.gz", ".ply"))
-    found = polyhaul.read(out / "moved.pbrt.gz", flatten=False, on_error="warn").render
-    assert found is not None and found.shapes[0].kind == "plymesh"
-    mesh = found.shapes[0].mesh
+    written = polyhaul.read(out / "moved.pbrt.gz", flatten=False, on_error="warn").render
+    assert written is not None and written.shapes[0].kind == "plymesh"
+    mesh = written.shapes[0].mesh
     assert mesh is not None and mesh.positions[3].tolist() == [1, 1, 0]
     polyhaul.write(scene, out / "split.pbrt", parts=2)
     assert len(list(out.glob("split-part-*.pbrt"))) >= 1
@@ -266,8 +267,8 @@ def test_info_tells_of_files_and_directives(path: Path) -> None:
     (path.parent / "lamp.png").touch()
     text = SCENE.replace('  ObjectInstance "gone"\n', "") + 'LightSource "infinite" "string filename" "lamp.png"\n'
     path.write_text(text)
-    found = polyhaul.info(path)
-    render = found.render
+    summary = polyhaul.info(path)
+    render = summary.render
     assert render is not None
     assert (render.shapes, render.instances, render.unique_triangles, render.instanced_triangles) == (4, 3, 3, 7)
     assert render.directives["ObjectInstance"] == 3 and render.directives["Translate"] == 2
@@ -276,7 +277,7 @@ def test_info_tells_of_files_and_directives(path: Path) -> None:
     assert render.files["ply"] == polyhaul.FileSummary(1, 0, len(MESH), len(MESH))
     assert render.files["texture"] == polyhaul.FileSummary(1, 1, 0, None)
     assert render.texture_files == ("grid.png", "lamp.png") and render.missing_textures == ("grid.png",)
-    assert found.report.warnings.counts == {"missing-texture": 1}
+    assert summary.report.warnings.counts == {"missing-texture": 1}
     lazy = polyhaul.info(path, load_meshes=False).render
     assert lazy is not None
     assert (lazy.unread_meshes, lazy.unique_triangles, lazy.instanced_triangles, lazy.positions) == (1, None, None, None)

@@ -32,27 +32,27 @@ def counts(warnings: polyhaul.Warnings) -> int:
     return warnings.counts.get("missing-material", 0)
 
 
-def noting(asked: list[str]) -> Callable[[str], None]:
+def noting(names: list[str]) -> Callable[[str], None]:
     """A resolver that has nothing, and keeps what it was asked for."""
 
     def resolver(name: str) -> None:
-        asked.append(name)
+        names.append(name)
 
     return resolver
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_it_is_asked_on_this_thread(call: str) -> None:
-    asked: list[tuple[str, int]] = []
+    calls: list[tuple[str, int]] = []
 
     def resolver(name: str) -> bytes | None:
-        asked.append((name, threading.get_ident()))
+        calls.append((name, threading.get_ident()))
         return LIBRARY if name == "cube.mtl" else None
 
     assert CALLS[call](CUBE, resolver=resolver) == 0
     assert CALLS[call](CUBE, resolver=lambda name: None) == 2
-    assert set(asked) >= {("cube.mtl", threading.get_ident())}
-    assert {thread for _, thread in asked} == {threading.get_ident()}
+    assert set(calls) >= {("cube.mtl", threading.get_ident())}
+    assert {thread for _, thread in calls} == {threading.get_ident()}
 
 
 def test_it_may_give_anything_that_can_be_read(cube: Path) -> None:
@@ -79,8 +79,8 @@ def test_the_buffer_of_a_source_is_held_and_not_copied() -> None:
 
 
 def test_it_comes_before_the_files_beside_the_scene(cube: Path) -> None:
-    own = b"newmtl red\nKd 0 1 0\nnewmtl blue\n"
-    assert polyhaul.read(cube, resolver=lambda name: own).materials["red"].diffuse == (0.0, 1.0, 0.0)
+    library = b"newmtl red\nKd 0 1 0\nnewmtl blue\n"
+    assert polyhaul.read(cube, resolver=lambda name: library).materials["red"].diffuse == (0.0, 1.0, 0.0)
     assert missing(polyhaul.read(cube, resolver=lambda name: None)) == 0
 
 
@@ -132,26 +132,26 @@ NAMES += ["x" * 5000]
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_hostile_names_arrive_as_they_are(name: str) -> None:
-    asked: list[str] = []
+    names: list[str] = []
     text = f"mtllib {name}\n".encode() + CUBE
-    polyhaul.read(text, resolver=noting(asked))
-    assert name in asked
+    polyhaul.read(text, resolver=noting(names))
+    assert name in names
 
 
 def test_names_that_are_no_text_are_asked_for_as_text() -> None:
-    asked: list[str] = []
-    polyhaul.read(b"mtllib \xff\xfe.mtl\n" + CUBE, resolver=noting(asked))
-    assert len(asked) == 2
-    for name in asked:
+    names: list[str] = []
+    polyhaul.read(b"mtllib \xff\xfe.mtl\n" + CUBE, resolver=noting(names))
+    assert len(names) == 2
+    for name in names:
         name.encode()
 
 
 def test_it_is_not_asked_for_more_files_than_allowed() -> None:
-    asked: list[str] = []
+    names: list[str] = []
     text = b"".join(b"mtllib %d.mtl\n" % number for number in range(20))
     with pytest.raises(polyhaul.LimitError, match="files"):
-        polyhaul.read(text, resolver=noting(asked), limits=polyhaul.Limits(files=5))
-    assert len(asked) == 5
+        polyhaul.read(text, resolver=noting(names), limits=polyhaul.Limits(files=5))
+    assert len(names) == 5
 
 
 def test_what_it_gives_is_limited() -> None:
@@ -161,8 +161,8 @@ def test_what_it_gives_is_limited() -> None:
 
 def test_textures_are_asked_for_when_validating() -> None:
     files: dict[str, bytes] = {"cube.mtl": b"newmtl red\nmap_Kd red.png\nnewmtl blue\n"}
-    found = polyhaul.validate(CUBE, resolver=files.get)
-    assert found.complaints.counts == {"missing-texture": 1}
+    validation = polyhaul.validate(CUBE, resolver=files.get)
+    assert validation.complaints.counts == {"missing-texture": 1}
     files["red.png"] = b""
     assert not polyhaul.validate(CUBE, resolver=files.get).complaints
 
@@ -180,8 +180,8 @@ def test_urls_have_siblings(memory: Any) -> None:
     memory.pipe({"/folder/cube.obj": CUBE, "/folder/cube.mtl": LIBRARY})
     for call in CALLS.values():
         assert call(url) == 0
-    own = {"cube.mtl": b"newmtl blue\n"}
-    assert missing(polyhaul.read(url, resolver=own.get)) == 1
+    siblings = {"cube.mtl": b"newmtl blue\n"}
+    assert missing(polyhaul.read(url, resolver=siblings.get)) == 1
     assert missing(polyhaul.read(url, resolver={"other.mtl": LIBRARY}.get)) == 0
     memory.rm("/folder/cube.mtl")
     scene = polyhaul.read(url)

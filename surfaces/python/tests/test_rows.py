@@ -149,8 +149,8 @@ def test_threads_change_nothing(threads: int) -> None:
     polyhaul.savetxt(ours, array, fmt="%.4f", threads=threads, progress=lambda *at: progress.append(at))
     np.savetxt(numpys, array, fmt="%.4f")
     assert ours.getvalue() == numpys.getvalue()
-    done = len(numpys.getvalue())
-    assert progress[-1][0] >= done
+    length = len(numpys.getvalue())
+    assert progress[-1][0] >= length
 
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def joined(batches: list[dict[str, Any]], name: str) -> Any:
 @pytest.mark.parametrize("name", ["points.ply", "points.csv", "points.npy", "points.ply.gz"])
 def test_batches_are_the_rows_that_numpy_chooses(tmp_path: Path, name: str) -> None:
     path, table = points(tmp_path, name)
-    wanted = np.asarray((table["opacity"] > 0.5) & (table["label"] != 3) & (np.abs(table["z"]) < 1))
+    is_chosen = np.asarray((table["opacity"] > 0.5) & (table["label"] != 3) & (np.abs(table["z"]) < 1))
     terms = ["opacity > 0.5 and label != 3", "abs(z) < 1"]
     if name.endswith(".npy"):
         terms = ["column(3) > 0.5 and column(4) != 3", "abs(column(2)) < 1"]
@@ -51,9 +51,9 @@ def test_batches_are_the_rows_that_numpy_chooses(tmp_path: Path, name: str) -> N
     assert len(batches) > 3
     # Text has the digits of a float32, and is read as float64.
     for column, wanted_column in zip(batches[0], table.columns, strict=True):
-        assert np.array_equal(joined(batches, column).astype(wanted_column.dtype), wanted_column[wanted])
-    assert sum(len(batch[next(iter(batch))]) for batch in batches) == wanted.sum()
-    assert np.array_equal(scan.read().columns[3].astype(np.float32), table["opacity"][wanted])
+        assert np.array_equal(joined(batches, column).astype(wanted_column.dtype), wanted_column[is_chosen])
+    assert sum(len(batch[next(iter(batch))]) for batch in batches) == is_chosen.sum()
+    assert np.array_equal(scan.read().columns[3].astype(np.float32), table["opacity"][is_chosen])
 
 
 def test_boxes_samples_and_columns(tmp_path: Path) -> None:
@@ -84,12 +84,12 @@ def test_nothing_left_is_one_batch_without_rows(tmp_path: Path) -> None:
 def test_sinks_write_what_is_read(tmp_path: Path) -> None:
     path, _ = points(tmp_path)
     scan = polyhaul.scan(path).filter("opacity > 0").sample(every=3)
-    wanted = scan.read()
+    expected = scan.read()
     for name in ["a.ply", "a.csv", "a.npy", "a.tsv.gz"]:
         report = scan.sink(tmp_path / name)
         assert report.bytes_out == (tmp_path / name).stat().st_size
-        found = polyhaul.read_table(tmp_path / name)
-        for there, here in zip(found.columns, wanted.columns, strict=True):
+        written = polyhaul.read_table(tmp_path / name)
+        for there, here in zip(written.columns, expected.columns, strict=True):
             assert np.array_equal(there.astype(here.dtype), here), name
     scan.sink(tmp_path / "limited.ply", memory_limit="64MiB")
     assert (tmp_path / "limited.ply").read_bytes() == (tmp_path / "a.ply").read_bytes()
@@ -150,9 +150,9 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
 
 def test_sources_of_every_kind(tmp_path: Path) -> None:
     path, _ = points(tmp_path)
-    wanted = joined(list(polyhaul.scan(path).filter("x > 0").batches()), "y")
+    expected = joined(list(polyhaul.scan(path).filter("x > 0").batches()), "y")
     for source in (path.read_bytes(), io.BytesIO(path.read_bytes()), str(path)):
-        assert np.array_equal(joined(list(polyhaul.scan(source).filter("x > 0").batches(1 << 16)), "y"), wanted)
+        assert np.array_equal(joined(list(polyhaul.scan(source).filter("x > 0").batches(1 << 16)), "y"), expected)
 
 
 def test_batches_may_be_left_behind(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def test_a_shallow_copy_has_lists_of_its_own() -> None:
     assert counts(first) == (1, 1, 1, 1, 0)
     assert counts(other) == (2, 2, 2, 2, 1)
     first.add(triangle(), name="three", materials=["green"])
-    assert [it.name for it in other.objects] == ["one", "two"]
-    assert [it.name for it in other.materials] == ["red", "blue"]
+    assert [placed.name for placed in other.objects] == ["one", "two"]
+    assert [material.name for material in other.materials] == ["red", "blue"]
     # A name means the material of the scene that it is said to.
     slots = first.add(triangle(), materials=["blue"]).materials
     assert slots is not None and slots[0] is not other.materials["blue"]

@@ -92,7 +92,7 @@ def test_materials_are_given_as_objects_or_names() -> None:
     red = polyhaul.Material("red", diffuse=(1, 0, 0))
     quad = polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], [[0, 1, 2], [1, 3, 2]], material_slots=[1, 0])
     added = scene.add(quad, "a", materials=[red, "blue"])
-    assert [it.name for it in scene.materials] == ["red", "blue"] and scene.materials["red"] is red
+    assert [material.name for material in scene.materials] == ["red", "blue"] and scene.materials["red"] is red
     assert added.materials == (red, scene.materials["blue"])
     again = scene.add(quad, "b", materials=["blue", None])
     assert again.materials is not None and again.materials[0] is scene.materials["blue"] and again.materials[1] is None
@@ -125,10 +125,11 @@ def test_the_library_is_written_beside_the_file(tmp_path: Path) -> None:
     scene.add(TRIANGLE, "a", materials=[material])
     report = polyhaul.write(scene, tmp_path / "x.obj", pbr_extensions=True)
     assert report.bytes_out > 0 and (tmp_path / "x.mtl").exists()
-    (found,) = polyhaul.read(tmp_path / "x.obj").materials
+    (read_material,) = polyhaul.read(tmp_path / "x.obj").materials
     for name, value in looks.items():
-        assert getattr(found, name) == value, name
-    assert (found.maps[0].kind, found.maps[0].file, found.maps[0].bump_multiplier) == ("normal", "n.png", 0.5)
+        assert getattr(read_material, name) == value, name
+    image = read_material.maps[0]
+    assert (image.kind, image.file, image.bump_multiplier) == ("normal", "n.png", 0.5)
     with pytest.raises(ValueError, match="diffuse has 2 values"):
         material.diffuse = (1, 2)  # type: ignore[assignment]
         polyhaul.write(scene, io.BytesIO())
@@ -239,8 +240,8 @@ def test_writing_copies_nothing() -> None:
         polyhaul.write(mesh, Nothing(), threads=1, memory_limit="8MB")
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         """)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 32 << 10
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) < 32 << 10
 
 
 def test_references_are_found_from_the_new_place(tmp_path: Path) -> None:

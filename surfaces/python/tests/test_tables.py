@@ -214,10 +214,10 @@ def test_other_formats_there_and_back(format: Any, tmp_path: Path) -> None:
     polyhaul.write_table(table, path, threads=2)
     read = polyhaul.read_table(path, threads=2, types="f8" if format != "npy" else None)
     np.testing.assert_array_equal(read.to_array(), table.to_array())
-    one, two = io.BytesIO(), io.BytesIO()
-    polyhaul.write_table(table.to_structured(), one, format=format, threads=1)
-    polyhaul.write_table(table.to_dict(), two, format=format, threads=3)
-    assert one.getvalue() == two.getvalue() == path.read_bytes()
+    first, second = io.BytesIO(), io.BytesIO()
+    polyhaul.write_table(table.to_structured(), first, format=format, threads=1)
+    polyhaul.write_table(table.to_dict(), second, format=format, threads=3)
+    assert first.getvalue() == second.getvalue() == path.read_bytes()
 
 
 def test_npy_is_that_of_numpy(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_how_text_is_read() -> None:
     assert (table["b"].dtype, table["b"].tolist(), table["a"].tolist()) == (np.float32, [-1, 5.5], [1, 2])
     assert np.isnan(polyhaul.read_table(b"1,\n2,3\n", format="csv", missing=np.nan).columns[1][0])
     no_header = polyhaul.read_table(b"1 2\n3 4\n", format="txt", header=False, types=["u1", None])
-    assert no_header.names == ("", "") and [it.dtype for it in no_header.columns] == [np.uint8, np.int64]
+    assert no_header.names == ("", "") and [column.dtype for column in no_header.columns] == [np.uint8, np.int64]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_sources_and_targets(tmp_path: Path) -> None:
     polyhaul.write_table({"x": [1, 2]}, str(path))
     seen: list[int] = []
     for source in (path, str(path), path.read_bytes(), io.BytesIO(path.read_bytes())):
-        read = polyhaul.read_table(source, format="csv", progress=lambda done, total: seen.append(done))
+        read = polyhaul.read_table(source, format="csv", progress=lambda completed, total: seen.append(completed))
         assert read["x"].tolist() == [1, 2]
     assert seen
     with pytest.raises(ValueError, match="the name"):

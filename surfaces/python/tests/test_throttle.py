@@ -13,19 +13,19 @@ import polyhaul
 import pytest
 
 TEXT = b"v 1 2 3\n" * 25_000
-LEAST_SECONDS = 0.02
-RATE = int(len(TEXT) / LEAST_SECONDS)
+MIN_SECONDS = 0.02
+RATE = int(len(TEXT) / MIN_SECONDS)
 
 
 def takes(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """The result of a call that takes its time."""
-    begin = time.perf_counter()
+    start = time.perf_counter()
     result = call(*arguments, **options)
-    assert time.perf_counter() - begin >= LEAST_SECONDS
+    assert time.perf_counter() - start >= MIN_SECONDS
     return result
 
 
-@pytest.mark.parametrize("options", [{"read_rate": RATE}, {"read_rate": f"{RATE} B/s"}, {"read_latency": LEAST_SECONDS}])
+@pytest.mark.parametrize("options", [{"read_rate": RATE}, {"read_rate": f"{RATE} B/s"}, {"read_latency": MIN_SECONDS}])
 def test_reading_takes_its_time_and_gives_the_same(options: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "points.obj"
     path.write_bytes(TEXT)
@@ -41,18 +41,18 @@ def test_reading_takes_its_time_and_gives_the_same(options: dict[str, Any], tmp_
 def test_writing_takes_its_time_and_gives_the_same() -> None:
     scene, out, slow = polyhaul.read(TEXT, format="obj"), io.BytesIO(), io.BytesIO()
     polyhaul.write(scene, out, format="obj")
-    rate = len(out.getvalue()) / LEAST_SECONDS
+    rate = len(out.getvalue()) / MIN_SECONDS
     takes(polyhaul.write, scene, slow, format="obj", write_rate=float(int(rate)))
     assert slow.getvalue() == out.getvalue()
-    takes(polyhaul.convert, TEXT, io.BytesIO(), from_format="obj", to_format="ply", write_latency=LEAST_SECONDS)
-    takes(polyhaul.savetxt, io.BytesIO(), np.zeros((9, 3)), write_latency=LEAST_SECONDS)
-    takes(polyhaul.write_table, np.zeros((9, 3)), io.BytesIO(), format="csv", write_latency=LEAST_SECONDS)
+    takes(polyhaul.convert, TEXT, io.BytesIO(), from_format="obj", to_format="ply", write_latency=MIN_SECONDS)
+    takes(polyhaul.savetxt, io.BytesIO(), np.zeros((9, 3)), write_latency=MIN_SECONDS)
+    takes(polyhaul.write_table, np.zeros((9, 3)), io.BytesIO(), format="csv", write_latency=MIN_SECONDS)
     image = io.BytesIO()
-    takes(polyhaul.write_image, np.zeros((8, 8, 3), np.uint8), image, format="tga", write_latency=LEAST_SECONDS)
-    takes(polyhaul.read_image, image.getvalue(), format="tga", read_latency=LEAST_SECONDS)
+    takes(polyhaul.write_image, np.zeros((8, 8, 3), np.uint8), image, format="tga", write_latency=MIN_SECONDS)
+    takes(polyhaul.read_image, image.getvalue(), format="tga", read_latency=MIN_SECONDS)
     texture: dict[str, Any] = {"from_format": "tga", "format": "dds"}
     for latency in ("read_latency", "write_latency"):
-        takes(polyhaul.import_texture, image.getvalue(), io.BytesIO(), **texture, **{latency: LEAST_SECONDS})
+        takes(polyhaul.import_texture, image.getvalue(), io.BytesIO(), **texture, **{latency: MIN_SECONDS})
 
 
 @pytest.mark.parametrize(

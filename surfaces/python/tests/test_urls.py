@@ -58,21 +58,21 @@ def test_the_web_is_read(server: ObjectServer) -> None:
 
 
 def test_s3_is_read_and_written(server: ObjectServer, tmp_path: Path) -> None:
-    done = run(server, "convert", "s3://lib/cube.obj", "s3://out/a/cube.ply", "--quiet")
-    assert done.returncode == 0, done.stderr
+    ran = run(server, "convert", "s3://lib/cube.obj", "s3://out/a/cube.ply", "--quiet")
+    assert ran.returncode == 0, ran.stderr
     assert server.objects["out/a/cube.ply"].startswith(b"ply\n")
-    done = run(server, "convert", "s3://lib/cube.obj", str(tmp_path / "cube.ply"), "--quiet")
+    ran = run(server, "convert", "s3://lib/cube.obj", str(tmp_path / "cube.ply"), "--quiet")
     assert (tmp_path / "cube.ply").read_bytes() == server.objects["out/a/cube.ply"]
 
 
 def test_references_are_found_and_copied_beside_urls(server: ObjectServer) -> None:
-    done = run(server, "convert", "s3://lib/cube.obj", "s3://out/cube.obj", "--copy-assets")
-    assert done.returncode == 0, done.stderr
+    ran = run(server, "convert", "s3://lib/cube.obj", "s3://out/cube.obj", "--copy-assets")
+    assert ran.returncode == 0, ran.stderr
     assert sorted(name for name in server.objects if name.startswith("out/")) == [
         "out/cube.mtl", "out/cube.obj", "out/wood 1.png",
     ]
-    done = run(server, "convert", "s3://lib/cube.obj", "s3://lib/sub/cube.obj")
-    assert b"map_Kd ../wood 1.png" in server.objects["lib/sub/cube.mtl"], done.stderr
+    ran = run(server, "convert", "s3://lib/cube.obj", "s3://lib/sub/cube.obj")
+    assert b"map_Kd ../wood 1.png" in server.objects["lib/sub/cube.mtl"], ran.stderr
 
 
 def test_names_do_not_lead_out(server: ObjectServer) -> None:
@@ -80,17 +80,17 @@ def test_names_do_not_lead_out(server: ObjectServer) -> None:
     server.put("lib/evil/b.obj", b"mtllib /etc/passwd\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     for name in "ab":
         for more in [[], ["--allow-outside"]]:
-            done = run(server, "info", f"s3://lib/evil/{name}.obj", "--json", *more)
-            assert done.returncode == 0, done.stderr
-            assert ("missing-library" in done.stdout or "allow-outside" in done.stdout) == (name == "b" or not more)
+            ran = run(server, "info", f"s3://lib/evil/{name}.obj", "--json", *more)
+            assert ran.returncode == 0, ran.stderr
+            assert ("missing-library" in ran.stdout or "allow-outside" in ran.stdout) == (name == "b" or not more)
     assert not any("passwd" in request for request in server.requests)
 
 
 def test_a_prefix_is_a_folder(server: ObjectServer) -> None:
     for number in range(3):
         server.put(f"lib/many/deep/{number}.obj", CUBE)
-    done = run(server, "convert", "s3://lib/many/", "s3://out/", "--to", "stl", "--recursive", "--quiet")
-    assert done.returncode == 0, done.stderr
+    ran = run(server, "convert", "s3://lib/many/", "s3://out/", "--to", "stl", "--recursive", "--quiet")
+    assert ran.returncode == 0, ran.stderr
     made = {name for name in server.objects if name.endswith(".stl")}
     assert made == {f"out/deep/{number}.stl" for number in range(3)}
 
@@ -98,8 +98,8 @@ def test_a_prefix_is_a_folder(server: ObjectServer) -> None:
 def test_large_objects_have_many_parts_each_way(server: ObjectServer) -> None:
     data = large_ply()
     server.put("lib/large.ply", data)
-    done = run(server, "convert", "s3://lib/large.ply", "s3://out/large.ply", "--quiet")
-    assert done.returncode == 0, done.stderr
+    ran = run(server, "convert", "s3://lib/large.ply", "s3://out/large.ply", "--quiet")
+    assert ran.returncode == 0, ran.stderr
     assert server.objects["out/large.ply"][-1000:] == data[-1000:]
     gets = [request for request in server.requests if request.startswith("GET /lib/large.ply")]
     assert 4 < len(gets) < 20
@@ -120,8 +120,8 @@ def test_servers_without_ranges_are_streams(server: ObjectServer) -> None:
 
 def test_an_empty_object_is_an_empty_file(server: ObjectServer) -> None:
     server.put("lib/empty.obj", b"")
-    done = run(server, "info", "s3://lib/empty.obj")
-    assert done.returncode == 0, done.stderr
+    ran = run(server, "info", "s3://lib/empty.obj")
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_faults_are_overcome(server: ObjectServer) -> None:
@@ -132,19 +132,19 @@ def test_faults_are_overcome(server: ObjectServer) -> None:
     faults = server.faults
     faults.failing, faults.cut_off, faults.slow = 0.15, 0.15, 0.1
     for _ in range(2):
-        done = run(server, "convert", "s3://lib/large.ply", "s3://out/large.ply", "--quiet")
-        assert done.returncode == 0, done.stderr
+        ran = run(server, "convert", "s3://lib/large.ply", "s3://out/large.ply", "--quiet")
+        assert ran.returncode == 0, ran.stderr
         assert server.objects["out/large.ply"] == server.objects["out/whole.ply"]
         assert len(polyhaul.read(f"{server.url}/lib/cube.obj").objects) == 2
 
 
 def test_failures_name_the_request_and_no_secret(server: ObjectServer) -> None:
-    done = run(server, "info", "s3://lib/none.obj")
-    assert done.returncode == 1
-    assert "s3://lib/none.obj" in done.stderr and "no such object" in done.stderr
+    ran = run(server, "info", "s3://lib/none.obj")
+    assert ran.returncode == 1
+    assert "s3://lib/none.obj" in ran.stderr and "no such object" in ran.stderr
     server.faults.failing = 1
-    done = run(server, "info", "s3://lib/cube.obj", AWS_SECRET_ACCESS_KEY="hidden-key")
-    assert done.returncode == 1 and "503" in done.stderr and "hidden-key" not in done.stderr
+    ran = run(server, "info", "s3://lib/cube.obj", AWS_SECRET_ACCESS_KEY="hidden-key")
+    assert ran.returncode == 1 and "503" in ran.stderr and "hidden-key" not in ran.stderr
     with pytest.raises(OSError, match="503") as caught:
         polyhaul.read(server.url.replace("//", "//me:hidden@") + "/lib/cube.obj?signature=hidden")
     assert "hidden" not in str(caught.value)
@@ -155,16 +155,16 @@ def test_failures_name_the_request_and_no_secret(server: ObjectServer) -> None:
 
 def test_a_silent_server_times_out(server: ObjectServer) -> None:
     server.faults.slow, server.faults.slow_seconds = 1, 3
-    done = run(server, "info", f"{server.url}/lib/cube.obj", POLYHAUL_NETWORK_TIMEOUT="1")
-    assert done.returncode == 1 and "timed out" in done.stderr
+    ran = run(server, "info", f"{server.url}/lib/cube.obj", POLYHAUL_NETWORK_TIMEOUT="1")
+    assert ran.returncode == 1 and "timed out" in ran.stderr
 
 
 def test_a_failed_upload_leaves_nothing(server: ObjectServer, tmp_path: Path) -> None:
     # Damaged at its end, so that parts are sent before the reader finds out.
     (tmp_path / "bad.csv").write_bytes(b"a,b\n" + b"1.5,2.5\n" * 4_000_000 + b"x,y\n")
     server.put("out/t.npy", b"old")
-    done = run(server, "convert", str(tmp_path / "bad.csv"), "s3://out/t.npy")
-    assert done.returncode == 1
+    ran = run(server, "convert", str(tmp_path / "bad.csv"), "s3://out/t.npy")
+    assert ran.returncode == 1
     assert server.objects["out/t.npy"] == b"old" and not server.uploads
 
 
@@ -197,5 +197,5 @@ def test_profiles_have_credentials(server: ObjectServer, tmp_path: Path) -> None
     files = {f"AWS_{n}": str(tmp_path / f) for n, f in [("CONFIG_FILE", "config"), ("SHARED_CREDENTIALS_FILE", "credentials")]}
     variables = {k: v for k, v in os.environ.items() if k not in empty} | files | {"AWS_PROFILE": "work"}
     words = [sys.executable, "-m", "polyhaul", "info", "s3://lib/cube.obj"]
-    done = subprocess.run(words, env=variables, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    ran = subprocess.run(words, env=variables, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr

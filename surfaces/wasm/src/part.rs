@@ -202,8 +202,8 @@ mod tests {
         text += &format!("colors {}\n", u8::from(meshes.iter().any(|mesh| !mesh.colors.is_empty())));
         for (at, scene) in scenes.iter().enumerate() {
             for Placed { place, before, mut statement } in statements(scene, 0) {
-                if let crate::statements::Statement::Material(Some(own)) = &mut statement {
-                    *own = number(&scene.materials[*own as usize].name) as u32;
+                if let crate::statements::Statement::Material(Some(material)) = &mut statement {
+                    *material = number(&scene.materials[*material as usize].name) as u32;
                 }
                 let place = place + sums[..at].iter().sum::<u64>();
                 let before = Before::from_array(sum(&ends, at, before.to_array()));

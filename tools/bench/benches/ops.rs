@@ -31,10 +31,10 @@ fn time<I, O>(name: &str, count: usize, input: impl Fn() -> I, work: impl Fn(I) 
         drop(output);
         elapsed
     };
-    let least = (0..size().0).map(run).min().unwrap_or_default();
-    let each = least.as_nanos() as f64 / count.max(1) as f64;
-    println!("{name:40} {:9.2} ms {each:9.2} ns each", least.as_secs_f64() * 1e3);
-    least
+    let min = (0..size().0).map(run).min().unwrap_or_default();
+    let each = min.as_nanos() as f64 / count.max(1) as f64;
+    println!("{name:40} {:9.2} ms {each:9.2} ns each", min.as_secs_f64() * 1e3);
+    min
 }
 
 fn random(state: &mut u64) -> u64 {
@@ -71,7 +71,8 @@ fn shuffled(side: u32) -> Mesh {
         (1..count).for_each(|i| order.swap(i, random(&mut state) as usize % (i + 1)));
         order
     };
-    let (faces, places) = (shuffle((side * side) as usize), shuffle(mesh.positions.len()));
+    let faces = shuffle((side * side) as usize);
+    let places = shuffle(mesh.positions.len());
     let old = &mesh.faces.corner_positions;
     let corners = faces.iter().flat_map(|&face| &old[4 * face as usize..][..4]);
     let corners: Vec<u32> = corners.map(|&position| places[position as usize]).collect();
@@ -116,8 +117,8 @@ fn welding() {
         let map = time(&format!("weld {name}, HashMap"), corners, || (), |()| weld_with_a_map(&mesh));
         for threads in [1, 2] {
             let name = format!("weld {name}, {threads} threads");
-            let own = time(&name, corners, || (), |()| mesh.weld_with(&options(threads)).unwrap());
-            println!("{:40} {:9.1} x", "", map.as_secs_f64() / own.as_secs_f64());
+            let weld = time(&name, corners, || (), |()| mesh.weld_with(&options(threads)).unwrap());
+            println!("{:40} {:9.1} x", "", map.as_secs_f64() / weld.as_secs_f64());
         }
     }
     let mesh = fan(1_000_000);
@@ -186,7 +187,8 @@ fn cutting() {
     let cut = |mut mesh: Mesh| mesh.triangulate_with(&options(1)).map(|_| mesh);
     time("cut 50k stars of 8 corners, per corner", 400_000, || small.clone(), cut);
     for (name, points) in hostile() {
-        let (count, mesh) = (points.len(), polygon(points));
+        let count = points.len();
+        let mesh = polygon(points);
         time(&format!("cut a {name}, per corner"), count, || mesh.clone(), cut);
     }
 }

@@ -55,11 +55,11 @@ def save(folder: Path, objects: list[ObjectArrays]) -> None:
     """Writes the folder; the table comes last, so that a folder with one is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in COLUMNS:
-        np.save(folder / f"{name}.npy", np.concatenate([found.arrays[name] for found in objects]))
-    np.save(folder / f"{TRANSFORMS}.npy", np.stack([found.transform for found in objects]))
+        np.save(folder / f"{name}.npy", np.concatenate([item.arrays[name] for item in objects]))
+    np.save(folder / f"{TRANSFORMS}.npy", np.stack([item.transform for item in objects]))
     table = [
-        asdict(Row(found.name, found.mesh_name, found.materials, found.normal_domain, _rows(found.arrays)))
-        for found in objects
+        asdict(Row(item.name, item.mesh_name, item.materials, item.normal_domain, _rows(item.arrays)))
+        for item in objects
     ]
     (folder / TABLE).write_text(json.dumps(table, indent=1, ensure_ascii=False), encoding="utf-8")
 

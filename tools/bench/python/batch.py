@@ -103,8 +103,8 @@ def million(polyhaul: str, folder: Path, count: int) -> None:
     ]:
         start = time.perf_counter()
         printed, peak = run(polyhaul, *more)
-        told = printed.strip().splitlines()[-1] if name == "and the manifest" else ""
-        print(f"  {name:18} {time.perf_counter() - start:6.2f} s, {peak / 1e6:,.0f} MB  {told}")
+        last_line = printed.strip().splitlines()[-1] if name == "and the manifest" else ""
+        print(f"  {name:18} {time.perf_counter() - start:6.2f} s, {peak / 1e6:,.0f} MB  {last_line}")
 
 
 def row(source: Path, number: int, options: str) -> bytes:
@@ -120,10 +120,10 @@ def row(source: Path, number: int, options: str) -> bytes:
 
 def job_hash(polyhaul: str, folder: Path) -> str:
     """What the log calls these options: read from that of one asset."""
-    one, out = folder / "one", folder / "one-out"
-    one.mkdir()
-    (one / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
-    run(polyhaul, "batch", one, "-o", out, "--to", "ply", "--recursive")
+    folder_of_one, out = folder / "one", folder / "one-out"
+    folder_of_one.mkdir()
+    (folder_of_one / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    run(polyhaul, "batch", folder_of_one, "-o", out, "--to", "ply", "--recursive")
     return str(json.loads(run(polyhaul, "batch", "rows", out)[0])["options"])
 
 
@@ -138,8 +138,8 @@ def run(*words: object) -> tuple[str, int]:
     """What a command prints, and its peak memory in bytes."""
     with tempfile.NamedTemporaryFile("r") as usage:
         timed = ["/usr/bin/time", "-o", usage.name, "-f", "%M", *map(str, words)]
-        done = subprocess.run(timed, capture_output=True, text=True)
-        return done.stdout + done.stderr, int(usage.read().split()[-1]) * 1024
+        ran = subprocess.run(timed, capture_output=True, text=True)
+        return ran.stdout + ran.stderr, int(usage.read().split()[-1]) * 1024
 
 
 def make_library(folder: Path, count: int) -> int:

@@ -42,8 +42,8 @@ def make(kind: str, folder: Path) -> None:
 def evaluated_objects() -> list[arrays.ObjectArrays]:
     """All meshes as the exporter meets them."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    found = (instance.object for instance in depsgraph.object_instances)
-    return [_object_arrays(made) for made in found if made.type == "MESH"]
+    evaluated = (instance.object for instance in depsgraph.object_instances)
+    return [_object_arrays(made) for made in evaluated if made.type == "MESH"]
 
 
 def _object_arrays(made: bpy.types.Object) -> arrays.ObjectArrays:

@@ -42,10 +42,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", default="2")
     given = parser.parse_args()
-    own, other = Pipe()
+    receiver, other = Pipe()
     server = Process(target=serve, args=(other, given.file), daemon=True)
     server.start()
-    url, environment = own.recv()
+    url, environment = receiver.recv()
     size, local = os.path.getsize(given.file), Path("/dev/shm/polyhaul-bench-cloud.obj")
     words = [given.polyhaul, "info", "-j", given.threads]
 
@@ -70,8 +70,8 @@ def main() -> None:
         ),
     }
     for rate in [given.rate * 1e6, 0]:
-        own.send(rate)
-        own.recv()
+        receiver.send(rate)
+        receiver.recv()
         seconds: dict[str, list[float]] = {name: [] for name in jobs}
         for _ in range(given.rounds):
             for name, job in jobs.items():
@@ -83,7 +83,7 @@ def main() -> None:
             share = f", {low * rate / size:.2f} of the transfer" if rate else f", {size / low / 1e6:,.0f} MB/s"
             print(f"  {name:30} {low:.3f} / {statistics.median(times):.3f} s{share}")
     local.unlink(missing_ok=True)
-    own.send(None)
+    receiver.send(None)
     server.join()
 
 

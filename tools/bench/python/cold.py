@@ -81,19 +81,19 @@ def main(polyhaul: str, folder: str, megabytes: str = "800", rounds: str = "15",
     times: dict[str, list[Timed]] = {name: [] for name in jobs}
     for _ in range(4 * int(rounds)):
         for name, command in jobs.items():
-            found = timed(file, command, is_cold="cache" not in name)
-            if found and len(times[name]) < int(rounds):
-                times[name].append(found)
-        if all(len(found) == int(rounds) for found in times.values()):
+            run = timed(file, command, is_cold="cache" not in name)
+            if run and len(times[name]) < int(rounds):
+                times[name].append(run)
+        if all(len(runs) == int(rounds) for runs in times.values()):
             break
     file.unlink()
     if not times["dd"]:
         sys.exit("other programs disturbed all runs of dd")
-    walls = {name: [found.wall for found in all_found] for name, all_found in times.items() if all_found}
-    for name, found in walls.items():
-        ratios = [kind(walls["dd"]) / kind(found) for kind in (min, median)]
-        processors = median(found.processors for found in times[name])
-        cells = (f"{name}, {len(found)} runs", f"{min(found):.3f} / {median(found):.3f}", f"{ratios[0]:.2f} / {ratios[1]:.2f}", f"{processors:.2f}")
+    walls = {name: [run.wall for run in all_found] for name, all_found in times.items() if all_found}
+    for name, seconds in walls.items():
+        ratios = [kind(walls["dd"]) / kind(seconds) for kind in (min, median)]
+        processors = median(run.processors for run in times[name])
+        cells = (f"{name}, {len(seconds)} runs", f"{min(seconds):.3f} / {median(seconds):.3f}", f"{ratios[0]:.2f} / {ratios[1]:.2f}", f"{processors:.2f}")
         print("| " + " | ".join(cells) + " |")
 
 

@@ -48,10 +48,10 @@ def together(count: int, command: str, kind: str, source: str, *output: str) -> 
     """Seconds of so many processes of one thread, each with an output of its own."""
     outputs = [[f"{path}.{number}.obj" for path in output] for number in range(count)]
     start = time.perf_counter()
-    jobs = [subprocess.Popen([command, kind, source, *own, "--threads", "1"], **QUIET) for own in outputs]
+    jobs = [subprocess.Popen([command, kind, source, *paths, "--threads", "1"], **QUIET) for paths in outputs]
     has_failed = [job.wait() != 0 for job in jobs]
     seconds = time.perf_counter() - start
-    for path in (path for own in outputs for path in own):
+    for path in (path for paths in outputs for path in paths):
         os.remove(path)
     if any(has_failed):
         sys.exit(f"{kind} {source} failed")
@@ -71,17 +71,17 @@ def write(path: str, size: int) -> float:
 def main(polyhaul: str, folder: str, megabytes: str = "1600", rounds: str = "5") -> None:
     place = Path(folder)
     names = ("a.obj", "a.ply", "text.ply", "a.stl", "a.obj.zst", "a.obj.gz", "one.obj.gz")
-    obj, ply, text, stl, zst, gz, one = (str(place / name) for name in names)
+    obj, ply, text, stl, zst, gz, single = (str(place / name) for name in names)
     grid(Path(obj), max(int(megabytes) // SIDE_MB, 1))
     for target, *options in ((ply,), (text, "--ascii"), (stl,), (zst,), (gz,)):
         run(polyhaul, "convert", obj, target, *options)
-    with open(one, "wb") as file:
+    with open(single, "wb") as file:
         subprocess.run(["gzip", "-c", obj], check=True, stdout=file)
-    jobs = {f"read {Path(it).name}, {os.path.getsize(it) / 1e6:.0f} MB": ("info", it) for it in (obj, ply, text, stl, zst, gz, one)}
-    jobs |= {f"{Path(it).name} to OBJ": ("convert", it, str(place / "out.obj")) for it in (obj, stl)}
+    jobs = {f"read {Path(path).name}, {os.path.getsize(path) / 1e6:.0f} MB": ("info", path) for path in (obj, ply, text, stl, zst, gz, single)}
+    jobs |= {f"{Path(path).name} to OBJ": ("convert", path, str(place / "out.obj")) for path in (obj, stl)}
     counts = [1 << power for power in range((os.cpu_count() or 1).bit_length())]
-    most = counts[-1]
-    print("| threads | " + " | ".join(f"{count}" for count in counts) + f" | {most} processes |")
+    max_count = counts[-1]
+    print("| threads | " + " | ".join(f"{count}" for count in counts) + f" | {max_count} processes |")
     print("| --- |" + " ---: |" * (len(counts) + 1))
     for name, job in jobs.items():
         cells, first = [], 0.0
@@ -89,10 +89,10 @@ def main(polyhaul: str, folder: str, megabytes: str = "1600", rounds: str = "5")
             times = sorted(run(polyhaul, *job, "--threads", str(count)) for _ in range(int(rounds)))
             first = first or times[0]
             cells.append(f"{times[0]:.3f} / {times[len(times) // 2]:.3f} ({first / times[0]:.1f}×)")
-        apart = min(together(most, polyhaul, *job) for _ in range(int(rounds)))
-        print(f"| {name} | " + " | ".join(cells) + f" | {most * first / apart:.1f}× |", flush=True)
+        apart = min(together(max_count, polyhaul, *job) for _ in range(int(rounds)))
+        print(f"| {name} | " + " | ".join(cells) + f" | {max_count * first / apart:.1f}× |", flush=True)
     plain = sorted(write(str(place / "plain"), os.path.getsize(obj)) for _ in range(int(rounds)))
-    print(f"| write {os.path.getsize(obj) / 1e6:.0f} MB | {plain[0]:.3f} / {plain[len(plain) // 2]:.3f} |" + " |" * most.bit_length())
+    print(f"| write {os.path.getsize(obj) / 1e6:.0f} MB | {plain[0]:.3f} / {plain[len(plain) // 2]:.3f} |" + " |" * max_count.bit_length())
 
 
 if __name__ == "__main__":

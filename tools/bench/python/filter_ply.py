@@ -27,9 +27,9 @@ def polyhaul(file: str, output: str, threads: int) -> Filter:
 
     def work() -> tuple[polyhaul.Table, polyhaul.Table]:
         table = polyhaul.read_table(file, threads=threads)
-        kept = table.take(table["opacity"] > 0, threads=threads)
-        polyhaul.write_table(kept, output, threads=threads)
-        return table, kept
+        rows_left = table.take(table["opacity"] > 0, threads=threads)
+        polyhaul.write_table(rows_left, output, threads=threads)
+        return table, rows_left
 
     return work
 
@@ -39,8 +39,8 @@ def plyfile(file: str, output: str, threads: int) -> Filter:
 
     def work() -> None:
         rows = plyfile.PlyData.read(file)["vertex"].data
-        kept = plyfile.PlyElement.describe(rows[rows["opacity"] > 0], "vertex")
-        plyfile.PlyData([kept]).write(output)
+        rows_left = plyfile.PlyElement.describe(rows[rows["opacity"] > 0], "vertex")
+        plyfile.PlyData([rows_left]).write(output)
 
     return work
 
@@ -65,14 +65,14 @@ def rows(file: Path) -> np.ndarray:
 
 def is_filtered(file: Path, output: Path) -> bool:
     """Whether the output has the rows that numpy keeps."""
-    given, kept, place = rows(file), rows(output), 0
+    given, rows_left, place = rows(file), rows(output), 0
     for start in range(0, len(given), 1 << 16):
         block = given[start : start + (1 << 16)]
         block = block[block["opacity"] > 0]
-        if kept[place : place + len(block)].tobytes() != block.tobytes():
+        if rows_left[place : place + len(block)].tobytes() != block.tobytes():
             return False
         place += len(block)
-    return place == len(kept)
+    return place == len(rows_left)
 
 
 def main(name: str, file: str, output: str, threads: str = "1") -> None:

@@ -46,8 +46,8 @@ def row(name: str, theirs: list[float], ours: list[float], memory: tuple[float, 
         return f"{min(times):.3f} / {sorted(times)[len(times) // 2]:.3f}"
 
     middle = sorted(theirs)[len(theirs) // 2] / sorted(ours)[len(ours) // 2]
-    kept = f" {memory[0]:.0f} | {memory[1]:.0f} |" if memory else ""
-    print(f"| {name} | {shown(theirs)} | {shown(ours)} | {min(theirs) / min(ours):.1f}× | {middle:.1f}× |{kept}", flush=True)
+    memory_cells = f" {memory[0]:.0f} | {memory[1]:.0f} |" if memory else ""
+    print(f"| {name} | {shown(theirs)} | {shown(ours)} | {min(theirs) / min(ours):.1f}× | {middle:.1f}× |{memory_cells}", flush=True)
 
 
 def alternate(
@@ -203,8 +203,8 @@ def own_calls(rounds: int, monkey: Callable[[int], None]) -> None:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         times["made"].append(seconds(make))
         times["read"].append(seconds(take))
-    for name, own in times.items():
-        print(f"2,000 objects of 500 faces, {name} by Blender's own calls: {min(own):.3f} / {sorted(own)[rounds // 2]:.3f} s", flush=True)
+    for name, own_seconds in times.items():
+        print(f"2,000 objects of 500 faces, {name} by Blender's own calls: {min(own_seconds):.3f} / {sorted(own_seconds)[rounds // 2]:.3f} s", flush=True)
 
 
 def readers(folder: Path, rounds: int) -> None:
@@ -216,8 +216,8 @@ def readers(folder: Path, rounds: int) -> None:
     sphere = pyvista.Sphere(theta_resolution=400, phi_resolution=400)
     plain = polyhaul.Mesh(sphere.points, sphere.regular_faces)
     print("| | its own reader, s | polyhaul, s | min | median |\n| --- | ---: | ---: | ---: | ---: |")
-    own = {"obj": pyvista.OBJReader, "ply": pyvista.PLYReader, "stl": pyvista.STLReader}
-    for kind, reader in own.items():
+    readers_of_pyvista = {"obj": pyvista.OBJReader, "ply": pyvista.PLYReader, "stl": pyvista.STLReader}
+    for kind, reader in readers_of_pyvista.items():
         path = folder / f"sphere.{kind}"
         sphere.save(path)
         times: tuple[list[float], list[float]] = ([], [])

@@ -105,8 +105,8 @@ def names(part: str, case: str, levels: tuple[str, ...]) -> list[tuple[str, str]
 def built(bench: str, is_x86: bool) -> Path:
     target = [] if is_x86 else ["--target", TARGET]
     command = ["cargo", "bench", "--no-default-features", "--bench", bench, "--no-run", *target]
-    done = subprocess.run(command, cwd=BENCHES, env=os.environ | LINKER, check=True, capture_output=True, text=True)
-    return BENCHES / re.findall(r"\((target/\S+)\)", done.stderr)[-1]
+    ran = subprocess.run(command, cwd=BENCHES, env=os.environ | LINKER, check=True, capture_output=True, text=True)
+    return BENCHES / re.findall(r"\((target/\S+)\)", ran.stderr)[-1]
 
 
 def disassembled(program: Path) -> dict[int, str]:
@@ -119,8 +119,8 @@ def counted(runner: list[str | Path], shown: str, program: Path, name: str) -> f
     """Instructions of a round."""
 
     def instructions(size: int) -> int:
-        done = subprocess.run([*runner, program, *once(name, size)], check=True, capture_output=True, text=True)
-        return int(re.findall(shown, done.stderr)[-1])
+        ran = subprocess.run([*runner, program, *once(name, size)], check=True, capture_output=True, text=True)
+        return int(re.findall(shown, ran.stderr)[-1])
 
     rounds = FORMAT_ROUNDS if name in FORMAT.values() else ROUNDS
     return (instructions(1 + rounds) - instructions(1)) / rounds
@@ -158,8 +158,8 @@ def standing_alone(code: str) -> str:
     if word in ("bl", "blr", "br", "ret") or re.match(r"\w+, [0-9a-f]+ <", rest) and word == "ldr":
         return "nop"
     if BRANCH.match(word):
-        kept = [] if word.startswith("b") else rest.split(",")[:-1]
-        return f"{word} {', '.join([*kept, 'here'])}"
+        operands = [] if word.startswith("b") else rest.split(",")[:-1]
+        return f"{word} {', '.join([*operands, 'here'])}"
     if word in ("adrp", "adr"):
         return f"mov {rest.split(',')[0]}, #4096"
     return re.sub("<.*>", "", f"{word} {rest}")
@@ -168,8 +168,8 @@ def standing_alone(code: str) -> str:
 def estimated(mca: str, cpu: str, trace: list[str]) -> float:
     """The cycles of instructions."""
     words = [mca, "-mtriple=aarch64-linux-gnu", f"-mcpu={cpu}", "-iterations=1"]
-    done = subprocess.run(words, input="\n".join(["here:", *trace]), check=True, capture_output=True, text=True)
-    return float(re.findall(r"Total Cycles:\s+(\d+)", done.stdout)[0])
+    ran = subprocess.run(words, input="\n".join(["here:", *trace]), check=True, capture_output=True, text=True)
+    return float(re.findall(r"Total Cycles:\s+(\d+)", ran.stdout)[0])
 
 
 if __name__ == "__main__":

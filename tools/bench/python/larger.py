@@ -66,9 +66,9 @@ def main() -> None:
                 run_peer(peer, text)
 
 
-def among(targets: list[str], wanted: list[str] | None) -> list[str]:
+def among(targets: list[str], names: list[str] | None) -> list[str]:
     """Those that are wanted, or all."""
-    return [target for target in targets if wanted is None or target in wanted]
+    return [target for target in targets if names is None or target in names]
 
 
 def convert(polyhaul: str, source: Path, targets: list[str], options: list[str]) -> None:
@@ -78,14 +78,14 @@ def convert(polyhaul: str, source: Path, targets: list[str], options: list[str])
     for target in targets:
         output = source.with_name(f"out.{target}")
         start = time.perf_counter()
-        done = subprocess.run([polyhaul, "convert", source, output, *options], capture_output=True, text=True, check=False)
+        ran = subprocess.run([polyhaul, "convert", source, output, *options], capture_output=True, text=True, check=False)
         seconds = time.perf_counter() - start
-        if done.returncode:
-            error = json.loads(done.stdout)["error"]["message"]
+        if ran.returncode:
+            error = json.loads(ran.stdout)["error"]["message"]
             print(f"  {target:16} {seconds:7.2f} s, {error}", flush=True)
             output.unlink(missing_ok=True)
             continue
-        report = json.loads(done.stdout)
+        report = json.loads(ran.stdout)
         size = output.stat().st_size
         output.unlink()
         for other in source.parent.glob("out.*"):

@@ -16,7 +16,7 @@ CHUNK_BYTES = 1 << 20
 
 # How long to wait at a time for threads to come to rest, at most in all, and what counts as none.
 REST_SECONDS = 0.02
-MOST_REST_SECONDS = 1.0
+MAX_REST_SECONDS = 1.0
 IDLE_SECONDS = 0.001
 
 Result = TypeVar("Result")
@@ -55,7 +55,7 @@ def tell(timing: Timed[Result], **fields: int) -> None:
     print("bench", *words, flush=True)
 
 
-def serve(write: Callable[[], object], output: Path, wanted: Path) -> None:
+def serve(write: Callable[[], object], output: Path, result: Path) -> None:
     """Runs `write`, which makes `output`, for each line of input, and compares it with `wanted`.
 
     What the process held before is not the work's own. A difference ends it, and leaves the output.
@@ -63,9 +63,9 @@ def serve(write: Callable[[], object], output: Path, wanted: Path) -> None:
     for _ in sys.stdin:
         output.unlink(missing_ok=True)
         timing = timed(write)
-        place = difference(output, wanted)
+        place = difference(output, result)
         if place is not None:
-            print(f"failed other bytes than {wanted.name} from byte {place} on", flush=True)
+            print(f"failed other bytes than {result.name} from byte {place} on", flush=True)
             return
         fields = {} if timing.before_bytes is None else {"base_bytes": timing.before_bytes}
         tell(timing, bytes=output.stat().st_size, identical=1, **fields)
@@ -101,7 +101,7 @@ def _come_to_rest() -> None:
     Importing numpy starts threads of its linear algebra, which spin for some 30 ms before they sleep. That
     belongs to the import, and would take a part of the cores from the work.
     """
-    deadline = time.perf_counter() + MOST_REST_SECONDS
+    deadline = time.perf_counter() + MAX_REST_SECONDS
     used = -1.0
     while time.process_time() - used > IDLE_SECONDS and time.perf_counter() < deadline:
         used = time.process_time()

@@ -27,16 +27,16 @@ def instructions(folder: Path, *command: str) -> dict[str, int]:
     subprocess.run(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", *command], check=True, capture_output=True)
     annotate = ["callgrind_annotate", "--inclusive=yes", "--threshold=100", out]
     text = subprocess.run(annotate, check=True, capture_output=True, text=True).stdout
-    found = {"take": 0, "work": 0, "commit": 0}
+    counts = {"take": 0, "work": 0, "commit": 0}
     for count, step in filter(None, (match and match.groups() for match in map(STEP.match, text.splitlines()))):
-        found[step] += int(count.replace(",", ""))
-    return found
+        counts[step] += int(count.replace(",", ""))
+    return counts
 
 
 def waits(*command: str) -> int:
     """How often threads wait for others, or wake them."""
-    done = subprocess.run(["strace", "-f", "-c", "-e", "trace=futex", *command], check=True, capture_output=True, text=True)
-    rows = [line.split() for line in done.stderr.splitlines() if line.endswith(" futex")]
+    ran = subprocess.run(["strace", "-f", "-c", "-e", "trace=futex", *command], check=True, capture_output=True, text=True)
+    rows = [line.split() for line in ran.stderr.splitlines() if line.endswith(" futex")]
     return sum(int(row[3]) for row in rows)
 
 

@@ -20,9 +20,9 @@ EVENT = ("-e", "kmem:mm_page_alloc", "--filter", "order==9")
 
 def allocated(polyhaul: str, file: str, threads: int) -> int:
     command = ["perf", "stat", "-x,", *EVENT, polyhaul, "info", file, "--threads", str(threads)]
-    done = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    found = [line.split(",")[0] for line in done.stderr.splitlines() if EVENT[1] in line]
-    return int(found[-1])
+    ran = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    counts = [line.split(",")[0] for line in ran.stderr.splitlines() if EVENT[1] in line]
+    return int(counts[-1])
 
 
 def main(polyhaul: str, *files: str) -> None:

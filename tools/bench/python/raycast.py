@@ -105,17 +105,17 @@ def compare(command: str, file: str) -> str:
     smooth = whole & (spread < 0.01 * size) & (np.min((np.array(normals) * normals[0]).sum(3), 0) > 0.9998)
     depth = drawn(command, file, "depth", Path(folder))[..., 0]
     # Depth d has the shade 1 - 0.9 (far - far near / d) / (far - near).
-    wanted = 1 - 0.9 * np.mean([far - far * near / depth for depth in depths], 0) / (far - near)
-    depth_off = abs(depth - wanted)[smooth].max(initial=0) * (far - near) / 0.9 / size
+    expected = 1 - 0.9 * np.mean([far - far * near / depth for depth in depths], 0) / (far - near)
+    depth_off = abs(depth - expected)[smooth].max(initial=0) * (far - near) / 0.9 / size
     mean = np.mean(normals, 0)
     mean /= np.maximum(np.linalg.norm(mean, axis=2, keepdims=True), 1e-30)
-    found = alpha[..., :3] * 2 - 1
-    found /= np.maximum(np.linalg.norm(found, axis=2, keepdims=True), 1e-30)
-    angles = np.degrees(np.arccos(np.clip((mean * found).sum(2), -1, 1)))[smooth]
+    actual = alpha[..., :3] * 2 - 1
+    actual /= np.maximum(np.linalg.norm(actual, axis=2, keepdims=True), 1e-30)
+    angles = np.degrees(np.arccos(np.clip((mean * actual).sum(2), -1, 1)))[smooth]
     worst = np.percentile(angles, 99.9) if angles.size else 0.0
     return f"{name}: covered agree {agree:.5%}, depth off {depth_off:.2e} of the size, normals off {worst:.2f} degrees"
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for one in sys.argv[2:]:
-        print(compare(sys.argv[1], one))
+    for case in sys.argv[2:]:
+        print(compare(sys.argv[1], case))

@@ -111,11 +111,11 @@ def numpy_stl(file: str) -> Reader:
 def command(file: str, threads: str, program: str) -> None:
     """Tells what the command says it took to read the file, in its own process."""
     words = [program, "info", "--json", "--no-progress", "--threads", threads, file]
-    told = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
-    seconds = sum(phase["seconds"] for phase in told["phases"] if phase["name"] == "read")
+    summary = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+    seconds = sum(phase["seconds"] for phase in summary["phases"] if phase["name"] == "read")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    timing = measure.Timed(told, seconds, used.ru_utime + used.ru_stime, told["peak_bytes"], None)
-    measure.tell(timing, positions=told["positions"], faces=told["faces"])
+    timing = measure.Timed(summary, seconds, used.ru_utime + used.ru_stime, summary["peak_bytes"], None)
+    measure.tell(timing, positions=summary["positions"], faces=summary["faces"])
 
 
 def _sums(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:

@@ -58,10 +58,10 @@ def main() -> None:
                 with_polars = " and polars" if kind == "csv" else ""
                 jobs[f"numpy{with_polars}"] = [sys.executable, "-c", NUMPY, source, folder / f"numpy.{kind}", kind]
             if given.peer and kind != "csv":
-                own = folder / f"peer.{kind}"
+                output = folder / f"peer.{kind}"
                 version = ["--spz-version", "3"] if kind == "spz" else []
                 jobs["splat-transform"] = [
-                    *shlex.split(given.peer), "-q", "-w", *version, source, "--filter-value", "opacity,gt,0.731058578630005", own
+                    *shlex.split(given.peer), "-q", "-w", *version, source, "--filter-value", "opacity,gt,0.731058578630005", output
                 ]
             rounds(jobs, given.rounds)
             print(f"  {target.stat().st_size / 1e6:,.1f} MB")

@@ -41,12 +41,12 @@ def main() -> None:
                 for threads in THREADS
             }
             if given.peer:
-                own = folder / f"peer{''.join(target.suffixes)}"
-                jobs["splat-transform"] = [*shlex.split(given.peer), "-q", "-w", *version, source, own]
+                output = folder / f"peer{''.join(target.suffixes)}"
+                jobs["splat-transform"] = [*shlex.split(given.peer), "-q", "-w", *version, source, output]
             rounds(jobs, given.rounds)
             print(f"  {target.stat().st_size / 1e6:,.1f} MB")
             if given.peer:
-                print(f"  {own.stat().st_size / 1e6:,.1f} MB by the peer")
+                print(f"  {output.stat().st_size / 1e6:,.1f} MB by the peer")
 
 
 def parser() -> argparse.ArgumentParser:

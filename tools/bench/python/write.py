@@ -18,24 +18,24 @@ import measure
 def write(objects: list[arrays.ObjectArrays], output: Path, threads: int) -> None:
     """From arrays to a file."""
     scene = polyhaul.Scene()
-    for found in objects:
+    for item in objects:
         mesh = polyhaul.Mesh(
-            found.arrays["positions"],
-            found.arrays["corner_positions"],
-            found.arrays["face_offsets"],
-            normals=found.arrays["normals"],
-            normal_domain=found.normal_domain,
-            uvs=found.arrays["uvs"],
+            item.arrays["positions"],
+            item.arrays["corner_positions"],
+            item.arrays["face_offsets"],
+            normals=item.arrays["normals"],
+            normal_domain=item.normal_domain,
+            uvs=item.arrays["uvs"],
             uv_domain="corner",
-            material_slots=found.arrays["material_slots"],
-            smooth=found.arrays["smooth"],
+            material_slots=item.arrays["material_slots"],
+            smooth=item.arrays["smooth"],
         )
         scene.add(
             mesh,
-            name=found.name,
-            mesh_name=found.mesh_name,
-            transform=found.transform,
-            materials=found.materials,
+            name=item.name,
+            mesh_name=item.mesh_name,
+            transform=item.transform,
+            materials=item.materials,
         )
     polyhaul.write(scene, output, threads=threads)
 

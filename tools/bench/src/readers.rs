@@ -132,7 +132,8 @@ fn tobj(file: &Path) -> Result<TobjModel, Failure> {
     Ok(tobj::load_obj(file, &tobj::LoadOptions::default())?)
 }
 
-fn tobj_found((models, _): &TobjModel) -> ModelCounts {
+fn tobj_found(model: &TobjModel) -> ModelCounts {
+    let (models, _) = model;
     let faces = |mesh: &tobj::Mesh| match mesh.face_arities.len() {
         // tobj omits the arities if all faces are triangles.
         0 => mesh.indices.len() / 3,

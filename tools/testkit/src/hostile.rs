@@ -236,7 +236,7 @@ impl HostWrite for Taker {
         taken.blocks.push(bytes.len());
         let reaches = |at: usize| at < taken.bytes.len() + bytes.len();
         let count = match self.taking {
-            Taking::AtMost(most) => most.min(bytes.len()),
+            Taking::AtMost(max) => max.min(bytes.len()),
             Taking::FailsAt(at) if reaches(at) => return self.fail(&mut taken),
             Taking::NothingAt(at) if reaches(at) => 0,
             Taking::ClaimsTooMuchAt(at) if reaches(at) => bytes.len() + 1,

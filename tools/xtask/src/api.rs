@@ -52,7 +52,8 @@ pub(crate) fn step(tally: &mut Tally) -> Outcome {
         tally.failures.push(format!("public interface of {}", library.name));
         if let Some(current) = current {
             let count_only = |a: &str, b: &str| a.lines().filter(|line| !b.lines().any(|other| other == *line)).count();
-            let (removed, added) = (count_only(&stored, &current), count_only(&current, &stored));
+            let removed = count_only(&stored, &current);
+            let added = count_only(&current, &stored);
             let name = &library.name;
             term::out(format!("{name}: {removed} lines removed, {added} added; if intended, run `cargo xtask api`\n"));
         }

@@ -109,15 +109,15 @@ fn parse(args: &[&str]) -> Option<Options> {
 
 /// Those of `only`, or all if it is empty, except `without`; in order.
 fn chosen(only: &[&Part], without: &[&Part]) -> Vec<&'static Part> {
-    let has = |parts: &[&Part], part: &Part| parts.iter().any(|it| it.name == part.name);
+    let has = |parts: &[&Part], part: &Part| parts.iter().any(|other| other.name == part.name);
     let is_chosen = |part: &&Part| (only.is_empty() || has(only, part)) && !has(without, part);
     PLAN.part.iter().filter(is_chosen).collect()
 }
 
 /// The end of the name of a record of only these parts.
 fn suffix(parts: &[&Part]) -> String {
-    let all = parts.len() == PLAN.part.len();
-    parts.iter().filter(|_| !all).map(|part| format!("-{}", part.name)).collect()
+    let has_all = parts.len() == PLAN.part.len();
+    parts.iter().filter(|_| !has_all).map(|part| format!("-{}", part.name)).collect()
 }
 
 fn data_folder(options: &Options) -> PathBuf {
@@ -217,9 +217,9 @@ mod tests {
     fn parts_are_chosen_and_left_out() {
         let named = |names: &[&str]| names.iter().map(|name| plan::part(name).unwrap()).collect::<Vec<_>>();
         assert_eq!(chosen(&[], &[]).len(), PLAN.part.len());
-        let some = chosen(&named(&["numbers", "obj"]), &[]);
-        assert_eq!(some.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["obj", "numbers"]);
-        assert_eq!(suffix(&some), "-obj-numbers");
+        let two = chosen(&named(&["numbers", "obj"]), &[]);
+        assert_eq!(two.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["obj", "numbers"]);
+        assert_eq!(suffix(&two), "-obj-numbers");
         assert_eq!(chosen(&[], &named(&["blender"])).len(), PLAN.part.len() - 1);
         assert_eq!(suffix(&chosen(&[], &[])), "");
         assert!(plan::part("gzip").is_some() && plan::part("zip").is_none());

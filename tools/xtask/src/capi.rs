@@ -134,7 +134,8 @@ fn copy(built: &Path, place: &Place) -> io::Result<()> {
         Some(destdir) => destdir.join(place.prefix.strip_prefix("/").unwrap_or(&place.prefix)),
         None => place.prefix.clone(),
     };
-    let (include, lib) = (target.join("include"), target.join("lib"));
+    let include = target.join("include");
+    let lib = target.join("lib");
     fs::create_dir_all(&include)?;
     fs::create_dir_all(lib.join("pkgconfig"))?;
     for name in ["polyhaul.h", "polyhaul.hpp"] {
@@ -220,8 +221,8 @@ mod tests {
 
     #[test]
     fn the_folder_of_the_library_is_found_in_what_cargo_tells() {
-        let told = "{\"filenames\":[\"/t/debug/deps/libx.a\"]}\n{\"filenames\":[\"/t/debug/libpolyhaul.a\",\"/t/debug/libpolyhaul.so\"]}";
-        assert_eq!(folder_of(told, "libpolyhaul.a"), Some("/t/debug/".into()));
-        assert_eq!(folder_of(told, "libother.a"), None);
+        let messages = "{\"filenames\":[\"/t/debug/deps/libx.a\"]}\n{\"filenames\":[\"/t/debug/libpolyhaul.a\",\"/t/debug/libpolyhaul.so\"]}";
+        assert_eq!(folder_of(messages, "libpolyhaul.a"), Some("/t/debug/".into()));
+        assert_eq!(folder_of(messages, "libother.a"), None);
     }
 }

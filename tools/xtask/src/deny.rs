@@ -72,7 +72,7 @@ fn refused<'a>(listed: &'a str, allowed: &[&str]) -> BTreeMap<&'a str, &'a str> 
 /// Whether an SPDX expression can be met with these licences. `/` is the old way to write OR.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     let parsed = Expression::parse_mode(expression, ParseMode::LAX);
-    parsed.is_ok_and(|it| it.evaluate(|licence| allowed.contains(&licence.to_string().as_str())))
+    parsed.is_ok_and(|expression| expression.evaluate(|licence| allowed.contains(&licence.to_string().as_str())))
 }
 
 #[cfg(test)]

@@ -80,15 +80,17 @@ impl Place {
     /// An environment with everything required. One that already has it is kept.
     pub(crate) fn environment(&self, python: &str) -> bool {
         let required = &self.requirements;
-        let wanted = fs::read_to_string(required).unwrap_or_default();
+        let packages = fs::read_to_string(required).unwrap_or_default();
         let stamp = self.venv().join("requirements");
-        if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && root::succeeds(self.python().arg("-V")) {
+        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == packages)
+            && root::succeeds(self.python().arg("-V"))
+        {
             return true;
         }
         term::out(format!("creating a virtual environment in {}\n", self.folder.display()));
         let made = root::runs(Command::new(python).args(["-m", "venv", "--clear"]).arg(self.venv()))
             && root::runs(self.pip().arg("-r").arg(required))
-            && fs::write(&stamp, wanted).is_ok();
+            && fs::write(&stamp, packages).is_ok();
         if !made {
             term::out("cannot create the virtual environment: Python's venv, pip and a package index are needed\n");
         }

@@ -48,7 +48,8 @@ pub(crate) fn main() -> ExitCode {
 
 /// Puts the page together: its files, the package, and the parts of three.js that it uses.
 fn page(package: &Path) -> Option<PathBuf> {
-    let (folder, three) = (root::target().join("web"), place().join("node_modules/three"));
+    let folder = root::target().join("web");
+    let three = place().join("node_modules/three");
     let addons = ["loaders/OBJLoader.js", "loaders/PLYLoader.js", "loaders/STLLoader.js", "controls/OrbitControls.js"];
     let parts = addons.map(|name| (format!("examples/jsm/{name}"), format!("addons/{name}")));
     let builds = ["three.module.js", "three.core.js"].map(|name| (format!("build/{name}"), name.to_owned()));

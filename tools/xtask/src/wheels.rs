@@ -3,6 +3,8 @@
 //!
 //! zig is the C compiler and linker, so that a wheel for Linux needs only an old glibc, and one for another processor
 //! no other machine. Nothing is uploaded.
+//!
+//! Wheels have the default features: those of `full` make them larger, and Python opens URLs through fsspec too.
 
 use crate::python::{self, Place};
 use crate::{root, term};
@@ -19,8 +21,8 @@ const TARGETS: &[(&str, &str)] = &[
     ("aarch64-unknown-linux-musl", "musllinux_1_2"),
 ];
 
-/// The most bytes of a wheel.
-const MOST_BYTES: u64 = 8_000_000;
+/// The maximum size of a wheel.
+const MAX_BYTES: u64 = 8_000_000;
 
 /// Builds wheels for some of the targets, or all.
 pub(crate) fn main(targets: &[&str]) -> ExitCode {
@@ -32,12 +34,12 @@ pub(crate) fn main(targets: &[&str]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let out = place.folder.join("out");
-    let wanted = |name: &str| targets.is_empty() || targets.contains(&name);
+    let is_chosen = |name: &str| targets.is_empty() || targets.contains(&name);
     let mut built = targets.iter().all(|target| TARGETS.iter().any(|(name, _)| name == target));
     if !built {
         term::err("unknown target\n");
     }
-    for (target, tag) in TARGETS.iter().filter(|(target, _)| wanted(target)) {
+    for (target, tag) in TARGETS.iter().filter(|(target, _)| is_chosen(target)) {
         term::out(format!("== {target}\n"));
         built &= build(&place, &out, target, tag);
     }
@@ -70,13 +72,13 @@ fn check(place: &Place, out: &Path) -> bool {
     let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "whl" || end == "gz")).collect();
     let mut fits = true;
     for path in &files {
-        let bytes = path.metadata().map_or(0, |found| found.len());
+        let bytes = path.metadata().map_or(0, |metadata| metadata.len());
         let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
         term::out(format!("{name}: {:.1} MB\n", bytes as f64 / 1e6));
-        fits &= bytes <= MOST_BYTES;
+        fits &= bytes <= MAX_BYTES;
     }
     if !fits {
-        term::err(format!("a wheel may have at most {} MB\n", MOST_BYTES / 1_000_000));
+        term::err(format!("a wheel may have at most {} MB\n", MAX_BYTES / 1_000_000));
     }
     fits && !files.is_empty() && root::runs(place.module("twine").arg("check").args(&files))
 }

@@ -212,9 +212,10 @@ impl Error {
     }
 }
 
-/// Returns the hint for an error about exceeding the limit `name`.
+/// Returns the hint for an error about exceeding the limit `name`, which is its name on every surface. The command
+/// recognizes these words and names its flag instead.
 pub fn limit_hint(name: &str) -> String {
-    format!("raise the limit with `--limit {name}=N`, or `Limits::{name}` in the API")
+    format!("raise the limit `{name}`")
 }
 
 /// Creates an error at a byte offset in a binary file.

@@ -140,14 +140,14 @@ pub enum Samples {
     F32(Array<f32>),
 }
 
-/// The color space of color samples. Alpha is always linear.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ColorSpace {
-    /// sRGB-encoded; the default for files that do not say otherwise.
-    #[default]
-    Srgb,
-    /// Linear: proportional to light intensity.
-    Linear,
+crate::choices! {
+    /// The color space of color samples. Alpha is always linear.
+    pub enum ColorSpace = Srgb {
+        /// sRGB-encoded; the default for files that do not say otherwise.
+        "srgb" => Srgb,
+        /// Linear: proportional to light intensity.
+        "linear" => Linear,
+    }
 }
 
 /// A part of a multipart image file (OpenEXR), without its pixels.

@@ -1,6 +1,6 @@
 //! Checks of images: their declared sizes against the limits, before memory is reserved, and their alpha.
 
-use crate::error::{Diagnostic, ErrorKind, Result, planted};
+use crate::error::{Diagnostic, ErrorKind, Result, limit_hint, planted};
 use crate::image::{Image, Samples};
 use crate::limits::Limits;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub fn check_pixels(
     let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
     let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint(format!("raise the limit with `--limit pixels={count}`, or `Limits::pixels` in the API")))
+    Err(error.with_hint(format!("{} to {count}", limit_hint("pixels"))))
 }
 
 /// Minimum bytes of a compressed file for an image of `image_bytes` in memory.
@@ -47,8 +47,7 @@ pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Ar
         limits.image_ratio
     );
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error
-        .with_hint(format!("raise the limit with `--limit image_ratio={ratio}`, or `Limits::image_ratio` in the API")))
+    Err(error.with_hint(format!("{} to {ratio}", limit_hint("image_ratio"))))
 }
 
 /// Whether alpha is the highest at every pixel, or there is none.

@@ -37,8 +37,8 @@ polyhaul_model::options! {
     /// Options for running a job, shared by reading and writing.
     #[derive(Clone, Debug)]
     pub struct RunOptions {
-        /// Worker threads; if `None`, all cores that the process may use. Unless it is 1, a large file that is not in
-        /// the system's memory is fetched by one more, on Linux.
+        /// Worker threads; if absent, one for each core that the process may use. Unless it is 1, a large file that is
+        /// not in the system's memory is fetched by one more, on Linux.
         pub threads: Option<usize> = None, with_threads => [] in 1..=1024;
         /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
         /// that needs a window of more than this is refused.

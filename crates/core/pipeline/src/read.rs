@@ -5,7 +5,7 @@
 
 use crate::options::Cancel;
 use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, fault};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, limit_hint};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
@@ -135,8 +135,8 @@ fn damaged(file: &str, damage: &DecompressError) -> Error {
     };
     let (limit, hint) = match kind {
         DecompressErrorKind::Limit(limit) => {
-            let (name, hint) = limit_of(*limit);
-            (format!(" ({name})"), Some(hint.to_owned()))
+            let name = limit_name(*limit);
+            (format!(" ({name})"), Some(limit_hint(name)))
         }
         _ => (String::new(), None),
     };
@@ -145,22 +145,11 @@ fn damaged(file: &str, damage: &DecompressError) -> Error {
     Diagnostic { place, hint, ..Diagnostic::new(message) }.into_error(error_kind)
 }
 
-/// Returns the public name of a limit, and how to raise it.
-fn limit_of(limit: DecompressLimit) -> (&'static str, &'static str) {
+/// Returns the public name of a limit.
+fn limit_name(limit: DecompressLimit) -> &'static str {
     match limit {
-        DecompressLimit::Bytes => {
-            let hint =
-                "raise the limit with `--limit decompressed_bytes=N`, or `Limits::decompressed_bytes` in the API";
-            ("decompressed_bytes", hint)
-        }
-        DecompressLimit::Ratio => {
-            let hint =
-                "raise the limit with `--limit decompressed_ratio=N`, or `Limits::decompressed_ratio` in the API";
-            ("decompressed_ratio", hint)
-        }
-        DecompressLimit::Memory => {
-            let hint = "raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API";
-            ("memory_limit", hint)
-        }
+        DecompressLimit::Bytes => "decompressed_bytes",
+        DecompressLimit::Ratio => "decompressed_ratio",
+        DecompressLimit::Memory => "memory_limit",
     }
 }

@@ -3,7 +3,7 @@
 use crate::looks::{NameFile, PbrtLooks};
 use crate::places::{Places64, places64};
 use polyhaul_geometry::linear::{Matrix4, multiply};
-use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_copy, try_push, try_string};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::options::Instances;
 use polyhaul_model::render::{ObjectDefinition, Parameter, ParameterValues, Render, Shape};
@@ -106,8 +106,7 @@ pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
 #[cold]
 fn too_many(what: &str, count: u64, name: &str, limit: u64) -> Error {
     let message = format!("the scene's instances multiply to {count} {what}, more than the limit of {limit} ({name})");
-    let hint =
-        format!("write each definition once with `--instances once`, or raise the limit with `--limit {name}={count}`");
+    let hint = format!("write each definition once with `--instances once`, or {} to {count}", limit_hint(name));
     Error::new(ErrorKind::Limit, message).with_hint(hint)
 }
 

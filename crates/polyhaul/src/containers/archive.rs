@@ -9,7 +9,7 @@ use crate::options::ReadOptions;
 use crate::plain::{limits, read_all, regular};
 use polyhaul_bytes::place;
 use polyhaul_bytes::{Archive, Source};
-use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint};
 use polyhaul_model::names;
 use polyhaul_pipeline::read::ask;
 use std::io;
@@ -186,8 +186,7 @@ fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'
             "{name}: an archive on a stream is read into memory, because its directory is at its end, and this one \
              is larger than the limit of {max_bytes} bytes (memory_limit)"
         );
-        let hint = "read it from a file, or raise the limit with `--memory-limit SIZE`, or \
-                    `RunOptions::memory_limit` in the API";
+        let hint = format!("read it from a file, or {}", limit_hint("memory_limit"));
         return Err(Error::new(ErrorKind::Limit, message).with_hint(hint));
     };
     Ok(Source::named_memory(bytes, name))

@@ -6,7 +6,7 @@ use crate::input::Output;
 use crate::outputs;
 use crate::report::Report;
 use polyhaul_bytes::place;
-use polyhaul_model::error::{Error, ErrorKind};
+use polyhaul_model::error::{Error, ErrorKind, limit_hint};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_spill::Spill;
 use std::path::{Path, PathBuf};
@@ -51,8 +51,9 @@ impl Memory {
         }
         let folder = self.folder.display();
         error.with_hint(format!(
-            "arrays that do not fit in memory are moved to {folder}, where no space is left: free some, or allow more \
-             memory with `--memory-limit SIZE`, or `RunOptions::total_memory` in the API"
+            "arrays that do not fit in memory are moved to {folder}, where no space is left: free some, or {} \
+             (`RunOptions::total_memory` in Rust)",
+            limit_hint("memory_limit")
         ))
     }
 }

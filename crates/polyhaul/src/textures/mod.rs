@@ -30,25 +30,27 @@ use polyhaul_pipeline::options::RunOptions;
 polyhaul_model::options! {
     /// Options for importing textures.
     #[derive(Clone, Debug)]
-    pub struct TextureOptions {
-        /// The block encoding. `None` selects BC5 for normal maps, BC4 for grayscale, BC6H for floats (uncompressed
+    pub struct TextureOptions in "texture" {
+        /// Encoding of the pixels. By default BC5 for normal maps, BC4 for grayscale, BC6H for floats (uncompressed
         /// half floats if there is alpha), and BC7 for everything else.
-        pub encoding: Option<Encoding> = None, with_encoding;
-        /// How much time to spend on compressing blocks (default: normal).
-        pub quality: BlockQuality = BlockQuality::default(), with_quality;
-        /// The filter for mip levels, or `None` for no mip levels (default: box).
-        pub mips: Option<MipmapFilter> = Some(MipmapFilter::Box), with_mips;
-        /// How mip filtering treats pixels beyond the edges (default: clamp).
-        pub edges: MipmapEdges = MipmapEdges::default(), with_edges;
-        /// Keep the share of pixels with this alpha or more in all mip levels: see [`MipmapOptions::alpha_cutoff`].
+        pub encoding: Option<Encoding> = None, with_encoding => [];
+        /// Quality of block compression: how much time to spend on it.
+        pub quality: BlockQuality = BlockQuality::default(), with_quality => [];
+        /// Filter for mip levels, or `none` for no mip levels.
+        pub mips: Option<MipmapFilter> = Some(MipmapFilter::Box), with_mips => [];
+        /// How mip filtering treats pixels beyond the edges.
+        pub edges: MipmapEdges = MipmapEdges::default(), with_edges => [];
+        /// Keep the share of pixels with this alpha (0 to 1) or more in all mip levels: see
+        /// [`MipmapOptions::alpha_cutoff`].
+        // It is no row of the table, whose numbers are positive: 0 is a value of this one.
         pub alpha_cutoff: Option<f32> = None, with_alpha_cutoff;
-        /// Whether the image is a normal map. `None`: if its name ends in `_n`, `_nrm`, `_normal`, `_normals` or
+        /// Whether the image is a normal map. By default, if its name ends in `_n`, `_nrm`, `_normal`, `_normals` or
         /// `_normalmap`.
-        pub normal_map: Option<bool> = None, with_normal_map;
-        /// The color space of the samples. `None` uses that of the file. Normal maps, BC4 and BC5 contain data and are
-        /// not converted.
-        pub color_space: Option<ColorSpace> = None, with_color_space;
-        /// DDS or KTX 2. `None` infers it from the output's name; [`import_textures`] then uses DDS.
+        pub normal_map: Option<bool> = None, with_normal_map => [];
+        /// Color space of the samples. By default that of the file. Normal maps, BC4 and BC5 contain data and are not
+        /// converted.
+        pub color_space: Option<ColorSpace> = None, with_color_space => [];
+        /// DDS or KTX 2; if absent, it is inferred from the output's name; [`import_textures`] then uses DDS.
         pub format: Option<Format> = None, with_format;
         /// How it is written: KTX 2 is compressed by zstd.
         pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;

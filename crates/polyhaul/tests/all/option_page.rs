@@ -1,6 +1,7 @@
 //! The guide's page of options is the table of options. `cargo xtask option-page` writes it anew.
 
 use polyhaul::options::{OptionGroup, OptionKind, OptionRow};
+use polyhaul::textures::TextureOptions;
 use polyhaul::{ReadOptions, WriteOptions};
 use std::fmt::Write;
 use std::path::Path;
@@ -17,12 +18,21 @@ with `--limit files=N`, Python with `polyhaul.Limits(files=N)`.
 The command refuses an option that applies to none of the formats at hand. `tables` are csv, tsv, txt, xyz, pts and npy;
 `images` are all formats of images and textures.
 
+The options for importing textures belong to `polyhaul texture`, `polyhaul.import_texture` and `TextureOptions`. Flags of
+the command stand for some values: `--wrap` is `edges=wrap`, `--normal-map` and `--no-normal-map` are `normal_map`,
+`--linear` and `--srgb` are `color_space`.
+
 This page is generated from the table of options (`crates/core/model/src/options`).
 ";
 
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
-    for (title, rows) in [("Reading", ReadOptions::rows()), ("Writing", WriteOptions::rows())] {
+    let sections = [
+        ("Reading", ReadOptions::rows()),
+        ("Writing", WriteOptions::rows()),
+        ("Importing textures", TextureOptions::rows()),
+    ];
+    for (title, rows) in sections {
         let mut group = None;
         let mut rows: Vec<&OptionRow> = rows.iter().filter(|row| title == "Reading" || row.group != "limits").collect();
         // Options without a group first, limits last.
@@ -84,6 +94,11 @@ fn every_option_can_be_set_to_its_default() {
     }
     for row in WriteOptions::rows() {
         let mut options = WriteOptions::default();
+        options.set(&row.full_name(), &row.default).unwrap();
+        assert_eq!(options.get(&row.full_name()), Some(row.default));
+    }
+    for row in TextureOptions::rows() {
+        let mut options = TextureOptions::default();
         options.set(&row.full_name(), &row.default).unwrap();
         assert_eq!(options.get(&row.full_name()), Some(row.default));
     }

@@ -78,5 +78,5 @@ fn check_error(error: &Error, name: &str, limit: u64, what: &str) {
     let hint = error.diagnostic().hint.clone().unwrap_or_default();
     let message = format!("{error} {hint}");
     assert!(message.contains(name) && message.contains(&limit.to_string()), "{what}: {message}");
-    assert!(hint.contains(&format!("--limit {name}=")), "{what}: {hint:?}");
+    assert!(hint.contains(&format!("limit `{name}`")), "{what}: {hint:?}");
 }

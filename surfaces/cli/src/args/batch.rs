@@ -1,7 +1,7 @@
 //! The options of `polyhaul batch`. Options for reading and writing are shared with `convert`.
 
-use super::StyleArgs;
 use super::many::FindArgs;
+use super::style::StyleArgs;
 use crate::values;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use polyhaul_batch::Shard;

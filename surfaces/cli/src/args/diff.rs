@@ -1,6 +1,6 @@
 //! The options of `polyhaul diff`.
 
-use super::ReadArgs;
+use super::style::ReadArgs;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 

@@ -43,10 +43,9 @@ impl LimitsArgs {
     /// How to measure.
     pub fn options(&self) -> MeasureOptions {
         let usual = MeasureOptions::default();
-        let data_bytes = self.data_bytes.and_then(|bytes| usize::try_from(bytes).ok());
-        let (file_bytes, data_bytes) = (self.file_bytes, data_bytes.unwrap_or(usual.data_bytes));
+        let data_bytes = self.data_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usual.data_bytes);
         let figure_time = self.figure_ms.map_or(usual.figure_time, Duration::from_millis);
-        let file_bytes = file_bytes.unwrap_or(usual.file_bytes);
+        let file_bytes = self.file_bytes.unwrap_or(usual.file_bytes);
         usual.with_file_bytes(file_bytes).with_data_bytes(data_bytes).with_figure_time(figure_time)
     }
 }

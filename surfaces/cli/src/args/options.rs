@@ -159,7 +159,8 @@ fn long_name(row: &OptionRow, name: &str) -> String {
 }
 
 fn flag<T: FlagGroup>(row: &OptionRow) -> Arg {
-    let (name, kind) = (row.name, row.kind);
+    let name = row.name;
+    let kind = row.kind;
     let mut arg = Arg::new(name).long(long_name(row, name)).help(help(row)).help_heading(heading::<T>(row));
     if let Some(more) = more_help(row) {
         arg = arg.long_help(format!("{}\n\n{more}", help(row)));
@@ -206,8 +207,12 @@ impl<T: FlagGroup + Clone> TypedValueParser for OptionParser<T> {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let choice = |choice: &'static OptionChoice| PossibleValue::new(choice.name).help(first_sentence(choice.docs));
+        let none = match self.kind {
+            OptionKind::Optional(_, none) => Some(PossibleValue::new(none)),
+            _ => None,
+        };
         match *self.kind.inner() {
-            OptionKind::Choice(choices) => Some(Box::new(choices.iter().map(choice))),
+            OptionKind::Choice(choices) => Some(Box::new(choices.iter().map(choice).chain(none))),
             OptionKind::Special { words: words @ [_, ..], .. } => Some(Box::new(words.iter().map(PossibleValue::new))),
             _ => None,
         }
@@ -223,7 +228,7 @@ fn value_name(kind: OptionKind) -> String {
         OptionKind::Text => "TEXT".into(),
         OptionKind::Choice(_) => "CHOICE".into(),
         OptionKind::Special { name, .. } => name.to_uppercase(),
-        OptionKind::Optional(kind) => value_name(*kind),
+        OptionKind::Optional(kind, _) => value_name(*kind),
     }
 }
 
@@ -244,6 +249,7 @@ fn group_title(group: &str) -> &str {
         "gltf" => "glTF",
         "image" => "images",
         "table" => "tables",
+        "texture" => "textures",
         group => group,
     }
 }
@@ -372,10 +378,6 @@ mod tests {
                 OptionKind::Flag => flag,
                 kind if !kind.choices().is_empty() => {
                     format!("{flag}={}", kind.choices().last().map_or("", |choice| choice.name))
-                }
-                OptionKind::Special { name: "Axis", .. }
-                | OptionKind::Optional(OptionKind::Special { name: "Axis", .. }) => {
-                    format!("{flag}=Z")
                 }
                 OptionKind::Special { name: "Meshes", .. } => format!("{flag}=inline"),
                 _ if row.default == "4" => format!("{flag}=2"),

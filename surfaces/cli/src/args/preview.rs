@@ -1,7 +1,7 @@
 //! The options of `polyhaul preview`.
 
-use super::ReadArgs;
 use super::many::FindArgs;
+use super::style::ReadArgs;
 use clap::{Args, ValueEnum, ValueHint};
 use polyhaul::model::{Axes, Axis};
 use polyhaul::options::OptionValue;

@@ -1,6 +1,6 @@
 //! The options of `polyhaul sweep`. Nothing is loaded here.
 
-use super::ReadArgs;
+use super::style::ReadArgs;
 use crate::values;
 use clap::{Args, ValueEnum, ValueHint};
 use polyhaul::WriteOptions;
@@ -148,33 +148,33 @@ impl SweepArgs {
         devices
     }
 
-    /// The thread counts, from few to many, each once; `all` is the number of cores.
-    pub fn threads(&self, all: usize) -> Vec<usize> {
+    /// The thread counts, from few to many, each once.
+    pub fn threads(&self, core_count: usize) -> Vec<usize> {
         let given = self.sweep_threads.iter().map(|&threads| usize::from(threads));
-        let mut threads: Vec<_> = if self.sweep_threads.is_empty() { vec![1, all] } else { given.collect() };
+        let mut threads: Vec<_> = if self.sweep_threads.is_empty() { vec![1, core_count] } else { given.collect() };
         threads.sort_unstable();
         threads.dedup();
         threads
     }
 
-    /// The ways of storing, the original first; `found` is the compression of its files.
-    pub fn storings(&self, found: &[Option<Codec>]) -> Vec<Storing> {
+    /// The ways of storing, the original first; `codecs` has the compression of each of its files.
+    pub fn storings(&self, codecs: &[Option<Codec>]) -> Vec<Storing> {
         let mut storings = vec![Storing::AsIs];
-        let is_plain = found.iter().all(Option::is_none);
-        let is_all = |codec: Codec| !found.is_empty() && found.iter().all(|it| *it == Some(codec));
+        let is_plain = codecs.iter().all(Option::is_none);
+        let is_all = |codec: Codec| !codecs.is_empty() && codecs.iter().all(|stored| *stored == Some(codec));
         let usual = [Codec::Gzip, Codec::Zstd, Codec::Lz4].into_iter().filter(|&codec| !is_all(codec));
         if self.codecs.is_empty() {
             storings.extend((!is_plain).then_some(Storing::Plain));
             storings.extend(usual.map(|codec| Storing::By(codec, None)));
         } else {
             // Files that are not compressed anyway need not be copied.
-            let as_is = |it: &Storing| *it == Storing::AsIs || (*it == Storing::Plain && is_plain);
-            storings.extend(self.codecs.iter().copied().filter(|it| !as_is(it)));
+            let is_as_is = |storing: &Storing| *storing == Storing::AsIs || (*storing == Storing::Plain && is_plain);
+            storings.extend(self.codecs.iter().copied().filter(|storing| !is_as_is(storing)));
         }
         let mut seen = Vec::new();
-        storings.retain(|it| {
-            !seen.contains(it) && {
-                seen.push(*it);
+        storings.retain(|storing| {
+            !seen.contains(storing) && {
+                seen.push(*storing);
                 true
             }
         });
@@ -199,8 +199,8 @@ mod tests {
 
     #[test]
     fn usual_rates_are_even() {
-        let wanted = [50, 94, 170, 330, 610, 1100, 2100, 4000].map(|rate| Device::Rate(rate * 1_000_000));
-        assert_eq!(usual()[..8], wanted);
+        let rates = [50, 94, 170, 330, 610, 1100, 2100, 4000].map(|rate| Device::Rate(rate * 1_000_000));
+        assert_eq!(usual()[..8], rates);
     }
 
     #[test]

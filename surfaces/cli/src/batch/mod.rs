@@ -13,8 +13,9 @@ pub use job::with_job;
 use crate::args::batch::{BatchArgs, BatchCommand, EngineName};
 use crate::convert::many::target_name;
 use crate::convert::write_options;
+use crate::exit::{DONE, FAILED, PARTLY, USAGE};
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, PARTLY, USAGE, console, format, human, json, manual, many, words};
+use crate::{console, format, human, json, manual, many, words};
 use clap::parser::ValueSource;
 use polyhaul::options::Progress;
 use polyhaul::place;
@@ -102,7 +103,7 @@ pub fn run(session: &Session, args: &BatchArgs) -> u8 {
 /// A hash of the options that affect the outputs, in hexadecimal digits.
 fn job_of_words() -> String {
     let mut command = manual::command();
-    let words = std::iter::once(OsString::from("polyhaul")).chain(words().cloned());
+    let words = std::iter::once(OsString::from("polyhaul")).chain(words::arguments().cloned());
     let matches = command.try_get_matches_from_mut(words);
     let mut options = Vec::new();
     if let Some((name, matches)) = matches.as_ref().ok().and_then(|matches| matches.subcommand())
@@ -299,7 +300,7 @@ fn local_limits() -> Limits {
 /// This command as a worker, with the same options.
 fn command_of(role: &str) -> WorkerCommand {
     let skipped = |word: &OsString| word == "--agent" || word == "--json";
-    let mut arguments: Vec<OsString> = words().filter(|word| !skipped(word)).cloned().collect();
+    let mut arguments: Vec<OsString> = words::arguments().filter(|word| !skipped(word)).cloned().collect();
     let at = arguments.iter().position(|word| word == "batch").map_or(0, |at| at + 1);
     arguments.insert(at, role.into());
     match std::env::var_os(PYTHON) {

@@ -2,8 +2,9 @@
 
 use super::page;
 use crate::args::batch::StatusArgs;
+use crate::exit::{DONE, FAILED};
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, console, file, human};
+use crate::{console, file, human};
 use polyhaul::{Error, ErrorKind, Report, Result};
 use polyhaul_batch::Summary;
 use std::fmt::Write;

@@ -4,9 +4,10 @@
 
 use super::{What, write_options};
 use crate::args::ConvertArgs;
+use crate::exit::{DONE, FAILED};
 use crate::json::{JsonFailure, JsonWarnings, codec};
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, console, format, human, many, standard};
+use crate::{console, format, human, many, standard};
 use polyhaul::many::{self as files, Source};
 use polyhaul::options::{Codec, Compression, RunOptions};
 use polyhaul::place;
@@ -213,10 +214,10 @@ fn try_convert(
 fn show(session: &Session, job: &ConvertJob, outcome: &ConvertOutcome, is_one_of_many: bool) {
     let is_verbose = session.talks() && session.everywhere.verbose;
     match outcome {
-        ConvertOutcome::Converted(done) => {
-            session.show_warnings(&done.1);
+        ConvertOutcome::Converted(conversion) => {
+            session.show_warnings(&conversion.1);
             if is_verbose {
-                console::note(&format!("{}: {}\n", arrow(job), done.0.words()));
+                console::note(&format!("{}: {}\n", arrow(job), conversion.0.words()));
             }
         }
         ConvertOutcome::Skipped(reason) if is_verbose => console::note(&skip_line(job, reason)),
@@ -254,9 +255,9 @@ fn finish(session: &Session, outcomes: &[(&ConvertJob, ConvertOutcome)], ended: 
     let mut report = Report::default();
     for (_, outcome) in outcomes {
         match outcome {
-            ConvertOutcome::Converted(done) => {
+            ConvertOutcome::Converted(conversion) => {
                 counts[0] += 1;
-                report.extend(done.1.clone());
+                report.extend(conversion.1.clone());
             }
             ConvertOutcome::Skipped(_) => counts[1] += 1,
             ConvertOutcome::Failed(failed) => {

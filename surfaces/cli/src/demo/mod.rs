@@ -12,10 +12,11 @@ mod scene;
 
 use crate::args::{CodecName, DemoArgs, DemoKind};
 use crate::convert::What;
+use crate::exit::{DONE, FAILED};
 use crate::file::io;
 use crate::judge::Judged;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, console, human, judge};
+use crate::{console, human, judge};
 use folder::Folder;
 use polyhaul::model::Scene;
 use polyhaul::report::Verdict;

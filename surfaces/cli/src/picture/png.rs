@@ -34,7 +34,8 @@ pub(super) fn drawn(svg: &str) -> Result<Image> {
     let mut canvas = PictureCanvas { pixels, font };
     elements.for_each(|element| canvas.draw(&element));
     let pixels = canvas.pixels;
-    let samples: Vec<u8> = pixels.pixels().iter().flat_map(|it| [it.red(), it.green(), it.blue()]).collect();
+    let samples: Vec<u8> =
+        pixels.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect();
     Ok(Image {
         width: pixels.width() as usize,
         height: pixels.height() as usize,
@@ -68,7 +69,8 @@ impl PictureElement<'_> {
     }
 
     fn number(&self, name: &str, default: f32) -> f32 {
-        self.attribute(name).and_then(|value| value.parse().ok()).filter(|it: &f32| it.is_finite()).unwrap_or(default)
+        let number = self.attribute(name).and_then(|value| value.parse::<f32>().ok());
+        number.filter(|number| number.is_finite()).unwrap_or(default)
     }
 
     /// The color of a fill or a stroke; `None` if there is none.
@@ -138,7 +140,9 @@ impl PictureCanvas<'_> {
 
     fn rect(&mut self, element: &PictureElement<'_>) {
         let [x, y, width, height] = ["x", "y", "width", "height"].map(|name| element.number(name, 0.0));
-        if let (Some(rect), Some(paint)) = (Rect::from_xywh(x, y, width, height), element.paint("fill")) {
+        if let Some(rect) = Rect::from_xywh(x, y, width, height)
+            && let Some(paint) = element.paint("fill")
+        {
             self.pixels.fill_rect(rect, &paint, Transform::from_scale(SCALE, SCALE), None);
         }
     }
@@ -180,7 +184,9 @@ impl PictureCanvas<'_> {
             self.font.outline_glyph(*glyph, &mut outline);
             outline.x += advance(glyph);
         }
-        if let (Some(path), Some(paint)) = (outline.path.finish(), element.paint("fill").or_else(black)) {
+        if let Some(path) = outline.path.finish()
+            && let Some(paint) = element.paint("fill").or_else(black)
+        {
             self.pixels.fill_path(&path, &paint, FillRule::Winding, Transform::from_scale(SCALE, SCALE), None);
         }
     }
@@ -217,12 +223,15 @@ impl OutlineBuilder for Outline {
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
+        let (x1, y1) = self.at(x1, y1);
+        let (x, y) = self.at(x, y);
         self.path.quad_to(x1, y1, x, y);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
+        let (x1, y1) = self.at(x1, y1);
+        let (x2, y2) = self.at(x2, y2);
+        let (x, y) = self.at(x, y);
         self.path.cubic_to(x1, y1, x2, y2, x, y);
     }
 
@@ -247,7 +256,7 @@ mod tests {
     fn dark(image: &Image, rows: std::ops::Range<usize>) -> usize {
         let Samples::U8(samples) = &image.samples else { panic!() };
         let rows = samples.chunks(3 * image.width).skip(rows.start).take(rows.len());
-        rows.flat_map(|row| row.chunks(3)).filter(|pixel| pixel.iter().all(|it| *it < 100)).count()
+        rows.flat_map(|row| row.chunks(3)).filter(|pixel| pixel.iter().all(|sample| *sample < 100)).count()
     }
 
     fn pixel(image: &Image, x: usize, y: usize) -> [u8; 3] {
@@ -266,11 +275,12 @@ mod tests {
 
     #[test]
     fn text_is_drawn_with_the_font_of_the_program() {
-        let (some, other) = (picture("MMM"), picture("..."));
-        assert!(dark(&some, 50..82) > 300 && dark(&other, 50..82) < dark(&some, 50..82) / 4);
-        assert_eq!((dark(&some, 0..50), dark(&some, 82..100)), (0, 0));
-        let [one, two] = ["µ", "↑"].map(|text| dark(&picture(text), 0..100));
-        assert!(one > 0 && two > 0 && one != two);
+        let letters = picture("MMM");
+        let dots = picture("...");
+        assert!(dark(&letters, 50..82) > 300 && dark(&dots, 50..82) < dark(&letters, 50..82) / 4);
+        assert_eq!((dark(&letters, 0..50), dark(&letters, 82..100)), (0, 0));
+        let [micro, arrow] = ["µ", "↑"].map(|text| dark(&picture(text), 0..100));
+        assert!(micro > 0 && arrow > 0 && micro != arrow);
     }
 
     #[test]

@@ -9,9 +9,10 @@ mod table;
 mod variants;
 
 use crate::args::sweep::{Storing, SweepArgs, Until};
+use crate::exit::{DONE, FAILED};
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, console, file, human, picture};
+use crate::{console, file, human, picture};
 use files::{Asset, RequestedNames};
 use polyhaul::options::Codec;
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};

@@ -3,9 +3,10 @@
 //! Watching itself is in `polyhaul-watch`; `render` puts its report into words.
 
 use crate::args::watch::WatchArgs;
+use crate::exit::FAILED;
 use crate::session::{JsonTo, Session};
 use crate::watch::render;
-use crate::{FAILED, console, file, human, json};
+use crate::{console, file, human, json};
 use polyhaul::report::Moved;
 use polyhaul::{Error, ErrorKind, Report};
 use polyhaul_watch::cached::Cached;

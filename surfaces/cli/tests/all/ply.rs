@@ -70,10 +70,10 @@ fn bad_files_end_in_an_error() {
 fn standard_input_is_read_on_request() {
     let bytes = fs::read(file("happly/platonic_shelf.ply")).unwrap();
     let text = fs::read(file("happly/platonic_shelf_ascii.ply")).unwrap();
-    let [one, two] =
+    let [binary, ascii] =
         [bytes, text].map(|file| run_with(&["info", "--from", "ply", "--json", "-"], &file).expect(0).json());
-    assert!(one["positions"].as_u64() > Some(0));
+    assert!(binary["positions"].as_u64() > Some(0));
     for key in ["positions", "faces", "corners", "bounds"] {
-        assert_eq!(one[key], two[key], "{key}");
+        assert_eq!(binary[key], ascii[key], "{key}");
     }
 }

@@ -141,8 +141,8 @@ impl Writer<'_> {
     /// Some objects, seldom a shape of the world, and instances.
     fn group(&mut self) -> io::Result<()> {
         let start = self.text.len();
-        let [least, most] = GROUP_BYTES;
-        let bytes = (self.part.text_bytes / GROUPS / 2).clamp(least, most);
+        let [min, max] = GROUP_BYTES;
+        let bytes = (self.part.text_bytes / GROUPS / 2).clamp(min, max);
         let count = 1 + self.random.below(4) as u64;
         for _ in 0..count {
             self.object(bytes / count)?;

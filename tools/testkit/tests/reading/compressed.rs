@@ -233,10 +233,10 @@ fn libraries_may_be_compressed() {
     let mut cut = pack(Codec::Gzip, b"newmtl c\n", 100);
     cut.truncate(30);
     folder.file("c.mtl", cut).unwrap();
-    let Loaded { value: found, report } = read(Input::Path(scene), &options(1, None)).unwrap();
-    let names: Vec<_> = found.materials.iter().map(|material| (material.name.as_str(), material.missing)).collect();
+    let Loaded { value: scene, report } = read(Input::Path(scene), &options(1, None)).unwrap();
+    let names: Vec<_> = scene.materials.iter().map(|material| (material.name.as_str(), material.missing)).collect();
     assert_eq!(names, [("paint", false), ("b", false)]);
-    assert_eq!(found.material_libraries, ["a.mtl", "b.mtl.gz", "c.mtl"]);
+    assert_eq!(scene.material_libraries, ["a.mtl", "b.mtl.gz", "c.mtl"]);
     assert_eq!(report.warnings.counts().get("missing-library"), Some(&1));
     let message = &report.warnings.kept()[0].diagnostic.message;
     assert!(message.contains("unexpected end of the gzip data"), "{message}");

@@ -244,7 +244,8 @@ impl Place<'_> {
             {
                 let twin = self.contestant(listed, line, &[more[0], more[1], ("bench", before)])?;
                 // A name lives as long as the process.
-                contestants.extend(twin.map(|it| Contestant { name: format!("{}{BEFORE}", it.name).leak(), ..it }));
+                contestants
+                    .extend(twin.map(|twin| Contestant { name: format!("{}{BEFORE}", twin.name).leak(), ..twin }));
             }
         }
         let Listed { key, title, baseline, limit, .. } = listed;
@@ -284,7 +285,7 @@ impl Place<'_> {
     }
 
     fn value(&self, name: &str, more: &[(&str, &Path)]) -> Result<Option<PathBuf>, String> {
-        if let Some((_, value)) = more.iter().find(|(it, _)| *it == name) {
+        if let Some((_, value)) = more.iter().find(|(other, _)| *other == name) {
             return Ok(Some(value.to_path_buf()));
         }
         Ok(match name {
@@ -389,17 +390,17 @@ pub(super) mod tests {
     #[test]
     fn the_plan_is_whole() {
         let programs = ["bench", "command", "polyhaul", "savetxt", "loadtxt", "strace", "taskset"];
-        let known = |name: &str| {
-            let own = ["data", "scripts", "input", "output", "mb", "path", "of"].iter().chain(&programs);
-            let set_up =
-                PLAN.cpp.iter().map(|it| &it.name).chain(&PLAN.ready).chain(PLAN.python.iter().map(|it| &it.name));
-            own.copied().chain(set_up.map(String::as_str)).any(|it| it == name) != PLAN.input.contains_key(name)
+        let is_known = |name: &str| {
+            let words = ["data", "scripts", "input", "output", "mb", "path", "of"].iter().chain(&programs);
+            let built = PLAN.cpp.iter().map(|program| &program.name).chain(&PLAN.ready);
+            let set_up = built.chain(PLAN.python.iter().map(|program| &program.name));
+            words.copied().chain(set_up.map(String::as_str)).any(|word| word == name) != PLAN.input.contains_key(name)
         };
         let parts: Vec<&Part> = PLAN.part.iter().collect();
-        uses(&parts).into_iter().for_each(|name| assert!(known(name), "{name}"));
+        uses(&parts).into_iter().for_each(|name| assert!(is_known(name), "{name}"));
         for group in &PLAN.group {
             assert!(part(&group.part).is_some() && PLAN.input.contains_key(&group.input), "{}", group.key);
-            let has = |name: &str| group.lines().any(|Line(it, ..)| it == name);
+            let has = |name: &str| group.lines().any(|Line(program, ..)| program == name);
             assert!(has(&group.baseline) && has(&group.limit), "{}", group.key);
         }
     }

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 
 /// The README's table is between these lines of a record.
-const README_BEGIN: &str = "<!-- readme: begin -->";
+const README_START: &str = "<!-- readme: begin -->";
 const README_END: &str = "<!-- readme: end -->";
 /// The README's tables: titles, two groups, and which memory counts.
 const README: [(&str, &str, &str, Memory); 8] = [
@@ -97,13 +97,13 @@ pub(super) fn readme(folder: &Path) -> Result<String, String> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    // Names begin with the date.
+    // Names start with the date.
     names.sort();
     let texts = names.iter().rev().filter_map(|path| std::fs::read_to_string(path).ok());
     Some(newest(texts)).filter(|text| !text.is_empty()).ok_or_else(none)
 }
 
-/// The newest of each table, record by record; `records` begins with the newest.
+/// The newest of each table, record by record; `records` starts with the newest.
 fn newest(records: impl Iterator<Item = String>) -> String {
     let heads: Vec<&str> = README.iter().map(|(head, ..)| *head).chain([images::HEAD]).collect();
     let mut seen = vec![false; heads.len()];
@@ -111,13 +111,17 @@ fn newest(records: impl Iterator<Item = String>) -> String {
     let mut parts: Vec<(usize, String)> = Vec::new();
     for record in records {
         let Some(part) = readme_part(&record) else { continue };
-        let (mut text, mut first) = (String::new(), heads.len());
+        let mut text = String::new();
+        let mut first = heads.len();
         for paragraph in part.trim().split("\n\n") {
             let of_table =
                 |head: &str| paragraph.strip_prefix("| ").is_some_and(|rest| rest.split(" |").next() == Some(head));
             match heads.iter().position(|head| of_table(head)) {
                 Some(place) if seen[place] => continue,
-                Some(place) => (seen[place], first) = (true, first.min(place)),
+                Some(place) => {
+                    seen[place] = true;
+                    first = first.min(place);
+                }
                 None if text.is_empty() => continue,
                 None => {}
             }
@@ -130,7 +134,7 @@ fn newest(records: impl Iterator<Item = String>) -> String {
 }
 
 fn readme_part(record: &str) -> Option<&str> {
-    let (_, rest) = record.split_once(README_BEGIN)?;
+    let (_, rest) = record.split_once(README_START)?;
     Some(rest.split_once(README_END)?.0.trim_start())
 }
 
@@ -171,7 +175,7 @@ impl Record {
             let _ = write!(page, "\n### {title}\n\n```text\n{text}```\n");
         }
         if let Some(readme) = self.readme() {
-            let _ = write!(page, "\n## For the README\n\n{README_BEGIN}\n{readme}{README_END}\n");
+            let _ = write!(page, "\n## For the README\n\n{README_START}\n{readme}{README_END}\n");
         }
         page
     }
@@ -264,7 +268,9 @@ impl Record {
         let outcome = |key| self.outcomes.iter().find(|outcome| outcome.group.key == key);
         let mut text = String::new();
         for (head, left, right, memory) in README {
-            if let (Some(left), Some(right)) = (outcome(left), outcome(right)) {
+            if let Some(left) = outcome(left)
+                && let Some(right) = outcome(right)
+            {
                 text += &readme_table(head, left, right, memory).0;
                 text.push('\n');
             }
@@ -347,24 +353,27 @@ impl serde_json::ser::Formatter for Lines {
 
 /// All figures of a group. Against: how many times as fast as the baseline, how many times the limit's time.
 fn outcome_table(outcome: &Outcome) -> Table {
-    let (baseline, limit) = (outcome.group.baseline, outcome.group.limit);
-    let (faster, longer) = (format!("speed against {baseline}"), format!("time against {limit}"));
+    let baseline = outcome.group.baseline;
+    let limit = outcome.group.limit;
+    let faster = format!("speed against {baseline}");
+    let longer = format!("time against {limit}");
     let heads =
         ["", "min s", "median s", "p90 s", "MB/s", "CPU s", &faster, &longer, "peak MiB", "extra MiB", "result"];
     let mut table = Table::new(1, &heads);
-    let (baseline, limit) = (outcome.seconds(baseline), outcome.seconds(limit));
+    let baseline = outcome.seconds(baseline);
+    let limit = outcome.seconds(limit);
     for row in &outcome.rows {
-        let least = row.least_seconds();
+        let seconds = row.least_seconds();
         let show = |value: Option<f64>, digits| value.map_or("-".into(), |value| format!("{value:.digits$}"));
         table.row([
             row.name.into(),
-            show(least, 4),
+            show(seconds, 4),
             show(row.median_seconds(), 4),
             show(row.late_seconds(), 4),
             show(outcome.rate(row).map(|rate| rate / 1e6), 0),
             show(row.least_cpu_seconds(), 4),
-            baseline.zip(least).map_or("-".into(), |(baseline, least)| times(baseline / least)),
-            limit.zip(least).map_or("-".into(), |(limit, least)| times(least / limit)),
+            baseline.zip(seconds).map_or("-".into(), |(baseline, seconds)| times(baseline / seconds)),
+            limit.zip(seconds).map_or("-".into(), |(limit, seconds)| times(seconds / limit)),
             show(row.peak_bytes().map(mebibytes), 0),
             show(row.extra_bytes().map(mebibytes), 1),
             result(outcome, row),
@@ -454,14 +463,14 @@ mod tests {
 
     #[test]
     fn the_readmes_part_is_cut_out() {
-        let record = format!("# a\n{README_BEGIN}\n| b |\n{README_END}\nc\n");
+        let record = format!("# a\n{README_START}\n| b |\n{README_END}\nc\n");
         assert_eq!(readme_part(&record), Some("| b |\n"));
         assert_eq!(readme_part("# a\n"), None);
     }
 
     #[test]
     fn the_readme_has_the_newest_of_each_table() {
-        let record = |text: &str| format!("{README_BEGIN}\n{text}{README_END}\n");
+        let record = |text: &str| format!("{README_START}\n{text}{README_END}\n");
         let new = record("| Reading PLY | s |\n| new | 1 |\n\nnew day\n");
         let old = record("| Reading OBJ | s |\n| old | 2 |\n\n| Reading PLY | s |\n| old | 3 |\n\nold day\n");
         let older = record("| Reading PLY | s |\n| older | 4 |\n\nolder day\n");
@@ -491,8 +500,8 @@ mod tests {
         assert_eq!(record.name(""), "2026-11-20-fast-2-cores");
         let page = record.markdown();
         let line = |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_string();
-        let wanted = "| polyhaul, 2 threads | 0.2500 | 0.5000 | 0.5000 | 0 | 0.2500 | - | - | 3 | 2.0 | all |";
-        assert_eq!(line("| polyhaul, 2 threads"), wanted);
+        let row = "| polyhaul, 2 threads | 0.2500 | 0.5000 | 0.5000 | 0 | 0.2500 | - | - | 3 | 2.0 | all |";
+        assert_eq!(line("| polyhaul, 2 threads"), row);
         let beside = "| read single | polyhaul, 2 threads | 0.5000 | 0.2500 | 2.00× | 1.20× |";
         assert_eq!(line("| read single"), beside);
         assert!(line("| tobj").ends_with("| failed: a / b |"));
@@ -501,7 +510,7 @@ mod tests {
         assert!(json.contains("\"failure\": \"a | b\""));
         let fast = json.lines().find(|line| line.contains("\"name\": \"polyhaul, 2 threads\"")).unwrap();
         assert!(fast.contains("\"seconds\": 0.5") && fast.contains("\"seconds\": 0.25"), "all samples are on the line");
-        assert!(!page.contains(README_BEGIN), "a part alone has no table for the README");
+        assert!(!page.contains(README_START), "a part alone has no table for the README");
     }
 
     #[test]

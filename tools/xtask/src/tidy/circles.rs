@@ -12,12 +12,6 @@ use std::fmt::Debug;
 /// The largest circle that is accepted anywhere.
 const MAX_CIRCLE: usize = 3;
 
-/// Larger circles of today: the crate, what it consists of, and its size. The aim is an empty table.
-const KNOWN: &[KnownCircle] = &[("surfaces/cli", CircleKind::Files, 18), ("surfaces/python", CircleKind::Modules, 5)];
-
-/// A crate, what its circle consists of, and the size.
-type KnownCircle = (&'static str, CircleKind, usize);
-
 /// What a circle consists of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CircleKind {
@@ -39,7 +33,7 @@ struct Circle<'a> {
 
 /// No circle of more than [`MAX_CIRCLE`] files in several folders, or of modules below the root of a crate.
 pub(super) fn circles(tree: &Tree, findings: &mut Vec<Finding>) {
-    check(&load(tree), KNOWN, findings);
+    check(&load(tree), findings);
 }
 
 /// Every arrow of every circle.
@@ -54,24 +48,16 @@ pub(super) fn list(tree: &Tree) -> Vec<Finding> {
     places
 }
 
-fn check(circles: &[Circle], accepted: &[KnownCircle], findings: &mut Vec<Finding>) {
-    let is_of = |circle: &Circle, (folder, kind, _): &KnownCircle| circle.folder == *folder && circle.kind == *kind;
+fn check(circles: &[Circle], findings: &mut Vec<Finding>) {
     for circle in circles {
-        let limit = accepted.iter().find(|entry| is_of(circle, entry)).map_or(MAX_CIRCLE, |(_, _, size)| *size);
-        if circle.members.len() > limit {
-            let noun = match circle.kind {
-                CircleKind::Files => "files",
-                CircleKind::Modules => "modules",
-            };
-            let count = circle.members.len();
-            let members = circle.members.join(" ");
-            let message = format!("{count} {noun} import each other in a circle (the limit is {limit}): {members}");
-            findings.push(Finding::new(&format!("{}/Cargo.toml", circle.folder), 1, message));
-        }
-    }
-    for entry in accepted.iter().filter(|entry| !circles.iter().any(|circle| is_of(circle, entry))) {
-        let message = format!("KNOWN has {entry:?}, but there is no such circle: remove the entry");
-        findings.push(Finding::new("tools/xtask/src/tidy/circles.rs", 1, message));
+        let noun = match circle.kind {
+            CircleKind::Files => "files",
+            CircleKind::Modules => "modules",
+        };
+        let count = circle.members.len();
+        let members = circle.members.join(" ");
+        let message = format!("{count} {noun} import each other in a circle (the limit is {MAX_CIRCLE}): {members}");
+        findings.push(Finding::new(&format!("{}/Cargo.toml", circle.folder), 1, message));
     }
 }
 
@@ -235,11 +221,11 @@ mod tests {
 
     const MANIFEST: (&str, &str) = ("c/Cargo.toml", "[package]\nname = \"c\"\n");
 
-    fn messages(files: &[(&str, &str)], accepted: &[KnownCircle]) -> Vec<String> {
+    fn messages(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<(&str, &str)> = [MANIFEST].iter().chain(files).copied().collect();
         with_tree(&files, |tree| {
             let mut findings = Vec::new();
-            check(&load(tree), accepted, &mut findings);
+            check(&load(tree), &mut findings);
             findings.iter().map(|finding| finding.message.clone()).collect()
         })
     }
@@ -256,16 +242,12 @@ mod tests {
     #[test]
     fn circles_are_found() {
         assert_eq!(
-            messages(&CIRCLE, &[]),
+            messages(&CIRCLE),
             ["4 files import each other in a circle (the limit is 3): /src/a.rs /src/b.rs /src/b/c.rs /src/d.rs"]
         );
-        let entry = ("c", CircleKind::Files, 4);
-        assert_eq!(messages(&CIRCLE, &[entry]), [""; 0]);
-        // The entry is obsolete once the circle is cut.
         let mut cut = CIRCLE;
         cut[4].1 = "pub struct D;\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n// crate::a::A\n";
-        assert_eq!(messages(&cut, &[entry]).len(), 1);
-        assert_eq!(messages(&cut, &[]), [""; 0]);
+        assert_eq!(messages(&cut), [""; 0]);
     }
 
     #[test]
@@ -278,7 +260,7 @@ mod tests {
             ("c/src/c.rs", "pub struct C;\nuse crate::d::D;\n"),
             ("c/src/d.rs", "pub struct D;\nuse crate::a::A;\n"),
         ];
-        assert_eq!(messages(&files, &[]), ["4 modules import each other in a circle (the limit is 3): a b c d"]);
+        assert_eq!(messages(&files), ["4 modules import each other in a circle (the limit is 3): a b c d"]);
     }
 
     #[test]
@@ -290,7 +272,7 @@ mod tests {
             ("c/src/a/c.rs", "use super::d;\n"),
             ("c/src/a/d.rs", "use super::A;\n"),
         ];
-        assert_eq!(messages(&folder, &[]), [""; 0]);
+        assert_eq!(messages(&folder), [""; 0]);
         let exporting = [
             ("c/src/lib.rs", "mod a;\npub use a::*;\npub struct L;\n"),
             ("c/src/a/mod.rs", "mod b;\nmod c;\npub use b::B;\nuse super::L;\n"),
@@ -298,6 +280,6 @@ mod tests {
             ("c/src/a/b/d.rs", "use crate::L;\npub struct B(super::super::c::C);\n"),
             ("c/src/a/c.rs", "pub struct C;\n"),
         ];
-        assert_eq!(messages(&exporting, &[]), [""; 0]);
+        assert_eq!(messages(&exporting), [""; 0]);
     }
 }

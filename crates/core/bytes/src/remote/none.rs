@@ -15,8 +15,7 @@ pub(crate) enum RemoteObject {}
 pub(crate) enum RemoteUpload {}
 
 fn refuse<T>() -> io::Result<T> {
-    let message = "this build does not support URLs: build it with `--features cloud`, or install a released command \
-        or Python package";
+    let message = "this build does not support URLs: build it with `--features cloud`, or install a released command";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 

@@ -138,7 +138,7 @@ macro_rules! option_kind {
         const KIND: $crate::options::OptionKind = <$type as $crate::options::OptionValue>::KIND;
         const IN_RANGE: $crate::options::OptionKind = KIND.inner().within(&$range);
         match KIND {
-            $crate::options::OptionKind::Optional(_) => $crate::options::OptionKind::Optional(&IN_RANGE),
+            $crate::options::OptionKind::Optional(_, none) => $crate::options::OptionKind::Optional(&IN_RANGE, none),
             _ => IN_RANGE,
         }
     }};

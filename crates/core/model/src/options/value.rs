@@ -1,6 +1,6 @@
 //! Values of options as text.
 
-use crate::{Axis, Bounds};
+use crate::{Axis, Bounds, Encoding, Texel};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
@@ -26,8 +26,8 @@ pub enum OptionKind {
         /// Words that are values, such as `shortest`.
         words: &'static [&'static str],
     },
-    /// A value, or `none`.
-    Optional(&'static OptionKind),
+    /// A value, or a word for its absence: `none`, or `auto` if a value is then chosen.
+    Optional(&'static OptionKind, &'static str),
 }
 
 /// A name that an option accepts.
@@ -80,14 +80,14 @@ impl OptionKind {
                 }
             }
             OptionKind::Special { expected, .. } => (*expected).into(),
-            OptionKind::Optional(kind) => format!("{}, or none", kind.expected()),
+            OptionKind::Optional(kind, none) => format!("{}, or {none}", kind.expected()),
         }
     }
 
-    /// The kind of the values other than `none`.
+    /// The kind of the values that are not absent.
     pub const fn inner(&self) -> &OptionKind {
         match self {
-            OptionKind::Optional(kind) => kind,
+            OptionKind::Optional(kind, _) => kind,
             kind => kind,
         }
     }
@@ -105,6 +105,9 @@ impl OptionKind {
 pub trait OptionValue: Sized {
     /// The kind of the values.
     const KIND: OptionKind;
+
+    /// The word for the absence of a value, in options that allow it.
+    const NONE: &'static str = "none";
 
     /// The value of a text.
     ///
@@ -221,16 +224,15 @@ impl OptionValue for String {
     }
 }
 
-/// `none` is no value.
 impl<T: OptionValue> OptionValue for Option<T> {
-    const KIND: OptionKind = OptionKind::Optional(&T::KIND);
+    const KIND: OptionKind = OptionKind::Optional(&T::KIND, T::NONE);
 
     fn parse(text: &str) -> Result<Option<T>, String> {
-        if text == "none" { Ok(None) } else { T::parse(text).map(Some) }
+        if text == T::NONE { Ok(None) } else { T::parse(text).map(Some) }
     }
 
     fn print(&self) -> String {
-        self.as_ref().map_or_else(|| "none".into(), T::print)
+        self.as_ref().map_or_else(|| T::NONE.into(), T::print)
     }
 
     fn number(&self) -> Option<i128> {
@@ -270,6 +272,58 @@ impl OptionValue for Axis {
             Axis::NegativeZ => "-Z",
         };
         letters.into()
+    }
+}
+
+/// The encodings in which textures are made. Those that are only read have names too, for reports.
+impl OptionValue for Encoding {
+    const KIND: OptionKind = {
+        const fn encoding(name: &'static str, docs: &'static str) -> OptionChoice {
+            OptionChoice { name, docs, format: "" }
+        }
+        OptionKind::Choice(&[
+            encoding("bc1", "RGB, 4 bits per pixel."),
+            encoding("bc3", "RGBA, 8 bits per pixel."),
+            encoding("bc4", "One channel, 4 bits per pixel."),
+            encoding("bc5", "Two channels, 8 bits per pixel."),
+            encoding("bc6h", "HDR RGB, 8 bits per pixel."),
+            encoding("bc7", "RGBA in the best quality, 8 bits per pixel."),
+            encoding("rgba8", "Uncompressed RGBA, 32 bits per pixel."),
+        ])
+    };
+    // One is chosen for each image.
+    const NONE: &'static str = "auto";
+
+    fn parse(text: &str) -> Result<Encoding, String> {
+        match text {
+            "bc1" => Ok(Encoding::Bc1),
+            "bc3" => Ok(Encoding::Bc3),
+            "bc4" => Ok(Encoding::Bc4 { signed: false }),
+            "bc5" => Ok(Encoding::Bc5 { signed: false }),
+            "bc6h" => Ok(Encoding::Bc6h { signed: false }),
+            "bc7" => Ok(Encoding::Bc7),
+            "rgba8" => Ok(Encoding::Plain { channels: 4, texel: Texel::U8 }),
+            _ => Err(format!("expected {}", Self::KIND.expected())),
+        }
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Encoding::Bc4 { signed: false } => "bc4".into(),
+            Encoding::Bc5 { signed: false } => "bc5".into(),
+            Encoding::Bc6h { signed: false } => "bc6h".into(),
+            Encoding::Plain { channels, texel } => {
+                let channels = ["", "r", "rg", "rgb", "rgba"].get(usize::from(*channels)).unwrap_or(&"");
+                let bits = match texel {
+                    Texel::U8 => "8",
+                    Texel::U16 => "16",
+                    Texel::F16 => "16f",
+                    Texel::F32 => "32f",
+                };
+                format!("{channels}{bits}")
+            }
+            other => format!("{other:?}").to_lowercase(),
+        }
     }
 }
 
@@ -390,6 +444,15 @@ mod tests {
         check(&[(0.01f32, "0.01"), (2.0, "2")], &["0", "-1", "nan", "inf", "x", "1e-45"]);
         check(&[(None, "none"), (Some(7i32), "7")], &["", "7.5"]);
         check(&[(Axis::NegativeX, "-X"), (Axis::NegativeX, "negative_x"), (Axis::Z, "positive_z")], &["W", ""]);
+        check(
+            &[
+                (None, "auto"),
+                (Some(Encoding::Bc7), "bc7"),
+                (Some(Encoding::Bc4 { signed: false }), "bc4"),
+                (Some(Encoding::default()), "rgba8"),
+            ],
+            &["none", "bc2", "BC7", ""],
+        );
         check(&[(Digits::Fixed(12), "12"), (Digits::Shortest, "shortest")], &["13", "-1", "", "six"]);
         check(&[(vec![Digits::Fixed(1), Digits::Shortest], "1, shortest"), (Vec::new(), "")], &["1,", "x"]);
         let bounds = Bounds { min: [-1.0, 0.0, 0.5], max: [1.0, 0.0, 2.0] };

@@ -14,17 +14,18 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
 
-/// How much time to spend on blocks. BC1, BC3, BC4 and BC5 have one quality.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum BlockQuality {
-    /// For previews: BC7 with a single mode.
-    Fast,
-    /// Better BC7 and BC6H, which take much longer.
-    #[default]
-    Normal,
-    /// The encoder's slowest settings.
-    Best,
+polyhaul_model::choices! {
+    /// How much time to spend on blocks. BC1, BC3, BC4 and BC5 have one quality.
+    #[derive(Hash)]
+    #[non_exhaustive]
+    pub enum BlockQuality = Normal {
+        /// For previews: BC7 with a single mode.
+        "fast" => Fast,
+        /// Better BC7 and BC6H, which take much longer.
+        "normal" => Normal,
+        /// The encoder's slowest settings.
+        "best" => Best,
+    }
 }
 
 /// Approximate number of pixels that a thread encodes at a time.

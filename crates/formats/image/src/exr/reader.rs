@@ -12,7 +12,7 @@ use super::plane::{Plane, fill};
 use super::unpack::{self, BlockPlace, ExrRows, Unpacked, multiples, unpack};
 use crate::raster::{Raster, is_believed};
 use exr::compression::Compression;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint, planted, try_push};
 use polyhaul_model::names::shown;
 use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::pixels::{check_pixels, check_ratio, min_file_bytes};
@@ -119,7 +119,7 @@ fn check_part(
     }
     let message = format!("a block needs more memory than the limit of {limit} bytes (memory_limit)");
     let error = Diagnostic::at(file, at, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint("raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API"))
+    Err(error.with_hint(limit_hint("memory_limit")))
 }
 
 /// Whether a channel has a separate plane: all that are read, except for colors that floats hold exactly.

@@ -23,27 +23,29 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_text::cpu::Level;
 
-/// How pixels are mixed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MipmapFilter {
-    /// Each pixel is the mean of the area that it covers: no ringing, and little blur.
-    #[default]
-    Box,
-    /// A sinc under a Kaiser window, three pixels of the smaller image to each side, with an alpha of 4, as in NVIDIA's
-    /// texture tools. It is sharper than a box.
-    Kaiser,
+polyhaul_model::choices! {
+    /// How pixels are mixed.
+    #[derive(Hash)]
+    #[non_exhaustive]
+    pub enum MipmapFilter = Box {
+        /// Each pixel is the mean of the area that it covers: no ringing, and little blur.
+        "box" => Box,
+        /// Sharper: a sinc under a Kaiser window. It reaches three pixels of the smaller image to each side and has an
+        /// alpha of 4, as in NVIDIA's texture tools.
+        "kaiser" => Kaiser,
+    }
 }
 
-/// The pixels beyond the edges of an image, for filters that reach there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MipmapEdges {
-    /// The pixels at the edge.
-    #[default]
-    Clamp,
-    /// The other side: for textures that repeat.
-    Wrap,
+polyhaul_model::choices! {
+    /// The pixels beyond the edges of an image, for filters that reach there.
+    #[derive(Hash)]
+    #[non_exhaustive]
+    pub enum MipmapEdges = Clamp {
+        /// The pixels at the edge.
+        "clamp" => Clamp,
+        /// The other side: for textures that repeat.
+        "wrap" => Wrap,
+    }
 }
 
 /// The meaning of the samples.

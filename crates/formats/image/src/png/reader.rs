@@ -5,7 +5,7 @@ use super::overlap;
 use super::still::{Animation, Still};
 use crate::raster::Raster;
 use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint};
 use polyhaul_model::pixels::{check_ratio, check_size, min_file_bytes};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorSpace, Image, Samples};
@@ -141,7 +141,7 @@ impl PngInput<'_> {
             PngStop::Decoder(DecodingError::LimitsExceeded) => {
                 let message = "a row or chunk needs more memory than the limit (memory_limit)";
                 let error = Diagnostic::at(self.file, at, message).into_error(ErrorKind::Limit);
-                error.with_hint("raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API")
+                error.with_hint(limit_hint("memory_limit"))
             }
             PngStop::Decoder(error) => {
                 let message = error.to_string();

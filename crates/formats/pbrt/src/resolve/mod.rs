@@ -184,7 +184,7 @@ impl<'a> PbrtScene<'a> {
              (included_bytes)"
         );
         let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message) };
-        diagnostic.hint = Some(format!("raise the limit with `--limit included_bytes={repeated_bytes}` or more"));
+        diagnostic.hint = Some(format!("{} to {repeated_bytes} or more", limit_hint("included_bytes")));
         Err(diagnostic.into_error(ErrorKind::Limit))
     }
 

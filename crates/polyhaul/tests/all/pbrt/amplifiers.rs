@@ -26,7 +26,7 @@ fn check<T>(name: &str, needed: u64, set: fn(&mut Limits) -> &mut u64, run: impl
         for part in [format!("({name})"), needed.to_string(), limit.to_string()] {
             assert!(message.contains(&part), "{part}: {message}");
         }
-        assert!(hint.contains(&format!("--limit {name}={needed}")), "{hint}");
+        assert!(hint.contains(&format!("limit `{name}` to {needed}")), "{hint}");
     }
 }
 

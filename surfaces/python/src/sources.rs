@@ -1,0 +1,108 @@
+//! Inputs and outputs as Python names them, and jobs that read.
+
+use crate::arrays::Held;
+use crate::job::{self, Caller, Job};
+use crate::options::NativeReadOptions;
+use crate::streams::{Callback, HostWriter, PythonReader};
+use polyhaul::options::Resolve;
+use polyhaul::{Input, Output, ReadOptions};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The input: made from the argument by `surfaces/python/polyhaul/_sources.py`. One of the first three is set.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Source {
+    path: Option<PathBuf>,
+    memory: Option<Held<u8>>,
+    read: Option<Py<PyAny>>,
+    name: String,
+}
+
+/// What is read and how: `ReadCall` of `_io.py`. The resolver is called with the names of files that a scene refers to.
+#[derive(FromPyObject)]
+pub(crate) struct ReadCall<'py> {
+    source: Source,
+    pub(crate) options: PyRef<'py, NativeReadOptions>,
+    resolver: Option<Py<PyAny>>,
+    progress: Option<Bound<'py, PyAny>>,
+}
+
+/// The output: a path, or functions that take bytes.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Target {
+    path: Option<PathBuf>,
+    write: Option<Py<PyAny>>,
+    flush: Option<Py<PyAny>>,
+    name: String,
+}
+
+/// Runs `work` as a job that reads.
+pub(crate) fn run_reading<T: Send + 'static>(
+    py: Python<'_>,
+    reading: ReadCall<'_>,
+    work: impl FnOnce(&Job, Input, &ReadOptions) -> polyhaul::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let ReadCall { source, options, resolver, progress } = reading;
+    let mut options = options.options.clone();
+    job::run(py, progress, move |job| {
+        job.rule(&mut options.run);
+        options.resolver = resolver.map(|function| resolve(&job.caller, function));
+        work(job, source.input(&job.caller), &options)
+    })
+}
+
+/// Asks `function(name)` for files: it returns a source, as a dict, or nothing.
+fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
+    let callback = Callback::new(caller, function);
+    let caller = caller.clone();
+    Resolve(Arc::new(move |name| {
+        let name = name.to_owned();
+        let source = callback.ask(move |function| function.call1((name,))?.extract::<Option<Source>>())?;
+        Ok(source.map(|source| source.input(&caller)))
+    }))
+}
+
+impl Source {
+    /// In the library's form.
+    fn input(self, caller: &Caller) -> Input {
+        let Source { path, memory, read, name } = self;
+        match (path, memory, read) {
+            (Some(path), ..) => Input::Path(path),
+            (_, Some(bytes), _) => Input::Shared(Arc::new(bytes), name),
+            (.., Some(read)) => Input::Reader(Box::new(PythonReader(Callback::new(caller, read))), name),
+            _ => Input::Memory(Vec::new(), name),
+        }
+    }
+}
+
+impl Target {
+    /// In the library's form. A file that it creates must be finished before the job may end.
+    pub(crate) fn output(self, job: &Job) -> polyhaul::Result<Output> {
+        let (output, is_file) = self.open(job);
+        if is_file {
+            job.hold()?;
+        }
+        Ok(output)
+    }
+
+    /// In the library's form, and whether that is a file it creates. Writing to a pipe may hang, and leaves nothing
+    /// behind.
+    pub(crate) fn open(self, job: &Job) -> (Output, bool) {
+        let Target { path, write, flush, name } = self;
+        let callback = |function| Callback::new(&job.caller, function);
+        match (path, write) {
+            (_, Some(write)) => {
+                let writer = HostWriter::new(callback(write), flush.map(callback));
+                (Output::Writer(Box::new(writer), name), false)
+            }
+            (path, None) => {
+                let path = path.unwrap_or_default();
+                let is_file = path.metadata().map_or(true, |metadata| metadata.is_file());
+                (Output::Path(path), is_file)
+            }
+        }
+    }
+}
