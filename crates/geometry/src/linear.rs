@@ -128,7 +128,7 @@ mod tests {
         assert!(dot([-0.0_f64, -0.0, 0.0], [1.0, 1.0, -1.0]).is_sign_negative());
         let terms = [1e16, 1.0, -1e16];
         assert_eq!(dot(terms, [1.0; 3]), 0.0);
-        assert_eq!(dot(terms, [1.0; 3]), terms.iter().sum());
+        assert_eq!(dot(terms, [1.0; 3]), terms.iter().sum::<f64>());
     }
 
     #[test]
