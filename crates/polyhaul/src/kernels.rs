@@ -252,13 +252,14 @@ mod tests {
     #[test]
     fn kernels_keep_their_names() {
         let options = quick();
-        let mut found = Ceilings::default();
+        let mut ceilings = Ceilings::default();
         let bench = Bench::new(&options, kernels::FIGURES);
-        kernels::measure(&bench, &mut found).unwrap();
-        let names: Vec<_> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        kernels::measure(&bench, &mut ceilings).unwrap();
+        let names: Vec<_> = ceilings.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
         assert_eq!(names, NAMES);
         assert_eq!((NAMES.len() + kernels::CODECS.len()) as u64, kernels::FIGURES);
-        assert!(found.unpacking.iter().all(|it| it.share > 0.0 && it.rate > 0.0) && found.unpacking.len() == 6);
+        assert!(ceilings.unpacking.iter().all(|ceiling| ceiling.share > 0.0 && ceiling.rate > 0.0));
+        assert_eq!(ceilings.unpacking.len(), 6);
         assert_eq!(bench.started(), kernels::FIGURES);
     }
 }

@@ -161,14 +161,14 @@ fn change<'a>(
     if placement.triangulate {
         (writer.triangulate)(&mut scene, placement, &options.run)?;
     }
-    let mut kept = Vec::new();
+    let mut unmoved_meshes = Vec::new();
     for (number, _) in flags.iter().enumerate().filter(|(_, is_evaluated)| **is_evaluated) {
-        try_push(&mut kept, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
+        try_push(&mut unmoved_meshes, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
     }
     let axes = scene.axes;
     transform_meshes(&mut scene, placement.axes.unwrap_or(axes), placement.scale, &options.run)?;
     scene.axes = axes;
-    for (number, mesh) in kept {
+    for (number, mesh) in unmoved_meshes {
         scene.meshes[number] = mesh;
     }
     Ok(Cow::Owned(scene))

@@ -33,7 +33,8 @@ pub(crate) fn is_of_points(format: Format) -> bool {
 /// Tables for a target: `name` is the target's, for warnings.
 pub(crate) fn fit(
     mut tables: Tables,
-    (from, to): (Format, Format),
+    from: Format,
+    to: Format,
     options: &TableReadOptions,
     name: &str,
     warnings: &mut Warnings,

@@ -57,14 +57,14 @@ pub(crate) fn read_points(job: &mut ReadJob<'_>) -> Result<Scene> {
 }
 
 fn read_table(job: &mut ReadJob<'_>, layout: Layout) -> Result<(Table, Vec<String>)> {
-    let own = job.parse_options().with(job.options.table.clone());
+    let parse_options = job.parse_options().with(job.options.table.clone());
     let format = table_kind(job.format)?;
     if format == TableFormat::Npy {
-        let read = table::npy::read(job.bytes(), &own)?;
+        let read = table::npy::read(job.bytes(), &parse_options)?;
         job.note(read.threads, read.warnings);
         return Ok((read.table, Vec::new()));
     }
-    let mut read = table::read(job.text(), format, layout, &own)?;
+    let mut read = table::read(job.text(), format, layout, &parse_options)?;
     job.note(read.threads, std::mem::take(&mut read.warnings));
     read.into_table(format)
 }
@@ -101,7 +101,7 @@ pub(crate) fn write(job: TablesJob<'_>) -> Result<()> {
     }
     let TablesJob { folder, comments, output, links, options, report, .. } = job;
     report.warnings.extend(note_losses(table, &rows, kind, options, &name_of(&output)));
-    write_rows(&rows, (comments, folder), RowsTarget { kind, output, links, options, report })
+    write_rows(&rows, comments, folder, RowsTarget { kind, output, links, options, report })
 }
 
 /// Writes the positions of a scene, and their attributes.
@@ -125,7 +125,7 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
     for info in &scene.infos {
         try_push(comments.to_mut(), try_string(info)?, "comments")?;
     }
-    write_rows(&points.rows, (&comments, &scene.folder), RowsTarget { kind, output, links, options, report })
+    write_rows(&points.rows, &comments, &scene.folder, RowsTarget { kind, output, links, options, report })
 }
 
 pub(crate) fn table_kind(format: Format) -> Result<TableFormat> {
@@ -183,7 +183,7 @@ struct RowsTarget<'a> {
     report: &'a mut Report,
 }
 
-fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), target: RowsTarget<'_>) -> Result<()> {
+fn write_rows(rows: &Rows<'_>, comments: &[String], folder: &SourceFolder, target: RowsTarget<'_>) -> Result<()> {
     let RowsTarget { kind, output, links, options, report } = target;
     let comments = note_row_remarks(comments, kind, options, &name_of(&output), report);
     let (comments, copies) = start_remarks(comments, folder, links, report)?;

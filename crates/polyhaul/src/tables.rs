@@ -59,12 +59,13 @@ pub(crate) fn save(
 ) -> Result<Report> {
     tables.iter().try_for_each(Table::check)?;
     let format = format_of(&output, options)?;
-    save_checked((tables, &SourceFolder::default()), remarks, format, output, options)
+    save_checked(tables, &SourceFolder::default(), remarks, format, output, options)
 }
 
 /// Writes tables whose columns are known to be consistent; names of files in comments are relative to a folder.
 pub(crate) fn save_checked(
-    (tables, folder): (&[Table], &SourceFolder),
+    tables: &[Table],
+    folder: &SourceFolder,
     [comments, infos]: [&[String]; 2],
     format: Format,
     output: Output,

@@ -86,8 +86,8 @@ fn find(table: &Table, name: &str) -> Option<usize> {
 
 /// Moves the meshes of a scene, or the objects that place them.
 pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
-    let all = objects_by_mesh(scene)?;
-    for (mesh, objects) in scene.meshes.iter_mut().zip(all) {
+    let objects_by_mesh = objects_by_mesh(scene)?;
+    for (mesh, objects) in scene.meshes.iter_mut().zip(objects_by_mesh) {
         let moved = objects.iter().filter(|&&object| scene.objects[object].transform.is_some()).count();
         if moved > 0 && moved < objects.len() {
             let message = "a mesh is used by an object with a transform and by one without";

@@ -23,7 +23,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Arrays beyond the conversion's memory go to disk from now on.
-    pub(super) fn begin(run: &RunOptions, output: &Output) -> Memory {
+    pub(super) fn start(run: &RunOptions, output: &Output) -> Memory {
         let folder = folder(output);
         let Some(total) = run.total_memory else {
             return Memory { buffer_bytes: run.memory_limit, folder, spill: None };

@@ -13,6 +13,7 @@ use crate::format::Format;
 use crate::input::{Input, Output};
 use crate::inspect::Contents;
 use crate::load::{Content as Loaded, ContentShape, Read, load_as};
+use crate::loaded::Tables;
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::{self, format_of};
@@ -72,36 +73,37 @@ pub(crate) fn convert(
     write: &WriteOptions,
     before: impl FnOnce(Content<'_>, &Report) -> Result<()>,
 ) -> Result<Converted> {
-    let memory = Memory::begin(&read.run, &output);
-    let (mut read, mut write) = (read.clone(), write.clone());
+    let memory = Memory::start(&read.run, &output);
+    let mut read = read.clone();
     read.run.memory_limit = memory.buffer_bytes();
+    let mut write = write.clone();
     write.run.memory_limit = write.run.memory_limit.min(memory.buffer_bytes());
     let mut before = Some(before);
     let mut tell =
         |content: Content<'_>, report: &Report| before.take().map_or(Ok(()), |before| before(content, report));
-    let mut done = convert_by(input, output, (&read, &write), &mut tell).map_err(|error| memory.explain(error))?;
-    memory.note(&mut done.reading);
-    Ok(done)
+    let mut converted = convert_by(input, output, &read, &write, &mut tell).map_err(|error| memory.explain(error))?;
+    memory.note(&mut converted.reading);
+    Ok(converted)
 }
 
 fn convert_by(
     input: Input,
     output: Output,
-    (read, write): (&ReadOptions, &WriteOptions),
+    read: &ReadOptions,
+    write: &WriteOptions,
     before: &mut stream::Before<'_>,
 ) -> Result<Converted> {
     let to = format_of(&output, write)?;
     // Nothing is read for an output that cannot be written.
     outputs::check_compression(&output, write)?;
     let input = Opened::to_read(input, read)?;
-    if let Attempt::Done(done) = stream::stream(&input, &output, (to, read, write), before)? {
-        return Ok(done);
+    if let Attempt::Done(converted) = stream::stream(&input, &output, to, read, write, before)? {
+        return Ok(converted);
     }
-    if let Attempt::Done(done) = packed::pack(&input, &output, to, read, write, before)? {
-        return Ok(done);
+    if let Attempt::Done(converted) = packed::pack(&input, &output, to, read, write, before)? {
+        return Ok(converted);
     }
-    let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
-    let Read { content, format: from, .. } = found;
+    let (Read { content, format: from, .. }, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
     let writing = match content {
         Loaded::Scene(scene) => {
             before(Content::Scene(&scene), &reading)?;
@@ -114,15 +116,15 @@ fn convert_by(
             images::save(&image, output, write)?
         }
         Loaded::Texture(_) => return Err(Error::new(ErrorKind::Internal, "an image was read as a texture")),
-        Loaded::Tables(found) => {
+        Loaded::Tables(tables) => {
             let name = outputs::name_of(&output).into_owned();
             let mut losses = Warnings::default();
-            let found = fit(found, (from, to), &read.table, &name, &mut losses)?;
+            let Tables { tables, comments, infos } = fit(tables, from, to, &read.table, &name, &mut losses)?;
             losses.refuse_losses(write.strict)?;
             reading.warnings.extend(losses);
-            before(Content::Tables(&found.tables), &reading)?;
+            before(Content::Tables(&tables), &reading)?;
             let folder = input.near().source_folder(read);
-            tables::save_checked((&found.tables, &folder), [&found.comments, &found.infos], to, output, write)?
+            tables::save_checked(&tables, &folder, [&comments, &infos], to, output, write)?
         }
     };
     Ok(Converted { reading, writing })
@@ -154,7 +156,7 @@ mod tests {
                 }
                 let meshes = [Format::Obj, Format::Stl, Format::Pbrt, Format::Off, Format::Glb];
                 let splats = [Format::Spz, Format::Splat, Format::CompressedPly, Format::Sog];
-                let [is_mesh, to_mesh] = [from, to].map(|it| meshes.contains(&it) || splats.contains(&it));
+                let [is_mesh, to_mesh] = [from, to].map(|format| meshes.contains(&format) || splats.contains(&format));
                 assert_eq!(shape(from, to, &write) == ContentShape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
             }
         }

@@ -36,14 +36,14 @@ use std::time::Instant;
 const PART_BYTES: u64 = 256 << 10;
 /// The part of the memory for buffers that a part may take, and what it takes in any case.
 const PART: u64 = 64;
-const LEAST_PART_BYTES: u64 = 16 << 10;
+const MIN_PART_BYTES: u64 = 16 << 10;
 /// Files of fewer parts are read as a whole.
-const LEAST_PARTS: u64 = 4;
+const MIN_PARTS: u64 = 4;
 /// How often progress is told.
 const PROGRESS_BYTES: u64 = 4 << 20;
 /// About how many bytes of text a byte of rows becomes, and at most: for progress, and for the size of slots.
 const TEXT_FACTOR: u64 = 3;
-const MOST_TEXT_FACTOR: u64 = 6;
+const MAX_TEXT_FACTOR: u64 = 6;
 
 /// Called before the output is put in place.
 pub(super) type Before<'b> = dyn FnMut(Content<'_>, &Report) -> Result<()> + 'b;
@@ -52,14 +52,14 @@ pub(super) type Before<'b> = dyn FnMut(Content<'_>, &Report) -> Result<()> + 'b;
 pub(super) fn stream(
     input: &Opened,
     output: &Output,
-    (to, read, write): (Format, &ReadOptions, &WriteOptions),
+    to: Format,
+    read: &ReadOptions,
+    write: &WriteOptions,
     before: &mut Before<'_>,
 ) -> Result<Attempt<Converted>> {
-    let (Some(path), Some(writer), Some(part_bytes)) =
-        (outputs::file_of(output), to.writers().tables, part_bytes(input, read))
-    else {
-        return Ok(Attempt::Declined);
-    };
+    let Some(path) = outputs::file_of(output) else { return Ok(Attempt::Declined) };
+    let Some(writer) = to.writers().tables else { return Ok(Attempt::Declined) };
+    let Some(part_bytes) = part_bytes(input, read) else { return Ok(Attempt::Declined) };
     if (writer.wants_mesh)(write) || is_of_points(to) {
         return Ok(Attempt::Declined);
     }
@@ -71,13 +71,18 @@ pub(super) fn stream(
     let folder = input.near().source_folder(read);
     let mut streamed = None;
     let attempt = read_parts(input, None, read, part_bytes, &mut |source, from| {
-        let own = Streamed::new((from, to, writer), path, &folder, (read, write));
-        let Attempt::Done(own) = own.open(source, choice.as_ref(), file_bytes)? else { return Ok(Attempt::Declined) };
-        let (own, threads) = own.write_all(source, choice.as_ref())?;
-        streamed = Some(own);
+        let losses = Warnings::default();
+        let report = Report::default();
+        let job = Streamed { from, to, writer, path, folder: &folder, read, write, losses, report };
+        let Attempt::Done(output) = job.open(source, choice.as_ref(), file_bytes)? else {
+            return Ok(Attempt::Declined);
+        };
+        let (output, threads) = output.write_all(source, choice.as_ref())?;
+        streamed = Some(output);
         Ok(Attempt::Done(threads))
     })?;
-    let (Attempt::Done(mut reading), Some(streamed)) = (attempt, streamed) else { return Ok(Attempt::Declined) };
+    let Attempt::Done(mut reading) = attempt else { return Ok(Attempt::Declined) };
+    let Some(streamed) = streamed else { return Ok(Attempt::Declined) };
     streamed.finish(&mut reading, before).map(|writing| Attempt::Done(Converted { reading, writing }))
 }
 
@@ -85,8 +90,8 @@ pub(super) fn stream(
 /// strict reader counts warnings before anything is written.
 pub(super) fn part_bytes(input: &Opened, read: &ReadOptions) -> Option<usize> {
     let part_bytes = read.run.chunk_bytes.map_or(PART_BYTES, |bytes| bytes as u64);
-    let is_large = input.file_bytes().unwrap_or(0) >= LEAST_PARTS.saturating_mul(part_bytes);
-    let part_bytes = part_bytes.min((read.run.memory_limit / PART).max(LEAST_PART_BYTES)) as usize;
+    let is_large = input.file_bytes().unwrap_or(0) >= MIN_PARTS.saturating_mul(part_bytes);
+    let part_bytes = part_bytes.min((read.run.memory_limit / PART).max(MIN_PART_BYTES)) as usize;
     (is_large && !read.strict && read.image == ImageReadOptions::default()).then_some(part_bytes)
 }
 
@@ -127,19 +132,9 @@ struct StreamedOutput<'a> {
 }
 
 impl<'a> Streamed<'a> {
-    fn new(
-        (from, to, writer): (Format, Format, TablesWriter),
-        path: &'a Path,
-        folder: &'a SourceFolder,
-        (read, write): (&'a ReadOptions, &'a WriteOptions),
-    ) -> Streamed<'a> {
-        let (losses, report) = (Warnings::default(), Report::default());
-        Streamed { from, to, writer, path, folder, read, write, losses, report }
-    }
-
     /// The tables of the output for those of the input.
-    fn fitted(&self, found: Tables, losses: &mut Warnings) -> Result<Tables> {
-        fit(found, (self.from, self.to), &self.read.table, &self.path.to_string_lossy(), losses)
+    fn fitted(&self, tables: Tables, losses: &mut Warnings) -> Result<Tables> {
+        fit(tables, self.from, self.to, &self.read.table, &self.path.to_string_lossy(), losses)
     }
 
     /// Opens the output; declines if the file must be read as a whole.
@@ -157,7 +152,7 @@ impl<'a> Streamed<'a> {
             tables.iter_mut().enumerate().try_for_each(|(number, table)| choice.keep_head(number, table))?;
         }
         let [comments, infos] = source.remarks().map(<[String]>::to_vec);
-        match self.begin(Tables { tables, comments, infos }, file_bytes) {
+        match self.start(Tables { tables, comments, infos }, file_bytes) {
             Ok(output) => Ok(Attempt::Done(output)),
             // The other path finds it too, after the errors of the input.
             Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(Attempt::Declined),
@@ -165,22 +160,23 @@ impl<'a> Streamed<'a> {
         }
     }
 
-    fn begin(mut self, found: Tables, file_bytes: u64) -> Result<StreamedOutput<'a>> {
-        let names: Vec<String> = found.tables.iter().map(|table| table.name.clone()).collect();
+    fn start(mut self, tables: Tables, file_bytes: u64) -> Result<StreamedOutput<'a>> {
+        let names: Vec<String> = tables.tables.iter().map(|table| table.name.clone()).collect();
         let mut losses = Warnings::default();
-        let found = self.fitted(found, &mut losses)?;
+        let Tables { tables, comments, infos } = self.fitted(tables, &mut losses)?;
         losses.refuse_losses(self.write.strict)?;
         self.losses = losses;
         let output = Output::Path(self.path.to_owned());
-        let (name, links) = (outputs::name_of(&output).into_owned(), Relinker::new(&output, self.write)?);
+        let name = outputs::name_of(&output).into_owned();
+        let links = Relinker::new(&output, self.write)?;
         // Elements keep their names; a file of one table becomes one.
-        let is_one = names.len() == 1 && found.tables.len() == 1;
-        let place = |name: &String| found.tables.iter().position(|table| is_one || table.name == *name);
+        let is_one = names.len() == 1 && tables.len() == 1;
+        let place = |name: &String| tables.iter().position(|table| is_one || table.name == *name);
         let places = names.iter().map(place).collect();
         let TablePartsStart { start, copies } = (self.writer.start_parts)(PartsJob {
-            tables: &found.tables,
-            comments: &found.comments,
-            infos: &found.infos,
+            tables: &tables,
+            comments: &comments,
+            infos: &infos,
             folder: self.folder,
             format: self.to,
             name: &name,
@@ -189,9 +185,9 @@ impl<'a> Streamed<'a> {
             report: &mut self.report,
         })?;
         let mut opening = Opening::new(copies, output, Some(self.to.name()), self.write, &self.report)?;
-        let parts = start(&found.tables, &mut opening.writing)?;
+        let parts = start(&tables, &mut opening.writing)?;
         opening.writing.announce(if parts.is_text() { TEXT_FACTOR * file_bytes } else { file_bytes });
-        Ok(StreamedOutput { streamed: self, places, targets: found.tables, parts, opening })
+        Ok(StreamedOutput { streamed: self, places, targets: tables, parts, opening })
     }
 }
 
@@ -202,19 +198,21 @@ impl<'a> StreamedOutput<'a> {
         source: &dyn TableSource,
         choice: Option<&TableChoice<'_>>,
     ) -> Result<(StreamedOutput<'a>, usize)> {
-        let factor = 2 + if self.parts.is_text() { MOST_TEXT_FACTOR } else { 1 };
+        let factor = 2 + if self.parts.is_text() { MAX_TEXT_FACTOR } else { 1 };
         let slot_bytes = source.part_bytes().saturating_mul(factor as usize);
         for (number, table) in source.tables().iter().enumerate() {
             let StreamedOutput { streamed, places, targets, parts, opening } = &mut self;
-            let (kept, taken, target) = (AtomicU64::new(0), AtomicU64::new(0), places[number]);
+            let target = places[number];
             let is_same = |target: usize| parts.is_packed(target, table) && has_columns(&targets[target], table);
             let is_changed = choice.is_some_and(|choice| choice.changes(number, table));
             let is_copied = source.is_packed(number) && !is_changed && target.is_some_and(is_same);
             let parts = &**parts;
-            let pages = StreamPages { source, number, target, is_copied, choice, streamed, parts, kept, taken };
+            let kept_rows = AtomicU64::new(0);
+            let taken = AtomicU64::new(0);
+            let pages = StreamPages { source, number, target, is_copied, choice, streamed, parts, kept_rows, taken };
             opening.writing.pages(&pages, &mut (), source.part_count(number), slot_bytes)?;
             let promised = choice.map_or(table.row_count as u64, |choice| choice.count(number));
-            if target.is_some() && pages.kept.into_inner() != promised {
+            if target.is_some() && pages.kept_rows.into_inner() != promised {
                 return Err(Error::new(ErrorKind::Malformed, "the file changed while it was read"));
             }
         }
@@ -254,8 +252,7 @@ struct StreamPages<'p, 'a> {
     choice: Option<&'p TableChoice<'p>>,
     streamed: &'p Streamed<'a>,
     parts: &'p (dyn TableParts + 'a),
-    /// How many rows were kept.
-    kept: AtomicU64,
+    kept_rows: AtomicU64,
     /// How far the file was read.
     taken: AtomicU64,
 }
@@ -277,15 +274,15 @@ impl<'p> StreamPages<'p, '_> {
     fn keep_rows(&self, rows: &mut RowsSlot) -> Result<()> {
         self.source.check(self.number, rows)?;
         if let Some(set) = self.choice.and_then(|choice| choice.chosen(self.number)) {
-            let (row_bytes, count) = (rows.size / rows.rows.max(1), rows.rows);
-            (rows.size, rows.rows) = (0, 0);
-            for row in set.among(rows.first_row, count) {
+            let row_bytes = rows.size / rows.rows.max(1);
+            rows.size = 0;
+            for row in set.among(rows.first_row, std::mem::take(&mut rows.rows)) {
                 rows.bytes.copy_within(row * row_bytes..(row + 1) * row_bytes, rows.size);
                 rows.size += row_bytes;
                 rows.rows += 1;
             }
         }
-        self.kept.fetch_add(rows.rows as u64, Ordering::Relaxed);
+        self.kept_rows.fetch_add(rows.rows as u64, Ordering::Relaxed);
         Ok(())
     }
 
@@ -296,7 +293,7 @@ impl<'p> StreamPages<'p, '_> {
         if let Some(choice) = self.choice {
             choice.keep(self.number, slot.rows.first_row, &mut part)?;
         }
-        self.kept.fetch_add(part.row_count as u64, Ordering::Relaxed);
+        self.kept_rows.fetch_add(part.row_count as u64, Ordering::Relaxed);
         if part.row_count == 0 {
             return Ok(false);
         }

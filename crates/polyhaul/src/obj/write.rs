@@ -28,14 +28,14 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     if options.obj.materials && file_of(&output).is_none() {
         note_lost_library(looks, &output, &mut report.warnings);
     }
-    let own = FormatOptions { scene: &options.scene, own: &options.obj };
+    let format_options = FormatOptions { scene: &options.scene, own: &options.obj };
     let output_name = name_of(&output);
-    obj::note_left_out(scene, &looks.materials, own, &options.run, &output_name, &mut report.warnings)?;
+    obj::note_left_out(scene, &looks.materials, format_options, &options.run, &output_name, &mut report.warnings)?;
     report.warnings.refuse_losses(options.strict)?;
     let (sink, name) = open(output, file_options, &options.run)?;
     let line = library.as_ref().map(|library| library.name.as_str());
     let mut writing = Writing::new(sink, compression, &options.run)?;
-    obj::write(scene, &looks.materials, line, own, &options.run, &mut writing)?;
+    obj::write(scene, &looks.materials, line, format_options, &options.run, &mut writing)?;
     report.threads = writing.threads();
     let moved = moved(&writing, Some(format.name()), compression, options);
     let scene = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;

@@ -200,8 +200,8 @@ fn fit(image: Image, options: &PreviewOptions) -> Result<Image> {
         plain
     } else {
         let levels = plain.mipmaps_with(&MipmapOptions::default(), &options.run)?;
-        let found = levels.into_iter().find(fits);
-        found.ok_or_else(|| Error::new(ErrorKind::Internal, "no mip level of an image is small enough"))?
+        let too_large = || Error::new(ErrorKind::Internal, "no mip level of an image is small enough");
+        levels.into_iter().find(fits).ok_or_else(too_large)?
     };
     Ok(level.convert_samples_with(SampleType::U8, ColorSpace::Srgb, &options.run)?.image)
 }

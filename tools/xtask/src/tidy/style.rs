@@ -52,7 +52,7 @@ const VAGUE: &[&str] =
     &["found", "known", "kept", "own", "some", "one", "asked", "wanted", "told", "most", "least", "done", "all", "it"];
 
 /// Methods that serde_json names.
-const FORMATTER: &[&str] = &["begin_array_value", "begin_object_key", "begin_object_value"];
+const FORMATTER: &[&str] = &["begin_array", "begin_array_value", "begin_object_key", "begin_object_value"];
 
 /// A place of a habit.
 struct Place<'a> {

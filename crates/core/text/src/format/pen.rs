@@ -70,15 +70,11 @@ impl Pen {
         // 4, which is at most `count`; the second starts that many bytes before `count` and ends at `count`.
         unsafe {
             let count = bytes.len();
-            if let (Some(&first), Some(&last), 16..=32) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>(), count) {
+            if let Some([first, last]) = ends::<16>(bytes) {
                 self.put(first, count - 16).put(last, 16)
-            } else if let (Some(&first), Some(&last), 8..=16) =
-                (bytes.first_chunk::<8>(), bytes.last_chunk::<8>(), count)
-            {
+            } else if let Some([first, last]) = ends::<8>(bytes) {
                 self.put(first, count - 8).put(last, 8)
-            } else if let (Some(&first), Some(&last), 4..=8) =
-                (bytes.first_chunk::<4>(), bytes.last_chunk::<4>(), count)
-            {
+            } else if let Some([first, last]) = ends::<4>(bytes) {
                 self.put(first, count - 4).put(last, 4)
             } else {
                 self.copy(bytes)
@@ -146,6 +142,15 @@ impl Pen {
             Self(self.0.add(gap))
         }
     }
+}
+
+/// The first and the last `N` bytes of `N` to `2 * N` bytes, which cover all of them.
+#[inline(always)]
+fn ends<const N: usize>(bytes: &[u8]) -> Option<[[u8; N]; 2]> {
+    if bytes.len() > 2 * N {
+        return None;
+    }
+    Some([*bytes.first_chunk()?, *bytes.last_chunk()?])
 }
 
 /// Three digits in the low bytes, the first one lowest: a store of 4 bytes is one instruction, one
