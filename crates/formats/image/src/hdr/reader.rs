@@ -45,9 +45,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Damage of compressed data is found only at the end of a stream.
     while rows.bytes.in_order() && rows.window.refill(&rows.bytes)? {
-        if options.run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        options.run.cancel.check()?;
         rows.window.consume(rows.window.rest().len());
     }
     rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;
