@@ -29,3 +29,21 @@ pub fn edge_starts(offsets: &[u32], edges: Range<usize>) -> impl Iterator<Item =
         first + edge + line
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_start_at_all_corners_but_the_last_of_each_line() {
+        // The second line has a single corner, thus no edge.
+        let offsets = [10, 13, 14, 18];
+        let starts = [10, 11, 14, 15, 16];
+        assert_eq!(edge_count(&offsets), starts.len());
+        for start in 0..starts.len() {
+            assert!(edge_starts(&offsets, start..starts.len()).eq(starts[start..].iter().copied()), "{start}");
+        }
+        assert_eq!(edge_count(&[]), 0);
+        assert_eq!(edge_starts(&[], 0..0).count(), 0);
+    }
+}
