@@ -187,9 +187,7 @@ impl Pool {
                 Err(RecvTimeoutError::Disconnected) => return Err(internal("the workers' channel is closed")),
             };
             on_rows(rows)?;
-            if cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
+            cancel.check()?;
             self.kill_late_workers();
         }
     }

@@ -72,6 +72,16 @@ pub fn normals_of(
     normals.at_corners(&mesh.faces, faces, missing, threads)
 }
 
+/// Returns the face of every corner.
+pub fn face_of_corners(faces: &Elements) -> Result<Vec<u32>> {
+    let mut of_corner = Vec::new();
+    of_corner.try_reserve_exact(faces.corner_positions.len())?;
+    for face in 0..faces.len() {
+        of_corner.extend(faces.corners(face).map(|_| face as u32));
+    }
+    Ok(of_corner)
+}
+
 /// An attribute of a mesh.
 struct CornerValues<'a, const N: usize> {
     values: &'a [[f32; N]],

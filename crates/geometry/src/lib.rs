@@ -14,6 +14,7 @@ pub mod edges;
 pub mod flat;
 pub mod frame;
 pub mod linear;
+pub mod lines;
 pub mod parts;
 pub mod section;
 pub mod splat_motion;

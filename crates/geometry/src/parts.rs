@@ -124,6 +124,19 @@ pub fn note_left_out(
     }
 }
 
+/// Warns about data that is changed: a code, what changes, a count, and a hint.
+pub fn note_changed(
+    kinds: impl IntoIterator<Item = (&'static str, &'static str, u64, Option<&'static str>)>,
+    output: &str,
+    warnings: &mut Warnings,
+) {
+    for (code, what, count, hint) in kinds {
+        let place = Place { file: output.into(), ..Place::default() };
+        let hint = hint.map(String::from);
+        warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(format!("{count} {what}")) });
+    }
+}
+
 /// Returns how many vertices belong to no face.
 pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
     unused_vertices(mesh, &[&mesh.faces.corner_positions], threads)

@@ -166,9 +166,7 @@ pub(crate) fn read_all(
     let step_bytes =
         source.len().map_or(STEP_BYTES, |len| usize::try_from(len + 1).map_or(STEP_BYTES, |len| len.min(STEP_BYTES)));
     loop {
-        if cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        cancel.check()?;
         if bytes.len() == end {
             bytes.try_reserve(step_bytes).map_err(|_| Error::memory(what))?;
             bytes.resize(end + step_bytes, 0);

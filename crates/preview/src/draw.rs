@@ -11,7 +11,7 @@ use crate::parallel::draw_each;
 use crate::ribbon::{Ribbon, Rim};
 use crate::scene::{PartKind, ScenePart, SceneParts};
 use crate::texture::Textures;
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::{Cancel, RunOptions};
 use std::ops::Range;
 
@@ -97,9 +97,7 @@ impl Canvas<'_> {
         let material = part.material(face);
         for corner in corners.start + 2..corners.end {
             // Each may be as large as the picture.
-            if self.cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
+            self.cancel.check()?;
             let triangle = [corners.start, corner - 1, corner];
             let pixels = triangle.map(|corner| self.camera.project(part.corner(corner)));
             let uvs = part.corner_uvs(triangle);
@@ -119,7 +117,7 @@ impl Canvas<'_> {
     /// Draws the triangles of a batch unless the job was cancelled: each may be as large as the picture.
     fn triangles(&self, batch: &mut Batch<u64>) -> Result<()> {
         batch.draw(self.camera, self.frame, |&payload, _| payload);
-        if self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+        self.cancel.check()
     }
 
     /// Draws polylines: the payload belongs to each segment's first corner.
@@ -178,7 +176,7 @@ impl Canvas<'_> {
     #[inline]
     fn check(&self, corner: usize) -> Result<()> {
         const EVERY: usize = 256;
-        if corner.is_multiple_of(EVERY) && self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+        if corner.is_multiple_of(EVERY) { self.cancel.check() } else { Ok(()) }
     }
 }
 

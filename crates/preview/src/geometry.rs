@@ -10,7 +10,7 @@ use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
 use obvhs::bvh2::node::Bvh2Node;
 use obvhs::ploc::{PlocBuilder, PlocSearchDistance, SortPrecision};
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::Cancel;
 use std::ops::Range;
 
@@ -138,9 +138,7 @@ pub(crate) fn tree(boxes: &[Aabb], builder: &mut PlocBuilder, cancel: &Cancel) -
     let mut trees = Vec::new();
     let mut roots = Vec::new();
     for run in runs {
-        if cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        cancel.check()?;
         let run_boxes: Vec<Aabb> = run.iter().map(|&number| boxes[number as usize]).collect();
         let mut tree = ploc(&run_boxes);
         tree.primitive_indices.iter_mut().for_each(|place| *place = run[*place as usize]);

@@ -230,9 +230,7 @@ fn draw_band(
     touching.try_reserve(numbers.clone().count())?;
     touching.extend(numbers);
     for left in (0..width).step_by(TILE) {
-        if options.run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        options.run.cancel.check()?;
         let mut tile = Tile::new([left, top]);
         for splat in touching.iter().map(|&number| &drawn[number as usize]) {
             let [x, reach] = [splat.center[0], splat.reach[0]];

@@ -54,9 +54,7 @@ fn move_columns(
     }
     let mut block = [[0.0; BLOCK]; 3];
     for start in (0..table.row_count).step_by(BLOCK) {
-        if run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        run.cancel.check()?;
         let rows = BLOCK.min(table.row_count - start);
         for (out, place) in block.iter_mut().zip(places) {
             Field::Values(&table.columns[place].values).fill(start, &mut out[..rows]);

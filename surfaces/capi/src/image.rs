@@ -72,7 +72,8 @@ pub unsafe extern "C" fn ph_image_read(
         let report = report?;
         let options = options::for_reading(options);
         let loaded = polyhaul::Reader::new(input).options(&options).image()?;
-        options::not_cancelled(&options)?;
+        // The caller does not want the result of a job that it cancelled too late for the job to notice.
+        options.run.cancel.check()?;
         image.give(ph_image(loaded.value));
         report.give(loaded.report);
         Ok(())

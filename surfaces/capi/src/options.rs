@@ -314,11 +314,6 @@ pub(crate) fn for_converting(options: Option<&ph_options>) -> (ReadOptions, Writ
     (options.read_options(&cancel), options.write_options(&cancel))
 }
 
-/// An error if the job was cancelled too late to be noticed: the caller does not want the result.
-pub(crate) fn not_cancelled(options: &ReadOptions) -> Result<()> {
-    if options.run.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
-}
-
 /// The rows of an option in the tables for reading and for writing: in one of them, or in both.
 struct NamedRows {
     read: Option<OptionRow>,

@@ -156,7 +156,8 @@ pub unsafe extern "C" fn ph_scene_read(
         let report = report?;
         let options = options::for_reading(options);
         let loaded = Reader::new(input).options(&options).scene()?.flattened(&options.limits)?;
-        options::not_cancelled(&options)?;
+        // The caller does not want the result of a job that it cancelled too late for the job to notice.
+        options.run.cancel.check()?;
         scene.give(ph_scene::new(loaded.value)?);
         report.give(loaded.report);
         Ok(())

@@ -104,7 +104,8 @@ pub unsafe extern "C" fn ph_tables_read(
         let report = report?;
         let options = options::for_reading(options);
         let loaded = polyhaul::Reader::new(input).options(&options).tables()?;
-        options::not_cancelled(&options)?;
+        // The caller does not want the result of a job that it cancelled too late for the job to notice.
+        options.run.cancel.check()?;
         tables.give(ph_tables(loaded.value.tables));
         report.give(loaded.report);
         Ok(())

@@ -1,11 +1,10 @@
 //! The calls of the library, as functions of the module.
 
 use crate::errors;
-use crate::job;
 use crate::options::{self, NativeWriteOptions};
 use crate::report;
 use crate::scene::{SceneIn, scene_to_python};
-use crate::sources::{ReadCall, Target, run_reading};
+use crate::sources::{ReadCall, Target, run_reading, run_writing};
 use polyhaul::model::Axes;
 use polyhaul::ops::SceneOps;
 use polyhaul::{Content, Report};
@@ -49,15 +48,10 @@ pub(crate) fn write<'py>(
     options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options.clone();
     let scene = scene.scene()?;
-    let report = job::run(py, progress, move |job| {
-        job.rule(&mut options.run);
-        let report = polyhaul::Writer::new(target.output(job)?).options(&options).scene(&scene)?;
-        job.complete(report.bytes_out);
-        Ok(report)
-    })?;
-    report::report(py, &report)
+    run_writing(py, options, progress, move |job, options| {
+        polyhaul::Writer::new(target.output(job)?).options(options).scene(&scene)
+    })
 }
 
 /// Reads a scene and writes it: the report, as a dict.

@@ -4,10 +4,9 @@
 //! used in place.
 
 use crate::arrays::{Array, Held};
-use crate::job;
 use crate::options::NativeWriteOptions;
 use crate::report;
-use crate::sources::{ReadCall, Target, run_reading};
+use crate::sources::{ReadCall, Target, run_reading, run_writing};
 use polyhaul::Loaded;
 use polyhaul::model::{
     ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, Samples,
@@ -94,15 +93,10 @@ pub(crate) fn write_image<'py>(
     options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options.clone();
     let image = image.image()?;
-    let report = job::run(py, progress, move |job| {
-        job.rule(&mut options.run);
-        let report = polyhaul::Writer::new(target.output(job)?).options(&options).image(&image)?;
-        job.complete(report.bytes_out);
-        Ok(report)
-    })?;
-    report::report(py, &report)
+    run_writing(py, options, progress, move |job, options| {
+        polyhaul::Writer::new(target.output(job)?).options(options).image(&image)
+    })
 }
 
 impl ImageIn {

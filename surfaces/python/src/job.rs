@@ -7,9 +7,9 @@
 //! [`PATIENCE`], unless it holds a file that it must finish.
 
 use crate::{errors, profile};
+use polyhaul::Result;
 use polyhaul::options::{Cancel, Progress, RunOptions};
 use polyhaul::trace::Trace;
-use polyhaul::{Error, Result};
 use pyo3::prelude::*;
 use std::io;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl Job {
         self.holds.store(true, Ordering::Relaxed);
         // Set first, then check; the caller does it in the opposite order.
         fence(Ordering::SeqCst);
-        if self.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+        self.cancel.check()
     }
 }
 

@@ -5,8 +5,7 @@
 use crate::arrays::Array;
 use crate::job;
 use crate::options::NativeWriteOptions;
-use crate::report;
-use crate::sources::Target;
+use crate::sources::{Target, run_writing};
 use polyhaul::rows::{self, PrintfDialect, RowFormat, StridedColumn, ValueType};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
@@ -51,16 +50,9 @@ pub(crate) fn write_rows<'py>(
     options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options.clone();
-    let report = job::run(py, progress, move |job| {
-        job.rule(&mut options.run);
-        let format = rows.format()?;
-        let columns = rows.columns()?;
-        let report = rows::write_rows(&format, &columns, &ends.0, &ends.1, target.output(job)?, &options)?;
-        job.complete(report.bytes_out);
-        Ok(report)
-    })?;
-    report::report(py, &report)
+    run_writing(py, options, progress, move |job, options| {
+        rows::write_rows(&rows.format()?, &rows.columns()?, &ends.0, &ends.1, target.output(job)?, options)
+    })
 }
 
 /// Rows as text: into `out`, if there is such a buffer, or into a new one; and the number of bytes.

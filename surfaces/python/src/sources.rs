@@ -1,12 +1,14 @@
-//! Inputs and outputs as Python names them, and jobs that read.
+//! Inputs and outputs as Python names them, and jobs that read or write.
 
 use crate::arrays::Held;
 use crate::job::{self, Caller, Job};
-use crate::options::NativeReadOptions;
+use crate::options::{NativeReadOptions, NativeWriteOptions};
+use crate::report;
 use crate::streams::{Callback, HostWriter, PythonReader};
 use polyhaul::options::Resolve;
-use polyhaul::{Input, Output, ReadOptions};
+use polyhaul::{Input, Output, ReadOptions, Report, WriteOptions};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -52,6 +54,23 @@ pub(crate) fn run_reading<T: Send + 'static>(
         options.resolver = resolver.map(|function| resolve(&job.caller, function));
         work(job, source.input(&job.caller), &options)
     })
+}
+
+/// Runs a job that writes; returns the report, as a dict.
+pub(crate) fn run_writing<'py>(
+    py: Python<'py>,
+    options: &NativeWriteOptions,
+    progress: Option<Bound<'py, PyAny>>,
+    work: impl FnOnce(&Job, &WriteOptions) -> polyhaul::Result<Report> + Send + 'static,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut options = options.options.clone();
+    let report = job::run(py, progress, move |job| {
+        job.rule(&mut options.run);
+        let report = work(job, &options)?;
+        job.complete(report.bytes_out);
+        Ok(report)
+    })?;
+    report::report(py, &report)
 }
 
 /// Asks `function(name)` for files: it returns a source, as a dict, or nothing.

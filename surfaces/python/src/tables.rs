@@ -4,10 +4,9 @@
 //! Columns of tables that were read belong to Python alone, so they may be changed there.
 
 use crate::arrays::{Array, Held};
-use crate::job;
 use crate::options::{NativeWriteOptions, scalar_name};
 use crate::report;
-use crate::sources::{ReadCall, Target, run_reading};
+use crate::sources::{ReadCall, Target, run_reading, run_writing};
 use polyhaul::model::{self, Column, Table, Values};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -93,16 +92,10 @@ pub(crate) fn write_tables<'py>(
     options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut options = options.options.clone();
     let tables = tables_from_python(tables);
-    let report = job::run(py, progress, move |job| {
-        job.rule(&mut options.run);
-        let report =
-            polyhaul::Writer::new(target.output(job)?).options(&options).tables_with(&tables, &notes.0, &notes.1)?;
-        job.complete(report.bytes_out);
-        Ok(report)
-    })?;
-    report::report(py, &report)
+    run_writing(py, options, progress, move |job, options| {
+        polyhaul::Writer::new(target.output(job)?).options(options).tables_with(&tables, &notes.0, &notes.1)
+    })
 }
 
 /// Tables whose arrays move to Python.

@@ -5,6 +5,7 @@ use crate::parallel::for_each_item;
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use std::alloc::{Layout, alloc_zeroed};
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 
 /// The number of elements in one piece of a simple loop over arrays.
@@ -53,6 +54,28 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     // SAFETY: `start` is from the global allocator with the layout of `count` values of type `T`, as a vector of
     // this capacity requires. The bytes are zero, which are valid values by the contract of `Zero`.
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })
+}
+
+/// Makes room for `count` values and some more. All are initialized, so a vector that is used again seldom grows.
+pub fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
+    if count > values.len() {
+        let more = count + count / 4 - values.len();
+        values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
+        values.resize(values.len() + more, T::default());
+    }
+    Ok(())
+}
+
+/// Returns the first number of a range that is not before a place, as `partition_point` of slices does; the end of the
+/// range if all are.
+pub fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    let mut low = range.start;
+    let mut high = range.end;
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 /// Returns 0, `step`, twice `step` and so on, wrapping on overflow.

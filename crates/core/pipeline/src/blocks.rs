@@ -67,9 +67,7 @@ impl<'a> Blocks<'a> {
             let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
             let mut rest = buffer(self.block_bytes)?;
             while self.fill(&mut rest, &mut stream) > 0 {
-                if cancel.is_cancelled() {
-                    return Err(Error::cancelled());
-                }
+                cancel.check()?;
             }
             if let Some(error) = stream.failed.take() {
                 return Err(error);

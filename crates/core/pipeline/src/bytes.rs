@@ -59,9 +59,7 @@ impl<'a> Bytes<'a> {
             tail.extend_from_slice(read);
         }
         loop {
-            if cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
+            cancel.check()?;
             let filled = tail.len();
             tail.try_reserve(BLOCK_BYTES).map_err(|_| Error::memory("the end of a file"))?;
             tail.resize(filled + BLOCK_BYTES, 0);

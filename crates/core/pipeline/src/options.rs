@@ -1,6 +1,7 @@
 //! How a job runs: threads, memory, cancellation, progress.
 
 use polyhaul_bytes::{Sink, Source, Throttle};
+use polyhaul_model::error::{Error, Result};
 use polyhaul_model::limits::{FaultPolicy, Limits};
 use polyhaul_trace::{self as trace, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -159,6 +160,11 @@ impl Cancel {
     /// Returns whether a stop was requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Fails with [`ErrorKind::Cancelled`](polyhaul_model::error::ErrorKind::Cancelled) if a stop was requested.
+    pub fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
     /// The flag itself, for signal handlers.

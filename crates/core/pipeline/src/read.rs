@@ -75,9 +75,7 @@ pub enum Extent {
 /// anywhere, even after the requested part.
 pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result<()> {
     for number in (0..).take_while(|&number| source.piece(number).is_some()) {
-        if cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        cancel.check()?;
         ask(source, || source.check_piece(number, extent == Extent::Whole))?;
     }
     source.check_unchanged().map_err(|error| Error::io("reading", source.name(), error))

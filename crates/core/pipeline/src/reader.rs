@@ -165,9 +165,7 @@ impl BlockReader<'_> {
             return Ok(false);
         }
         let run = self.decoding.run;
-        if run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        run.cancel.check()?;
         let kept_start = self.start.saturating_sub(self.kept);
         self.buffer.copy_within(kept_start..self.end, 0);
         self.start -= kept_start;

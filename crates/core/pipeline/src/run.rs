@@ -16,7 +16,7 @@
 //! - A worker waits only while another one is working (`busy`), so that the last one never waits.
 
 use crate::crew::{HAS_THREADS, on_threads};
-use crate::options::Cancel;
+use crate::options::{Cancel, RunOptions};
 use crate::queue::{ChunkQueue, ReadyChunk, WaitingChunk, with_capacity};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_trace::{self as trace, Lane};
@@ -89,6 +89,12 @@ impl Crew {
         let threads = threads.clamp(1, backed);
         let spare = if threads == 1 { 0 } else { 2 + threads / 4 };
         Crew { threads, slots: (threads + spare).min(backed), missing }
+    }
+
+    /// Uses a job's threads, as [`Crew::new`] does, but at most one per chunk.
+    pub fn for_chunks(count: u64, slot_bytes: usize, options: &RunOptions) -> Crew {
+        let threads = options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX));
+        Crew::new(threads, options.memory_limit, slot_bytes)
     }
 }
 

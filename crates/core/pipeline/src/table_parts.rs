@@ -100,9 +100,8 @@ pub fn each_part<T: Send>(
     work: impl Fn(u64, Table) -> Result<T> + Sync,
     take: impl FnMut(T) -> Result<()> + Send,
 ) -> Result<usize> {
-    let threads = run.worker_threads().min(source.part_count(table) as usize).max(1);
     // A slot holds its rows as bytes and as columns.
-    let crew = Crew::new(threads, run.memory_limit, source.part_bytes().saturating_mul(2));
+    let crew = Crew::for_chunks(source.part_count(table), source.part_bytes().saturating_mul(2), run);
     let threads = crew.threads;
     let job = TablePartsJob { source, table, run, wants, work, _result: PhantomData };
     run_job(&job, &mut TablePartsTaken(take), crew, &run.cancel)?;

@@ -53,9 +53,9 @@ impl<'a> Pieces<'a> {
         self.bytes.len().filter(|_| self.is_backed()).unwrap_or(0)
     }
 
-    /// Whether the caller cancelled.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.options.run.cancel.is_cancelled()
+    /// Fails if the caller cancelled.
+    pub(crate) fn check_cancel(&self) -> Result<()> {
+        self.options.run.cancel.check()
     }
 
     /// Whether the source's size is certain rather than a claim of compressed data.
@@ -76,9 +76,7 @@ impl<'a> Pieces<'a> {
     pub(crate) fn skip_to(&mut self, offset: u64) -> Result<()> {
         let mut scratch = [0; 4096];
         while self.bytes.in_order() && self.at < offset {
-            if self.is_cancelled() {
-                return Err(Error::cancelled());
-            }
+            self.check_cancel()?;
             let count = scratch.len().min(usize::try_from(offset - self.at).unwrap_or(usize::MAX));
             if self.read(&mut scratch[..count])? < count {
                 return Ok(());
@@ -111,9 +109,7 @@ impl<'a> Pieces<'a> {
             to.try_reserve_exact(count).map_err(|_| Error::memory(what))?;
         }
         while to.len() < end {
-            if self.is_cancelled() {
-                return Err(Error::cancelled());
-            }
+            self.check_cancel()?;
             let start = to.len();
             let step = STEP_BYTES.min(end - start);
             to.try_reserve(step).map_err(|_| Error::memory(what))?;

@@ -48,9 +48,8 @@ impl ImageRows<'_> {
         turn: impl RowsTurn<T>,
     ) -> Result<usize> {
         let chunk_rows = (options.chunk_bytes.unwrap_or(CHUNK_BYTES) / self.stride.max(1)).max(1);
-        let chunks = raster.height().div_ceil(chunk_rows);
-        let threads = options.worker_threads().min(chunks);
-        let crew = Crew::new(threads, options.memory_limit, chunk_rows * self.stride);
+        let chunks = raster.height().div_ceil(chunk_rows) as u64;
+        let crew = Crew::for_chunks(chunks, chunk_rows * self.stride, options);
         run(&RowsJob { rows: self, raster, options, turn, chunk_rows }, &mut 0, crew, &options.cancel)?;
         Ok(crew.threads)
     }

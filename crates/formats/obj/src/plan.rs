@@ -7,6 +7,7 @@ use super::text::{GROUP, ObjHeld, ObjWritten};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{FormatOptions, ObjWriteOptions};
 use polyhaul_model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
+use polyhaul_pipeline::arrays::partition_point;
 use std::ops::Range;
 
 /// Consecutive elements of one kind of one object.
@@ -404,14 +405,10 @@ impl<'a> ObjPlan<'a> {
 
     /// The elements of a piece that begin in a share of the costs.
     fn part(&self, piece: &ObjPlanPiece, share: &Range<u64>) -> Option<ObjPlanPiece> {
+        let elements = piece.range.start as usize..piece.range.end as usize;
         let first_at = |cost: u64| {
-            let mut low = piece.range.start;
-            let mut high = piece.range.end;
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if piece.start + self.cost_before(piece, middle) < cost { low = middle + 1 } else { high = middle }
-            }
-            low
+            let is_before = |index| piece.start + self.cost_before(piece, index as u32) < cost;
+            partition_point(elements.clone(), is_before) as u32
         };
         let range = first_at(share.start)..first_at(share.end);
         (range.start < range.end).then(|| ObjPlanPiece { range, ..piece.clone() })

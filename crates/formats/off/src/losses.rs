@@ -1,8 +1,7 @@
 //! Warnings about everything in a scene that OFF cannot store; changes nothing.
 
 use super::writer::OffScene;
-use polyhaul_geometry::parts::{homeless, homes, is_between_bytes, named, note_left_out};
-use polyhaul_model::error::{Diagnostic, Place};
+use polyhaul_geometry::parts::{homeless, homes, is_between_bytes, named, note_changed, note_left_out};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh};
@@ -81,9 +80,5 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
         ("clamped-color", "color values outside 0 to 1 were clamped", channels.outside, None),
         ("changed-colors", "color values were rounded to bytes", rounded, Some("use --float-colors to keep them")),
     ];
-    for (code, what, count, hint) in others {
-        let place = Place { file: job.output.into(), ..Place::default() };
-        let hint = hint.map(String::from);
-        warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(format!("{count} {what}")) });
-    }
+    note_changed(others, job.output, warnings);
 }

@@ -8,6 +8,7 @@ use super::split::OffSplit;
 use polyhaul_geometry::dedup::BATCH;
 use polyhaul_geometry::parts::Part;
 use polyhaul_model::{Domain, Elements, NONE};
+use polyhaul_pipeline::arrays::partition_point;
 use std::ops::Range;
 
 /// Rows of one kind from the same arrays.
@@ -78,47 +79,13 @@ impl OffPiece<'_> {
 
     /// Returns the first row that begins at or after `cost`.
     pub(super) fn first_at(&self, cost: u64) -> usize {
-        let mut low = 0;
-        let mut high = self.rows;
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.start + self.cost_before(middle) < cost { low = middle + 1 } else { high = middle }
-        }
-        low
+        partition_point(0..self.rows, |row| self.start + self.cost_before(row) < cost)
     }
 }
 
 /// The elements of a range, and how many there are.
 pub(super) fn offsets_of(elements: &Elements, range: Range<usize>) -> &[u32] {
     elements.offsets.get(range.start..=range.end).unwrap_or_default()
-}
-
-/// Returns the number of edges of polylines: one less than corners each.
-pub(super) fn edge_count(offsets: &[u32]) -> usize {
-    offsets.len().checked_sub(1).map_or(0, |lines| edges_before(offsets, lines))
-}
-
-/// Returns the number of edges before a line: as many as corners, less one for each line.
-fn edges_before(offsets: &[u32], line: usize) -> usize {
-    let first = offsets.first().copied().unwrap_or(0);
-    offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line)
-}
-
-/// The edges in `rows`, as places of their first corners.
-pub(super) fn edges(offsets: &[u32], rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
-    let first = offsets.first().map_or(0, |&first| first as usize);
-    let mut line = 0;
-    let mut high = offsets.len();
-    while high - line > 1 {
-        let middle = line + (high - line) / 2;
-        if edges_before(offsets, middle) <= rows.start { line = middle } else { high = middle }
-    }
-    rows.map(move |row| {
-        while edges_before(offsets, line + 1) <= row {
-            line += 1;
-        }
-        first + row + line
-    })
 }
 
 impl OffVertices<'_> {

@@ -7,9 +7,10 @@ use super::arrays::MIN_BYTE_COLOR;
 use super::flaw::{OffFault, OffFlaw, OffFlaws};
 use super::header::{OffForm, OffHeader, OffRow};
 use super::lines;
-use polyhaul_model::error::{Error, Result, planted, try_push};
+use polyhaul_model::error::{Result, planted, try_push};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::names;
+use polyhaul_pipeline::arrays::grow;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::number;
 use polyhaul_text::parse::rows::Window;
@@ -423,14 +424,4 @@ fn with_alpha(row: &mut [f32], short: &[f32], alpha: usize) {
     row[..alpha].copy_from_slice(&short[..alpha]);
     row[alpha] = NO_ALPHA;
     row[alpha + 1..].copy_from_slice(&short[alpha..]);
-}
-
-/// Makes room for `count` numbers; they are always initialized, so this happens rarely.
-fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
-    if count > values.len() {
-        let more = count + count / 4 - values.len();
-        values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
-        values.resize(values.len() + more, T::default());
-    }
-    Ok(())
 }

@@ -5,6 +5,7 @@
 //! positions. So references to positions (lines, points) remain valid, and loose positions stay.
 //! [`polyhaul_geometry::vertices`] distinguishes the vertices.
 
+use polyhaul_geometry::corners::face_of_corners;
 use polyhaul_geometry::vertices::{Vertices, VerticesStream};
 use polyhaul_model::error::Result;
 use polyhaul_model::options::SceneWriteOptions;
@@ -68,7 +69,7 @@ impl OffSplit {
         let faces = &mesh.faces;
         let has_normals = has_vertex_normals(mesh, options);
         let has_uvs = options.uv && !mesh.uvs.is_empty();
-        let of_face = if has_uvs && mesh.uv_domain == Domain::Face { face_of_corners(mesh)? } else { Vec::new() };
+        let of_face = if has_uvs && mesh.uv_domain == Domain::Face { face_of_corners(faces)? } else { Vec::new() };
         let normals =
             CornerSource::of(mesh.normal_domain, VerticesStream::Triples(&mesh.normals), &faces.corner_normals, &[]);
         let uvs = CornerSource::of(mesh.uv_domain, VerticesStream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face);
@@ -90,14 +91,4 @@ impl OffSplit {
 /// Whether a mesh has normals that vertices can have, and they are asked for.
 pub(super) fn has_vertex_normals(mesh: &Mesh, options: &SceneWriteOptions) -> bool {
     options.normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face
-}
-
-/// Per corner: its face.
-fn face_of_corners(mesh: &Mesh) -> Result<Vec<u32>> {
-    let mut faces = Vec::new();
-    faces.try_reserve_exact(mesh.faces.corner_positions.len())?;
-    for face in 0..mesh.faces.len() {
-        faces.extend(mesh.faces.corners(face).map(|_| face as u32));
-    }
-    Ok(faces)
 }

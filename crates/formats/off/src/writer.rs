@@ -6,8 +6,9 @@
 use super::header::OffForm;
 use super::losses;
 use super::losses::OffChannels;
-use super::plan::{OffPiece, OffSource, OffVertices, edge_count, edges, offsets_of};
+use super::plan::{OffPiece, OffSource, OffVertices, offsets_of};
 use super::split::{OffSplit, has_vertex_normals};
+use polyhaul_geometry::lines::{edge_count, edge_starts};
 use polyhaul_geometry::parts;
 use polyhaul_geometry::parts::{Part, homes};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -227,7 +228,7 @@ impl Pages for OffWritePages<'_> {
             }
             OffSource::Edges { offsets, corners, base } => {
                 let line = IndexLine::new(b"2");
-                let ends = edges(offsets, rows).map(|at| [at, at + 1]);
+                let ends = edge_starts(offsets, rows).map(|at| [at, at + 1]);
                 let index = |at: usize| corners.get(at).map_or(0, |corner| corner.wrapping_add(base));
                 index_lines(&line, ends.map(|ends| ends.map(index)), &mut slot.text)
             }

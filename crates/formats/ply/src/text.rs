@@ -117,8 +117,7 @@ pub(super) fn read(
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (128 << 10);
     let chunk_count = feed.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
-    let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
-    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let crew = Crew::for_chunks(chunk_count, slot_bytes, &options.run);
     reserve(feed.size(), body, targets)?;
     let mut shapes = Vec::new();
     let mut outcomes = Vec::new();

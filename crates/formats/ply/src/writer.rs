@@ -16,6 +16,7 @@ use polyhaul_model::names;
 use polyhaul_model::names::word;
 use polyhaul_model::options::{Digits, FormatOptions, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::arrays::partition_point;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
@@ -299,13 +300,7 @@ impl PlyPiece<'_> {
 
     /// The first row that begins at or after `cost`.
     fn first_at(&self, cost: u64) -> usize {
-        let mut low = 0;
-        let mut high = self.rows.count;
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.start + self.cost_before(middle) < cost { low = middle + 1 } else { high = middle }
-        }
-        low
+        partition_point(0..self.rows.count, |row| self.start + self.cost_before(row) < cost)
     }
 }
 

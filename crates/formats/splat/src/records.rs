@@ -50,8 +50,7 @@ impl RecordReader<'_> {
         let RecordReader { count, bytes, decode } = self;
         let chunk_bytes = run_options.chunk_bytes.unwrap_or(CHUNK_BYTES);
         let chunk = (chunk_bytes / bytes.max(1)).clamp(1, 1 << 24);
-        let threads = run_options.worker_threads().min(count.div_ceil(chunk)).max(1);
-        let crew = Crew::new(threads, run_options.memory_limit, chunk * bytes);
+        let crew = Crew::for_chunks(count.div_ceil(chunk) as u64, chunk * bytes, run_options);
         let per_record: Vec<usize> = columns.iter().map(|column| column.len() / count.max(1)).collect();
         let source = feed.source().clone();
         let rest = Mutex::new(RecordsLeft { feed, columns, count });

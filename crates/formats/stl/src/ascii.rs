@@ -104,8 +104,7 @@ pub fn read(
     }
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
-    let threads = options.run.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
-    let crew = Crew::new(threads, options.run.memory_limit, SLOT_FACTOR * chunk_bytes + (64 << 10));
+    let crew = Crew::for_chunks(count, SLOT_FACTOR * chunk_bytes + (64 << 10), &options.run);
     let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
     let job = StlTextJob { chunks, options, facets: Facets::new(consumer) };
     let mut state = StlTextState::default();

@@ -71,8 +71,7 @@ pub fn read(
         job.facets.reserve(known_count as usize)?;
     }
     let blocks = known_count.unwrap_or(count).div_ceil(block_facets as u64).max(1);
-    let threads = options.run.worker_threads().min(usize::try_from(blocks).unwrap_or(usize::MAX));
-    let crew = Crew::new(threads, options.run.memory_limit, block_bytes);
+    let crew = Crew::for_chunks(blocks, block_bytes, &options.run);
     let mut state = StlBinaryState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.blocks.finish(&options.run.cancel)?;

@@ -3,10 +3,11 @@
 use super::head::{TableHead, line_end};
 use super::line::{Grammar, OPEN, Quotes, TableField};
 use super::value::{TableHeadKind, TableValue, Wide, check_number, f64_of, range_of};
-use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, planted, try_push};
+use polyhaul_model::error::{Diagnostic, Excerpt, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{MissingValue, TableReadOptions};
 use polyhaul_model::warnings::is_kept;
+use polyhaul_pipeline::arrays::grow;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::excerpt;
 use polyhaul_text::cpu::Level;
@@ -108,16 +109,6 @@ impl TableParsed {
         }
         try_push(&mut self.complaints, complaint, "complaints")
     }
-}
-
-/// Makes room for `count` values; they are always initialized, so this happens rarely.
-fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
-    if count > values.len() {
-        let more = count + count / 4 - values.len();
-        values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
-        values.resize(values.len() + more, T::default());
-    }
-    Ok(())
 }
 
 impl TableParser<'_> {

@@ -161,6 +161,18 @@ impl<'a> Rows<'a> {
     pub fn row_count(&self) -> u64 {
         self.blocks.iter().map(|block| block.row_count as u64).sum()
     }
+
+    /// Returns the first page of each block if a page has at most `page_rows` rows, and the number of pages.
+    pub(crate) fn first_pages(&self, page_rows: usize) -> Result<Vec<u64>> {
+        let mut first_pages = Vec::new();
+        let mut pages = 0;
+        for block in &self.blocks {
+            try_push(&mut first_pages, pages, "the plan")?;
+            pages += block.row_count.div_ceil(page_rows) as u64;
+        }
+        try_push(&mut first_pages, pages, "the plan")?;
+        Ok(first_pages)
+    }
 }
 
 impl TableBlock<'_> {
@@ -278,13 +290,7 @@ pub(super) fn plan<'a>(
     let row_bytes = VALUE_BYTES * count.max(1);
     let page_rows = (page_bytes / row_bytes).max(1);
     let same_digits = digits.first().copied().filter(|first| digits.iter().all(|digits| digits == first));
-    let mut first_pages = Vec::new();
-    let mut pages = 0;
-    for block in &rows.blocks {
-        try_push(&mut first_pages, pages, "the plan")?;
-        pages += block.row_count.div_ceil(page_rows) as u64;
-    }
-    try_push(&mut first_pages, pages, "the plan")?;
+    let first_pages = rows.first_pages(page_rows)?;
     Ok(TablePages { rows, digits, style, delimiter, has_header, page_rows, first_pages, same_digits })
 }
 

@@ -122,9 +122,7 @@ impl Dedup {
 
     /// Same as [`Dedup::find`], for a single chunk, on this thread and in reused memory.
     fn find_in_one(&mut self, items: &impl Items, cancel: &Cancel, out: &mut Unique) -> Result<()> {
-        if cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        cancel.check()?;
         if out.of_item.is_empty() {
             return Ok(());
         }

@@ -118,9 +118,7 @@ impl Clipper {
         let mut places = triangles.chunks_exact_mut(3);
         let last = places.next_back();
         for place in places {
-            if cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
+            cancel.check()?;
             let tip = self.next_tip().unwrap_or(alive);
             let EarNode { previous, next, .. } = self.ring[tip as usize];
             place.copy_from_slice(&[previous, tip, next]);

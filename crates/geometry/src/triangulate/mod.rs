@@ -12,7 +12,7 @@ use crate::linear::{cross, dot, subtract};
 use ears::Clipper;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Column, Counts, Elements, Mesh, Object, Scene, map_values};
-use polyhaul_pipeline::arrays::{PIECE, check_streams, out_of_range, split, zeroed};
+use polyhaul_pipeline::arrays::{PIECE, check_streams, out_of_range, partition_point, split, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::{for_each_item, try_for_each_item};
 use std::ops::Range;
@@ -47,13 +47,8 @@ impl TriangleMap {
         if triangle >= self.first_triangle(faces) {
             return None;
         }
-        let mut low = 0;
-        let mut high = faces;
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if self.first_triangle(middle) <= triangle { low = middle } else { high = middle }
-        }
-        Some(low)
+        let next = partition_point(1..faces as usize, |face| self.first_triangle(face as u32) <= triangle);
+        Some(next as u32 - 1)
     }
 
     fn remap(&self, counts: &mut Counts) {

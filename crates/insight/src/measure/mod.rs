@@ -17,7 +17,7 @@ pub use kept::{caches, forget, keep, kept, kept_for};
 pub use system::free_memory_bytes;
 
 use crate::ceilings::Ceilings;
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::{Cancel, Progress};
 use std::cell::Cell;
 use std::path::Path;
@@ -139,7 +139,7 @@ impl<'a> Bench<'a> {
 
     /// An error if the caller requested a stop.
     fn check(&self) -> Result<()> {
-        if self.options.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+        self.options.cancel.check()
     }
 
     /// Repeats `round` until it ran long enough.

@@ -322,9 +322,7 @@ impl<'p> Pages for StreamPages<'p, '_> {
 
     fn take(&self, number: u64, slot: &mut StreamSlot<'p>) -> Result<bool> {
         let run = &self.streamed.read.run;
-        if run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        run.cancel.check()?;
         if slot.rows.is_long(self.source.part_bytes()) {
             *slot = self.empty_slot();
         }

@@ -18,8 +18,8 @@ pub(super) fn check(scene: &Scene, file: &str, cancel: &Cancel, warnings: &mut W
     let mut owners = Owners(&scene.objects);
     for (number, mesh) in scene.meshes.iter().enumerate() {
         for face in 0..mesh.faces.len() {
-            if face % STEP == 0 && cancel.is_cancelled() {
-                return Err(Error::cancelled());
+            if face % STEP == 0 {
+                cancel.check()?;
             }
             let Some(position) = repeated(&mesh.faces, face, &mut scratch)? else { continue };
             if !is_kept(warnings.kept().iter().map(|warning| warning.code), "degenerate-face") {

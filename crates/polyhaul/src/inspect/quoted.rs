@@ -38,9 +38,7 @@ pub fn quoted(input: impl Into<Input>, options: &ReadOptions, see: &mut dyn FnMu
         if count < block.len() {
             return Ok(());
         }
-        if options.run.cancel.is_cancelled() {
-            return Err(polyhaul_model::error::Error::cancelled());
-        }
+        options.run.cancel.check()?;
     }
 }
 

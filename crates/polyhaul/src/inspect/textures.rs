@@ -132,9 +132,7 @@ impl<'o> Search<'o> {
         of: impl FnOnce() -> String,
         warnings: &mut Warnings,
     ) -> Result<FoundTextures> {
-        if self.options.run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        self.options.run.cancel.check()?;
         let shown = names::shown(name);
         let outcome = self.find(name)?;
         let (code, message) = match outcome {

@@ -144,9 +144,7 @@ fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Writt
     let mut sink = options.run.paced_sink(Sink::file_until(place, file, options.run.cancel.flag()).map_err(failed)?);
     let mut block = buffer(BLOCK_BYTES)?;
     loop {
-        if options.run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        options.run.cancel.check()?;
         let count = fill(&source, None, &mut block)?;
         sink.write_all(block.get(..count).unwrap_or_default()).map_err(failed)?;
         if count < block.len() {
@@ -178,9 +176,7 @@ fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bo
     let mut block = buffer(BLOCK_BYTES)?;
     let mut other_block = buffer(BLOCK_BYTES)?;
     loop {
-        if options.run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        options.run.cancel.check()?;
         let count = fill(&source, None, &mut block)?;
         let Ok(other_count) = fill(&other, None, &mut other_block) else { return Ok(false) };
         if block.get(..count) != other_block.get(..other_count) {

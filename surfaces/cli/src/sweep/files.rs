@@ -141,9 +141,7 @@ impl Asset {
         let mut seen: BTreeSet<PathBuf> = main.canonicalize().into_iter().collect();
         while let Some(file) = files.get(next).cloned() {
             next += 1;
-            if options.run.cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
+            options.run.cancel.check()?;
             if Format::of_path(&file) != Some(Format::Pbrt) && file != main {
                 continue;
             }

@@ -75,7 +75,7 @@ impl Cache {
         let mut say = Some(say);
         while !has_lock(&lock) {
             say.take().into_iter().for_each(|say| say());
-            check(cancel)?;
+            cancel.check()?;
             std::thread::sleep(EVERY);
         }
         Ok(Some(lock))
@@ -241,17 +241,13 @@ fn make(
     }
     let write = storing.write_options().unwrap_or_default().with_run(read.run.clone());
     for (from, to) in asset.files.iter().zip(files) {
-        check(&read.run.cancel)?;
+        read.run.cancel.check()?;
         let folder = to.parent().unwrap_or(copies);
         std::fs::create_dir_all(folder).map_err(|error| io("creating the folder", folder, error))?;
         let packed = repack(Input::Path(from.path.clone()), Output::Path(to.clone()), read, &write);
         packed.map_err(|error| explained(error, asset))?;
     }
     Ok(())
-}
-
-fn check(cancel: &Cancel) -> Result<()> {
-    if cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
 }
 
 /// Adds a hint if the disk is too full for a copy.
@@ -343,7 +339,7 @@ pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Res
     for file in &asset.files {
         let share = (u128::from(SAMPLE_BYTES) * u128::from(file.bytes) / u128::from(total_bytes)) as u64;
         sampled_files.push((file, sampled(Input::Path(file.path.clone()), &codecs, share, read)?));
-        check(&read.run.cancel)?;
+        read.run.cancel.check()?;
     }
     let variant = |&storing: &Storing| {
         let place = codecs.iter().position(|codec| Some(*codec) == by(&storing));

@@ -75,9 +75,7 @@ impl<'h, 'a> Runs<'h, 'a> {
 
     fn read_rows(&mut self, raster: &Raster<u8>) -> Result<()> {
         while self.done < self.header.height {
-            if self.pieces.is_cancelled() {
-                return Err(Error::cancelled());
-            }
+            self.pieces.check_cancel()?;
             // The last row needs no end.
             if self.done + 1 == self.header.height && self.column() == self.header.width {
                 self.end_row(raster)?;

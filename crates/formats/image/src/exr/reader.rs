@@ -79,8 +79,7 @@ fn decode(
     let canvas = ExrCanvas::new(part, &picture, backed)?;
     let slot_bytes = 3 * block_bytes(part).unwrap_or(usize::MAX);
     let job = ExrJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, remaining };
-    let threads = options.run.worker_threads().min(job.grid.count());
-    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let crew = Crew::for_chunks(job.grid.count() as u64, slot_bytes, &options.run);
     run(&job, &mut (), crew, &options.run.cancel)?;
     // SAFETY: `run` returned no error, so that every block of the grid was taken once (`seen`, `missing`) and put;
     // together they cover the image.

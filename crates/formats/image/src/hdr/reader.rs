@@ -36,8 +36,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
     let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
     let raster = Raster::new(width * channels.count(), height, is_upward, backed)?;
     let chunk_rows = (options.run.chunk_bytes.unwrap_or(CHUNK_BYTES) / row::plane_bytes(width)).max(1);
-    let threads = options.run.worker_threads().min(height.div_ceil(chunk_rows));
-    let crew = Crew::new(threads, options.run.memory_limit, chunk_rows * row::plane_bytes(width));
+    let chunks = height.div_ceil(chunk_rows) as u64;
+    let crew = Crew::for_chunks(chunks, chunk_rows * row::plane_bytes(width), &options.run);
     let rows = Mutex::new(HdrRows { bytes, file, window, width });
     let job = HdrJob { rows, raster, width, chunk_rows, options };
     run(&job, &mut (), crew, &options.run.cancel)?;
@@ -45,9 +45,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Damage of compressed data is found only at the end of a stream.
     while rows.bytes.in_order() && rows.window.refill(&rows.bytes)? {
-        if options.run.cancel.is_cancelled() {
-            return Err(Error::cancelled());
-        }
+        options.run.cancel.check()?;
         rows.window.consume(rows.window.rest().len());
     }
     rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;

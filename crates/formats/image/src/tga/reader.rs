@@ -115,8 +115,7 @@ impl TgaInput<'_> {
         let chunk_bytes = self.options.run.chunk_bytes.unwrap_or(CHUNK_BYTES);
         let chunk_rows = (chunk_bytes / self.row_bytes()).max(1);
         let chunks = self.raster.height().div_ceil(chunk_rows);
-        let threads = self.options.run.worker_threads().min(chunks);
-        let crew = Crew::new(threads, self.options.run.memory_limit, chunk_rows * self.row_bytes());
+        let crew = Crew::for_chunks(chunks as u64, chunk_rows * self.row_bytes(), &self.options.run);
         let job = TgaJob { input: self, chunk_rows, packed };
         run(&job, &mut (), crew, &self.options.run.cancel)?;
         let kind = match job.packed.map(|packed| packed.into_inner().unwrap_or_else(PoisonError::into_inner)) {

@@ -9,6 +9,7 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::Digits;
 use polyhaul_model::{Object, ObjectKind};
+use polyhaul_pipeline::arrays::partition_point;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::Pages;
 use std::ops::Range;
@@ -306,13 +307,7 @@ impl<'a> LargePages<'a> {
 
     /// The first element of a piece that begins at or after `cost`.
     fn first_at(&self, piece: &ObjPagesPiece, cost: u64) -> usize {
-        let mut low = 0;
-        let mut high = piece.count;
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if piece.start + self.cost_before(piece, middle) < cost { low = middle + 1 } else { high = middle }
-        }
-        low
+        partition_point(0..piece.count, |index| piece.start + self.cost_before(piece, index) < cost)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::build::{Builder, Given, GivenValues};
 use polyhaul_geometry::linear::IDENTITY32;
 use polyhaul_geometry::parts::{loose_vertices, note_left_out};
 use polyhaul_geometry::weld::{Welded, weld};
-use polyhaul_model::error::{Diagnostic, Error, Result, try_push};
+use polyhaul_model::error::{Diagnostic, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::render::{MaterialUse, Motion, ParameterType, Render, ShapeState, Step, Transform};
 use polyhaul_model::warnings::Warnings;
@@ -305,7 +305,7 @@ impl Converter<'_> {
             given.push((ParameterType::Point2, "uv", GivenValues::Floats(uvs)));
         }
         given.extend(material.and_then(|material| self.looks.get(material)?.1.alpha()));
-        if self.run.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(given) }
+        self.run.cancel.check().map(|()| given)
     }
 }
 

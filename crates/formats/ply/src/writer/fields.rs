@@ -6,6 +6,7 @@
 
 use polyhaul_geometry::dedup::{BATCH, prefetch};
 use polyhaul_geometry::frame::Frame;
+use polyhaul_geometry::lines::edge_starts;
 use polyhaul_model::{NONE, Scalar, Values, with_values};
 use std::ops::Range;
 
@@ -456,24 +457,9 @@ fn put_edges<O: PlyFieldsOrder>(
     rows: Range<usize>,
     block: &mut PlyFieldsBlock<'_>,
 ) {
-    let Some(&first) = offsets.first() else { return };
-    // A line with n corners has n - 1 edges, so before line `i` there are as many edges as corners, less `i`.
-    let edges_before = |line: usize| offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line);
-    let mut low = 0;
-    let mut high = offsets.len();
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if edges_before(middle) <= rows.start { low = middle } else { high = middle }
-    }
-    let mut line = low;
-    block.put(rows.map(|row| {
-        while edges_before(line + 1) <= row {
-            line += 1;
-        }
-        let start = first as usize + row + line;
-        let end = |place: usize| corners.get(place).map_or(0, |corner| corner.wrapping_add(add));
-        [end(start), end(start + 1)].map(u32::to_bytes::<O>)
-    }));
+    let end = |place: usize| corners.get(place).map_or(0, |corner| corner.wrapping_add(add));
+    let edges = edge_starts(offsets, rows);
+    block.put(edges.map(|start| [end(start), end(start + 1)].map(u32::to_bytes::<O>)));
 }
 
 /// The values of the first four fields, if these are columns of floats: stored together they take one store per row.

@@ -11,8 +11,9 @@ use super::tables;
 use super::tables::{PlyNeed, count_type, longest};
 use super::text::PlyKind;
 use super::{PlyElement, PlyProperty, Remarks};
+use polyhaul_geometry::lines::edge_count;
 use polyhaul_geometry::parts;
-use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
+use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, note_changed, note_left_out};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::{Dialect, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
@@ -318,14 +319,12 @@ impl<'a> PlyVertices<'a> {
             let home = self.home(span.part);
             let lines = &home.part.mesh.lines;
             let offsets = &lines.offsets[span.start..=span.end];
-            let corners = offsets.last().zip(offsets.first()).map_or(0, |(end, start)| end - start);
-            let count = corners as usize - (span.end - span.start);
             let mut fields = Vec::new();
             let renumbered = home.split.map(|split| &split.lines[..]).filter(|lines| !lines.is_empty());
             let corners = renumbered.unwrap_or(&lines.corner_positions);
             let edges = PlyField::Edges { offsets, corners, add: home.base };
             try_push(&mut fields, edges, "the plan")?;
-            try_push(&mut pieces, PlyFieldsRows::new(count, fields), "the plan")?;
+            try_push(&mut pieces, PlyFieldsRows::new(edge_count(offsets), fields), "the plan")?;
         }
         let mut properties = Vec::new();
         for name in ["vertex1", "vertex2"] {
@@ -406,11 +405,7 @@ impl PlyChannels {
             ("clamped-color", "color values outside 0 to 1 were clamped", outside, FLOATS),
             ("changed-colors", "color values were rounded to bytes", rounded, FLOATS),
         ];
-        for (code, what, count, hint) in kinds {
-            let place = Place { file: job.output.into(), ..Place::default() };
-            let hint = hint.map(String::from);
-            warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(format!("{count} {what}")) });
-        }
+        note_changed(kinds, job.output, warnings);
     }
 }
 

@@ -6,7 +6,7 @@
 //! numbers vertices by their first corners instead.
 
 use super::tables::longest;
-use polyhaul_geometry::corners::corner_uvs;
+use polyhaul_geometry::corners::{corner_uvs, face_of_corners};
 use polyhaul_geometry::vertices::{Vertices, VerticesStream};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{Dialect, FormatOptions, PlyWriteOptions};
@@ -97,7 +97,7 @@ impl PlySplit {
         let faces = &mesh.faces;
         let has_uvs = options.scene.uv && !mesh.uvs.is_empty();
         let has_normals = options.scene.normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
-        let of_face = if has_uvs && mesh.uv_domain == Domain::Face { by_face(mesh)? } else { Vec::new() };
+        let of_face = if has_uvs && mesh.uv_domain == Domain::Face { face_of_corners(faces)? } else { Vec::new() };
         let is_blenders = options.scene.dialect == Dialect::Blender;
         // Equal uvs are one, even if they have different indices, or belong to different faces.
         let places = match mesh.uv_domain {
@@ -206,16 +206,6 @@ impl PlySplit {
         self.first = first;
         Ok(())
     }
-}
-
-/// Per corner: its face.
-fn by_face(mesh: &Mesh) -> Result<Vec<u32>> {
-    let mut faces = Vec::new();
-    faces.try_reserve_exact(mesh.faces.corner_positions.len())?;
-    for face in 0..mesh.faces.len() {
-        faces.extend(mesh.faces.corners(face).map(|_| face as u32));
-    }
-    Ok(faces)
 }
 
 /// The offsets of a column's lists among the vertices.

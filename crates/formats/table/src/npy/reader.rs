@@ -76,8 +76,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let chunk_records = (chunk_bytes / header.record_bytes.max(1)).max(1) as u64;
     let slot_bytes = chunk_records as usize * header.record_bytes + (16 << 10);
     let chunks = record_count.div_ceil(chunk_records);
-    let threads = options.run.worker_threads().min(usize::try_from(chunks).unwrap_or(usize::MAX)).max(1);
-    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let crew = Crew::for_chunks(chunks, slot_bytes, &options.run);
     let job = NpyJob { bytes, file, header, record_count, chunk_records, columns, options };
     // The contents of an uncompressed file are certain to exist, so the columns need not grow.
     if job.bytes.is_backed() {

@@ -57,13 +57,7 @@ pub(in super::super) fn records<'a>(rows: &'a Rows<'a>, page_bytes: usize) -> Re
         row_bytes += type_of(lane.numbers).1;
     }
     let page_rows = (page_bytes / row_bytes.max(1)).max(1);
-    let mut first_pages = Vec::new();
-    let mut pages = 0;
-    for block in &rows.blocks {
-        try_push(&mut first_pages, pages, "the plan")?;
-        pages += block.row_count.div_ceil(page_rows) as u64;
-    }
-    try_push(&mut first_pages, pages, "the plan")?;
+    let first_pages = rows.first_pages(page_rows)?;
     Ok(NpyPages { rows, offsets, row_bytes, page_rows, first_pages })
 }
 
