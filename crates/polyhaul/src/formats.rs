@@ -1,5 +1,4 @@
-//! The rows of the registry, in the order in which messages list formats. New ones go to the end: C has their positions
-//! as numbers.
+//! The rows of the registry, in the order in which messages list formats.
 //!
 //! There is one row for each format. Its first half identifies the format, and is expanded in `format`; the second half
 //! reads and writes it, and is expanded in `registry::handlers`. So what opens and detects files does not depend on

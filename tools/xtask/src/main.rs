@@ -1,8 +1,8 @@
 //! The development tasks of the project, `cargo xtask TASK`.
 //!
 //! This file only selects the task. Each one is in the module of the same name (the C library is in `capi`, the parts
-//! of `nightly` in several). Nothing here is part of the library, and only `header`, `option-types` and `api` change
-//! files in git.
+//! of `nightly` in several). Nothing here is part of the library, and only `header`, `option-types`, `option-page` and
+//! `api` change files in git.
 
 mod api;
 mod bench;

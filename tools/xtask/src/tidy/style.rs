@@ -21,17 +21,17 @@ struct Habit {
 const HABITS: [Habit; 8] = [
     Habit {
         name: "tuple bindings",
-        allowed: 10,
+        allowed: 0,
         wanted: 30,
         instead: "`let (a, b) = (x, y);` is two bindings: one per line",
     },
-    Habit { name: "tuple assignments", allowed: 1, wanted: 30, instead: "one assignment per line" },
-    Habit { name: "tuple parameters", allowed: 7, wanted: 0, instead: "separate parameters, or a struct with a name" },
-    Habit { name: "vague locals", allowed: 12, wanted: 60, instead: "names say what a local holds" },
-    Habit { name: "vague patterns", allowed: 7, wanted: 60, instead: "names say what a pattern binds" },
-    Habit { name: "vague parameters", allowed: 2, wanted: 60, instead: "names say what a parameter is for" },
-    Habit { name: "MOST and LEAST", allowed: 3, wanted: 0, instead: "constants start with MAX_ or MIN_" },
-    Habit { name: "begin", allowed: 3, wanted: 0, instead: "names have `start`" },
+    Habit { name: "tuple assignments", allowed: 0, wanted: 30, instead: "one assignment per line" },
+    Habit { name: "tuple parameters", allowed: 0, wanted: 0, instead: "separate parameters, or a struct with a name" },
+    Habit { name: "vague locals", allowed: 0, wanted: 60, instead: "names say what a local holds" },
+    Habit { name: "vague patterns", allowed: 0, wanted: 60, instead: "names say what a pattern binds" },
+    Habit { name: "vague parameters", allowed: 0, wanted: 60, instead: "names say what a parameter is for" },
+    Habit { name: "MOST and LEAST", allowed: 0, wanted: 0, instead: "constants start with MAX_ or MIN_" },
+    Habit { name: "begin", allowed: 0, wanted: 0, instead: "names have `start`" },
 ];
 
 /// Positions in [`HABITS`].
