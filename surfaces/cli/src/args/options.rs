@@ -5,7 +5,7 @@
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use polyhaul::options::{Limits, OptionChoice, OptionGroup, OptionKind, OptionRow, RowOptions};
+use polyhaul::options::{Limits, OptionChoice, OptionGroup, OptionKind, OptionRow, RowOptions, first_sentence};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
 use std::ffi::OsStr;
 use std::marker::PhantomData;
@@ -161,10 +161,12 @@ fn long_name(row: &OptionRow, name: &str) -> String {
 fn flag<T: FlagGroup>(row: &OptionRow) -> Arg {
     let name = row.name;
     let kind = row.kind;
-    let mut arg = Arg::new(name).long(long_name(row, name)).help(help(row)).help_heading(heading::<T>(row));
+    let help = help(row);
+    let mut arg = Arg::new(name).long(long_name(row, name)).help_heading(heading::<T>(row));
     if let Some(more) = more_help(row) {
-        arg = arg.long_help(format!("{}\n\n{more}", help(row)));
+        arg = arg.long_help(format!("{help}\n\n{more}"));
     }
+    arg = arg.help(help);
     if !row.alias.is_empty() {
         arg = arg.alias(long_name(row, row.alias));
     }
@@ -206,7 +208,8 @@ impl<T: FlagGroup + Clone> TypedValueParser for OptionParser<T> {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let choice = |choice: &'static OptionChoice| PossibleValue::new(choice.name).help(first_sentence(choice.docs));
+        let choice =
+            |choice: &'static OptionChoice| PossibleValue::new(choice.name).help(first_sentence(choice.docs).0);
         let none = match self.kind {
             OptionKind::Optional(_, none) => Some(PossibleValue::new(none)),
             _ => None,
@@ -280,18 +283,11 @@ fn negated(summary: &str) -> String {
 
 /// What the documentation says after the first sentence, and the form of values that have one of their own.
 fn more_help(row: &OptionRow) -> Option<String> {
-    let text = row.docs.trim().replace('\n', " ").replace("  ", " ");
-    let mut more = text.split_once(". ").map_or(String::new(), |(_, more)| more.to_owned());
+    let (_, mut more) = row.sentences();
     if let OptionKind::Special { expected, .. } = row.kind.inner() {
         more += &format!("{}Value: {expected}.", if more.is_empty() { "" } else { " " });
     }
     (!more.is_empty()).then_some(more)
-}
-
-fn first_sentence(docs: &str) -> String {
-    let text = docs.trim().replace('\n', " ").replace("  ", " ");
-    let end = text.find(". ").unwrap_or(text.len());
-    text[..end].trim_end_matches('.').into()
 }
 
 /// Formats in a sentence: `OBJ, PLY or OFF`.

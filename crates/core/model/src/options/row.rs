@@ -42,11 +42,29 @@ impl OptionRow {
         }
     }
 
+    /// The documentation in two parts: its first sentence without the full stop, and the rest.
+    pub fn sentences(&self) -> (String, String) {
+        first_sentence(self.docs)
+    }
+
     /// The first sentence of the documentation, without its full stop.
     pub fn summary(&self) -> String {
-        let text = self.docs.trim().replace("\n ", " ").replace('\n', " ");
-        let end = text.find(". ").unwrap_or(text.len());
-        text[..end].trim_end_matches('.').into()
+        self.sentences().0
+    }
+}
+
+/// The first sentence of a documentation comment, without its full stop, and the rest; each on one line.
+pub fn first_sentence(docs: &str) -> (String, String) {
+    let mut text = String::with_capacity(docs.len());
+    for line in docs.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(line);
+    }
+    match text.split_once(". ") {
+        Some((first, rest)) => (first.to_owned(), rest.to_owned()),
+        None => (text.trim_end_matches('.').to_owned(), String::new()),
     }
 }
 
