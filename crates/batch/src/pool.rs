@@ -148,7 +148,7 @@ impl Pool {
     }
 
     /// Runs tasks until `tasks` returns `None` and all of them are done. The workers keep running. Passes rows to
-    /// `on_rows` as they arrive. Cancellation ends the workers; their tasks get no rows.
+    /// `on_rows` as they arrive. Cancellation stops the workers; their tasks get no rows.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if workers cannot be started or an engine died; [`ErrorKind::Usage`] if a worker rejects its

@@ -86,7 +86,7 @@ pub fn face_of_corners(faces: &Elements) -> Result<Vec<u32>> {
 struct CornerValues<'a, const N: usize> {
     values: &'a [[f32; N]],
     domain: Domain,
-    /// The indices of corners, if they have some.
+    /// The indices of corners, if any.
     stream: &'a [u32],
 }
 

@@ -1,8 +1,8 @@
-//! Vectors, matrices and quaternions: what geometry, formats and pictures share.
+//! Vectors, matrices and quaternions, for geometry, formats and pictures.
 //!
 //! Matrices are arrays of rows and multiply column vectors from the left. Written bytes depend on the order of every
-//! operation here: the terms of a sum are added from the first to the last, and none is fused with its product. What
-//! another program prescribes stays with its format: Blender's order in [`crate::frame`], pbrt's in its crate.
+//! operation here: the terms of a sum are added from the first to the last, and no addition is fused with a product.
+//! Orders prescribed by other programs are elsewhere: Blender's in [`crate::frame`], pbrt's in its crate.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -56,7 +56,7 @@ pub fn cross<T: Coordinate>(a: Vector<T>, b: Vector<T>) -> Vector<T> {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The vector of length 1 in the same direction, by one division; the vector itself if its length is 0 or NaN.
+/// The vector of length 1 in the same direction, with one division; the vector itself if its length is 0 or NaN.
 #[inline]
 pub fn unit(vector: Vector) -> Vector {
     let length = dot(vector, vector).sqrt();
@@ -75,7 +75,7 @@ pub fn determinant([x, y, z]: Matrix3) -> f64 {
     dot(x, cross(y, z))
 }
 
-/// `a` after `b`.
+/// The product `a · b`: applies `b` first.
 #[inline]
 pub fn multiply(a: &Matrix4, b: &Matrix4) -> Matrix4 {
     std::array::from_fn(|row| std::array::from_fn(|column| (0..4).map(|at| a[row][at] * b[at][column]).sum()))
@@ -108,7 +108,7 @@ pub fn inverse(mut matrix: Matrix4) -> Matrix4 {
     inverse
 }
 
-/// The matrix of a unit quaternion x, y, z, w.
+/// The rotation matrix of a unit quaternion x, y, z, w.
 #[inline]
 pub fn rotation([x, y, z, w]: [f64; 4]) -> Matrix3 {
     [

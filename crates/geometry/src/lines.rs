@@ -1,6 +1,6 @@
-//! The edges of polylines, one after another: a line with n corners has n - 1.
+//! The edges of polylines, in order: a line with n corners has n - 1.
 //!
-//! Lines are given by their offsets among the corners, of which there is one more than lines.
+//! Lines are given by their offsets among the corners: one more offset than there are lines.
 
 use polyhaul_pipeline::arrays::partition_point;
 use std::ops::Range;
@@ -10,7 +10,7 @@ pub fn edge_count(offsets: &[u32]) -> usize {
     offsets.len().checked_sub(1).map_or(0, |lines| edges_before(offsets, lines))
 }
 
-/// Returns the number of edges before a line: as many as corners, less one for each line.
+/// Returns the number of edges before a line: preceding corners minus preceding lines.
 fn edges_before(offsets: &[u32], line: usize) -> usize {
     let first = offsets.first().copied().unwrap_or(0);
     offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line)

@@ -1,5 +1,5 @@
-//! Scenes with splats in the axes and scale of a format. The whole scene is transformed before it is written, so that
-//! writers need not transform the columns of splats.
+//! Converts scenes with splats to the axes and scale of a format. The whole scene is transformed before it is
+//! written, so that writers need not transform the columns of splats.
 
 use crate::splat_motion::{has_splats, moves_splats, settle_splats};
 use crate::transform::{is_mirrored, transform_axes};
@@ -15,12 +15,12 @@ use std::borrow::Cow;
 pub struct SplatPlacement<'a> {
     /// The requested axes and scale.
     pub placement: &'a Placement,
-    /// Whether the format stores transforms of splats, which have y up there.
+    /// Whether the format stores transforms of splats, with y up.
     pub is_upright: bool,
 }
 
 impl SplatPlacement<'_> {
-    /// Whether splats of a scene have to be turned or moved before it is written.
+    /// Whether the splats of a scene must be transformed before it is written.
     pub fn changes(&self, scene: &Scene) -> bool {
         let placement = self.placement;
         let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
@@ -29,7 +29,7 @@ impl SplatPlacement<'_> {
         is_any && scene.meshes.iter().any(has_splats)
     }
 
-    /// Turns and moves a scene, so that the columns of splats change with their positions; copies it if it is borrowed.
+    /// Transforms a scene, including the columns of splats, not only their positions; copies it if it is borrowed.
     /// Returns the scene with its remaining placement.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The header of a PLY file: its declarations before its rows.
 //!
-//! Nothing here is counted or checked; reading did that.
+//! Nothing here is counted or checked; reading has already done that.
 
 use polyhaul_model::{Scalar, Scene};
 
@@ -40,7 +40,7 @@ pub struct DeclaredProperty {
 }
 
 impl Declared {
-    /// The same with the comments and remarks of the scene that was read.
+    /// The same header, with the comments and remarks of the scene that was read.
     pub(crate) fn with_remarks_of(self, scene: &mut Scene) -> Declared {
         let comments = std::mem::take(&mut scene.comments);
         let infos = std::mem::take(&mut scene.infos);

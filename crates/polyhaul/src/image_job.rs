@@ -94,7 +94,7 @@ impl Log<'_> {
         }
     }
 
-    /// Samples out of the range of a format, which ends at `max`.
+    /// Samples outside the range of a format, whose maximum is `max`.
     pub(crate) fn cut(&mut self, cut: Cut, max: &str) {
         let Cut { above, below, not_numbers, .. } = cut;
         let kinds = [

@@ -85,7 +85,7 @@ fn measure(bench: &Bench<'_>, ceilings: &mut Ceilings) -> Result<()> {
     formats(KernelData::Light).try_for_each(|format| list.decode(format, &light))
 }
 
-/// The formats that are measured with this data, in the registry's order.
+/// The formats whose speed is measured with this data, in the registry's order.
 fn formats(data: KernelData) -> impl Iterator<Item = Format> {
     Format::ALL.into_iter().filter(move |format| format.kernel_data() == Some(data))
 }

@@ -185,7 +185,7 @@ impl Search<'_> {
 /// thread's share of [`RunOptions::memory_limit`], one after another for the others. `bytes` estimates the memory that
 /// a file needs; see [`claimed_bytes`]. The memory limit stays that of the job: it decides what is accepted, too.
 ///
-/// The results go to `take` one at a time, in the order of the files, from any thread, until it breaks;
+/// The results go to `take` one at a time, in the order of the files, from any thread, until it returns `Break`;
 /// [`RunOptions::progress`] is called with the number of files done and the total. If the job is cancelled, the results
 /// of all files that had their turn are still passed on.
 ///

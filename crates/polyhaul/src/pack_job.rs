@@ -12,7 +12,7 @@ use polyhaul_pipeline::table_parts::TableSource;
 use polyhaul_pipeline::write::Writing;
 use polyhaul_scan::table::TableChoice;
 
-/// Tables on their way into a packer.
+/// The tables to pack.
 pub(crate) struct PackJob<'a> {
     pub(crate) source: &'a dyn TableSource,
     /// The chosen rows; `None` for all.
@@ -22,10 +22,10 @@ pub(crate) struct PackJob<'a> {
     pub(crate) options: &'a WriteOptions,
 }
 
-/// Packs the splats of a source, and returns the number of threads used; declines if it has anything else.
+/// Packs the splats of a source, and returns the number of threads used; declines if there is anything else.
 pub(crate) type PackSplats = fn(&PackJob<'_>) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>>;
 
-/// Splats as a format packs them.
+/// Splats packed by a format.
 pub(crate) trait PackedOutput {
     fn count(&self) -> usize;
 

@@ -1,4 +1,4 @@
-//! Operations on scenes for a renderer, as `polyhaul-pbrt` has them.
+//! Operations on scenes for a renderer. The implementations are in `polyhaul-pbrt`.
 
 pub use polyhaul_pbrt::build::{Builder, Given, GivenValues};
 pub use polyhaul_pbrt::flatten::{Flat, flatten};

@@ -38,7 +38,7 @@ pub(crate) struct ReadJob<'a> {
 /// The secondary results of reading.
 #[derive(Debug, Default)]
 pub(crate) struct ReadDetails {
-    /// If the format has one that is shown; its comments are in the content.
+    /// The header, if the format has one that is shown; its comments are in the content.
     pub(crate) header: Option<Declared>,
     /// The files of a scene for a renderer.
     pub(crate) files: Option<SceneFiles>,

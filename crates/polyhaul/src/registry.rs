@@ -33,7 +33,7 @@ use std::borrow::Cow;
 pub(crate) struct Handlers {
     read: Readers,
     write: Writers,
-    /// The data that its speed is measured with, if it is: one of each kind of work.
+    /// The data that its speed is measured with, if any: one format for each kind of work.
     kernel: Option<KernelData>,
 }
 
@@ -173,7 +173,7 @@ impl Format {
         &HANDLERS[self.row()].write
     }
 
-    /// The data that its speed is measured with, if it is.
+    /// The data that its speed is measured with, if any.
     pub(crate) fn kernel_data(self) -> Option<KernelData> {
         HANDLERS[self.row()].kernel
     }

@@ -65,7 +65,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     Ok(report)
 }
 
-/// A scene for a renderer as meshes; others as they are.
+/// Converts a scene for a renderer to meshes; returns others unchanged.
 fn flatten<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
     let scene = match scene.render {
         Some(_) => {
@@ -80,7 +80,7 @@ fn flatten<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Repor
     Ok(scene)
 }
 
-/// Turns and moves splats as the format stores them, if they have to be. Returns the placement of the rest.
+/// Transforms splats to the axes and scale of the format, if necessary. Returns the remaining placement.
 fn place_splats<'a>(
     scene: Cow<'a, Scene>,
     writer: &MeshWriter,
@@ -122,7 +122,7 @@ fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
     Ok(placement.triangulate || turns && as_read()?)
 }
 
-/// Applies changes to the model before it is written, if there are any.
+/// Applies changes to the model before it is written, if any.
 fn prepare<'a>(
     scene: Cow<'a, Scene>,
     writer: &MeshWriter,

@@ -1,4 +1,4 @@
-//! Splats that are packed while they are read. How is up to `polyhaul_splat::packer`.
+//! Packs splats while they are read, with `polyhaul_splat::packer`.
 
 use crate::pack_job::{PackJob, PackedOutput};
 use polyhaul_geometry::splats::SplatsJob;
@@ -9,10 +9,10 @@ use polyhaul_pipeline::table_parts::each_part;
 use polyhaul_pipeline::write::Writing;
 use polyhaul_splat::packer::{PackedRecords, SplatPacker, SplatPacking};
 
-/// The element that splats are in.
+/// The element that contains splats.
 const VERTEX: &str = "vertex";
 
-/// Packs the splats of a source; declines if it has anything else.
+/// Packs the splats of a source; declines if there is anything else.
 pub(crate) fn pack(job: &PackJob<'_>, packing: SplatPacking) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>> {
     let PackJob { source, choice, run, options } = *job;
     let [head] = source.tables() else { return Ok(Attempt::Declined) };

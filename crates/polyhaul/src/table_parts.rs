@@ -1,7 +1,7 @@
 //! Tables that are written part by part, by several threads: the shared part of their rows in the registry.
 //!
-//! A format notes and writes the same before the first row as in [`crate::table_job`]. `convert::stream` decides which
-//! rows come next.
+//! Before the first row, a format reports and writes the same as in [`crate::table_job`]. `convert::stream` decides
+//! which rows come next.
 
 use crate::format::Format;
 use crate::options::WriteOptions;
@@ -30,7 +30,7 @@ pub(crate) struct PartsJob<'j, 'o> {
     pub(crate) report: &'j mut Report,
 }
 
-/// A file before its first byte.
+/// A file of which nothing has been written yet.
 pub(crate) struct TablePartsStart<'o> {
     pub(crate) start: StartParts<'o>,
     /// The files to put in place with it.
@@ -56,7 +56,7 @@ pub(crate) trait TableParts: Sync {
 
 /// Formats rows of a file, in memory that it reuses.
 pub(crate) trait PartFormatter: Send {
-    /// Formats rows of table `number`; `false` if they do not fit what precedes the rows.
+    /// Formats rows of table `number`; `false` if they contradict what precedes the rows.
     fn format(&mut self, number: usize, part: &Table) -> Result<bool>;
 
     /// The rows that were formatted last.

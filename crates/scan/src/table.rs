@@ -127,7 +127,7 @@ impl<'o> TableChooser<'o> {
         is_index || number == self.target && wants(self.options, column)
     }
 
-    /// Starts a table: all rows of those before it were added.
+    /// Starts a table; all rows of the previous tables have been added.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -135,7 +135,7 @@ impl<'o> TableChooser<'o> {
         if self.is_after(number) { self.rows.decided().map(drop) } else { Ok(()) }
     }
 
-    /// Looks at rows of the table that was started, in any order.
+    /// Examines rows of the table that was started, in any order.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`] if a face refers to a vertex that does not exist; cancellation.

@@ -165,8 +165,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// No files yet. With `has_others`, pipes, sockets and the like are distinguished; otherwise there is one of each
-    /// kind.
+    /// Creates an empty set. With `has_others`, pipes, sockets and the like are distinguished; otherwise there is one
+    /// of each kind.
     pub fn new(has_others: bool) -> Files {
         Files { all: has_others, ..Files::default() }
     }

@@ -6,5 +6,5 @@ pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
 /// The arguments are invalid.
 pub const USAGE: u8 = 2;
-/// Some of many files failed.
+/// Some of several files failed.
 pub const PARTLY: u8 = 3;

@@ -3,7 +3,7 @@
 use polyhaul::options::{Limits, OptionGroup};
 
 /// The hint with the flag of the limit that it names: "raise the limit `files`" as "raise the limit with `--limit
-/// files=N`". A value that it suggests becomes that of the flag.
+/// files=N`". A suggested value becomes the value of the flag.
 pub fn with_flag(hint: &str) -> String {
     flagged(hint).unwrap_or_else(|| hint.to_owned())
 }

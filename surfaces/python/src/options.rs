@@ -35,7 +35,7 @@ pub(crate) struct RowOut {
     writes: bool,
 }
 
-/// All rows of the table. Those of textures are for neither reading nor writing.
+/// All rows of the table. The options for textures are for neither reading nor writing.
 #[pyfunction]
 pub(crate) fn option_rows() -> Vec<RowOut> {
     let is_among = |rows: &[OptionRow], row: &OptionRow| rows.iter().any(|other| other.is(row.group, row.name));

@@ -1,4 +1,4 @@
-//! Inputs and outputs as Python names them, and jobs that read or write.
+//! Inputs and outputs as Python passes them, and jobs that read or write.
 
 use crate::arrays::Held;
 use crate::job::{self, Caller, Job};
@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The input: made from the argument by `surfaces/python/polyhaul/_sources.py`. One of the first three is set.
+/// The input, created from the argument by `surfaces/python/polyhaul/_sources.py`. One of the first three is set.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Source {
@@ -31,7 +31,7 @@ pub(crate) struct ReadCall<'py> {
     progress: Option<Bound<'py, PyAny>>,
 }
 
-/// The output: a path, or functions that take bytes.
+/// The output: a path, or functions that accept bytes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Target {
@@ -73,7 +73,7 @@ pub(crate) fn run_writing<'py>(
     report::report(py, &report)
 }
 
-/// Asks `function(name)` for files: it returns a source, as a dict, or nothing.
+/// Calls `function(name)` for files, which returns a source as a dict, or `None`.
 fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
     let callback = Callback::new(caller, function);
     let caller = caller.clone();
@@ -85,7 +85,7 @@ fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
 }
 
 impl Source {
-    /// In the library's form.
+    /// Converts this to the library's type.
     fn input(self, caller: &Caller) -> Input {
         let Source { path, memory, read, name } = self;
         match (path, memory, read) {
@@ -98,7 +98,7 @@ impl Source {
 }
 
 impl Target {
-    /// In the library's form. A file that it creates must be finished before the job may end.
+    /// Converts this to the library's type. A file that it creates must be finished before the job may end.
     pub(crate) fn output(self, job: &Job) -> polyhaul::Result<Output> {
         let (output, is_file) = self.open(job);
         if is_file {
@@ -107,8 +107,8 @@ impl Target {
         Ok(output)
     }
 
-    /// In the library's form, and whether that is a file it creates. Writing to a pipe may hang, and leaves nothing
-    /// behind.
+    /// Converts this to the library's type; also returns whether it creates a file. Writing to a pipe may hang, and
+    /// leaves nothing behind.
     pub(crate) fn open(self, job: &Job) -> (Output, bool) {
         let Target { path, write, flush, name } = self;
         let callback = |function| Callback::new(&job.caller, function);

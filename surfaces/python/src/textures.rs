@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 #[derive(IntoPyObject)]
 pub(crate) struct Made<'py>(usize, usize, String, usize, Bound<'py, PyDict>);
 
-/// Reads an image and writes it as a texture. `settings` are names and texts of the table of options.
+/// Reads an image and writes it as a texture. `settings` are names and values, as text, of the table of options.
 #[pyfunction]
 pub(crate) fn import_texture<'py>(
     py: Python<'py>,

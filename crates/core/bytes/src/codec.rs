@@ -1,4 +1,4 @@
-//! The formats of compressed data: their names, and the signatures by which their first bytes are recognized.
+//! Compression formats: their names, and the signatures that identify them.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 pub(crate) const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 pub(crate) const LZ4_LEGACY_MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
 
-/// A format of compressed data.
+/// A compression format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
-    /// gzip (RFC 1952), of any number of members; BGZF.
+    /// gzip (RFC 1952) with any number of members, including BGZF.
     Gzip,
-    /// zstd (RFC 8878), of any number of frames.
+    /// zstd (RFC 8878) with any number of frames.
     Zstd,
-    /// lz4 frames, of any number, and the older lz4 format.
+    /// Any number of lz4 frames, or the legacy lz4 format.
     Lz4,
     /// A member of a zip archive, which is read by [`Archive`](crate::Archive) and not written.
     Zip,
@@ -42,7 +42,7 @@ impl Codec {
         Some((codec, stem))
     }
 
-    /// Returns the usual extension of a file name.
+    /// Returns the usual file name extension.
     pub fn extension(self) -> &'static str {
         match self {
             Codec::Gzip => "gz",

@@ -5,8 +5,8 @@ use crate::image::{Image, Samples};
 use crate::limits::Limits;
 use std::sync::Arc;
 
-/// A file of any size may produce an image of this many bytes: 8192 x 8192 pixels of one color are a valid file of a
-/// few hundred KB.
+/// A file of any size may produce an image of this many bytes: a valid file of a few hundred KB can hold
+/// 8192 x 8192 pixels of one color.
 const FREE_BYTES: u64 = 512 << 20;
 
 /// Fails if an image of this size, which is declared at `offset` of a file, has more pixels than the limit.
@@ -50,7 +50,7 @@ pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Ar
     Err(error.with_hint(format!("{} to {ratio}", limit_hint("image_ratio"))))
 }
 
-/// Whether alpha is the highest at every pixel, or there is none.
+/// Whether alpha has its maximum at every pixel, or is absent.
 pub fn is_opaque(image: &Image) -> bool {
     fn all<T: PartialEq>(samples: &[T], size: usize, highest: T) -> bool {
         samples.chunks_exact(size).all(|pixel| pixel.last() == Some(&highest))

@@ -1,6 +1,6 @@
 //! The transfer functions of sRGB, exactly: IEC 61966-2-1.
 
-/// The light of a code from 0 to 1; mirrored below 0.
+/// Decodes an sRGB value to linear light, both from 0 to 1; mirrored below 0.
 #[inline]
 pub fn light(code: f64) -> f64 {
     let size = code.abs();
@@ -8,7 +8,7 @@ pub fn light(code: f64) -> f64 {
     light.copysign(code)
 }
 
-/// The code of light; mirrored below 0.
+/// Encodes linear light as an sRGB value; mirrored below 0.
 #[inline]
 pub fn code(light: f64) -> f64 {
     let size = light.abs();

@@ -15,8 +15,8 @@ pub const KEPT: usize = 1000;
 /// The number of warnings of each kind that are always kept.
 pub const KEPT_PER_KIND: usize = 3;
 
-/// Whether a complaint of kind `code` is kept by a part of a file that keeps complaints of the kinds `codes` already:
-/// it is among the first [`KEPT`] of the part, or the first [`KEPT_PER_KIND`] of its kind there. A part that keeps
+/// Whether a part of a file that already keeps complaints of the kinds `codes` also keeps one of kind `code`: if it is
+/// among the first [`KEPT`] of the part, or the first [`KEPT_PER_KIND`] of its kind there. A part that keeps
 /// fewer would lose what [`Warnings`] keeps of the whole file.
 pub fn is_kept<'a>(codes: impl ExactSizeIterator<Item = &'a str>, code: &str) -> bool {
     codes.len() < KEPT || codes.filter(|other| *other == code).take(KEPT_PER_KIND).count() < KEPT_PER_KIND

@@ -56,7 +56,7 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })
 }
 
-/// Makes room for `count` values and some more. All are initialized, so a vector that is used again seldom grows.
+/// Makes room for `count` values and some more. All are initialized, so a reused vector seldom grows.
 pub fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
     if count > values.len() {
         let more = count + count / 4 - values.len();
@@ -66,8 +66,8 @@ pub fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> 
     Ok(())
 }
 
-/// Returns the first number of a range that is not before a place, as `partition_point` of slices does; the end of the
-/// range if all are.
+/// Returns the first number of a range for which `is_before` is false, like `partition_point` of slices; the end of the
+/// range if there is none.
 pub fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let mut low = range.start;
     let mut high = range.end;

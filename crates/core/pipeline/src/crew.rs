@@ -47,7 +47,7 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     on_many_threads(threads, &work);
 }
 
-/// As [`on_threads`]. Compiled once: as a generic function it was a fifth of the code of `polyhaul-geometry`.
+/// Like [`on_threads`]. Compiled once: as a generic function it was a fifth of the code of `polyhaul-geometry`.
 fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     let joint = trace::joint();
     let work = || match &joint {
@@ -100,7 +100,7 @@ pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -
     })
 }
 
-/// Starts a thread, if the system has one. Compiled once, and not for each kind of work.
+/// Starts a thread, if the system allows it. Compiled once instead of for each kind of work.
 fn spawn<'s>(scope: &'s Scope<'s, '_>, work: Box<dyn FnOnce() + Send + 's>) -> Option<ScopedJoinHandle<'s, ()>> {
     std::thread::Builder::new().spawn_scoped(scope, work).ok()
 }

@@ -17,7 +17,7 @@ use std::ops::Range;
 /// The size of a huge page, and the minimum size of an array that requests them; smaller ones would waste most of one.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Minimum size of a range for system calls: a line in pieces of 200 bytes touched its last huge page with each piece.
+/// Minimum size of a range for system calls: a line built from 200-byte pieces touched its last huge page each time.
 const MIN_TOUCHED_BYTES: usize = 64 << 10;
 
 /// How an array's fresh memory is requested. Has no effect except on Linux; other systems choose the size of pages

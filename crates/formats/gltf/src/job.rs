@@ -14,7 +14,7 @@ pub struct GltfJob<'a> {
     pub parts: &'a [Part<'a>],
     /// For each mesh, whether it is evaluated.
     pub evaluated: &'a [bool],
-    /// Its materials, whose files are named as from the output.
+    /// Its materials, with files named relative to the output.
     pub materials: &'a [Material],
     /// The images of the materials to embed.
     pub images: &'a GltfImages,
@@ -28,6 +28,6 @@ pub struct GltfJob<'a> {
     pub harmonics_degree: u8,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Whether a loss is an error, before the first byte is written.
+    /// Whether a loss is an error, returned before the first byte is written.
     pub strict: bool,
 }

@@ -77,12 +77,12 @@ impl AccessorLayout {
         self.width * self.component.bytes()
     }
 
-    /// The same, with integers normalized.
+    /// The same layout, with integers normalized.
     pub(crate) fn as_normalized(self) -> AccessorLayout {
         AccessorLayout { normalized: true, ..self }
     }
 
-    /// One component of each element, by its number below `width`.
+    /// One component of each element: component `number`, below `width`.
     pub(crate) fn component(self, number: usize) -> AccessorLayout {
         let shift = (number * self.component.bytes()) as u64;
         let shifted = |span: ByteSpan| ByteSpan { start: span.start + shift, ..span };

@@ -3,10 +3,10 @@
 //! A file is JSON that describes buffers of binary values: `.glb` holds both, `.gltf` is the JSON with its buffers
 //! next to it or inside it. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>.
 //!
-//! - Both ways: `document` is the JSON as types, `container` the chunks of a `.glb` file, `splats` the attributes of
-//!   Gaussian splats.
+//! - Reading and writing: `document` is the JSON as types, `container` the chunks of a `.glb` file, `splats` the
+//!   attributes of Gaussian splats.
 //! - Writing: `job` is the input, `plan` chooses vertices and indices, `looks` materials, `instancing` the nodes of
-//!   many objects; `spans` and `views` lay out values, `pages` and `compress` format them; `writer` joins the file.
+//!   many objects; `spans` and `views` lay out values, `pages` and `compress` format them; `writer` assembles the file.
 //! - Reading: `reader` builds the scene; `accessors` checks values as `layout` describes them, `fills` reads them;
 //!   `meshopt`, `materials` and `images` read these parts.
 //!

@@ -83,7 +83,7 @@ impl<T: Copy + Send> Raster<T> {
         unsafe { self.samples.write(start + part.start..start + part.end, fill) }
     }
 
-    /// The samples, from the top left. `mirrored` has the samples of a pixel where rows start at the right.
+    /// The samples, from the top left. `mirrored` is the number of samples per pixel if rows start at the right.
     ///
     /// # Safety
     /// All `height` rows were filled as a whole.

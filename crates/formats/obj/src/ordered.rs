@@ -1,4 +1,4 @@
-//! A statement whose meaning depends on the order, with what its processing needs: its place, limits and the log.
+//! A statement whose meaning depends on the order, with everything needed to process it: position, limits and the log.
 
 use super::parsed::ObjEvent;
 use polyhaul_model::Counts;
@@ -9,7 +9,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::Placer;
 
-/// A name in the text, and its place.
+/// A name in the text, and its position.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The name as in the file.
@@ -25,7 +25,7 @@ impl Reference {
     }
 }
 
-/// A statement, its place, and the log for complaints.
+/// A statement, its position, and the log of complaints.
 pub(super) struct OrderedStatement<'a, 'p> {
     pub(super) event: &'a ObjEvent,
     pub(super) name: &'a [u8],

@@ -81,7 +81,7 @@ impl<T: Copy + Send> Sparse<T> {
         Sparse { column: Column::new(name), missing, placed: AtomicUsize::new(0) }
     }
 
-    /// Hands out the places `range`, and the gap before them, if `is_needed` or if an earlier chunk needed any.
+    /// Reserves the positions `range`, and the gap before them, if `is_needed` or if an earlier chunk needed any.
     fn place(&self, range: Range<usize>, is_needed: bool) -> Result<SparsePlace> {
         let placed = self.placed.load(Ordering::Relaxed);
         if range.is_empty() || !is_needed && placed == 0 {

@@ -212,7 +212,7 @@ impl<'a> ObjWalk<'a, '_> {
         try_push(&mut self.suspects.list, suspect, "forward references")
     }
 
-    /// Keeps the line that begins at `start`; returns its range in [`ChunkSuspects::text`].
+    /// Keeps the line that starts at `start`; returns its range in [`ChunkSuspects::text`].
     fn keep_line(&mut self, start: usize) -> Result<(u32, u32)> {
         let suspects = &mut *self.suspects;
         if suspects.last_line == Some(start)

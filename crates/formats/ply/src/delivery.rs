@@ -7,7 +7,7 @@ use polyhaul_pipeline::consumer::{MeshConsumer, MeshPiece, PieceFaces};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Points of a piece.
+/// Number of points in a piece.
 const POINTS: usize = 64 << 10;
 
 /// Hands a consumer the faces of a mesh, with its vertices.
@@ -19,8 +19,7 @@ pub(super) struct PlyPieces<'a> {
 }
 
 impl PlyPieces<'_> {
-    /// Stores the faces that the rows of a block are, until it is known that they are what they seem: `faces` is reused
-    /// memory.
+    /// Stores the faces in the rows of a block, to be handed over once they are checked; `faces` is reused memory.
     pub(super) fn store(
         block: &PlySinkBlock<'_>,
         sink: &PlySink,

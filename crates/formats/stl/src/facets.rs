@@ -168,7 +168,7 @@ impl<'a> Facets<'a> {
     }
 }
 
-/// The triangles of a solid. Without attributes, those are empty.
+/// The triangles of a solid. `attributes` is empty if there are none.
 #[derive(Default)]
 struct FacetArrays {
     positions: Vec<[f32; 3]>,

@@ -331,7 +331,7 @@ impl TableParser<'_> {
         Ok(rows * columns)
     }
 
-    /// Looks at the large ones of `count` integers again: returns how many values are right.
+    /// Checks the large ones of `count` integers again; returns how many values are correct.
     fn wides(
         &self,
         text: TableChunkText<'_>,

@@ -1,8 +1,8 @@
-//! Splats of a large PLY file to a format that packs them, without ever having them all as floats.
+//! Converts the splats of a large PLY file to a format that packs them, without ever holding all of them as floats.
 //!
-//! As for [`super::stream`], the bytes and the warnings are those of the path through the model, which is taken
-//! whenever this one meets something unusual: anything but splats, an option that moves them, a warning before the
-//! rows, an error. How splats are packed is up to the format's row.
+//! As with [`super::stream`], the bytes and the warnings equal those of the path through the model, which is taken
+//! whenever this one encounters something unusual: content other than splats, an option that transforms them, a warning
+//! before the rows, an error. The format's row determines how splats are packed.
 
 use super::stream::{Before, chosen, part_bytes};
 use super::{Content, Converted};

@@ -260,7 +260,7 @@ struct StreamPages<'p, 'a> {
 /// Rows in flight.
 struct StreamSlot<'p> {
     rows: RowsSlot,
-    /// Has the rows of the output, if there are any.
+    /// Contains the rows of the output, if any.
     formatter: Box<dyn PartFormatter + 'p>,
     has_text: bool,
 }

@@ -102,7 +102,7 @@ impl StyleArgs {
         Ok(())
     }
 
-    /// The compression that was asked for.
+    /// The requested compression.
     ///
     /// # Errors
     /// As for [`GivenOptions::apply`].

@@ -148,7 +148,7 @@ impl SweepArgs {
         devices
     }
 
-    /// The thread counts, from few to many, each once.
+    /// The distinct thread counts, in ascending order.
     pub fn threads(&self, core_count: usize) -> Vec<usize> {
         let given = self.sweep_threads.iter().map(|&threads| usize::from(threads));
         let mut threads: Vec<_> = if self.sweep_threads.is_empty() { vec![1, core_count] } else { given.collect() };

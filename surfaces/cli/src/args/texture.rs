@@ -1,7 +1,8 @@
 //! The options of `polyhaul texture`. They are implemented in the library (`TextureOptions`).
 //!
-//! What the library's table has comes from there, as for all subcommands. The options written here are those of files
-//! and folders, flags that stand for one value of an option, and `--alpha-cutoff`, whose 0 the table has no kind for.
+//! Options in the library's table come from there, as for all subcommands. The options written here are those for files
+//! and folders, flags that stand for one value of an option, and `--alpha-cutoff`, since no kind in the table accepts
+//! its 0.
 
 use super::options::{FlagGroup, GivenOptions};
 use super::style::SourceArgs;

@@ -1,4 +1,4 @@
-//! Decodes a source with its format: limits, offsets of errors, and data before errors.
+//! Decodes a source in its format: checks limits, adds offsets to errors, and returns the data before an error.
 
 use super::error::{DecodeStop, corrupt, unsupported};
 use super::format::{OutputBuffer, Sequence, StreamFormat};

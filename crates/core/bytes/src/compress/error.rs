@@ -1,4 +1,4 @@
-//! Why a decoder stops: the short form of errors, before the offset is known.
+//! The reasons why a decoder stops: the short form of errors, before the offset is known.
 
 use crate::error::{DecompressErrorKind, DecompressLimit};
 use std::io;

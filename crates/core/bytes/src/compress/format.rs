@@ -1,8 +1,8 @@
 //! The parts of decompression that all formats share: output, and the boundaries of members.
 //!
-//! A format is described by its [`MemberFormat`]; a file holds a sequence of members. It converts pending bytes of a
-//! [`Buffer`] to plain bytes in the caller's buffer, as long as there is room. It keeps its own history, so the caller
-//! may pass a different buffer each time.
+//! A format is described by its [`MemberFormat`]; a file holds a sequence of members. A decoder converts pending bytes
+//! of a [`Buffer`] to plain bytes in the caller's buffer, as long as there is room. It keeps its own history, so the
+//! caller may pass a different buffer each time.
 
 use super::error::{DecodeStop, corrupt, truncated};
 use crate::Buffer;

@@ -1,4 +1,4 @@
-//! Limits of decompression, against data that is made to expand.
+//! Limits of decompression, which guard against decompression bombs.
 
 use super::error::{DecodeStop, limit};
 use crate::error::DecompressLimit;
@@ -8,7 +8,7 @@ use crate::error::DecompressLimit;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecompressLimits {
-    /// Maximum plain bytes. Default: no limit.
+    /// Maximum number of plain bytes. Default: no limit.
     pub bytes: u64,
     /// Maximum plain bytes per compressed byte, checked once 64 MiB have been decoded: smaller data is harmless at any
     /// ratio, such as short files of one repeated line. Default: 2000, which gzip (1032) and lz4 (255) cannot reach.
@@ -56,7 +56,7 @@ impl DecompressLimits {
         self
     }
 
-    /// Returns an error if `plain` bytes from `packed` ones are too many.
+    /// Returns an error if decoding `packed` bytes to `plain` bytes exceeds a limit.
     pub(super) fn check(&self, packed: u64, plain: u64) -> Result<(), DecodeStop> {
         if plain > self.bytes { Err(self.too_many_bytes()) } else { self.check_ratio(packed, plain) }
     }

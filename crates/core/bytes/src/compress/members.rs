@@ -106,7 +106,7 @@ impl PlainPieces for Members<'_> {
         self.groups.largest_bytes()
     }
 
-    /// Returns the error of the first group with one.
+    /// Returns the error of the first group that has one.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let end = self.len().min(offset.saturating_add(out.len() as u64));
         if offset >= end {

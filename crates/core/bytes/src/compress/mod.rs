@@ -6,9 +6,9 @@
 //! - [`ZlibDecoder`] turns one zlib stream into plain bytes, while threads decode spans ahead.
 //! - [`GzipParts`] turns blocks of plain bytes into parts of one gzip member.
 //!
-//! It starts no threads, trusts no sizes and never returns a partial result as a whole one. `format.rs` has what all
-//! formats share, `decoder.rs` decodes a source, `index.rs` and `members.rs` read members by many threads, `encoder.rs`
-//! writes.
+//! It starts no threads, trusts no sizes and never presents a partial result as complete. `format.rs` contains what all
+//! formats share, `decoder.rs` decodes a source, `index.rs` and `members.rs` read members on many threads, and
+//! `encoder.rs` writes.
 //!
 //! # Libraries
 //!

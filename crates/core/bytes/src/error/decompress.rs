@@ -1,4 +1,4 @@
-//! The error of compressed data, which users find by downcasting.
+//! The error for unreadable compressed data, which users find by downcasting.
 
 use crate::codec::Codec;
 use std::fmt;

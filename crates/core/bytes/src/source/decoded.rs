@@ -1,4 +1,4 @@
-//! What a source of decoded bytes needs from its decoder.
+//! The interface between a source of decoded bytes and its decoder.
 
 use std::io;
 use std::ops::Range;
@@ -26,12 +26,12 @@ use std::ops::Range;
 pub trait DecodeAhead: Sync {
     /// Returns whether there is a part to decode now.
     fn has_work(&self) -> bool;
-    /// Decodes a part, for some milliseconds; returns whether there was one. It does not wait for other threads.
+    /// Decodes a part, for a few milliseconds; returns whether there was one. It does not wait for other threads.
     fn work(&self) -> bool;
 }
 
-/// Bytes at any offset for any number of threads, in pieces that are best read as a whole. The methods are those of a
-/// [`Source`](super::Source).
+/// Bytes that any number of threads read at any offset, in pieces that are best read as a whole. The methods correspond
+/// to those of [`Source`](super::Source).
 pub(crate) trait PlainPieces: Send + Sync {
     fn len(&self) -> u64;
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize>;

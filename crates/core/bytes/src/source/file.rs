@@ -30,7 +30,7 @@ impl RegularFile {
         }
     }
 
-    /// Never reads past the length at opening, so no call only finds the end, and growth of the file has no effect.
+    /// Never reads past the length at opening: no call is spent on finding the end, and growth has no effect.
     pub(super) fn read_at(&self, offset: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         let remaining = self.len.saturating_sub(offset);
         let count = usize::try_from(remaining).map_or(out.len(), |r| r.min(out.len()));

@@ -27,8 +27,8 @@ pub struct ExrLosses {
     pub hidden: u64,
 }
 
-/// The losses of an image of linear floats that were samples of the type `from`. Halves distinguish all samples of
-/// 8 bits.
+/// The losses of an image of linear floats converted from samples of the type `from`. Half floats distinguish all 8-bit
+/// samples.
 pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &RunOptions) -> Result<ExrLosses> {
     let Samples::F32(samples) = &image.samples else { return Ok(ExrLosses::default()) };
     let halves = if from == SampleType::U8 { Vec::new() } else { halves(image, style) };

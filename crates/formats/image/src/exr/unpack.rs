@@ -95,7 +95,7 @@ impl ExrPart {
     }
 }
 
-/// Whether `packed_bytes` may become the rows of a block, as far as the compression shows it. Called before memory for
+/// Whether `packed_bytes` can hold the rows of a block, as far as the compression bounds it. Called before memory for
 /// the pixels is reserved.
 pub(super) fn is_backed(part: &ExrPart, packed_bytes: usize, rows: &ExrRows) -> bool {
     match part.compression {

@@ -19,7 +19,7 @@ const AHEAD: usize = 512;
 /// The numbers of a pixel.
 type Pixel = [MaybeUninit<f32>; 3];
 
-/// Converts all but the last few pixels that every plane and `to` have; returns how many.
+/// Converts the pixels that every plane and `to` have, except the last few; returns how many.
 pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     let count = planes.iter().map(|plane| plane.len()).fold(to.len(), usize::min);
     let planes = planes.map(|plane| &plane[..count]);

@@ -192,7 +192,7 @@ fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
     Ok(samples)
 }
 
-/// Cyan, magenta, yellow and black to red, green and blue. Inks are stored inverted: 255 means none.
+/// Converts CMYK to RGB. Inks are stored inverted: 255 means none.
 fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T> {
     let stored = 4 + alpha;
     let size = 3 + alpha;

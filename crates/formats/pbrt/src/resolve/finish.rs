@@ -15,7 +15,7 @@ pub struct Pbrt {
     pub warnings: Warnings,
     /// Shapes with meshes in separate files.
     pub meshes: Vec<MeshUse>,
-    /// The number of each directive that occurs, by name.
+    /// The number of occurrences of each directive, by name.
     pub directives: Vec<(&'static str, u64)>,
     /// Worker threads.
     pub threads: usize,

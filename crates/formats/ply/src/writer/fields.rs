@@ -496,7 +496,7 @@ impl<'a> PlyFieldsRows<'a> {
         (row * self.fixed_bytes) as u64 + in_lists.sum::<u64>()
     }
 
-    /// Makes the rows `range` at the start of `page`, which has room for them.
+    /// Writes the rows `range` to the start of `page`, which has room for them.
     pub(super) fn put<O: PlyFieldsOrder>(&self, range: Range<usize>, mut page: &mut [u8]) {
         let mut starts = [0; BLOCK];
         let block_rows = (BLOCK_BYTES / self.fixed_bytes.max(1)).clamp(16, BLOCK);

@@ -1,4 +1,4 @@
-//! The parts that threads decode ahead of the reading one, and who works on which: see `compress/ahead.rs`.
+//! The parts that threads decode ahead of the reading thread, and which thread works on which: see `compress/ahead.rs`.
 
 use super::part::InflatedPart;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub(crate) struct PartQueue {
     bit: u64,
     /// The next span to search.
     next: u64,
-    /// Spans with their numbers, in no order. There are few.
+    /// Spans with their numbers, in no particular order. There are only a few.
     spans: Vec<(u64, AheadSpan)>,
     /// The end of a part in bits, and the bytes before it.
     window: Option<(u64, Vec<u8>)>,
@@ -72,7 +72,7 @@ impl Drop for PartJob<'_> {
 }
 
 impl AheadParts {
-    /// Creates the queue of data of `bytes` bytes. At most `max_parts` exist at a time.
+    /// Creates the queue for data of `bytes` bytes. At most `max_parts` exist at a time.
     pub(crate) fn new(bytes: u64, sizes: PartSizes, max_parts: usize) -> AheadParts {
         // The reading thread decodes the first span.
         let queue = PartQueue { next: 1, ..PartQueue::default() };
