@@ -46,7 +46,7 @@ const FAULTS: &[Fault] = &[
     promise("csv-columns", "::tsv"),
     promise("csv-columns", "::txt"),
     promise("csv-columns", "::xyz"),
-    promise("dds-levels", "::dds"),
+    promise("dds-pixels", "::dds"),
     promise("exr-twice", "::exr"),
     promise("glb-index", "::glb"),
     promise("hdr-run", "::hdr"),
