@@ -9,7 +9,7 @@ pub use polyhaul_model::options::{
     ColumnName, ColumnTypes, Delimiter, Dialect, Digits, GltfWriteOptions, ImageReadOptions, ImageWriteOptions,
     Instances, MissingValue, ObjWriteOptions, OptionChoice, OptionGroup, OptionKind, OptionRow, OptionValue,
     PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatWriteOptions,
-    StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions, first_sentence,
+    StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
 };
 pub use polyhaul_model::{Axes, Axis};
 pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};

@@ -58,12 +58,21 @@ def seconds(command: str, source: Path, target: Path, threads: int) -> float:
     return time.perf_counter() - start
 
 
+def start_seconds(command: str) -> float:
+    """How long a start takes."""
+    start = time.perf_counter()
+    subprocess.run([command, "--version"], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
 def main() -> None:
     """Prints the rows."""
     old, new, folder, *rest = sys.argv[1:]
     rounds = int(rest[0]) if rest else 7
     make(old, Path(folder))
     print("| conversion | threads | old, ms | new, ms | ratio |\n| --- | ---: | ---: | ---: | ---: |")
+    starts = [min(start_seconds(command) for _ in range(5 * rounds)) for command in (old, new)]
+    print(f"| none: `--version` | | {1000 * starts[0]:.2f} | {1000 * starts[1]:.2f} | {starts[1] / starts[0]:.3f} |")
     for source, target in CONVERSIONS:
         for threads in (1, 2):
             times: dict[str, list[float]] = {old: [], new: []}

@@ -16,7 +16,7 @@ struct Fault {
 }
 
 /// A fault that the tests of a module of `tests/all` detect.
-const fn own(name: &'static str, filter: &'static str) -> Fault {
+const fn module(name: &'static str, filter: &'static str) -> Fault {
     Fault { name, binary: "all", filter }
 }
 
@@ -27,19 +27,19 @@ const fn promise(name: &'static str, filter: &'static str) -> Fault {
 
 /// All faults; those with the same tests are adjacent.
 const FAULTS: &[Fault] = &[
-    own("image-pixels", "images::"),
-    own("image-upward", "images::"),
-    own("tga-pages", "images::"),
-    own("ply-index", "ply::"),
-    own("ply-lines", "ply::"),
-    own("ply-pages", "ply_write::"),
-    own("split-normals", "ply_write::"),
-    own("stl-machine", "stl::"),
-    own("stl-truncated", "stl::"),
-    own("pbrt-import", "pbrt::"),
-    own("pbrt-instances", "pbrt::"),
-    own("pbrt-lines", "pbrt::"),
-    own("pbrt-pages", "pbrt_write::"),
+    module("image-pixels", "images::"),
+    module("image-upward", "images::"),
+    module("tga-pages", "images::"),
+    module("ply-index", "ply::"),
+    module("ply-lines", "ply::"),
+    module("ply-pages", "ply_write::"),
+    module("split-normals", "ply_write::"),
+    module("stl-machine", "stl::"),
+    module("stl-truncated", "stl::"),
+    module("pbrt-import", "pbrt::"),
+    module("pbrt-instances", "pbrt::"),
+    module("pbrt-lines", "pbrt::"),
+    module("pbrt-pages", "pbrt_write::"),
     promise("bmp-palette", "::bmp"),
     promise("ply-rows", "::compressed_ply"),
     promise("csv-columns", "::csv"),

@@ -47,7 +47,8 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     on_many_threads(threads, &work);
 }
 
-/// Like [`on_threads`]. Compiled once: as a generic function it was a fifth of the code of `polyhaul-geometry`.
+/// Like [`on_threads`]. Compiled once: as a generic function it and its callees were three
+/// tenths of the LLVM code of `polyhaul-geometry` (352,000 lines became 245,000, by `cargo llvm-lines`).
 fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     let joint = trace::joint();
     let work = || match &joint {

@@ -5,7 +5,7 @@
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use polyhaul::options::{Limits, OptionChoice, OptionGroup, OptionKind, OptionRow, RowOptions, first_sentence};
+use polyhaul::options::{Limits, OptionChoice, OptionGroup, OptionKind, OptionRow, RowOptions};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
 use std::ffi::OsStr;
 use std::marker::PhantomData;
@@ -208,8 +208,7 @@ impl<T: FlagGroup + Clone> TypedValueParser for OptionParser<T> {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let choice =
-            |choice: &'static OptionChoice| PossibleValue::new(choice.name).help(first_sentence(choice.docs).0);
+        let choice = |choice: &'static OptionChoice| PossibleValue::new(choice.name).help(choice.summary());
         let none = match self.kind {
             OptionKind::Optional(_, none) => Some(PossibleValue::new(none)),
             _ => None,
@@ -283,7 +282,7 @@ fn negated(summary: &str) -> String {
 
 /// What the documentation says after the first sentence, and the form of values that have one of their own.
 fn more_help(row: &OptionRow) -> Option<String> {
-    let (_, mut more) = row.sentences();
+    let mut more = row.details();
     if let OptionKind::Special { expected, .. } = row.kind.inner() {
         more += &format!("{}Value: {expected}.", if more.is_empty() { "" } else { " " });
     }

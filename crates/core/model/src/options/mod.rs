@@ -23,7 +23,7 @@ pub use image::{ImageReadOptions, ImageWriteOptions, PngLevel};
 pub use obj::{ObjWriteOptions, Smoothing};
 pub use pbrt::{PbrtMeshes, PbrtWriteOptions};
 pub use ply::PlyWriteOptions;
-pub use row::{OptionGroup, OptionRow, SetError, first_sentence};
+pub use row::{OptionGroup, OptionRow, SetError};
 pub use scene::{Dialect, Digits, FormatOptions, Instances, Placement, SceneWriteOptions};
 pub use splats::SplatWriteOptions;
 pub use stl::StlReadOptions;

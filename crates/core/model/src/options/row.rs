@@ -1,6 +1,6 @@
 //! Rows of the table of options, and setting options by name.
 
-use super::value::OptionKind;
+use super::value::{OptionChoice, OptionKind};
 use std::fmt;
 
 /// One option: what every surface needs to offer it.
@@ -42,19 +42,26 @@ impl OptionRow {
         }
     }
 
-    /// The documentation in two parts: its first sentence without the full stop, and the rest.
-    pub fn sentences(&self) -> (String, String) {
-        first_sentence(self.docs)
-    }
-
     /// The first sentence of the documentation, without its full stop.
     pub fn summary(&self) -> String {
-        self.sentences().0
+        summary_and_details(self.docs).0
+    }
+
+    /// The documentation after its first sentence.
+    pub fn details(&self) -> String {
+        summary_and_details(self.docs).1
     }
 }
 
-/// The first sentence of a documentation comment, without its full stop, and the rest; each on one line.
-pub fn first_sentence(docs: &str) -> (String, String) {
+impl OptionChoice {
+    /// The first sentence of the documentation, without its full stop.
+    pub fn summary(&self) -> String {
+        summary_and_details(self.docs).0
+    }
+}
+
+/// The first sentence of documentation, without its full stop, and the rest; each on one line.
+fn summary_and_details(docs: &str) -> (String, String) {
     let mut text = String::with_capacity(docs.len());
     for line in docs.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if !text.is_empty() {
