@@ -34,8 +34,7 @@ usage: cargo xtask TASK
                              run all other checks, or some parts of them; parts that passed with the same inputs are
                              skipped
                              --all: run them anyway; --list: print the parts
-  tidy [--list]              check the rules of the code base; prints findings as path:line: message
-                             --list: print every place of a limited or known finding instead
+  tidy                       check the rules of the code base; prints findings as path:line: message
   python                     build, install and test the Python package (a step of test)
   web                        build the package for the browser, in target/npm
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
@@ -70,7 +69,6 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["tidy"] => tidy::main(),
-        ["tidy", "--list"] => tidy::list(),
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
         ["nightly", rest @ ..] => nightly::main(rest),

@@ -193,21 +193,8 @@ pub(crate) fn main() -> ExitCode {
         term::out(format!("{finding}\n"));
     }
     term::out(format!("{}\n", docs::summary(&tree)));
-    term::out(format!("{}\n", style::summary(&tree)));
     term::out(format!("tidy: {} files, {} findings\n", tree.files.len(), findings.len()));
     if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Prints the places that the rules count or know: habits, and arrows of circles.
-pub(crate) fn list() -> ExitCode {
-    let Some(texts) = Texts::load(&root::root()) else { return unlisted() };
-    let tree = Tree::new(&texts);
-    let mut places = [style::list(&tree), circles::list(&tree)].concat();
-    places.sort();
-    for place in &places {
-        term::out(format!("{place}\n"));
-    }
-    ExitCode::SUCCESS
 }
 
 /// Says that there is nothing to read.

@@ -1,40 +1,9 @@
-//! Habits of code that make it hard to read, as counts that may only fall (see Style in CONTRIBUTING.md).
-//!
-//! `cargo xtask tidy` prints the counts, and `cargo xtask tidy --list` the places. Tests count, too.
+//! Habits of code that make it hard to read (see Style in CONTRIBUTING.md). Tests count, too.
 
 use super::tokens::{Code, TokenKind};
 use super::{Finding, Tree};
-use std::fmt::Write;
 
-/// One habit.
-struct Habit {
-    /// In the plural.
-    name: &'static str,
-    /// More occurrences are a finding. Lower it with the count.
-    allowed: usize,
-    /// What `allowed` shall become.
-    wanted: usize,
-    instead: &'static str,
-}
-
-/// All habits, in the order of [`Kind`].
-const HABITS: [Habit; 8] = [
-    Habit {
-        name: "tuple bindings",
-        allowed: 0,
-        wanted: 30,
-        instead: "`let (a, b) = (x, y);` is two bindings: one per line",
-    },
-    Habit { name: "tuple assignments", allowed: 0, wanted: 30, instead: "one assignment per line" },
-    Habit { name: "tuple parameters", allowed: 0, wanted: 0, instead: "separate parameters, or a struct with a name" },
-    Habit { name: "vague locals", allowed: 0, wanted: 60, instead: "names say what a local holds" },
-    Habit { name: "vague patterns", allowed: 0, wanted: 60, instead: "names say what a pattern binds" },
-    Habit { name: "vague parameters", allowed: 0, wanted: 60, instead: "names say what a parameter is for" },
-    Habit { name: "MOST and LEAST", allowed: 0, wanted: 0, instead: "constants start with MAX_ or MIN_" },
-    Habit { name: "begin", allowed: 0, wanted: 0, instead: "names have `start`" },
-];
-
-/// Positions in [`HABITS`].
+/// The habits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     TupleBinding,
@@ -45,6 +14,22 @@ enum Kind {
     VagueParameter,
     MostLeast,
     Begin,
+}
+
+impl Kind {
+    /// What to write instead.
+    fn instead(self) -> &'static str {
+        match self {
+            Kind::TupleBinding => "`let (a, b) = (x, y);` is two bindings: one per line",
+            Kind::TupleAssignment => "one assignment per line",
+            Kind::TupleParameter => "separate parameters, or a struct with a name",
+            Kind::VagueLocal => "names say what a local holds",
+            Kind::VaguePattern => "names say what a pattern binds",
+            Kind::VagueParameter => "names say what a parameter is for",
+            Kind::MostLeast => "constants start with MAX_ or MIN_",
+            Kind::Begin => "names have `start`",
+        }
+    }
 }
 
 /// Names that say nothing of a value.
@@ -61,46 +46,10 @@ struct Place<'a> {
     line: usize,
 }
 
-/// No habit occurs more often than it is allowed to.
+/// Every place of a habit.
 pub(super) fn habits(tree: &Tree, findings: &mut Vec<Finding>) {
-    let allowed = HABITS.each_ref().map(|habit| habit.allowed);
-    check(&places(tree), allowed, findings);
-}
-
-fn check(places: &[Place], allowed: [usize; HABITS.len()], findings: &mut Vec<Finding>) {
-    for (index, habit) in HABITS.iter().enumerate() {
-        let places: Vec<&Place> = places.iter().filter(|place| place.kind as usize == index).collect();
-        let limit = allowed[index];
-        if places.len() <= limit {
-            continue;
-        }
-        let message = format!("{} {}, the limit is {limit}: {}", places.len(), habit.name, habit.instead);
-        // With a low limit, the places are few enough to print.
-        if limit <= habit.wanted {
-            findings.extend(places.iter().map(|place| Finding::new(place.path, place.line, &*message)));
-        } else {
-            let message = format!("{message} (`cargo xtask tidy --list` prints the places)");
-            findings.push(Finding::new("tools/xtask/src/tidy/style.rs", 1, message));
-        }
-    }
-}
-
-/// One line with the count of each habit, its limit, and the wanted one.
-pub(super) fn summary(tree: &Tree) -> String {
     let places = places(tree);
-    let mut line = String::from("habits (limit, wanted):");
-    for (index, habit) in HABITS.iter().enumerate() {
-        let count = places.iter().filter(|place| place.kind as usize == index).count();
-        let separator = if index == 0 { "" } else { "," };
-        let _ = write!(line, "{separator} {} {count} ({}, {})", habit.name, habit.allowed, habit.wanted);
-    }
-    line
-}
-
-/// Every place of every habit.
-pub(super) fn list(tree: &Tree) -> Vec<Finding> {
-    let places = places(tree);
-    places.iter().map(|place| Finding::new(place.path, place.line, HABITS[place.kind as usize].name)).collect()
+    findings.extend(places.iter().map(|place| Finding::new(place.path, place.line, place.kind.instead())));
 }
 
 fn places<'a>(tree: &Tree<'a>) -> Vec<Place<'a>> {
@@ -428,21 +377,12 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_findings() {
+    fn every_place_is_a_finding() {
         let text = "let (a, b) = (c, d);\nlet (a, b) = (c, d);\nlet it = 1;\n";
         with_tree(&[("a.rs", text)], |tree| {
-            let places = places(tree);
-            let mut limits = [1; HABITS.len()];
             let mut findings = Vec::new();
-            check(&places, limits, &mut findings);
-            assert_eq!(findings.len(), 2);
-            assert_eq!(findings[0].line, 1);
-            limits[0] = 2;
-            findings.clear();
-            check(&places, limits, &mut findings);
-            assert_eq!(findings, []);
-            assert!(summary(tree).contains(" tuple bindings 2 ("));
-            assert_eq!(list(tree).len(), 3);
+            habits(tree, &mut findings);
+            assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [1, 2, 3]);
         });
     }
 }
