@@ -1,7 +1,7 @@
 """One build of the command beside another: `beside.py OLD NEW FOLDER [ROUNDS]`.
 
-OLD and NEW are commands. Makes files of 20 to 80 MB in FOLDER, converts each with both in turn, with 1 and 2 threads, and
-prints rows of a table in Markdown: the shortest times, and their ratio. Run it with `chrt -f 5` where that is allowed.
+OLD and NEW are commands. Makes files of up to 80 MB in FOLDER, starts both in turn and converts each file with both, with 1
+and 2 threads, and prints rows of a table in Markdown: the shortest times, and their ratio. Run it with `chrt -f 5` where that is allowed.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def main() -> None:
     rounds = int(rest[0]) if rest else 7
     make(old, Path(folder))
     print("| conversion | threads | old, ms | new, ms | ratio |\n| --- | ---: | ---: | ---: | ---: |")
-    starts = [min(start_seconds(command) for _ in range(5 * rounds)) for command in (old, new)]
-    print(f"| none: `--version` | | {1000 * starts[0]:.2f} | {1000 * starts[1]:.2f} | {starts[1] / starts[0]:.3f} |")
+    starts = [(start_seconds(old), start_seconds(new)) for _ in range(5 * rounds)]
+    before, after = (1000 * min(times) for times in zip(*starts, strict=True))
+    print(f"| none: `--version` | | {before:.2f} | {after:.2f} | {after / before:.3f} |")
     for source, target in CONVERSIONS:
         for threads in (1, 2):
             times: dict[str, list[float]] = {old: [], new: []}

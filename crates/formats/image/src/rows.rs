@@ -1,6 +1,6 @@
 //! Consecutive rows of equal size in a file: read by offset and converted in parallel.
 //!
-//! The format converts a row; [`crate::raster`] decides where rows go.
+//! The format converts a row; `raster` decides where rows go.
 
 use crate::raster::Raster;
 use polyhaul_model::error::{Error, Result};
