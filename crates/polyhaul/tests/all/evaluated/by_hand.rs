@@ -311,6 +311,36 @@ fn digits_are_those_asked_for() {
     }
 }
 
+/// Shortest digits lose nothing: positions and uvs read back as the same bits.
+#[test]
+fn shortest_digits_read_back() {
+    let mut random = Random::new(7);
+    let mut mesh = strip();
+    mesh.positions = (0..6).map(|_| [random.unit(), random.unit() * 1e9, random.unit() * 1e-9]).collect();
+    mesh.uvs = (0..12).map(|_| [random.unit(), random.unit()]).collect();
+    mesh.normals = (0..12).map(|_| [random.unit(), random.unit(), random.unit()]).collect();
+    mesh.uv_domain = Domain::Corner;
+    mesh.normal_domain = Domain::Corner;
+    let shortest = Digits::Shortest;
+    let obj = WriteOptions::default().with_obj(
+        ObjWriteOptions::default()
+            .with_position_digits(Some(shortest))
+            .with_uv_digits(Some(shortest))
+            .with_normal_digits(Some(shortest)),
+    );
+    let written = bytes(&single(mesh.clone(), None), &with(&obj));
+    let again = polyhaul::Reader::new(Input::Memory(written, "a.obj".into())).scene().unwrap().value;
+    let again = &again.meshes[0];
+    assert_eq!(again.positions, mesh.positions);
+    assert_eq!(again.uvs, mesh.uvs);
+    assert_eq!(again.normals.len(), 12);
+    for (normal, given) in again.normals.iter().zip(&mesh.normals) {
+        let square: f32 = normal.iter().map(|c| c * c).sum();
+        assert!((square - 1.0).abs() < 1e-5, "{normal:?}");
+        assert!(normal.iter().zip(given).all(|(a, b)| a * b >= 0.0), "{normal:?} {given:?}");
+    }
+}
+
 #[test]
 fn triangles_are_cut_before_anything_else() {
     for seed in 0..300 {

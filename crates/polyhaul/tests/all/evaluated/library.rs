@@ -1,7 +1,7 @@
 //! The material library: which materials appear, under which names, in which order.
 
 use super::by_hand::{named, single, strip};
-use super::scenes::IDENTITY;
+use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::{Array, Color, Material, Object, Run, Scene};
@@ -141,4 +141,45 @@ fn a_compressed_scene_has_a_plain_library() {
     polyhaul::Writer::new(folder.join("a.obj.gz")).scene(&scene).unwrap();
     assert_eq!(folder.names(), ["a.mtl", "a.obj.gz"]);
     assert!(folder.text("a.mtl").contains("newmtl red\nKd 0.500000 0.000000 0.000000\n"), "{}", folder.text("a.mtl"));
+}
+
+/// Per face the name of its material, from what was read.
+fn face_materials(scene: &Scene) -> Vec<String> {
+    let mesh = &scene.meshes[0];
+    let of_face = |face: u32| {
+        let run = mesh.material_runs.iter().rfind(|run| run.at.faces <= face);
+        run.and_then(|run| scene.materials.get(run.value as usize)).map_or("", |material| &material.name).to_owned()
+    };
+    (0..mesh.faces.len() as u32).map(of_face).collect()
+}
+
+#[test]
+fn materials_come_back_defined() {
+    let mut slots_seen = 0;
+    for seed in 0..120 {
+        let mut scene = scenes::scene(&mut Random::new(seed), Numbers::Tame);
+        // Without slots a face has the material before it, in Blender's files too.
+        scene.objects.retain(|object| object.materials.as_ref().is_some_and(|slots| !slots.is_empty()));
+        let folder = new_folder();
+        polyhaul::Writer::new(folder.join("a.obj")).options(&plain()).scene(&scene).unwrap();
+        let again = polyhaul::read(folder.join("a.obj")).unwrap();
+        let mut expected = Vec::new();
+        for object in &scene.objects {
+            let mesh = &scene.meshes[object.mesh];
+            let slot = |face: usize| mesh.face_materials.get(face).copied().unwrap_or(0);
+            let mut faces: Vec<usize> = (0..mesh.faces.len()).collect();
+            faces.sort_by_key(|&face| slot(face));
+            expected.extend(faces.into_iter().map(|face| {
+                let index = usize::try_from(slot(face)).ok();
+                let material = index.and_then(|index| *object.materials.as_ref().unwrap().get(index)?);
+                material.map_or(String::new(), |material| scene.materials[material].name.replace(' ', "_"))
+            }));
+        }
+        slots_seen += expected.iter().filter(|name| !name.is_empty()).count();
+        if !expected.is_empty() {
+            assert_eq!(face_materials(&again), expected, "seed {seed}");
+        }
+        assert!(again.materials.iter().all(|material| !material.missing || material.name.is_empty()), "seed {seed}");
+    }
+    assert!(slots_seen > 100, "{slots_seen}");
 }

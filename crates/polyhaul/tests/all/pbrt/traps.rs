@@ -2,6 +2,7 @@
 
 use crate::pbrt::support::{data, lenient, options, render, same, shown};
 use polyhaul::model::Scene;
+use polyhaul::options::Limits;
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Reader, Result};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::growth;
@@ -239,6 +240,27 @@ fn a_fan_of_files_is_limited() {
         let expected = file(path.clone(), &options(1, None));
         assert_eq!(expected.as_ref().unwrap_err().kind(), ErrorKind::Limit);
         assert!(same(&file(path, &options(7, None)), &expected));
+    }
+}
+
+/// A limit names the line that exceeds it, for any pieces.
+#[test]
+fn limits_name_the_line_for_any_pieces() {
+    let long = format!("Shape \"curve\" \"float a\" [\n{}]\n\n# more\n", "1 2 3\n".repeat(40));
+    let text = Arc::new(format!("WorldBegin\n{long}Shape \"b\"\n").into_bytes());
+    type Set = fn(&mut Limits);
+    let limits: [(&str, u64, Set); 3] = [
+        ("line_bytes", 2, |limits| limits.line_bytes = 200),
+        ("name_bytes", 2, |limits| limits.name_bytes = 6),
+        ("elements", 46, |limits| limits.elements = 1),
+    ];
+    for (name, line, set) in limits {
+        for (threads, chunk_bytes) in [(1, None), (1, Some(1)), (2, Some(100)), (7, Some(long.len() + 2))] {
+            let mut way = options(threads, chunk_bytes);
+            set(&mut way.limits);
+            let error = read(&text, &way).unwrap_err();
+            assert_eq!(error.place().line, Some(line), "{name} {chunk_bytes:?}: {error}");
+        }
     }
 }
 

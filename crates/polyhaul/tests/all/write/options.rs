@@ -1,7 +1,8 @@
 //! Every option of writing has its effect, and no other.
 
 use super::support::*;
-use polyhaul::model::Scene;
+use crate::support::{scene_of, square};
+use polyhaul::model::{Object, Scene};
 use polyhaul::options::{Axis, Digits, ObjWriteOptions, SceneWriteOptions, Smoothing};
 use polyhaul::{ErrorKind, WriteOptions};
 
@@ -244,9 +245,13 @@ fn what_makes_no_sense_is_refused() {
     for global_scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
         refused.push(WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(global_scale)));
     }
-    for obj in refused {
-        let error = polyhaul::Writer::new(&old).options(&with(obj)).scene(&scene()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage);
+    let object = Object { materials: Some(Vec::new()), end: square().counts(), ..Object::default() };
+    let evaluated = Scene { objects: vec![object], ..scene_of(square()) };
+    for options in refused {
+        for scene in [&scene(), &evaluated] {
+            let error = polyhaul::Writer::new(&old).options(&with(options.clone())).scene(scene).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage);
+        }
     }
     let error = polyhaul::write(&scene(), folder.join("a.docx")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
