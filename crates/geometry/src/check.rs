@@ -3,7 +3,7 @@
 //! Scenes from our own readers are valid by construction and are not checked. Nothing is repaired.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
-use polyhaul_model::{Domain, Elements, Mesh, NONE, Run, Scene, Table};
+use polyhaul_model::{Domain, Elements, Mesh, NONE, Run, Scene, Table, names};
 use polyhaul_pipeline::options::{Cancel, RunOptions};
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,7 +94,7 @@ fn domains(mesh: &Mesh) -> Option<String> {
     if mesh.vertex_groups.iter().any(|group| group.weights.len() != positions) {
         return Some("a vertex group does not have one weight per position".into());
     }
-    let columns = [("vertex", &mesh.vertex_columns, positions), ("face", &mesh.face_columns, faces)];
+    let columns = [(names::VERTEX, &mesh.vertex_columns, positions), ("face", &mesh.face_columns, faces)];
     for (what, columns, count) in columns {
         if let Some(column) = columns.iter().find(|column| !column.is_whole(count)) {
             return Some(format!("{what} column `{}` does not have one row per {what}", column.name));

@@ -3,14 +3,12 @@
 use crate::pack_job::{PackJob, PackedOutput};
 use polyhaul_geometry::splats::SplatsJob;
 use polyhaul_model::error::Result;
+use polyhaul_model::names::VERTEX;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::table_parts::each_part;
 use polyhaul_pipeline::write::Writing;
 use polyhaul_splat::packer::{PackedRecords, SplatPacker, SplatPacking};
-
-/// The element that contains splats.
-const VERTEX: &str = "vertex";
 
 /// Packs the splats of a source; declines if there is anything else.
 pub(crate) fn pack(job: &PackJob<'_>, packing: SplatPacking) -> Result<Attempt<(Box<dyn PackedOutput>, usize)>> {

@@ -9,15 +9,13 @@ use crate::select::{names_of, select};
 use crate::table_job::table_of;
 use polyhaul_geometry::parts::note_left_out;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
-use polyhaul_model::names;
+use polyhaul_model::names::{self, VERTEX};
 use polyhaul_model::options::TableReadOptions;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Array, Column, Table, Values};
 use polyhaul_table::{self as table, TableFormat};
 use std::collections::HashSet;
 
-/// The element that points are in.
-const VERTEX: &str = "vertex";
 /// The names of colors, without alpha.
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];

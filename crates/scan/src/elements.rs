@@ -6,9 +6,6 @@ use crate::set::RowSet;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Column, Table, Values, map_values, names, with_values};
 
-/// The element that faces and edges refer to.
-pub(crate) const VERTEX: &str = "vertex";
-
 /// The names of a table's columns that have row numbers of vertices; none if it does not refer to them.
 ///
 /// # Errors

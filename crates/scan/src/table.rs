@@ -4,13 +4,14 @@
 //! and are renumbered.
 
 use crate::chooser::{Chooser, Passed};
-use crate::elements::{VERTEX, index_columns, renumber, whole_rows};
+use crate::elements::{index_columns, renumber, whole_rows};
 use crate::fields::Fields;
 use crate::options::RowOptions;
 use crate::place::move_table;
 use crate::set::RowSet;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push};
-use polyhaul_model::{Array, Column, Table, map_values, names, with_values};
+use polyhaul_model::names::{self, VERTEX};
+use polyhaul_model::{Array, Column, Table, map_values, with_values};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;

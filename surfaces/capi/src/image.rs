@@ -72,8 +72,7 @@ pub unsafe extern "C" fn ph_image_read(
         let report = report?;
         let options = options::for_reading(options);
         let loaded = polyhaul::Reader::new(input).options(&options).image()?;
-        // The caller does not want the result of a job that it cancelled too late for the job to notice.
-        options.run.cancel.check()?;
+        options::unless_cancelled(&options)?;
         image.give(ph_image(loaded.value));
         report.give(loaded.report);
         Ok(())

@@ -298,6 +298,11 @@ pub(crate) fn for_reading(options: Option<&ph_options>) -> ReadOptions {
     options.map_or_else(ReadOptions::default, |options| options.read_options(&options.cancel()))
 }
 
+/// Fails if the caller cancelled too late for the job to notice: it does not want the result.
+pub(crate) fn unless_cancelled(options: &ReadOptions) -> Result<()> {
+    options.run.cancel.check()
+}
+
 /// The options of a job that writes; the defaults for null.
 pub(crate) fn for_writing(options: Option<&ph_options>) -> WriteOptions {
     let Some(options) = options else { return WriteOptions::default() };

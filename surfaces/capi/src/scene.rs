@@ -156,8 +156,7 @@ pub unsafe extern "C" fn ph_scene_read(
         let report = report?;
         let options = options::for_reading(options);
         let loaded = Reader::new(input).options(&options).scene()?.flattened(&options.limits)?;
-        // The caller does not want the result of a job that it cancelled too late for the job to notice.
-        options.run.cancel.check()?;
+        options::unless_cancelled(&options)?;
         scene.give(ph_scene::new(loaded.value)?);
         report.give(loaded.report);
         Ok(())

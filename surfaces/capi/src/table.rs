@@ -104,8 +104,7 @@ pub unsafe extern "C" fn ph_tables_read(
         let report = report?;
         let options = options::for_reading(options);
         let loaded = polyhaul::Reader::new(input).options(&options).tables()?;
-        // The caller does not want the result of a job that it cancelled too late for the job to notice.
-        options.run.cancel.check()?;
+        options::unless_cancelled(&options)?;
         tables.give(ph_tables(loaded.value.tables));
         report.give(loaded.report);
         Ok(())

@@ -6,7 +6,7 @@ use polyhaul::inspect::{
     ColumnSummary, Contents, Declared, DeclaredProperty, FileSummary, ImageSummary, Inventory, Number, RenderContents,
     RenderInventory, TextureSummary,
 };
-use polyhaul::model::{Bounds, Channels, ColorSpace, Encoding, Scalar, Texel};
+use polyhaul::model::{Bounds, Channels, ColorSpace, Scalar};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -235,7 +235,7 @@ impl Pixels {
 impl Levels {
     fn from_texture(texture: &TextureSummary) -> Levels {
         let TextureSummary { levels, depth, layers, faces, .. } = *texture;
-        Levels { encoding: encoding_name(texture.encoding), levels, depth, layers, faces }
+        Levels { encoding: texture.encoding.to_string(), levels, depth, layers, faces }
     }
 
     fn words(&self) -> String {
@@ -243,30 +243,6 @@ impl Levels {
         let several = [(levels, "levels"), (depth, "slices"), (layers, "layers"), (faces, "faces")];
         let several = several.into_iter().filter(|(count, _)| **count > 1);
         several.fold(format!(", {encoding}"), |words, (count, what)| format!("{words}, {count} {what}"))
-    }
-}
-
-/// The encoding of a texture, under a stable name: `bc7`, `bc5-signed`, `rgba-u8`.
-fn encoding_name(encoding: Encoding) -> String {
-    let with_sign = |name: &str, signed: bool| format!("{name}{}", if signed { "-signed" } else { "" });
-    match encoding {
-        Encoding::Bc1 => "bc1".into(),
-        Encoding::Bc2 => "bc2".into(),
-        Encoding::Bc3 => "bc3".into(),
-        Encoding::Bc4 { signed } => with_sign("bc4", signed),
-        Encoding::Bc5 { signed } => with_sign("bc5", signed),
-        Encoding::Bc6h { signed } => with_sign("bc6h", signed),
-        Encoding::Bc7 => "bc7".into(),
-        Encoding::Plain { channels, texel } => {
-            let channels = "rgba".get(..usize::from(channels)).unwrap_or("rgba");
-            let texel = match texel {
-                Texel::U8 => "u8",
-                Texel::U16 => "u16",
-                Texel::F16 => "f16",
-                Texel::F32 => "f32",
-            };
-            format!("{channels}-{texel}")
-        }
     }
 }
 

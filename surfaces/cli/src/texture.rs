@@ -89,26 +89,10 @@ fn show(session: &Session, source: &Source, outcome: &Outcome) {
             if session.talks() && session.everywhere.verbose {
                 let name = human::path(&source.path);
                 let seconds = human::seconds(made.report.elapsed().as_secs_f64());
-                console::note(&format!(
-                    "{name}: {} x {}, {}, {seconds}\n",
-                    made.width,
-                    made.height,
-                    blocks(made.encoding)
-                ));
+                console::note(&format!("{name}: {} x {}, {}, {seconds}\n", made.width, made.height, made.encoding));
             }
         }
         _ => {}
-    }
-}
-
-fn blocks(encoding: polyhaul::model::Encoding) -> String {
-    use polyhaul::model::Encoding;
-    match encoding {
-        Encoding::Bc4 { .. } => "bc4".into(),
-        Encoding::Bc5 { .. } => "bc5".into(),
-        Encoding::Bc6h { .. } => "bc6h".into(),
-        Encoding::Plain { channels, texel } => format!("plain {channels} x {texel:?}").to_lowercase(),
-        encoding => format!("{encoding:?}").to_lowercase(),
     }
 }
 
@@ -167,7 +151,7 @@ fn entry<'a>(source: &Source, outcome: &'a Outcome) -> TextureFile<'a> {
             let texture = TextureMade {
                 width: made.width,
                 height: made.height,
-                encoding: blocks(made.encoding),
+                encoding: made.encoding.to_string(),
                 levels: made.level_count,
                 bytes_in: made.report.bytes_in,
                 bytes_out: made.report.bytes_out,

@@ -92,9 +92,8 @@ def import_texture(
     """
     if format not in (*get_args(ContainerName), None):
         raise ValueError(f"format is {format!r}; expected 'dds' or 'ktx2'")
-    settings = _settings(
-        encoding=encoding, quality=quality, mips=mips, normal_map=normal_map, color_space=color_space
-    )  # fmt: skip
+    settings = [("quality", str(quality)), ("mips", str(mips))]
+    settings += _given(encoding=encoding, normal_map=normal_map, color_space=color_space)
     cutoff = None if alpha_cutoff is None else float(alpha_cutoff)
     native = _options.read_options(options, from_format)
     writing = _options.write_options(
@@ -112,7 +111,7 @@ def import_texture(
     return ImportedTexture(width, height, name, level_count, report)
 
 
-def _settings(**options: str | bool | None) -> list[tuple[str, str]]:
+def _given(**options: str | bool | None) -> list[tuple[str, str]]:
     """The given options as texts of the table of options; those that are ``None`` keep their default."""
     given = {name: value for name, value in options.items() if value is not None}
     return [(name, value if isinstance(value, str) else str(bool(value)).lower()) for name, value in given.items()]

@@ -22,7 +22,7 @@ struct Source {
     name: String,
 }
 
-/// What is read and how: `ReadCall` of `_io.py`. The resolver is called with the names of files that a scene refers to.
+/// What is read and how: `Reading` of `_io.py`. The resolver is called with the names of files that a scene refers to.
 #[derive(FromPyObject)]
 pub(crate) struct ReadCall<'py> {
     source: Source,

@@ -3,7 +3,7 @@
 use crate::options::NativeWriteOptions;
 use crate::report;
 use crate::sources::{ReadCall, Target, run_reading};
-use polyhaul::options::{OptionGroup, OptionValue};
+use polyhaul::options::OptionGroup;
 use polyhaul::textures::{TextureOptions, import_texture as import};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -42,5 +42,5 @@ pub(crate) fn import_texture<'py>(
         job.complete(made.report.bytes_in);
         Ok(made)
     })?;
-    Ok(Made(made.width, made.height, made.encoding.print(), made.level_count, report::report(py, &made.report)?))
+    Ok(Made(made.width, made.height, made.encoding.to_string(), made.level_count, report::report(py, &made.report)?))
 }

@@ -199,7 +199,13 @@ def test_textures_are_imported(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(polyhaul.read_image(tmp_path / name).pixels[:, :, :3], pixels)
 
 
-@pytest.mark.parametrize("wrong", [{"encoding": "bc9"}, {"quality": "most"}, {"mips": "cubic"}, {"format": "png"}])
+WRONG_SETTINGS = [
+    {"encoding": "bc9"}, {"encoding": 5}, {"quality": "most"}, {"quality": None}, {"mips": "cubic"}, {"mips": None},
+    {"mips": True}, {"color_space": "gamma"}, {"format": "png"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG_SETTINGS)
 def test_what_textures_do_not_know_is_said(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         polyhaul.import_texture(b"", io.BytesIO(), **wrong)

@@ -6,6 +6,8 @@ pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 pub(crate) const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 pub(crate) const LZ4_LEGACY_MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
+/// The first of 16 signatures, which differ in the lowest four bits of the first byte.
+pub(crate) const SKIPPABLE_MAGIC: [u8; 4] = [0x50, 0x2a, 0x4d, 0x18];
 
 /// A compression format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,6 +114,6 @@ pub(crate) fn is_lz4(bytes: &[u8]) -> bool {
 pub(crate) fn skippable_len(bytes: &[u8]) -> Option<u64> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     let len = rest.first_chunk::<4>()?;
-    let is_skippable = u32::from_le_bytes(*magic) & !0xf == 0x184d_2a50;
+    let is_skippable = u32::from_le_bytes(*magic) & !0xf == u32::from_le_bytes(SKIPPABLE_MAGIC);
     is_skippable.then_some(8 + u64::from(u32::from_le_bytes(*len)))
 }

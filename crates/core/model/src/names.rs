@@ -7,6 +7,9 @@ use crate::warnings::Warnings;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+/// The table of positions, to which faces and edges refer: in PLY files, and in tables that fit into them.
+pub const VERTEX: &str = "vertex";
+
 /// Decodes a name. A name that is not UTF-8 is decoded as Latin-1, with a note, so that different names stay different
 /// and a material is found in its library.
 pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: &mut Warnings) -> Result<Cow<'a, str>> {

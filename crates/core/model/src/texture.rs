@@ -6,6 +6,7 @@
 use super::array::Array;
 use super::image::ColorSpace;
 use crate::error::{Error, ErrorKind, Result};
+use std::fmt;
 
 /// A texture: pixels in a GPU format.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -103,6 +104,35 @@ impl Encoding {
     pub fn image_bytes(self, width: usize, height: usize) -> Option<usize> {
         let [across, down] = [width, height].map(|count| count.div_ceil(self.side()));
         across.checked_mul(down)?.checked_mul(self.bytes())
+    }
+}
+
+/// A stable name: `bc7`, `bc5-signed`, `rgba8`, `rg16f`.
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Encoding::Bc1 => "bc1",
+            Encoding::Bc2 => "bc2",
+            Encoding::Bc3 => "bc3",
+            Encoding::Bc4 { signed: false } => "bc4",
+            Encoding::Bc4 { signed: true } => "bc4-signed",
+            Encoding::Bc5 { signed: false } => "bc5",
+            Encoding::Bc5 { signed: true } => "bc5-signed",
+            Encoding::Bc6h { signed: false } => "bc6h",
+            Encoding::Bc6h { signed: true } => "bc6h-signed",
+            Encoding::Bc7 => "bc7",
+            Encoding::Plain { channels, texel } => {
+                let channels = "rgba".get(..usize::from(*channels)).unwrap_or("rgba");
+                let bits = match texel {
+                    Texel::U8 => "8",
+                    Texel::U16 => "16",
+                    Texel::F16 => "16f",
+                    Texel::F32 => "32f",
+                };
+                return write!(f, "{channels}{bits}");
+            }
+        };
+        f.write_str(name)
     }
 }
 

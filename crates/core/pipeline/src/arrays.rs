@@ -58,10 +58,14 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
 
 /// Makes room for `count` values and some more. All are initialized, so a reused vector seldom grows.
 pub fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
+    if count > values.len() { grow_exact(values, count + count / 4, "a chunk's values") } else { Ok(()) }
+}
+
+/// Extends a vector to at least `count` values. If memory runs out, the error names `what`.
+pub fn grow_exact<T: Copy + Default>(values: &mut Vec<T>, count: usize, what: &str) -> Result<()> {
     if count > values.len() {
-        let more = count + count / 4 - values.len();
-        values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
-        values.resize(values.len() + more, T::default());
+        values.try_reserve_exact(count - values.len()).map_err(|_| Error::memory(what))?;
+        values.resize(count, T::default());
     }
     Ok(())
 }

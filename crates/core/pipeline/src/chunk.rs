@@ -17,7 +17,7 @@ use super::relay::{Handover, Relay};
 use crate::options::Cancel;
 use line::PartialLine;
 use polyhaul_bytes::{DecodeAhead, Source};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -233,6 +233,13 @@ impl<'a> TextChunks<'a> {
     /// Returns the maximum length of a line, in bytes without its end.
     pub fn line_bytes(&self) -> u64 {
         self.line_bytes
+    }
+
+    /// Creates the error that the line at `place` is longer than the limit.
+    pub fn too_long(&self, place: Place) -> Error {
+        let message = format!("line is longer than the limit of {} bytes (line_bytes)", self.line_bytes);
+        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+        error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
     }
 
     /// Returns the source's name in messages.

@@ -34,8 +34,7 @@ fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
     job()
 }
 
-/// Whether this build has threads: WebAssembly has none without shared memory. The code that starts them is compiled
-/// for each kind of work, and would be a large part of a module.
+/// Whether this build has threads: WebAssembly has none without shared memory, and then needs no code that starts them.
 pub(crate) const HAS_THREADS: bool = cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));
 
 /// Runs `work` on `threads` threads in total, including this one, or on fewer if the system refuses some. A job's pool
@@ -47,8 +46,8 @@ pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     on_many_threads(threads, &work);
 }
 
-/// Like [`on_threads`]. Compiled once: as a generic function it and its callees were three
-/// tenths of the LLVM code of `polyhaul-geometry` (352,000 lines became 245,000, by `cargo llvm-lines`).
+/// Like [`on_threads`]. Compiled once: as a generic function, it and what it calls were three tenths of the LLVM code
+/// of `polyhaul-geometry` (352,000 lines became 245,000, by `cargo llvm-lines`).
 fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     let joint = trace::joint();
     let work = || match &joint {

@@ -17,7 +17,8 @@ use std::ops::Range;
 /// The size of a huge page, and the minimum size of an array that requests them; smaller ones would waste most of one.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Minimum size of a range for system calls: a line built from 200-byte pieces touched its last huge page each time.
+/// Minimum size of a range for system calls, unless it enters another huge page: a line in pieces of 200 bytes
+/// populated its last huge page with each piece, which the test `growth` of pbrt found.
 const MIN_TOUCHED_BYTES: usize = 64 << 10;
 
 /// How an array's fresh memory is requested. Has no effect except on Linux; other systems choose the size of pages
@@ -62,15 +63,16 @@ impl HugePages {
 pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(), TryReserveError> {
     let old_capacity = out.capacity();
     out.try_reserve(values.len() + later).or_else(|_| out.try_reserve(values.len()))?;
-    let is_large = size_of_val(values) >= MIN_TOUCHED_BYTES;
-    if is_large || out.capacity() != old_capacity {
+    let range = out.len()..out.len() + values.len();
+    let start = out.as_ptr() as usize + range.start * size_of::<T>();
+    let end = start + size_of_val(values);
+    let enters_page = start.div_ceil(HUGE_PAGE_BYTES) < end.div_ceil(HUGE_PAGE_BYTES);
+    if end - start >= MIN_TOUCHED_BYTES || enters_page || out.capacity() != old_capacity {
         // A vector cannot store its mode, but this is only one system call for many values.
         let pages = HugePages::default();
         pages.request(out.as_ptr(), out.capacity());
-        if is_large {
-            // SAFETY: the range is reserved and unused, and belongs to this vector.
-            unsafe { pages.touch(out.as_ptr(), out.capacity(), out.len()..out.len() + values.len()) };
-        }
+        // SAFETY: the range is reserved and unused, and belongs to this vector.
+        unsafe { pages.touch(out.as_ptr(), out.capacity(), range) };
     }
     out.extend_from_slice(values);
     Ok(())

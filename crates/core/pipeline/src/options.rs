@@ -100,6 +100,26 @@ impl Progress {
     }
 }
 
+/// Reports the progress of one job every few megabytes.
+#[derive(Debug, Default)]
+pub struct ProgressSteps {
+    reported: u64,
+}
+
+impl ProgressSteps {
+    const STEP_BYTES: u64 = 4 << 20;
+
+    /// Reports that `bytes` of `total` are done, unless little was done since the last report.
+    pub fn report(&mut self, run: &RunOptions, bytes: u64, total: Option<u64>) {
+        if let Some(progress) = &run.progress
+            && bytes >= self.reported + Self::STEP_BYTES
+        {
+            self.reported = bytes;
+            progress.report(bytes, total);
+        }
+    }
+}
+
 /// The caller's threads. Called with a count and a task, it runs the task for every index below the count, in any
 /// order, in parallel or sequentially, and returns when all are done. It may run any number of them at a time, but
 /// must not make a task wait for a later one.

@@ -1,6 +1,7 @@
 //! The text of a page: a buffer that grows to the size of the longest page, and is reused.
 
-use polyhaul_model::error::{Error, Result};
+use crate::arrays::grow_exact;
+use polyhaul_model::error::Result;
 use polyhaul_text::format::Page;
 
 /// The initial capacity of a page.
@@ -46,9 +47,6 @@ impl Out {
 
     fn grow(&mut self) -> Result<()> {
         let new_len = (self.bytes.len() * 2).max(FIRST_BYTES);
-        let more = new_len - self.bytes.len();
-        self.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of text"))?;
-        self.bytes.resize(new_len, 0);
-        Ok(())
+        grow_exact(&mut self.bytes, new_len, "a chunk of text")
     }
 }

@@ -55,7 +55,7 @@ where
     let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     let items = items.enumerate().take_while(|_| !stop.load(Ordering::Relaxed));
     for_each_item(threads, items, scratch, |scratch, (index, item)| {
-        let result = if cancel.is_cancelled() { Err(Error::cancelled()) } else { work(scratch, item) };
+        let result = cancel.check().and_then(|()| work(scratch, item));
         if let Err(error) = result {
             stop.store(true, Ordering::Relaxed);
             let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,6 +6,7 @@
 
 use super::bytes::Bytes;
 use super::read::Extent;
+use crate::arrays::grow_exact;
 use crate::options::RunOptions;
 use polyhaul_model::error::{Error, Result};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
@@ -172,8 +173,7 @@ impl BlockReader<'_> {
         self.end -= kept_start;
         if self.buffer.len() < self.end + CHUNK_BYTES {
             let size = (self.end + CHUNK_BYTES).max(KEPT_BYTES + CHUNK_BYTES).max(2 * self.end);
-            self.buffer.try_reserve_exact(size - self.buffer.len()).map_err(|_| Error::memory("a part of a file"))?;
-            self.buffer.resize(size, 0);
+            grow_exact(&mut self.buffer, size, "a part of a file")?;
         }
         let count = self.decoding.bytes.read(self.next, &mut self.buffer[self.end..self.end + CHUNK_BYTES])?;
         self.end += count;

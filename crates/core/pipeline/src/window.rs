@@ -4,7 +4,8 @@
 //! it. Nothing here interprets the bytes.
 
 use super::bytes::Bytes;
-use polyhaul_model::error::{Error, Result};
+use crate::arrays::grow_exact;
+use polyhaul_model::error::Result;
 
 /// The unused bytes of a source that were read last.
 pub struct SourceWindow {
@@ -26,10 +27,7 @@ impl SourceWindow {
     }
 
     fn grow(&mut self, size: usize) -> Result<()> {
-        let more = size.saturating_sub(self.bytes.len());
-        self.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a part of a file"))?;
-        self.bytes.resize(self.bytes.len() + more, 0);
-        Ok(())
+        grow_exact(&mut self.bytes, size, "a part of a file")
     }
 
     /// Returns the bytes that were read and not used.

@@ -190,8 +190,7 @@ impl<'s, 'o> Writing<'s, 'o> {
         let compression = self.front.cutter.as_ref().map(|cutter| cutter.compression);
         let is_one_member = self.front.cutter.as_ref().is_some_and(|cutter| cutter.whole.is_some());
         let packing_bytes = if compression.is_some() { ENCODER_BYTES + 3 * MEMBER_BYTES } else { 0 };
-        let threads = options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
-        let crew = Crew::new(threads, options.memory_limit, slot_bytes + packing_bytes);
+        let crew = Crew::for_chunks(count, slot_bytes + packing_bytes, options);
         self.threads = self.threads.max(crew.threads);
         let job = WriteJob { pages, compression, is_one_member, options, expected, front: Mutex::new(&mut self.front) };
         run(&job, state, crew, &options.cancel)

@@ -6,6 +6,7 @@
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Error, Excerpt, Result, try_push};
 use polyhaul_model::warnings::{Weight, is_kept};
+use polyhaul_pipeline::arrays::grow;
 use polyhaul_pipeline::options::ParseOptions;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,13 +22,7 @@ pub(super) struct Pool<T> {
 impl<T: Copy + Default> Pool<T> {
     /// Returns at least `room` places after the values in use. Grows once to the size that a chunk needs.
     pub(super) fn spare(&mut self, room: usize) -> Result<&mut [T]> {
-        let needed = self.used + room;
-        if needed > self.items.len() {
-            let size = needed + needed / 4;
-            let more = size - self.items.len();
-            self.items.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
-            self.items.resize(size, T::default());
-        }
+        grow(&mut self.items, self.used + room)?;
         Ok(&mut self.items[self.used..])
     }
 

@@ -20,7 +20,7 @@ use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::Placer;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
@@ -85,7 +85,7 @@ struct ObjState {
     lines: u64,
     assembler: Assembler,
     warnings: Warnings,
-    last_report: u64,
+    progress: ProgressSteps,
 }
 
 /// A limit that is passed at an offset of a chunk's text.
@@ -181,7 +181,7 @@ fn run_job<'s, 'o>(
         lines: 0,
         assembler: Assembler::default(),
         warnings: Warnings::default(),
-        last_report: 0,
+        progress: ProgressSteps::default(),
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
@@ -245,7 +245,8 @@ impl ChunkJob for ObjJob<'_, '_> {
         state.counts = slot.places.end;
         state.corners = slot.places.corners_end;
         state.lines += slot.parsed.line_count;
-        self.report(state, slot.text.offset + slot.text.len() as u64);
+        let end = slot.text.offset + slot.text.len() as u64;
+        state.progress.report(&self.options.run, end, self.chunks.size());
         Ok(())
     }
 }
@@ -295,17 +296,6 @@ impl ObjJob<'_, '_> {
             message: format!("line is longer than the limit of {line_bytes} bytes (line_bytes)"),
             hint: limit_hint("line_bytes") + " (at most 1 GiB)",
         })
-    }
-
-    /// Tells the caller how far the reading is, every few megabytes.
-    fn report(&self, state: &mut ObjState, bytes: u64) {
-        const EVERY_BYTES: u64 = 4 << 20;
-        if let Some(progress) = &self.options.run.progress
-            && bytes >= state.last_report + EVERY_BYTES
-        {
-            state.last_report = bytes;
-            progress.report(bytes, self.chunks.size());
-        }
     }
 }
 

@@ -12,12 +12,12 @@ use super::lines;
 use super::lines::LineCounts;
 use super::rows::{OffChunk, OffRows};
 use polyhaul_bytes::DecodeAhead;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{NONE, Scene};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::job::ChunkJob;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::Placer;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
@@ -28,8 +28,6 @@ use std::sync::OnceLock;
 const CHUNK_BYTES: usize = 256 << 10;
 /// The size of a slot as a multiple of its chunk: a vertex with single digits takes twice its text.
 const SLOT_FACTOR: usize = 5;
-/// The number of bytes between progress reports.
-const REPORT_BYTES: u64 = 4 << 20;
 
 /// The result of reading.
 pub struct OffFound {
@@ -74,7 +72,7 @@ struct OffState {
     wide_line: Option<u64>,
     /// The end of the text so far.
     end: u64,
-    reported: u64,
+    progress: ProgressSteps,
     warnings: Warnings,
 }
 
@@ -256,12 +254,7 @@ impl OffJob<'_, '_> {
         if slot.text.too_long {
             return Err(self.too_long(slot));
         }
-        if let Some(progress) = &self.options.run.progress
-            && state.end >= state.reported + REPORT_BYTES
-        {
-            state.reported = state.end;
-            progress.report(state.end, self.chunks.size());
-        }
+        state.progress.report(&self.options.run, state.end, self.chunks.size());
         Ok(())
     }
 
@@ -295,9 +288,7 @@ impl OffJob<'_, '_> {
     fn too_long(&self, slot: &OffSlot) -> Error {
         let text = slot.text.bytes();
         let mut placer = Placer::new(text, slot.text.offset, slot.first_line, self.chunks.name());
-        let message = format!("line is longer than the limit of {} bytes (line_bytes)", self.chunks.line_bytes());
-        let diagnostic = Diagnostic { place: placer.place(text.len() as u32), ..Diagnostic::new(message) };
-        diagnostic.into_error(ErrorKind::Limit).with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
+        self.chunks.too_long(placer.place(text.len() as u32))
     }
 
     /// Checks that the header and all rows are present.

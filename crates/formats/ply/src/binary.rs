@@ -8,16 +8,17 @@
 
 use super::delivery::PlyPieces;
 use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
-use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
+use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySink, PlySinkBlock, SinkFound};
 use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_copy, try_push};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::arrays::{grow_exact, partition_point};
 use polyhaul_pipeline::feed::{Feed, FeedPart};
 use polyhaul_pipeline::job::ChunkJob;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::read::buffer;
 use polyhaul_pipeline::relay::Relay;
 use polyhaul_pipeline::run::{Crew, Phase, run};
@@ -27,6 +28,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of rows per chunk: they stay in a core's private cache until they are parsed.
 const CHUNK_BYTES: usize = 512 << 10;
+/// What the error names if there is no memory for it.
+pub(super) const ROWS: &str = "a chunk of rows";
 /// How far to search for the end of the first row, as a model for all rows.
 const FIRST_ROW_BYTES: u64 = 64 << 10;
 
@@ -36,7 +39,7 @@ pub(super) struct PlyReader<'a, 'o> {
     pub(super) options: &'o ParseOptions,
     pub(super) warnings: &'o mut Warnings,
     pub(super) threads: usize,
-    pub(super) progress: PlyRowsProgress,
+    pub(super) progress: ProgressSteps,
 }
 
 /// A chunk in flight.
@@ -64,7 +67,7 @@ struct PlyBinaryState {
     /// Bytes that were read from the first row of another shape on.
     unused: Vec<FeedPart>,
     warnings: Warnings,
-    progress: PlyRowsProgress,
+    progress: ProgressSteps,
 }
 
 /// Shared by both jobs.
@@ -127,9 +130,8 @@ impl PlyReader<'_, '_> {
 
     fn crew(&mut self, bytes: u64, slot_bytes: usize) -> Crew {
         let run = &self.options.run;
-        let chunks = usize::try_from(bytes.div_ceil(slot_bytes.max(1) as u64)).unwrap_or(usize::MAX);
         // Findings about rows, and the starts of lists, come on top of their bytes.
-        let crew = Crew::new(run.worker_threads().min(chunks).max(1), run.memory_limit, slot_bytes + (64 << 10));
+        let crew = Crew::for_chunks(bytes.div_ceil(slot_bytes.max(1) as u64), slot_bytes + (64 << 10), run);
         self.threads = self.threads.max(crew.threads);
         crew
     }
@@ -317,19 +319,9 @@ impl<'a> Common<'a> {
     fn settle(&self, state: &mut PlyBinaryState, slot: &PlyBinarySlot) -> Result<()> {
         let at = |flaw: &Flaw| (self.place(slot.offset + flaw.at as u64), None);
         state.outcome.file(self.target, &slot.findings, self.options, &mut state.warnings, at)?;
-        state.progress.report(slot.offset + slot.size as u64, self.size, self.options);
+        state.progress.report(&self.options.run, slot.offset + slot.size as u64, self.size);
         Ok(())
     }
-}
-
-/// Makes `bytes` at least `size` long.
-pub(super) fn grow(bytes: &mut Vec<u8>, size: usize) -> Result<()> {
-    if bytes.len() < size {
-        let more = size - bytes.len();
-        bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of rows"))?;
-        bytes.resize(size, 0);
-    }
-    Ok(())
 }
 
 /// Rows of one size, each chunk independently.
@@ -366,11 +358,8 @@ fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
         low = high;
         high *= 2;
     }
-    while low + 1 < high {
-        let middle = low.midpoint(high) - 1;
-        (low, high) = if ends_behind(middle) { (low, middle + 1) } else { (middle + 1, high) };
-    }
-    feed.piece(low).map(|_| low)
+    let first = partition_point(low as usize..high as usize, |number| !ends_behind(number as u64)) as u64;
+    feed.piece(first).map(|_| first)
 }
 
 impl EvenRowsJob<'_, '_> {
@@ -390,7 +379,7 @@ impl EvenRowsJob<'_, '_> {
         slot.rows = left.min(self.chunk_rows as u64) as usize;
         slot.size = slot.rows * self.shape.row_bytes;
         self.place_slot(first, slot)?;
-        grow(&mut slot.bytes, slot.size)?;
+        grow_exact(&mut slot.bytes, slot.size, ROWS)?;
         let PlyBinarySlot { offset, bytes, size, .. } = slot;
         self.read(*offset, &mut bytes[..*size])
     }
@@ -408,7 +397,7 @@ impl EvenRowsJob<'_, '_> {
         self.place_slot(first, slot)?;
         let carried = (from - slot.offset) as usize;
         let have = carried + (to - from) as usize;
-        grow(&mut slot.bytes, have)?;
+        grow_exact(&mut slot.bytes, have, ROWS)?;
         self.read(from, &mut slot.bytes[carried..have])?;
         let rest_at = slot.offset + slot.size as u64;
         if slot.rows > 0 {
@@ -592,7 +581,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         let mut have = 0;
         let mut wanted_bytes = self.first_bytes(line);
         let (size, rows) = loop {
-            grow(&mut slot.bytes, wanted_bytes)?;
+            grow_exact(&mut slot.bytes, wanted_bytes, ROWS)?;
             have += line.feed.take(&mut slot.bytes[have..wanted_bytes]);
             let (size, rows, stop) = self.cut(line, &slot.bytes[..have]);
             if rows > 0 {

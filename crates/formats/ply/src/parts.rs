@@ -3,7 +3,7 @@
 //! For files whose rows can be found without reading all of them: those with any place in reach, and lists that are all
 //! like the first in each element but the last. Others are read as a whole ([`super::reader`]).
 
-use super::binary::{PlyWalk, extra_data, first_counts, first_rows_agree, grow, read_rows};
+use super::binary::{PlyWalk, ROWS, extra_data, first_counts, first_rows_agree, read_rows};
 use super::header::{Element, PlyHeaderEncoding};
 use super::layout::{ListType, PlyLayout, PlyShape};
 use super::reader::read_header;
@@ -13,6 +13,7 @@ use super::tables::{sink, table};
 use polyhaul_model::error::{Place, Result, try_copy, try_push, try_string};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, NONE, Table, Values};
+use polyhaul_pipeline::arrays::grow_exact;
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
@@ -161,7 +162,7 @@ impl TableSource for PlyTableSource<'_, '_> {
         let rows = part_rows.min(count.saturating_sub(slot.first_row));
         slot.rows = rows as usize;
         slot.size = rows as usize * row_bytes;
-        grow(&mut slot.bytes, slot.size)?;
+        grow_exact(&mut slot.bytes, slot.size, ROWS)?;
         let start = place.start + slot.first_row.min(count) * row_bytes as u64;
         read_rows(self.feed, start, &mut slot.bytes[..slot.size])?;
         slot.end = start + slot.size as u64;

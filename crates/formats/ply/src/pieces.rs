@@ -7,7 +7,7 @@ use super::binary::PlyReader;
 use super::delivery::PlyPieces;
 use super::header::{Element, PlyHeaderEncoding};
 use super::reader::read_header;
-use super::rows::{PlyRowsProgress, PlyRowsTarget};
+use super::rows::PlyRowsTarget;
 use super::scatter::{PlyOp, PlyScatterTarget};
 use super::scene::{check, colors, corners, group, is_vertices};
 use super::sink::{Check, PlyChecked, PlySink};
@@ -20,7 +20,7 @@ use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::column::Column;
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::feed::Feed;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::read::Extent;
 
 /// The result of reading, apart from the pieces.
@@ -61,7 +61,7 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     let mut feed = opened.feed;
     let mut warnings = opened.warnings;
     feed.skip(opened.header.body);
-    let progress = PlyRowsProgress::default();
+    let progress = ProgressSteps::default();
     let mut reader = PlyReader { feed, options, warnings: &mut warnings, threads: 1, progress };
     reader.element(PlyRowsTarget { element: vertices, sink: &sink, pieces: None })?;
     // SAFETY: all rows were read without an error, so that each store has an item for each.

@@ -5,14 +5,14 @@
 
 use super::binary;
 use super::header::{PlyHeader, PlyHeaderEncoding, PlyHeaderParsed, PlyParser};
-use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
+use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::PlySink;
 use super::tables::{sink, table, targets};
 use polyhaul_model::Table;
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::feed::Feed;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::read::Extent;
 
 /// The result of reading, apart from the rows.
@@ -83,7 +83,7 @@ fn read_binary(
     options: &ParseOptions,
     warnings: &mut Warnings,
 ) -> Result<(Vec<PlyOutcome>, usize)> {
-    let mut reader = binary::PlyReader { feed, options, warnings, threads: 1, progress: PlyRowsProgress::default() };
+    let mut reader = binary::PlyReader { feed, options, warnings, threads: 1, progress: ProgressSteps::default() };
     let mut outcomes = Vec::new();
     for &target in targets {
         let outcome = reader.element(target)?;
@@ -112,7 +112,7 @@ impl PlyOpened<'_, '_> {
         let PlyReaderRows { header, outcomes, warnings, threads } = self.rows(&sinks)?;
         let mut content = Vec::new();
         for (((element, sink), homes), outcome) in header.elements.iter().zip(sinks).zip(&homes).zip(&outcomes) {
-            // SAFETY: `opened.rows` returned no error, so that all rows of all elements were published to their sinks,
+            // SAFETY: `self.rows` returned no error, so that all rows of all elements were published to their sinks,
             // and `outcome` has their counts.
             let table = unsafe { table(element, sink, homes, outcome)? };
             try_push(&mut content, table, "tables")?;

@@ -161,21 +161,3 @@ fn shown(value: u32, check: &Check) -> Option<i64> {
         (_, value) => (value != u32::MAX - 1).then_some(i64::from(value)),
     }
 }
-
-/// Tells the caller how far the reading is, every few megabytes.
-#[derive(Debug, Default)]
-pub(super) struct PlyRowsProgress {
-    last: u64,
-}
-
-impl PlyRowsProgress {
-    pub(super) fn report(&mut self, done_bytes: u64, size: Option<u64>, options: &ParseOptions) {
-        const EVERY_BYTES: u64 = 4 << 20;
-        if let Some(progress) = &options.run.progress
-            && done_bytes >= self.last + EVERY_BYTES
-        {
-            self.last = done_bytes;
-            progress.report(done_bytes, size);
-        }
-    }
-}

@@ -90,7 +90,7 @@ fn plan(header: &PlyHeader, swap: bool) -> Result<Vec<PlyPlanned>> {
 }
 
 pub(super) fn is_vertices(element: &Element) -> bool {
-    element.name == "vertex" && group(element, &["x", "y", "z"]).is_some()
+    element.name == names::VERTEX && group(element, &["x", "y", "z"]).is_some()
 }
 
 /// Returns the properties with these names, if all exist and none is a list.

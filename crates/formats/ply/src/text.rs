@@ -11,19 +11,19 @@
 
 use super::layout::{PlyShape, RowEnd};
 use super::lines::{PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
-use super::rows::{PlyOutcome, PlyRowsProgress, PlyRowsTarget};
+use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
 use super::words;
 use super::words::{Fed, words};
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::NONE;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, planted, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::job::ChunkJob;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::Placer;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
@@ -89,7 +89,7 @@ struct PlyTextState {
     end: u64,
     outcomes: Vec<PlyOutcome>,
     warnings: Warnings,
-    progress: PlyRowsProgress,
+    progress: ProgressSteps,
 }
 
 struct PlyTextJob<'s, 'a> {
@@ -148,7 +148,7 @@ pub(super) fn read(
         end: body,
         outcomes,
         warnings: std::mem::take(warnings),
-        progress: PlyRowsProgress::default(),
+        progress: ProgressSteps::default(),
     };
     let result = run(&job, &mut state, crew, &options.run.cancel);
     *warnings = std::mem::take(&mut state.warnings);
@@ -307,11 +307,8 @@ impl PlyTextJob<'_, '_> {
         }
         self.hand_out(state, slot)?;
         if slot.text.too_long && slot.error.is_none() && state.done < self.order.total() {
-            let limit = self.chunks.line_bytes();
-            let message = format!("line is longer than the limit of {limit} bytes (line_bytes)");
             let (place, _) = self.placed(slot, slot.text.end..slot.text.end);
-            let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-            slot.error = Some(error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)"));
+            slot.error = Some(self.chunks.too_long(place));
         }
         state.over = slot.error.is_some();
         Ok(())
@@ -512,7 +509,8 @@ impl PlyTextJob<'_, '_> {
             return Err(error);
         }
         self.note_extra(state, slot)?;
-        state.progress.report(slot.text.offset + slot.text.len() as u64, self.chunks.size(), self.options);
+        let end = slot.text.offset + slot.text.len() as u64;
+        state.progress.report(&self.options.run, end, self.chunks.size());
         slot.text.shrink(self.slot_bytes);
         if slot.parsed.rows.capacity() > 4 * self.slot_bytes {
             slot.parsed = PlyLinesParsed::default();

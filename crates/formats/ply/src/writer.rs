@@ -16,7 +16,7 @@ use polyhaul_model::names;
 use polyhaul_model::names::word;
 use polyhaul_model::options::{Digits, FormatOptions, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_pipeline::arrays::partition_point;
+use polyhaul_pipeline::arrays::{grow_exact, partition_point};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
@@ -304,15 +304,6 @@ impl PlyPiece<'_> {
     }
 }
 
-/// Makes `rows` at least this long.
-fn grow(rows: &mut Vec<u8>, len: usize) -> Result<()> {
-    if len > rows.len() {
-        rows.try_reserve_exact(len - rows.len()).map_err(|_| Error::memory("a page"))?;
-        rows.resize(len, 0);
-    }
-    Ok(())
-}
-
 impl PlyPageSlot {
     fn bytes(&self, encoding: PlyEncoding) -> &[u8] {
         match encoding {
@@ -326,7 +317,7 @@ impl PlyPageSlot {
         let bytes = rows.bytes_before(range.end) - rows.bytes_before(range.start);
         let end = usize::try_from(bytes).ok().and_then(|bytes| self.len.checked_add(bytes));
         let end = end.ok_or_else(|| Error::memory("a page"))?;
-        grow(&mut self.rows, end)?;
+        grow_exact(&mut self.rows, end, "a page")?;
         let page = &mut self.rows[self.len..end];
         if is_big {
             rows.put::<PlyBig>(range, page)

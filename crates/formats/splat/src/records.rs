@@ -8,14 +8,12 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::job::ChunkJob;
-use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::options::{ProgressSteps, RunOptions};
 use polyhaul_pipeline::run::{Crew, run};
 use std::sync::{Mutex, PoisonError};
 
 /// Approximate bytes of a chunk.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Progress is reported after this many bytes.
-const REPORT_BYTES: u64 = 4 << 20;
 
 /// The number for each byte.
 pub(crate) type ByteTable = [f32; 256];
@@ -107,7 +105,7 @@ struct RecordsSlot<'m> {
 struct RecordsState {
     count: usize,
     bytes: u64,
-    reported: u64,
+    progress: ProgressSteps,
 }
 
 impl<'m> ChunkJob for RecordsJob<'_, '_, 'm> {
@@ -151,12 +149,7 @@ impl<'m> ChunkJob for RecordsJob<'_, '_, 'm> {
     fn place(&self, state: &mut RecordsState, slot: &mut RecordsSlot<'m>) -> Result<()> {
         state.count += slot.count;
         state.bytes += (slot.count * self.bytes) as u64;
-        if let Some(progress) = &self.options.progress
-            && state.bytes >= state.reported + REPORT_BYTES
-        {
-            state.reported = state.bytes;
-            progress.report(state.bytes, None);
-        }
+        state.progress.report(self.options, state.bytes, None);
         Ok(())
     }
 }

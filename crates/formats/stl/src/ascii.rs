@@ -16,7 +16,7 @@ use polyhaul_model::warnings::{KEPT, Warnings, is_kept};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::{Placer, excerpt};
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
@@ -89,7 +89,7 @@ struct StlTextState {
     count: usize,
     lines: u64,
     end: u64,
-    last_report: u64,
+    progress: ProgressSteps,
     warnings: Warnings,
 }
 
@@ -441,21 +441,11 @@ impl ChunkJob for StlTextJob<'_, '_> {
             state.end = slot.text.offset + slot.text.len() as u64;
         }
         if slot.text.too_long {
-            let line_bytes = self.chunks.line_bytes();
-            let message = format!("line is longer than the limit of {line_bytes} bytes (line_bytes)");
-            let place = Place { file: self.chunks.name().clone(), line: Some(state.lines + 1), ..Place::default() };
-            let diagnostic =
-                Diagnostic { place: Place { offset: Some(state.end), ..place }, ..Diagnostic::new(message) };
-            let error = diagnostic.into_error(ErrorKind::Limit);
-            return Err(error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)"));
+            let file = self.chunks.name().clone();
+            let line = Some(state.lines + 1);
+            return Err(self.chunks.too_long(Place { file, line, offset: Some(state.end), ..Place::default() }));
         }
-        const EVERY_BYTES: u64 = 4 << 20;
-        if let Some(progress) = &self.options.run.progress
-            && state.end >= state.last_report + EVERY_BYTES
-        {
-            state.last_report = state.end;
-            progress.report(state.end, self.chunks.size());
-        }
+        state.progress.report(&self.options.run, state.end, self.chunks.size());
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::blocks::{Block, Blocks, Source};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::read::{Garbage, ask};
 use polyhaul_pipeline::run::{Crew, run};
 use std::array::from_fn;
@@ -42,7 +42,7 @@ struct StlBinarySlot {
 #[derive(Default)]
 struct StlBinaryState {
     bytes: u64,
-    last_report: u64,
+    progress: ProgressSteps,
 }
 
 /// Reads the triangles after a header that counts `count` of them.
@@ -201,13 +201,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
         let count = self.facet_bytes(slot).len() / FACET_BYTES;
         slot.places = self.facets.place(first..first + count, slot.has_attributes)?;
         state.bytes += slot.block.bytes().len() as u64;
-        const EVERY_BYTES: u64 = 4 << 20;
-        if let Some(progress) = &self.options.run.progress
-            && state.bytes >= state.last_report + EVERY_BYTES
-        {
-            state.last_report = state.bytes;
-            progress.report(state.bytes, self.size);
-        }
+        state.progress.report(&self.options.run, state.bytes, self.size);
         Ok(())
     }
 }

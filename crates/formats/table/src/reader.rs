@@ -15,7 +15,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Table, Values};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::job::ChunkJob;
-use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::Placer;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
@@ -93,7 +93,7 @@ struct TableState<'o> {
     row_count: usize,
     lines: u64,
     warnings: Warnings,
-    last_report: u64,
+    progress: ProgressSteps,
 }
 
 /// Reads the text of a table.
@@ -126,7 +126,7 @@ pub fn read(
         row_count: 0,
         lines: 0,
         warnings: Warnings::default(),
-        last_report: 0,
+        progress: ProgressSteps::default(),
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
     let extent = if options.own.max_rows.is_some() { Extent::Start } else { Extent::Whole };
@@ -275,7 +275,8 @@ impl TableJob<'_, '_> {
         let before = &slot.text.padded()[slot.text.start..slot.body];
         let parsed = if slot.is_body { slot.parsed.line_count } else { 0 };
         state.lines += polyhaul_text::lines::count(before) as u64 + parsed;
-        self.report(state, slot.text.offset + slot.text.len() as u64);
+        let end = slot.text.offset + slot.text.len() as u64;
+        state.progress.report(&self.options.run, end, self.chunks.size());
         Ok(())
     }
 
@@ -305,11 +306,7 @@ impl TableJob<'_, '_> {
     }
 
     fn too_long(&self, state: &TableState<'_>, slot: &TableSlot) -> Error {
-        let limit = self.chunks.line_bytes();
-        let place = self.placer(state, slot).place(slot.text.len() as u32);
-        let message = format!("line is longer than the limit of {limit} bytes (line_bytes)");
-        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-        error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
+        self.chunks.too_long(self.placer(state, slot).place(slot.text.len() as u32))
     }
 
     fn placer<'a>(&'a self, state: &TableState<'_>, slot: &'a TableSlot) -> Placer<'a> {
@@ -328,17 +325,6 @@ impl TableJob<'_, '_> {
             state.warnings.count(code, *count);
         }
         Ok(())
-    }
-
-    /// Tells the caller how far the reading is, every few megabytes.
-    fn report(&self, state: &mut TableState<'_>, bytes: u64) {
-        const EVERY_BYTES: u64 = 4 << 20;
-        if let Some(progress) = &self.options.run.progress
-            && bytes >= state.last_report + EVERY_BYTES
-        {
-            state.last_report = bytes;
-            progress.report(bytes, self.chunks.size());
-        }
     }
 }
 

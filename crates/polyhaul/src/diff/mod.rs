@@ -34,6 +34,7 @@ use crate::options::ReadOptions;
 use crate::report::Report;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::names;
 use polyhaul_pipeline::crew::within;
 
 /// A difference between two assets.
@@ -181,7 +182,7 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Dif
     let [a, b] = both;
     let mut sides = [(a, formats[0]), (b, formats[1])];
     for (side, format) in &mut sides {
-        let place = side.tables.iter().position(|table| table.name == "vertex");
+        let place = side.tables.iter().position(|table| table.name == names::VERTEX);
         if format.has_elements()
             && let Some(place) = place
         {

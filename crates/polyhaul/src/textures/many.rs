@@ -139,10 +139,11 @@ impl Batch<'_> {
             ControlFlow::Continue(())
         };
         let bytes = |number: usize| many::claimed_bytes(&sources[number].path);
-        let ran = many::for_each_file(sources.len(), run, bytes, import, observe_in_order);
         let cancel = run.cancel.clone();
+        let ran = many::for_each_file(sources.len(), run, bytes, import, observe_in_order);
         self.manifest.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
-        if cancel.is_cancelled() { Err(Error::cancelled()) } else { ran.map(|()| Imports { outcomes }) }
+        cancel.check()?;
+        ran.map(|()| Imports { outcomes })
     }
 
     fn import(&self, source: &Source, name: &str, run: RunOptions) -> Outcome {

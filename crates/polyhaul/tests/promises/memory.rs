@@ -32,11 +32,10 @@ fn check(rows: &[&Samples], test: &str) {
     isolated(test, || {
         let folder = Folder::new(&test.replace("::", "-")).unwrap();
         for row in rows {
-            let check = |sample: &Sample| match sample.is_good {
-                true => check_sample(row, sample, &folder),
-                false => check_bad(row, sample, &folder),
-            };
-            row.all().iter().for_each(check);
+            for sample in row.all() {
+                let check = if sample.is_good { check_sample } else { check_bad };
+                check(row, &sample, &folder);
+            }
             (row.claims)().iter().for_each(|sample| check_bad(row, sample, &folder));
         }
     });

@@ -58,7 +58,7 @@ fn info_says_what_a_texture_is() {
     let words = [
         ("dds/good/openimageio-images/dds_npot_bc3_mips.dds", "13 x 7 pixels, rgba, 8 bits, srgb, bc3, 4 levels"),
         ("ktx2/good/bc7_zstd.ktx2", "16 x 8 pixels, rgba, 8 bits, linear, bc7\n"),
-        ("ktx2/good/rgba8.ktx2", "16 x 8 pixels, rgba, 8 bits, srgb, rgba-u8\n"),
+        ("ktx2/good/rgba8.ktx2", "16 x 8 pixels, rgba, 8 bits, srgb, rgba8\n"),
     ];
     for (name, words) in words {
         let ran = run(&["info", &format!("{root}{name}")]).expect(0);

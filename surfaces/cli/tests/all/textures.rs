@@ -35,7 +35,7 @@ fn a_folder_becomes_a_folder_of_textures() {
     let ran = run(&[&arguments[..], &["--format", "ktx2", "--json"]].concat()).expect(0).json();
     assert_eq!((ran["made"].as_u64(), ran["unchanged"].as_u64(), ran["failed"].as_u64()), (Some(3), Some(0), Some(0)));
     let file = &ran["files"][0];
-    assert_eq!((file["outcome"].as_str(), file["texture"]["encoding"].as_str()), (Some("made"), Some("plain 4 x u8")));
+    assert_eq!((file["outcome"].as_str(), file["texture"]["encoding"].as_str()), (Some("made"), Some("rgba8")));
     assert_eq!((file["texture"]["width"].as_u64(), file["texture"]["levels"].as_u64()), (Some(2), Some(2)));
     assert!(std::path::Path::new(&folder.path("out/a.ktx2")).is_file());
 }

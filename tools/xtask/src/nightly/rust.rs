@@ -84,12 +84,13 @@ pub(super) fn docs(tally: &mut Tally) -> Outcome {
 
 /// Benchmarks and fuzz targets, which are workspaces of their own, compile.
 pub(super) fn other_workspaces(_: &mut Tally) -> Outcome {
-    let check = |folder: &&str| {
+    let check = |folder: &str| {
         let mut command = root::cargo();
         command.args(["check", "--all-targets", "--manifest-path"]).arg(root::root().join(folder).join("Cargo.toml"));
         root::runs(command.env("CARGO_TARGET_DIR", root::target()))
     };
-    Outcome::of(["tools/bench", "tools/fuzz"].iter().all(check))
+    let passed = ["tools/bench", "tools/fuzz"].map(check);
+    Outcome::of(passed.into_iter().all(|passed| passed))
 }
 
 /// The kernels for aarch64 and WebAssembly give the results of the portable ones.

@@ -6,7 +6,7 @@
 
 use super::error::{DecodeStop, corrupt, truncated};
 use crate::Buffer;
-use crate::codec::{GZIP_MAGIC, LZ4_LEGACY_MAGIC, LZ4_MAGIC, ZSTD_MAGIC, skippable_len};
+use crate::codec::{GZIP_MAGIC, LZ4_LEGACY_MAGIC, LZ4_MAGIC, SKIPPABLE_MAGIC, ZSTD_MAGIC, skippable_len};
 use crate::error::DecompressErrorKind;
 
 /// The caller's buffer and its filled size. The rest may be overwritten with any data.
@@ -152,8 +152,7 @@ fn next_member(
 /// Returns whether only the first bytes of a signature are left.
 fn is_cut(pending: &[u8], is_start: impl Fn(&[u8]) -> bool) -> bool {
     const GZIP: [u8; 4] = [GZIP_MAGIC[0], GZIP_MAGIC[1], 0, 0];
-    const SKIPPABLE: [u8; 4] = [0x50, 0x2a, 0x4d, 0x18];
-    [GZIP, ZSTD_MAGIC, LZ4_MAGIC, LZ4_LEGACY_MAGIC, SKIPPABLE].iter().any(|head| {
+    [GZIP, ZSTD_MAGIC, LZ4_MAGIC, LZ4_LEGACY_MAGIC, SKIPPABLE_MAGIC].iter().any(|head| {
         let mut padded = [0; 8];
         padded[..4].copy_from_slice(head);
         pending.len() < 4 && {

@@ -44,35 +44,32 @@ impl OptionRow {
 
     /// The first sentence of the documentation, without its full stop.
     pub fn summary(&self) -> String {
-        summary_and_details(self.docs).0
+        first_sentence(self.docs)
     }
 
-    /// The documentation after its first sentence.
+    /// The documentation after its first sentence, on one line.
     pub fn details(&self) -> String {
-        summary_and_details(self.docs).1
+        one_line(self.docs).split_once(". ").map_or(String::new(), |(_, details)| details.to_owned())
     }
 }
 
 impl OptionChoice {
     /// The first sentence of the documentation, without its full stop.
     pub fn summary(&self) -> String {
-        summary_and_details(self.docs).0
+        first_sentence(self.docs)
     }
 }
 
-/// The first sentence of documentation, without its full stop, and the rest; each on one line.
-fn summary_and_details(docs: &str) -> (String, String) {
-    let mut text = String::with_capacity(docs.len());
-    for line in docs.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        text.push_str(line);
-    }
-    match text.split_once(". ") {
-        Some((first, rest)) => (first.to_owned(), rest.to_owned()),
-        None => (text.trim_end_matches('.').to_owned(), String::new()),
-    }
+/// The first sentence of documentation, without its full stop.
+fn first_sentence(docs: &str) -> String {
+    let line = one_line(docs);
+    line.split_once(". ").map_or(line.trim_end_matches('.'), |(first, _)| first).to_owned()
+}
+
+/// The words of documentation, on one line.
+fn one_line(docs: &str) -> String {
+    let lines: Vec<&str> = docs.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join(" ")
 }
 
 /// A struct of options that people set by name.

@@ -295,35 +295,21 @@ impl OptionValue for Encoding {
     const NONE: &'static str = "auto";
 
     fn parse(text: &str) -> Result<Encoding, String> {
-        match text {
-            "bc1" => Ok(Encoding::Bc1),
-            "bc3" => Ok(Encoding::Bc3),
-            "bc4" => Ok(Encoding::Bc4 { signed: false }),
-            "bc5" => Ok(Encoding::Bc5 { signed: false }),
-            "bc6h" => Ok(Encoding::Bc6h { signed: false }),
-            "bc7" => Ok(Encoding::Bc7),
-            "rgba8" => Ok(Encoding::Plain { channels: 4, texel: Texel::U8 }),
-            _ => Err(format!("expected {}", Self::KIND.expected())),
-        }
+        const ENCODINGS: [Encoding; 7] = [
+            Encoding::Bc1,
+            Encoding::Bc3,
+            Encoding::Bc4 { signed: false },
+            Encoding::Bc5 { signed: false },
+            Encoding::Bc6h { signed: false },
+            Encoding::Bc7,
+            Encoding::Plain { channels: 4, texel: Texel::U8 },
+        ];
+        let named = ENCODINGS.into_iter().find(|encoding| encoding.to_string() == text);
+        named.ok_or_else(|| format!("expected {}", Self::KIND.expected()))
     }
 
     fn print(&self) -> String {
-        match self {
-            Encoding::Bc4 { signed: false } => "bc4".into(),
-            Encoding::Bc5 { signed: false } => "bc5".into(),
-            Encoding::Bc6h { signed: false } => "bc6h".into(),
-            Encoding::Plain { channels, texel } => {
-                let channels = ["", "r", "rg", "rgb", "rgba"].get(usize::from(*channels)).unwrap_or(&"");
-                let bits = match texel {
-                    Texel::U8 => "8",
-                    Texel::U16 => "16",
-                    Texel::F16 => "16f",
-                    Texel::F32 => "32f",
-                };
-                format!("{channels}{bits}")
-            }
-            other => format!("{other:?}").to_lowercase(),
-        }
+        self.to_string()
     }
 }
 

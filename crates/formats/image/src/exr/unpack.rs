@@ -118,11 +118,7 @@ pub(super) fn unpack(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: Blo
             samples.map(|bytes| Unpacked { bytes, is_little: false })
         }
         Compression::DWAA(_) | Compression::DWAB(_) if claims_much(&packed, 4 * bytes + DWA_BYTES) => None,
-        Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24
-            if bytes > MAX_RATIO.saturating_mul(packed.len()) =>
-        {
-            None
-        }
+        _ if !is_backed(part, packed.len(), rows) => None,
         _ if part.is_subsampled() => Some(unpack_sampled(part, packed, rows, place)?),
         _ => Some(Unpacked { bytes: decoded(&header(part, rows), packed, place)?, is_little: false }),
     };

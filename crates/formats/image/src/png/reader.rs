@@ -217,9 +217,7 @@ impl PngRowReader<'_> {
 
     /// The next row of `width` pixels.
     fn next<T: PngSample>(&mut self, width: usize, pixels: &mut Vec<T>) -> std::result::Result<(), PngStop> {
-        if self.input.options.run.cancel.is_cancelled() {
-            return Err(Error::cancelled().into());
-        }
+        self.input.options.run.cancel.check()?;
         let row_bytes = self.layout.row_bytes(width);
         let cut = PngStop::Malformed("the file has fewer rows than its header declares");
         if self.layout.is_plain() {

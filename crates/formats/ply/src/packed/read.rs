@@ -5,7 +5,7 @@ use super::super::reader::{PlyOpened, Read};
 use super::{CHUNK, FEWEST_RANGES, LARGEST_HARMONIC, LARGEST_OTHER, PACKED, RANGES, TRIPLE};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::splats::{HARMONICS, SplatColumns, harmonic_of, logit_of};
-use polyhaul_model::{Scalar, Scene, Table, Values};
+use polyhaul_model::{Scalar, Scene, Table, Values, names};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -32,7 +32,7 @@ pub(in super::super) fn is_packed(header: &PlyHeader) -> bool {
         element.name == "sh" && element.count == vertex.count && is_degree && are_bytes
     });
     chunk.name == "chunk"
-        && vertex.name == "vertex"
+        && vertex.name == names::VERTEX
         && is_chunk
         && vertex.properties.len() == PACKED.len()
         && has_all(vertex, &PACKED, Scalar::U32)

@@ -17,7 +17,7 @@ use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, n
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::{Dialect, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Column, Domain, Mesh, Scalar};
+use polyhaul_model::{Column, Domain, Mesh, Scalar, names};
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
 
@@ -213,7 +213,7 @@ impl<'a> PlyVertices<'a> {
         for home in &self.homes {
             try_push(&mut pieces, PlyFieldsRows::new(home.count, self.fields(home)?), "the plan")?;
         }
-        PlyElement::new("vertex", properties, pieces)
+        PlyElement::new(names::VERTEX, properties, pieces)
     }
 
     fn fields(&self, home: &PlySceneHome<'a>) -> Result<Vec<PlyField<'a>>> {
