@@ -53,7 +53,8 @@ fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
     }
     let mut command = place.module("maturin");
     command
-        .args(["build", "--profile", "dist", "--zig", "--quiet", "--target", target, "--compatibility", tag, "--out"])
+        .args(["build", "--profile", "dist", "--zig", "--quiet", "--target", target, "--compatibility", tag])
+        .args(["--compression-level", "9", "--out"])
         .arg(out);
     command.env("CARGO_TARGET_DIR", place.folder.join("build"));
     // zig is a package of the environment, which maturin looks for among programs.
