@@ -131,7 +131,7 @@ impl<T: FlagGroup> FromArgMatches for GivenOptions<T> {
 
 impl<T: FlagGroup> Args for GivenOptions<T> {
     fn augment_args(command: Command) -> Command {
-        T::rows().iter().filter(|row| T::has(row)).fold(command, |command, row| command.arg(flag::<T>(row)))
+        command.args(T::rows().iter().filter(|row| T::has(row)).map(flag::<T>))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

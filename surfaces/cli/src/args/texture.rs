@@ -90,9 +90,8 @@ impl FlagGroup for ImageWriteOptions {
     const HEADING: &str = "Writing";
     const SIDE: &str = "output";
 
-    // The only option that applies to the formats of textures.
     fn has(row: &OptionRow) -> bool {
-        row.name == "zstd_level"
+        row.formats == ["ktx2"]
     }
 }
 
