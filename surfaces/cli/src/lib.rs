@@ -53,7 +53,8 @@ pub fn main(words: Vec<OsString>) -> u8 {
         Ok(words) => words::keep(words),
         Err((words, error)) => return refuse_job(words::keep(words), &error),
     };
-    // Freeing the declarations of all flags is an eighth of the instructions of a start, and the process ends soon.
+    // The process ends soon: freeing the declarations of all flags would be an eighth of the instructions of a start
+    // (`valgrind --tool=callgrind`).
     let mut command = std::mem::ManuallyDrop::new(manual::command());
     let parsed = command.try_get_matches_from_mut(words).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {

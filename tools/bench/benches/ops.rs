@@ -8,6 +8,7 @@
 use polyhaul::model::{Axes, Elements, Mesh, Scene};
 use polyhaul::ops::{MeshOps, SceneOps};
 use polyhaul::options::RunOptions;
+use polyhaul_geometry::vertices::{Vertices, VerticesStream};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -111,14 +112,33 @@ fn weld_with_a_map(mesh: &Mesh) -> (Vec<u32>, Vec<(u32, u32, u32)>) {
     (corner_vertices.collect(), vertices)
 }
 
+/// The same with a normal for each face.
+fn with_hard_edges(mut mesh: Mesh) -> Mesh {
+    let corners = mesh.faces.corner_positions.len() as u32;
+    mesh.normals = vec![[0.0, 0.0, 1.0]; corners as usize / 4].into();
+    mesh.faces.corner_normals = (0..corners).map(|corner| corner / 4).collect();
+    mesh
+}
+
+/// The vertices of a mesh, numbered by positions.
+fn vertices(mesh: &Mesh, threads: usize) -> Vertices {
+    let Elements { corner_positions, corner_uvs, corner_normals, .. } = &mesh.faces;
+    let streams = [corner_uvs, corner_normals].map(|stream| VerticesStream::Listed(stream));
+    Vertices::from_corners(corner_positions, mesh.positions.len(), streams, &options(threads)).unwrap()
+}
+
 fn welding() {
-    for (name, mesh) in [("grid", grid(1000)), ("shuffled grid", shuffled(1000))] {
+    let meshes =
+        [("grid", grid(1000)), ("grid, hard edges", with_hard_edges(grid(1000))), ("shuffled grid", shuffled(1000))];
+    for (name, mesh) in meshes {
         let corners = mesh.faces.corner_positions.len();
         let map = time(&format!("weld {name}, HashMap"), corners, || (), |()| weld_with_a_map(&mesh));
         for threads in [1, 2] {
             let name = format!("weld {name}, {threads} threads");
             let weld = time(&name, corners, || (), |()| mesh.weld_with(&options(threads)).unwrap());
             println!("{:40} {:9.1} x", "", map.as_secs_f64() / weld.as_secs_f64());
+            let name = name.replace("weld", "vertices of");
+            time(&name, corners, || (), |()| vertices(&mesh, threads));
         }
     }
     let mesh = fan(1_000_000);
