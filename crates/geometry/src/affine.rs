@@ -40,9 +40,27 @@ pub fn transform(mesh: &mut Mesh, matrix: &Matrix4, options: &RunOptions) -> Res
     if let Some(motion) = SplatMotion::of_mesh(mesh, &affine.rows)? {
         motion.apply(&mut mesh.vertex_columns, options)?;
     }
-    each(threads, mesh.positions.to_mut()?, |position| affine.position(position).map(|part| part as f32));
+    move_positions(mesh, &affine, threads)?;
     each(threads, mesh.normals.to_mut()?, |normal| affine.normal(normal).map(|part| part as f32));
     if affine.determinant < 0.0 { reverse(mesh) } else { Ok(()) }
+}
+
+/// Moves positions, in double precision where the mesh has them.
+fn move_positions(mesh: &mut Mesh, affine: &Affine, threads: usize) -> Result<()> {
+    let singles = mesh.positions.to_mut()?;
+    if mesh.exact_positions.is_empty() {
+        each(threads, singles, |position| affine.position(position).map(|part| part as f32));
+        return Ok(());
+    }
+    let exact = mesh.exact_positions.to_mut()?;
+    let work = |(): &mut (), (exact, singles): (&mut [Vector], &mut [[f32; 3]])| {
+        for (position, single) in exact.iter_mut().zip(singles) {
+            *position = affine.position(*position);
+            *single = position.map(|part| part as f32);
+        }
+    };
+    for_each_item(threads, exact.chunks_mut(PIECE).zip(singles.chunks_mut(PIECE)), || (), work);
+    Ok(())
 }
 
 /// A matrix that moves positions and normals.

@@ -121,6 +121,9 @@ fn sizes(mesh: &Mesh) -> Option<String> {
     }
     let fits = |part: usize, whole: usize| part == 0 || part == whole;
     let positions = mesh.positions.len();
+    if !fits(mesh.exact_positions.len(), positions) {
+        return Some("expected one exact position per position".into());
+    }
     let uvs = mesh.uvs.len();
     if !fits(mesh.position_weights.len(), positions) || !fits(mesh.colors.len(), positions) {
         return Some("expected one weight and one color per position".into());

@@ -157,6 +157,7 @@ fn bare(mesh: &Mesh) -> Result<Mesh> {
     let curve = |curve: &Curve| Curve { at: without_values(curve.at), ..curve.clone() };
     Ok(Mesh {
         positions: mesh.positions.try_clone()?,
+        exact_positions: mesh.exact_positions.try_clone()?,
         position_weights: mesh.position_weights.try_clone()?,
         colors: mesh.colors.try_clone()?,
         faces: elements(&mesh.faces)?,

@@ -5,6 +5,7 @@
 //! of a large scene differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
 
 use crate::dedup::BATCH;
+use crate::exact::rounded;
 use crate::linear::{IDENTITY32, Matrix3, Matrix4};
 use crate::transform::axes_matrix;
 use polyhaul_model::error::Result;
@@ -34,12 +35,12 @@ impl Frame {
     /// From `object`, in a scene with these axes, to a file.
     pub fn new(object: &Object, axes: Axes, placement: &Placement) -> Result<Frame> {
         let turn = axes_matrix(axes, placement.axes.unwrap_or(axes))?;
-        let [x, y, z, _] = object.transform.unwrap_or(IDENTITY32);
+        let [x, y, z, _] = object.transform.as_ref().map_or(IDENTITY32, rounded);
         let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
         let shift = times(&turn, [x[3], y[3], z[3]]);
         let (normal_rows, determinant) = inverse_transposed(&rows, placement.dialect);
         let is_mirrored = determinant < 0.0;
-        let scale = placement.scale;
+        let scale = placement.scale as f32;
         if placement.dialect == Dialect::Blender {
             // In PLY and STL, Blender scales positions.
             return Ok(Frame { rows, shift, scale, has_reciprocals: true, normal_rows, is_mirrored });

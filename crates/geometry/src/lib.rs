@@ -11,6 +11,7 @@ pub mod corners;
 pub mod dedup;
 pub mod domains;
 pub mod edges;
+pub mod exact;
 pub mod flat;
 pub mod frame;
 pub mod linear;

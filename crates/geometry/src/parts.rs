@@ -4,7 +4,7 @@
 //! object from a host program contributes its whole mesh, with its transform. Nothing is copied.
 
 use crate::frame::Frame;
-use crate::linear::IDENTITY32;
+use crate::linear::IDENTITY64;
 use crate::transform::check_scale;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::{Dialect, FormatOptions, Placement};
@@ -97,7 +97,7 @@ pub fn parts<'a>(
 
 /// Returns the frame of an object, if it has an effect: values that are not moved keep their bits.
 fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
-    let stays = object.transform.is_none_or(|transform| transform == IDENTITY32);
+    let stays = object.transform.is_none_or(|transform| transform == IDENTITY64);
     // Blender applies identity transforms, too, which normalizes normals.
     let stays = stays && placement.dialect == Dialect::Common;
     if stays && placement.scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {

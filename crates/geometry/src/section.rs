@@ -240,6 +240,7 @@ impl SectionPicks<'_> {
     fn rest(&self, mesh: &Mesh) -> Result<Mesh> {
         let mut rest = Mesh {
             positions: pick(&mesh.positions, self.positions.all())?,
+            exact_positions: pick(&mesh.exact_positions, self.positions.all())?,
             position_weights: pick(&mesh.position_weights, self.positions.all())?,
             colors: pick(&mesh.colors, self.positions.all())?,
             face_materials: pick(&mesh.face_materials, self.faces.clone())?,

@@ -13,7 +13,7 @@
 //! The columns are described in [`polyhaul_model::splats`]. Positions move in [`crate::affine`].
 
 use crate::affine;
-use crate::linear::{IDENTITY32, Matrix3, determinant, dot, wide};
+use crate::linear::{IDENTITY64, Matrix3, determinant, dot};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::splats::{self, HARMONICS, Splats};
 use polyhaul_model::{Column, Mesh, Object, Scene, Values};
@@ -33,7 +33,7 @@ fn have_splats(columns: &[Column]) -> bool {
 
 /// Whether an object places splats elsewhere than they are.
 pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
-    let is_moved = object.transform.is_some_and(|transform| transform != IDENTITY32);
+    let is_moved = object.transform.is_some_and(|transform| transform != IDENTITY64);
     is_moved && scene.meshes.get(object.mesh).is_some_and(has_splats)
 }
 
@@ -57,9 +57,9 @@ pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: 
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.with_hint("give each object its own mesh"));
         }
-        let matrix = object.transform.unwrap_or(IDENTITY32).map(wide);
+        let matrix = object.transform.unwrap_or(IDENTITY64);
         affine::transform(&mut scene.meshes[object.mesh], &matrix, run)?;
-        scene.objects[number].transform = Some(IDENTITY32);
+        scene.objects[number].transform = Some(IDENTITY64);
     }
     Ok(())
 }

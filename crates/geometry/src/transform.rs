@@ -1,12 +1,14 @@
 //! Other axes and another scale.
 
-use crate::linear::{Matrix3, Matrix4, determinant, wide};
+use crate::exact::single;
+use crate::linear::{Coordinate, Matrix3, Matrix4, determinant, wide};
 use crate::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Axes, Axis, Scene};
 use polyhaul_pipeline::arrays::PIECE;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
+use std::iter::Sum;
 
 /// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are only turned.
 /// Transforms of objects change with their meshes: every object is where it was, in the new coordinates. Gaussian
@@ -37,20 +39,33 @@ use polyhaul_pipeline::parallel::for_each_item;
 /// assert_eq!(scene.meshes[0].positions, [[10.0, 30.0, -20.0]]);
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
-pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
+pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOptions) -> Result<()> {
     let turn = axes_matrix(scene.axes, to)?;
     transform_meshes(scene, to, scale, options)?;
     for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
-        let [rows @ .., _] = *transform;
-        let turned =
-            turn.map(|row| [0, 1, 2, 3].map(|column| (0..3).map(|at| row[at] * rows[at][column]).sum::<f32>()));
-        for (row, turned) in transform.iter_mut().zip(turned) {
-            // Columns move like rows: the inverse of a rotation is its transpose.
-            let part = |axis: usize| (0..3).map(|at| turned[at] * turn[axis][at]).sum::<f32>();
-            *row = [part(0), part(1), part(2), turned[3] * scale];
+        // Single precision stays so, with the same roundings as ever.
+        match single(transform) {
+            Some(singles) => {
+                let turned = turn_transform(&singles, &turn, scale as f32);
+                *transform = turned.map(|row| row.map(f64::from));
+            }
+            None => *transform = turn_transform(transform, &turn.map(wide), scale),
         }
     }
     Ok(())
+}
+
+/// An object's transform in turned and scaled coordinates.
+fn turn_transform<T: Coordinate + Sum>(transform: &Matrix4<T>, turn: &Matrix3<T>, scale: T) -> Matrix4<T> {
+    let [rows @ .., _] = transform;
+    let mut result = *transform;
+    for (row, turned_row) in result.iter_mut().zip(turn) {
+        let turned = [0, 1, 2, 3].map(|column| (0..3).map(|at| turned_row[at] * rows[at][column]).sum::<T>());
+        // Columns move like rows: the inverse of a rotation is its transpose.
+        let part = |axis: usize| (0..3).map(|at| turned[at] * turn[axis][at]).sum::<T>();
+        *row = [part(0), part(1), part(2), turned[3] * scale];
+    }
+    result
 }
 
 /// The same for the arrays of meshes alone: for a writer that turns the transforms of objects itself.
@@ -58,20 +73,28 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOpti
 /// # Errors
 ///
 /// As for [`transform_axes`].
-pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
+pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOptions) -> Result<()> {
     let turn = TransformTurn::new(frame(scene.axes)?, frame(to)?);
     check_scale(scale)?;
     let turns = !turn.is_nothing();
     let scales = scale != 1.0;
-    let linear = axes_matrix(scene.axes, to)?.map(|row| row.map(|entry| f64::from(entry) * f64::from(scale)));
+    let linear = axes_matrix(scene.axes, to)?.map(|row| row.map(|entry| f64::from(entry) * f64::from(scale as f32)));
+    let single_scale = scale as f32;
     let mut arrays = Vec::new();
+    let mut exact = Vec::new();
     let mut splats = Vec::new();
     for mesh in &mut scene.meshes {
+        let is_exact = mesh.is_exact();
         if let Some(motion) = SplatMotion::of_mesh(mesh, &linear)? {
             try_push(&mut splats, motion.prepare(&mut mesh.vertex_columns)?, "the scene")?;
         }
         if turns || scales {
-            try_push(&mut arrays, (mesh.positions.to_mut()?, scale), "the scene")?;
+            if is_exact {
+                let pair = (mesh.exact_positions.to_mut()?, mesh.positions.to_mut()?);
+                try_push(&mut exact, pair, "the scene")?;
+            } else {
+                try_push(&mut arrays, (mesh.positions.to_mut()?, single_scale), "the scene")?;
+            }
         }
         if turns {
             try_push(&mut arrays, (mesh.normals.to_mut()?, 1.0), "the scene")?;
@@ -90,13 +113,25 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOp
             }
         },
     );
+    let pieces = exact.into_iter().flat_map(|(exact, singles)| exact.chunks_mut(PIECE).zip(singles.chunks_mut(PIECE)));
+    for_each_item(
+        options.worker_threads(),
+        pieces,
+        || (),
+        |(), (exact, singles)| {
+            for (position, single) in exact.iter_mut().zip(singles) {
+                *position = turn.apply_exact(*position).map(|component| component * scale);
+                *single = position.map(|component| component as f32);
+            }
+        },
+    );
     scene.axes = to;
     Ok(())
 }
 
 /// Whether a transform mirrors what it moves.
-pub fn is_mirrored(transform: &Matrix4<f32>) -> bool {
-    let [x, y, z, _] = transform.map(|row| wide([row[0], row[1], row[2]]));
+pub fn is_mirrored(transform: &Matrix4) -> bool {
+    let [x, y, z, _] = transform.map(|row| [row[0], row[1], row[2]]);
     determinant([x, y, z]) < 0.0
 }
 
@@ -105,7 +140,7 @@ pub fn is_mirrored(transform: &Matrix4<f32>) -> bool {
 /// # Errors
 ///
 /// [`ErrorKind::Usage`] unless it is a positive finite number.
-pub fn check_scale(scale: f32) -> Result<()> {
+pub fn check_scale(scale: f64) -> Result<()> {
     if scale > 0.0 && scale.is_finite() {
         return Ok(());
     }
@@ -179,6 +214,10 @@ impl TransformTurn {
         self.sources == [0, 1, 2] && self.flips == [0; 3]
     }
 
+    fn apply_exact(&self, vector: [f64; 3]) -> [f64; 3] {
+        [0, 1, 2].map(|i| f64::from_bits(vector[self.sources[i]].to_bits() ^ u64::from(self.flips[i]) << 32))
+    }
+
     fn apply(&self, vector: [f32; 3]) -> [f32; 3] {
         [0, 1, 2].map(|i| f32::from_bits(vector[self.sources[i]].to_bits() ^ self.flips[i]))
     }
@@ -187,7 +226,7 @@ impl TransformTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::{IDENTITY32, cross};
+    use crate::linear::{IDENTITY64, cross};
     use polyhaul_model::{Mesh, Object};
 
     const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
@@ -259,11 +298,12 @@ mod tests {
 
     #[test]
     fn objects_stay_where_they_are() {
-        let transform = [[0.0, -2.0, 0.5, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.25, 3.0, -5.0], IDENTITY32[3]];
+        let transform = [[0.0, -2.0, 0.5, 3.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.25, 3.0, -5.0], IDENTITY64[3]];
         let placed = |scene: &Scene| {
             let [x, y, z, _] = scene.objects[0].transform.unwrap();
             let [a, b, c] = scene.meshes[0].positions[0];
-            [x, y, z].map(|row: [f32; 4]| row[0] * a + row[1] * b + row[2] * c + row[3])
+            let row = |row: [f64; 4]| row.map(|entry| entry as f32);
+            [x, y, z].map(row).map(|row| row[0] * a + row[1] * b + row[2] * c + row[3])
         };
         for (from, to) in frames().flat_map(|from| frames().map(move |to| (from, to))) {
             let mut turned = scene(from, vec![[1.0, 2.0, 3.0]]);
@@ -301,7 +341,7 @@ mod tests {
         let error = transform_axes(&mut scene, bad, 1.0, &options(1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert_eq!(error.diagnostic().message, "forward (Z) and up (NegativeZ) are both on the z axis");
-        for scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(transform_axes(&mut scene, Axes::BLENDER, scale, &options(1)).is_err());
         }
         assert_eq!(scene, before);

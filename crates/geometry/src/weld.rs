@@ -111,6 +111,16 @@ impl Welded {
         gather(options.worker_threads(), &mesh.positions, &self.vertex_positions, [f32::NAN; 3])
     }
 
+    /// The position of each vertex in double precision; empty if the mesh has no such positions.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Welded::positions`].
+    pub fn exact_positions(&self, mesh: &Mesh, options: &RunOptions) -> Result<Vec<[f64; 3]>> {
+        let numbers = if mesh.is_exact() { &self.vertex_positions[..] } else { &[] };
+        gather(options.worker_threads(), &mesh.exact_positions, numbers, [f64::NAN; 3])
+    }
+
     /// The uv of each vertex, `missing` where it has none. Empty where no corner of the mesh has one.
     ///
     /// # Errors

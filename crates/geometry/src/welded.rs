@@ -44,6 +44,7 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     let rows = || vertex_positions.iter().map(|&row| row as usize);
     let mut welded = Mesh {
         positions: weld.positions(&mesh, options)?.into(),
+        exact_positions: weld.exact_positions(&mesh, options)?.into(),
         uvs: weld.uvs(&mesh, [0.0; 2], options)?.into(),
         uv_domain: Domain::Vertex,
         normals: weld.normals(&mesh, [0.0; 3], options)?.into(),

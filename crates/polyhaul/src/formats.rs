@@ -14,11 +14,18 @@ macro_rules! format_rows {
             Obj = row("obj", FormatKind::Scene), "obj" {
                 looks: Looks::Words(polyhaul_obj::looks_like_obj),
             } => {
-                read: Readers { scene: Some(obj::read), pieces: Some(obj::pieces), ..NO_READERS },
+                read: Readers {
+                    scene: Some(obj::read),
+                    pieces: Some(obj::pieces),
+                    decides_precision: true,
+                    ..NO_READERS
+                },
                 write: Writers {
                     scene: Some(SceneWriter::Meshes(MeshWriter {
                         placement: |_, options| options.scene.placement(Some(Axes::OBJ)),
                         only_triangles: false,
+                        keeps_doubles: |_| true,
+                        has_origin: false,
                         has_upright_splats: false,
                         triangulate: |scene, _, run| triangulate_scene_as_blender(scene, run),
                         write: obj::write,
@@ -53,6 +60,8 @@ macro_rules! format_rows {
                             Ok(Placement { triangulate, dialect: options.scene.dialect, ..placement })
                         },
                         only_triangles: false,
+                        keeps_doubles: |_| true,
+                        has_origin: false,
                         has_upright_splats: false,
                         triangulate: |scene, placement, run| match placement.dialect {
                             Dialect::Blender => triangulate_scene_as_blender(scene, run),
@@ -74,6 +83,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_stl::looks_like_stl(head.bytes, head.size)),
             } => {
                 read: Readers {
+                    decides_precision: true,
                     scene: Some(|job| {
                         let options = job.parse_options().with(job.options.stl);
                         let file = polyhaul_stl::read(job.plain.source().clone(), job.plain.garbage().cloned(), &options, None)?;
@@ -82,6 +92,9 @@ macro_rules! format_rows {
                     }),
                     pieces: Some(|job, consumer| {
                         let options = job.parse_options().with(job.options.stl);
+                        if options.precision.has_doubles() {
+                            return Ok(Attempt::Declined);
+                        }
                         let source = job.plain.source().clone();
                         let garbage = job.plain.garbage().cloned();
                         let file = polyhaul_stl::read(source, garbage, &options, Some(consumer))?;
@@ -97,6 +110,8 @@ macro_rules! format_rows {
                             Ok(Placement { triangulate: has_polygons(scene), dialect: options.scene.dialect, ..placement })
                         },
                         only_triangles: true,
+                        keeps_doubles: |options| options.scene.ascii,
+                        has_origin: false,
                         has_upright_splats: false,
                         triangulate: |scene, placement, run| match placement.dialect {
                             Dialect::Blender => triangulate_scene_as_shown(scene, run),
@@ -287,6 +302,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_off::looks_like_off(head.text())),
             } => {
                 read: Readers {
+                    decides_precision: true,
                     scene: Some(|job| {
                         let file = polyhaul_off::read(job.text(), &job.parse_options())?;
                         job.note(file.threads, file.warnings);
@@ -303,6 +319,8 @@ macro_rules! format_rows {
                             Ok(Placement { triangulate, ..placement })
                         },
                         only_triangles: false,
+                        keeps_doubles: |_| true,
+                        has_origin: false,
                         has_upright_splats: false,
                         triangulate: |scene, _, run| triangulate_scene(scene, run),
                         write: |job| job.write_parts(|_| &(), Comments::AreText, polyhaul_off::write),
@@ -327,6 +345,8 @@ macro_rules! format_rows {
                             Ok(Placement { triangulate: has_polygons(scene), ..placement })
                         },
                         only_triangles: true,
+                        keeps_doubles: |_| false,
+                        has_origin: true,
                         has_upright_splats: true,
                         triangulate: |scene, _, run| triangulate_scene(scene, run),
                         write: |job| gltf::write(job, Format::Png),

@@ -28,6 +28,8 @@ pub(crate) struct MeshJob<'a> {
     pub(crate) looks: &'a Looks<'a>,
     /// Requested properties of the file: axes, scale, triangles.
     pub(crate) placement: &'a Placement,
+    /// What was subtracted from all positions, if the format stores that.
+    pub(crate) origin: [f64; 3],
     pub(crate) format: Format,
     pub(crate) output: Output,
     pub(crate) links: Relinker<'a>,

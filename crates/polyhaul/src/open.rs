@@ -10,9 +10,10 @@ use crate::plain::{Plain, read_all, regular};
 use crate::resolve::open_inner;
 use polyhaul_bytes::place;
 use polyhaul_bytes::{Buffer, Source};
-use polyhaul_model::Array;
 use polyhaul_model::error::{Error, Result};
+use polyhaul_model::{Array, Precision};
 use polyhaul_pipeline::options::Cancel;
+use polyhaul_pipeline::precision::PrecisionPass;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -121,6 +122,44 @@ impl Opened {
     pub(crate) fn to_read(input: Input, options: &ReadOptions) -> Result<Opened> {
         let opened = Opened::new(input, options)?;
         if options.rows.is_everything() { Ok(opened) } else { opened.kept(&options.run.cancel) }
+    }
+
+    /// How coordinates are read first. Of a stream, the first bytes are kept, in case it must be read again.
+    pub(crate) fn first_pass(&self, options: &ReadOptions) -> Result<PrecisionPass> {
+        let precision = options.precision;
+        let is_again = self.source.is_positioned() || matches!(self.near, Near::Archive(_));
+        if is_again || precision != Precision::Auto {
+            return Ok(PrecisionPass { precision, is_second: false, restart_bytes: u64::MAX });
+        }
+        // Threads read up to the other half ahead.
+        let limit_bytes = options.run.memory_limit;
+        let recorded = self.source.record(usize::try_from(limit_bytes).unwrap_or(usize::MAX));
+        recorded.map_err(|error| Error::io("reading", self.name(), error))?;
+        Ok(PrecisionPass { precision, is_second: false, restart_bytes: limit_bytes / 2 })
+    }
+
+    /// Makes a stream start again with the bytes that were kept.
+    pub(crate) fn rewind(&self) -> Result<()> {
+        if matches!(self.near, Near::Archive(_)) {
+            // A member is read anew each time.
+            return Ok(());
+        }
+        match self.source.rewind() {
+            Ok(true) => Ok(()),
+            // What may be needed again fits the limit: only memory can lack.
+            Ok(false) => Err(Error::memory("a stream that is read again")),
+            Err(error) => Err(Error::io("reading", self.name(), error)),
+        }
+    }
+
+    /// Whether a stream failed, and starting it again leads to the original error instead of a copy.
+    pub(crate) fn holds_error(&self) -> bool {
+        self.source.holds_error()
+    }
+
+    /// Frees the bytes of a stream that were kept.
+    pub(crate) fn stop_recording(&self) {
+        self.source.stop_recording();
     }
 
     /// Whether it can be read more than once, at any offset.

@@ -222,7 +222,7 @@ pub trait SceneOps {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the axes are parallel, or the scale is 0 or not finite.
-    fn transform_axes(&mut self, to: Axes, scale: f32) -> Result<()> {
+    fn transform_axes(&mut self, to: Axes, scale: f64) -> Result<()> {
         self.transform_axes_with(to, scale, &RunOptions::default())
     }
 
@@ -230,7 +230,7 @@ pub trait SceneOps {
     ///
     /// # Errors
     /// The same errors as [`SceneOps::transform_axes`], plus [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
-    fn transform_axes_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()>;
+    fn transform_axes_with(&mut self, to: Axes, scale: f64, run: &RunOptions) -> Result<()>;
 }
 
 impl SceneOps for Scene {
@@ -238,7 +238,7 @@ impl SceneOps for Scene {
         triangulate::triangulate_scene(self, run)
     }
 
-    fn transform_axes_with(&mut self, to: Axes, scale: f32, run: &RunOptions) -> Result<()> {
+    fn transform_axes_with(&mut self, to: Axes, scale: f64, run: &RunOptions) -> Result<()> {
         transform::transform_axes(self, to, scale, run)
     }
 }

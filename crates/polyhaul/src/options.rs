@@ -7,12 +7,13 @@ pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
 use polyhaul_model::options::FormatOptions;
 pub use polyhaul_model::options::{
     ColumnName, ColumnTypes, Delimiter, Dialect, Digits, GltfWriteOptions, ImageReadOptions, ImageWriteOptions,
-    Instances, MissingValue, ObjWriteOptions, OptionChoice, OptionGroup, OptionKind, OptionRow, OptionValue,
+    Instances, MissingValue, ObjWriteOptions, OptionChoice, OptionGroup, OptionKind, OptionRow, OptionValue, Origin,
     PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatWriteOptions,
     StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
 };
-pub use polyhaul_model::{Axes, Axis};
+pub use polyhaul_model::{Axes, Axis, Precision};
 pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
+use polyhaul_pipeline::precision::PrecisionPass;
 pub use polyhaul_scan::{Expression, RowOptions};
 use std::sync::Arc;
 
@@ -30,6 +31,11 @@ polyhaul_model::options! {
         pub strict: bool = false, with_strict => [];
         /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
+        /// The precision of positions.
+        pub precision: Precision = Precision::Auto, with_precision => [];
+        /// Which pass over the input this is.
+        #[doc(hidden)]
+        pub precision_pass: PrecisionPass = PrecisionPass::default(), with_precision_pass;
         /// Read and copy files outside the scene's folder too.
         pub allow_outside: bool = false, with_allow_outside => [];
         /// Read the material libraries that a scene refers to.
@@ -218,7 +224,8 @@ impl ReadOptions {
 
     /// The options shared by the readers of all formats.
     pub(crate) fn parse_options(&self) -> ParseOptions {
-        ParseOptions { run: self.run.clone(), limits: self.limits, faults: self.faults(), own: () }
+        let precision = PrecisionPass { precision: self.precision, ..self.precision_pass };
+        ParseOptions { run: self.run.clone(), limits: self.limits, faults: self.faults(), precision, own: () }
     }
 
     /// What to do about invalid data.

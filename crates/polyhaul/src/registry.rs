@@ -72,6 +72,8 @@ pub(crate) struct Readers {
     pub(crate) has_layers: bool,
     /// Whether pixels take several times as much memory as in the file.
     pub(crate) is_packed: bool,
+    /// Whether a file may be read twice, since its text shows whether coordinates need double precision.
+    pub(crate) decides_precision: bool,
 }
 
 /// How a format is written, for each kind of content that it holds.
@@ -102,6 +104,10 @@ pub(crate) struct MeshWriter {
     pub(crate) placement: fn(&Scene, &WriteOptions) -> Result<Placement>,
     /// Whether it stores triangles alone.
     pub(crate) only_triangles: bool,
+    /// Whether it stores positions in double precision.
+    pub(crate) keeps_doubles: fn(&WriteOptions) -> bool,
+    /// Whether it stores an origin of coordinates.
+    pub(crate) has_origin: bool,
     /// Whether it stores transforms of Gaussian splats, which have y up there.
     pub(crate) has_upright_splats: bool,
     /// How faces are triangulated if requested.
@@ -142,6 +148,7 @@ const NO_READERS: Readers = Readers {
     texture: None,
     has_layers: false,
     is_packed: false,
+    decides_precision: false,
 };
 /// A writer without warnings of its own; rows override what the format holds and how it is written.
 const IMAGE_WRITER: ImageWriter = ImageWriter {

@@ -9,11 +9,12 @@ use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
 use crate::options::WriteOptions;
 use crate::outputs::{format_of, name_of};
+use crate::precise::{self, PreciseScene, PreciseTarget};
 use crate::references::Relinker;
 use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_geometry::check;
-use polyhaul_geometry::linear::IDENTITY32;
+use polyhaul_geometry::linear::IDENTITY64;
 use polyhaul_geometry::splat_placement::SplatPlacement;
 use polyhaul_geometry::transform::transform_meshes;
 use polyhaul_model::copy;
@@ -42,6 +43,14 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let (scene, looks) = Looks::split(scene);
     let placement = (writer.placement)(&scene, options)?;
     let (scene, placement) = place_splats(scene, &writer, placement, options, &mut report)?;
+    let target = PreciseTarget {
+        output: &name_of(&output),
+        keeps_doubles: (writer.keeps_doubles)(options),
+        has_origin: writer.has_origin,
+    };
+    let precise = precise::place(scene, placement, options, target, &mut report.warnings)?;
+    let PreciseScene { scene, options, placement, origin } = precise;
+    let options = &*options;
     if writer.only_triangles {
         note_cut_faces(format, &scene, &output, &mut report.warnings);
     }
@@ -54,6 +63,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         scene: &scene,
         looks: &looks,
         placement: &placement,
+        origin,
         format,
         output,
         links,
@@ -155,7 +165,7 @@ fn change<'a>(
     for object in &mut scene.objects {
         if flags[object.mesh] {
             // Triangles have no domains any more; this preserves the kind of object.
-            object.transform.get_or_insert(IDENTITY32);
+            object.transform.get_or_insert(IDENTITY64);
         }
     }
     if placement.triangulate {

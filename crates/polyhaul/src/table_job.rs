@@ -18,7 +18,7 @@ use polyhaul_model::names;
 use polyhaul_model::options::TableHeader;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Scene, SourceFolder, Table};
-use polyhaul_table::{self as table, Layout, Rows, TableFormat};
+use polyhaul_table::{self as table, Layout, PointTarget, Rows, TableFormat};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
 
@@ -52,7 +52,15 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Tables> {
 /// Reads a table as the points of a scene.
 pub(crate) fn read_points(job: &mut ReadJob<'_>) -> Result<Scene> {
     let (table, comments) = read_table(job, Layout::Points)?;
-    let scene = table::scene_of_table(table, &job.plain.source().name().into(), &job.options.run)?;
+    let file = job.plain.source().name().into();
+    let mut target = PointTarget {
+        pass: job.parse_options().precision,
+        is_binary: table_kind(job.format)? == TableFormat::Npy,
+        file: &file,
+        faults: job.options.faults(),
+        warnings: &mut job.report.warnings,
+    };
+    let scene = table::scene_of_table(table, &mut target, &job.options.run)?;
     Ok(Scene { comments, ..scene })
 }
 

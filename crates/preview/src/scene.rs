@@ -4,6 +4,7 @@
 
 use crate::frame::PAYLOAD_BITS;
 use crate::smooth::SmoothNormals;
+use polyhaul_geometry::exact::rounded;
 use polyhaul_geometry::linear::{Vector, cross, dot, wide};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Domain, Elements, Mesh, NONE, Object, Run, Scene, Values};
@@ -161,7 +162,7 @@ impl<'a> SceneParts<'a> {
             }
             try_push(&mut self.firsts, *next, "a picture")?;
             let base = next.wrapping_sub(corners.start as u64);
-            let place = object.and_then(|object| object.transform).map(|[x, y, z, _]| [x, y, z]);
+            let place = object.and_then(|object| object.transform.as_ref()).map(rounded).map(|[x, y, z, _]| [x, y, z]);
             let widths = mesh.vertex_columns.iter().find(|column| column.name == "width");
             let widths = widths.and_then(|column| match &column.values {
                 Values::F32(widths) => Some(&widths[..]),

@@ -315,7 +315,7 @@ fn instanced() -> (Scene, Vec<Range<usize>>, Vec<PlacedInstance>) {
     let width = Column { name: "width".into(), values: Values::F32(vec![0.2, 0.1, 0.05].into()), offsets: None };
     let positions = vec![[-1.0, 0.0, 0.0], [0.0, 1.0, 0.5], [1.0, 1.0, 0.0]];
     let curve = Mesh { positions: positions.into(), lines, vertex_columns: vec![width], ..Mesh::default() };
-    let object = |mesh: usize, end: Counts, shift: f32| {
+    let object = |mesh: usize, end: Counts, shift: f64| {
         let rows = [[1.0, 0.0, 0.0, shift], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
         Object { mesh, end, transform: Some(rows), ..Object::default() }
     };
@@ -355,10 +355,11 @@ fn instances_are_where_flattened_objects_are() {
     let mut flat = Scene { meshes: scene.meshes.clone(), ..Scene::default() };
     for instance in &instances {
         for object in &scene.objects[..2] {
-            let inner = object.transform.unwrap();
-            let row = |row: [f32; 4]| {
+            let inner = object.transform.unwrap().map(|row| row.map(|entry| entry as f32));
+            let row = |row: [f32; 4]| -> [f64; 4] {
                 std::array::from_fn(|at| {
-                    (0..3).map(|k| row[k] * inner[k][at]).sum::<f32>() + if at == 3 { row[3] } else { 0.0 }
+                    let sum = (0..3).map(|k| row[k] * inner[k][at]).sum::<f32>() + if at == 3 { row[3] } else { 0.0 };
+                    f64::from(sum)
                 })
             };
             let [x, y, z] = instance.place.map(row);

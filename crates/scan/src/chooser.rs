@@ -123,7 +123,7 @@ pub struct Passed {
 struct Tests<'a> {
     steps: &'a [Step],
     columns: Vec<Field<'a>>,
-    bounds: Option<(Bounds, [Field<'a>; 3])>,
+    bounds: Option<(Bounds<f64>, [Field<'a>; 3])>,
 }
 
 impl Tests<'_> {
@@ -139,7 +139,7 @@ impl Tests<'_> {
             }
             for (bounds, axis) in self.bounds.iter().flat_map(|bounds| (0..3).map(move |axis| (bounds, axis))) {
                 let (Bounds { min, max }, fields) = bounds;
-                let range = f64::from(min[axis])..=f64::from(max[axis]);
+                let range = min[axis]..=max[axis];
                 let values = bench.evaluate(&[Step::Column(0)], count, |_, out| fields[axis].fill(first, out));
                 narrow(words, values, |value| range.contains(&value));
             }

@@ -24,7 +24,11 @@ pub(crate) enum Field<'a> {
     Part3(&'a [[f32; 3]], usize),
     Part4(&'a [[f32; 4]], usize),
     /// One part of each position, moved by a row of a matrix.
-    Moved(&'a [[f32; 3]], [f32; 4]),
+    Moved(&'a [[f32; 3]], [f64; 4]),
+    /// One part of each exact position.
+    Exact(&'a [[f64; 3]], usize),
+    /// One part of each exact position, moved by a row of a matrix.
+    MovedExact(&'a [[f64; 3]], [f64; 4]),
     /// There is no number per row, for this reason.
     Unfit(&'static str),
 }
@@ -37,7 +41,7 @@ const MANY_PLACES: Field<'_> =
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Placement<'a> {
     AsIs,
-    By(&'a [[f32; 4]; 4]),
+    By(&'a [[f64; 4]; 4]),
     Many,
 }
 
@@ -57,7 +61,10 @@ impl<'a> Fields<'a> {
         let mut fields: Vec<(&str, Field<'_>)> = Vec::new();
         for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
             let positions = mesh.positions.as_slice();
+            let exact = mesh.exact_positions.as_slice();
             let field = match placement {
+                Placement::AsIs if mesh.is_exact() => Field::Exact(exact, axis),
+                Placement::By(matrix) if mesh.is_exact() => Field::MovedExact(exact, matrix[axis]),
                 Placement::AsIs => Field::Part3(positions, axis),
                 Placement::By(matrix) => Field::Moved(positions, matrix[axis]),
                 Placement::Many => MANY_PLACES,
@@ -157,8 +164,13 @@ impl Field<'_> {
             Field::Part3(values, part) => each(values, start, out, |value| f64::from(value[part])),
             Field::Part4(values, part) => each(values, start, out, |value| f64::from(value[part])),
             Field::Moved(values, row) => {
-                let [x, y, z, shift] = row.map(f64::from);
+                let [x, y, z, shift] = row;
                 each(values, start, out, |[a, b, c]| x * f64::from(a) + y * f64::from(b) + z * f64::from(c) + shift);
+            }
+            Field::Exact(values, part) => each(values, start, out, |value| value[part]),
+            Field::MovedExact(values, row) => {
+                let [x, y, z, shift] = row;
+                each(values, start, out, |[a, b, c]| x * a + y * b + z * c + shift);
             }
             Field::Unfit(_) => out.fill(f64::NAN),
         }

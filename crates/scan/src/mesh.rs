@@ -234,6 +234,7 @@ impl<'s> Kept<'s> {
         let count = mesh.positions.len();
         mesh.vertex_columns.iter_mut().try_for_each(|column| keep_column(column, set, first, count))?;
         keep(&mut mesh.positions, set, first)?;
+        keep(&mut mesh.exact_positions, set, first)?;
         keep(&mut mesh.position_weights, set, first)?;
         keep(&mut mesh.colors, set, first)?;
         for group in &mut mesh.vertex_groups {

@@ -18,7 +18,7 @@ polyhaul_model::options! {
         /// Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces are removed with their vertices.
         pub filter: Option<Expression> = None, with_filter => [];
         /// Keep rows or vertices in this box: the smallest x, y, z, then the largest. Bounds are inclusive.
-        pub bounds: Option<Bounds> = None, with_bounds => [], alias "box";
+        pub bounds: Option<Bounds<f64>> = None, with_bounds => [], alias "box";
         /// Then keep every Nth, starting with the first.
         pub every: u64 = 1, with_every => [] in 1..=(u64::MAX as i128);
         /// Then keep a random sample of N, in file order; the same each time. All are kept if there are fewer.
@@ -61,7 +61,7 @@ impl RowOptions {
         if self.every == 0 {
             return usage("every is 0; expected 1 or more".into());
         }
-        let is_box = |bounds: Bounds| (0..3).all(|axis| bounds.min[axis] <= bounds.max[axis]);
+        let is_box = |bounds: Bounds<f64>| (0..3).all(|axis| bounds.min[axis] <= bounds.max[axis]);
         match self.bounds {
             Some(bounds) if !is_box(bounds) => {
                 usage(format!("the box from {:?} to {:?} is empty", bounds.min, bounds.max))

@@ -4,7 +4,8 @@ use crate::expression::BLOCK;
 use crate::fields::Field;
 use crate::mesh::objects_by_mesh;
 use polyhaul_geometry::affine::{self, Affine};
-use polyhaul_geometry::linear::{Matrix4, multiply, wide};
+use polyhaul_geometry::exact::settle_transforms;
+use polyhaul_geometry::linear::{Matrix4, multiply};
 use polyhaul_geometry::splat_motion::SplatMotion;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Scene, Table, Values};
@@ -96,7 +97,7 @@ pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) 
         }
     }
     for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
-        *transform = multiply(matrix, &transform.map(wide)).map(|row| row.map(|entry| entry as f32));
+        *transform = multiply(matrix, transform);
     }
-    Ok(())
+    settle_transforms(scene)
 }

@@ -183,7 +183,7 @@ fn nonsense_is_refused() {
     for options in [
         RowOptions::default().with_every(0),
         RowOptions::default().with_bounds(Some(Bounds { min: [0.0; 3], max: [1.0, -1.0, 1.0] })),
-        RowOptions::default().with_bounds(Some(Bounds { min: [f32::NAN; 3], max: [1.0; 3] })),
+        RowOptions::default().with_bounds(Some(Bounds { min: [f64::NAN; 3], max: [1.0; 3] })),
     ] {
         assert!(Chooser::new(&options, &run).is_err(), "{options:?}");
     }

@@ -615,6 +615,11 @@ typedef struct ph_mesh {
      * The number of columns available from ph_scene_face_column; ignored when a mesh is added to a scene.
      */
     size_t face_column_count;
+    /**
+     * x, y, z of each position in double precision, whose nearest floats are in `positions`. Null if floats lose
+     * nothing that matters.
+     */
+    const double *exact_positions;
 } ph_mesh;
 
 /**
@@ -731,6 +736,10 @@ typedef struct ph_object {
      * The number of slots.
      */
     size_t material_slot_count;
+    /**
+     * The same matrix in double precision. In ph_scene_add_object, all zeros mean `transform`.
+     */
+    double exact_transform[16];
 } ph_object;
 
 /**
@@ -1648,6 +1657,8 @@ ph_status ph_convert(const struct ph_input *input,
  *   limits.decompressed_ratio = N >= 0; default 2000
  *       The maximum compression ratio, checked after the first 64 MiB of output (default 2000, which gzip and lz4
  *       cannot reach).
+ *   precision = auto|single|double; default auto
+ *       The precision of positions.
  *   allow_outside = true|false; default false
  *       Read and copy files outside the scene's folder too.
  *   load_materials = true|false; default true; obj
@@ -1705,6 +1716,8 @@ ph_status ph_convert(const struct ph_input *input,
  *       The axis of the file that points up.
  *   global_scale = N > 0; default 1; alias scale; obj, ply, stl, off, glb, spz, splat, compressed.ply, tables
  *       Scale positions by this factor.
+ *   origin = (auto, none or x,y,z); default auto; obj, ply, stl, off, glb, pbrt, spz, splat, compressed.ply, tables
+ *       The point that becomes the origin of coordinates.
  *   triangulate = true|false; default false; alias export_triangulated_mesh; obj, ply, stl, off, glb
  *       Cut faces into triangles.
  *   uv = true|false; default true; alias export_uv; obj, ply, off

@@ -81,7 +81,9 @@ unsafe fn owned(scene: &Scene, given: &ph_object) -> Result<Object> {
     let mesh = scene.meshes.get(given.mesh).ok_or_else(|| no_such("mesh", given.mesh, scene.meshes.len()))?;
     let end = if given.end == ph_counts::default() { mesh.counts() } else { given.end.into() };
     let mut transform = [[0.0; 4]; 4];
-    transform.iter_mut().flatten().zip(given.transform).for_each(|(to, from)| *to = from);
+    let is_exact = given.exact_transform.iter().any(|entry| *entry != 0.0);
+    let entries = if is_exact { given.exact_transform } else { given.transform.map(f64::from) };
+    transform.iter_mut().flatten().zip(entries).for_each(|(to, from)| *to = from);
     Ok(Object {
         // SAFETY: `given.name` is text of its size or empty, this function's condition.
         name: unsafe { text::owned(given.name, "the name of an object") }?,

@@ -4,6 +4,7 @@ use crate::raw::{self, Record, pointer, usage};
 use crate::text::{self, ph_string, view};
 use polyhaul::Result;
 use polyhaul::model::{Counts, Domain, Elements, Mesh, Run};
+use std::mem::offset_of;
 
 /// The elements that uvs or normals belong to.
 pub type ph_domain = u32;
@@ -132,11 +133,15 @@ pub struct ph_mesh {
     pub vertex_column_count: usize,
     /// The number of columns available from ph_scene_face_column; ignored when a mesh is added to a scene.
     pub face_column_count: usize,
+    /// x, y, z of each position in double precision, whose nearest floats are in `positions`. Null if floats lose
+    /// nothing that matters.
+    pub exact_positions: *const f64,
 }
 
 // SAFETY: `repr(C)`, `struct_size` first, then numbers and pointers: any bytes are values.
 unsafe impl Record for ph_mesh {
     const NAME: &'static str = "ph_mesh";
+    const FIRST_BYTES: usize = offset_of!(ph_mesh, exact_positions);
 }
 
 /// The parts that differ between C and the model.
@@ -187,6 +192,7 @@ impl MeshView {
             face_smooth: pointer(&mesh.face_smooth),
             vertex_column_count: mesh.vertex_columns.len(),
             face_column_count: mesh.face_columns.len(),
+            exact_positions: pointer(&mesh.exact_positions).cast(),
         }
     }
 }
@@ -242,6 +248,10 @@ pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
     let mut mesh = unsafe {
         Mesh {
             positions: raw::array(given.positions.cast::<[f32; 3]>(), positions, "positions", borrow)?,
+            exact_positions: {
+                let count = counted(given.exact_positions.is_null(), positions);
+                raw::array(given.exact_positions.cast(), count, "exact_positions", borrow)?
+            },
             colors: raw::array(given.colors.cast(), counted(given.colors.is_null(), positions), "colors", borrow)?,
             uvs: raw::array(given.uvs.cast(), uvs, "uvs", borrow)?,
             uv_domain: domain(given.uv_domain)?,

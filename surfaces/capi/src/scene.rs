@@ -11,6 +11,7 @@ use crate::text::{ph_string, view};
 use polyhaul::model::{Axes, Axis, NONE, Object, Scene};
 use polyhaul::{Error, Reader, Result};
 use std::mem::MaybeUninit;
+use std::mem::offset_of;
 
 /// No index: a corner without a uv, a face without a material.
 pub const PH_NONE: u32 = u32::MAX;
@@ -92,6 +93,8 @@ pub struct ph_object {
     pub material_slots: *const u32,
     /// The number of slots.
     pub material_slot_count: usize,
+    /// The same matrix in double precision. In ph_scene_add_object, all zeros mean `transform`.
+    pub exact_transform: [f64; 16],
 }
 
 // SAFETY: `repr(C)`, `struct_size` first, then numbers: any bytes are values.
@@ -102,6 +105,7 @@ unsafe impl Record for ph_scene_info {
 // SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers and texts: any bytes are values.
 unsafe impl Record for ph_object {
     const NAME: &'static str = "ph_object";
+    const FIRST_BYTES: usize = offset_of!(ph_object, exact_transform);
 }
 
 impl ph_scene {
@@ -291,8 +295,10 @@ pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize,
         let scene = handle(scene, "the scene")?;
         let object_and_slots = scene.scene.objects.get(index).zip(scene.slots.get(index));
         let (model, slots) = object_and_slots.ok_or_else(|| no_such("object", index, scene.slots.len()))?;
-        let mut transform = [0.0; 16];
-        transform.iter_mut().zip(model.transform.iter().flatten().flatten()).for_each(|(to, &from)| *to = from);
+        let mut exact_transform = [0.0; 16];
+        let entries = model.transform.iter().flatten().flatten();
+        exact_transform.iter_mut().zip(entries).for_each(|(to, &from)| *to = from);
+        let transform = exact_transform.map(|entry| entry as f32);
         let lent = ph_object {
             struct_size: size_of::<ph_object>(),
             name: view(&model.name),
@@ -303,6 +309,7 @@ pub unsafe extern "C" fn ph_scene_object(scene: Option<&ph_scene>, index: usize,
             transform,
             material_slots: raw::pointer(slots),
             material_slot_count: slots.len(),
+            exact_transform,
         };
         // SAFETY: `object` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.

@@ -7,6 +7,7 @@ use polyhaul::inspect::{
     RenderInventory, TextureSummary,
 };
 use polyhaul::model::{Bounds, Channels, ColorSpace, Scalar};
+use polyhaul::precision::shortest;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -167,8 +168,8 @@ struct ContentsProperty<'a> {
 
 #[derive(Serialize)]
 struct Extent {
-    min: [f32; 3],
-    max: [f32; 3],
+    min: [f64; 3],
+    max: [f64; 3],
 }
 
 impl<'a> Listed<'a> {
@@ -176,7 +177,9 @@ impl<'a> Listed<'a> {
     pub fn new(inventory: &'a Inventory) -> Self {
         Listed {
             contents: inventory.contents,
-            bounds: inventory.bounds.map(|Bounds { min, max }| Extent { min, max }),
+            bounds: inventory
+                .bounds
+                .map(|Bounds { min, max }| Extent { min: min.map(shortest), max: max.map(shortest) }),
             object_names: &inventory.object_names,
             material_names: &inventory.material_names,
             material_libraries: &inventory.material_libraries,
@@ -488,10 +491,10 @@ fn sizes(c: &Contents) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn bounds_row(bounds: Option<Bounds>) -> String {
+fn bounds_row(bounds: Option<Bounds<f64>>) -> String {
     match bounds {
         Some(Bounds { min: [a, b, c], max: [x, y, z] }) => {
-            let [a, b, c, x, y, z] = [a, b, c, x, y, z].map(human::single);
+            let [a, b, c, x, y, z] = [a, b, c, x, y, z].map(human::coordinate);
             format!("  {:<10}{:>14}  {a} {b} {c} to {x} {y} {z}\n", "bounds", "")
         }
         None => format!("  {:<10}{:>14}\n", "bounds", "none"),

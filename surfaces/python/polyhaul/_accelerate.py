@@ -16,7 +16,7 @@ from polyhaul import _polyhaul
 from polyhaul._errors import Error
 from polyhaul._interop import from_pyvista
 from polyhaul._io import read, write
-from polyhaul._mesh import Mesh
+from polyhaul._mesh import Mesh, mesh_from_native
 
 #: What puts back the readers that were replaced.
 _undo: list[Callable[[], None]] = []
@@ -33,8 +33,8 @@ def accelerate(enable: bool = True) -> tuple[str, ...]:
     - meshio reads OBJ and binary STL
     - PyVista writes OBJ; it reads OBJ, PLY and STL with polyhaul if the package ``polyhaul-pyvista`` is installed
 
-    They return what they returned before, with coordinates of OBJ files rounded to float32. Everything else is read by their own
-    readers.
+    They return what they returned before; of OBJ files, only texture coordinates and normals are rounded to float32. Everything
+    else is read by their own readers.
 
     Args:
         enable: ``False`` undoes it.
@@ -73,7 +73,7 @@ def _loader(before: Any, format: Any, convert: Callable[[Mesh, Any], Any]) -> An
         asks_for_more = any(options.get(name) for name in _ASKED)
         if not asks_for_more and not arguments:
             try:
-                scene = read(data, format=format, load_materials=False)
+                scene = read(data, format=format, load_materials=False, precision="double")
                 return convert(_plain_mesh(scene), options | {"name": getattr(file_obj, "name", None)})
             except (_NotExact, Error):
                 pass
@@ -114,7 +114,7 @@ def _trimesh_obj(mesh: Mesh, options: dict[str, Any]) -> Any:
         raise _NotExact
     used = _polyhaul.mesh_section(mesh._to_native(), (0,) * 7, mesh._counts, True)
     arrays = used.arrays()
-    vertices = np.frombuffer(arrays["positions"], np.float32).reshape(-1, 3).astype(np.float64)
+    vertices = mesh_from_native(used, ()).positions.astype(np.float64)
     faces = np.frombuffer(arrays["faces"][1], np.uint32).reshape(-1, 3).astype(np.int64)
     resolver = options.get("resolver")
     name = getattr(resolver, "file_name", None) or options["name"] or "geometry"
@@ -139,12 +139,16 @@ def _reader(before: Any, format: Any, convert: Callable[[Any], Any]) -> Any:
         if isinstance(filename, str) or hasattr(filename, "__fspath__"):
             try:
                 if format != "stl" or _is_binary_stl(filename):
-                    return convert(read(filename, format=format, load_materials=False, weld=True))
+                    return convert(read(filename, format=format, load_materials=False, weld=True, precision=_PRECISION[format]))
             except (_NotExact, Error):
                 pass
         return before(filename)
 
     return read_file
+
+
+#: What keeps coordinates as meshio returns them.
+_PRECISION: dict[str, Any] = {"obj": "double", "stl": "single"}
 
 
 def _meshio_obj(scene: Any) -> Any:

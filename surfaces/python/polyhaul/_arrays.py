@@ -13,6 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float32]
+Doubles: TypeAlias = npt.NDArray[np.float64]
+#: Positions, in single or double precision.
+Coordinates: TypeAlias = npt.NDArray[np.floating[Any]]
 Indices: TypeAlias = npt.NDArray[np.uint32]
 Slots: TypeAlias = npt.NDArray[np.int32]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -37,6 +40,21 @@ def floats(name: str, value: npt.ArrayLike, columns: int) -> Floats:
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that can be converted to float32")
     return _sealed(_rows(name, _plain(array, np.float32), columns))
+
+
+def positions(name: str, value: npt.ArrayLike) -> tuple[Floats, Doubles | None]:
+    """Rows of x, y, z as float32, and as float64 if they are not float32 values."""
+    array = _asarray(name, value)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that can be converted to float64")
+    rows = _rows(name, array, 3)
+    with np.errstate(over="ignore"):
+        singles = _sealed(_plain(rows, np.float32))
+    if np.can_cast(array.dtype, np.float32):
+        return singles, None
+    doubles = _sealed(_plain(rows, np.float64))
+    is_single = bool(((singles == doubles) | np.isnan(doubles)).all())
+    return singles, None if is_single else doubles
 
 
 def values(name: str, value: npt.ArrayLike, count: int, what: str) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _arrays, _given, _polyhaul
-from polyhaul._arrays import Flags, Floats, Indices, Slots
+from polyhaul._arrays import Coordinates, Flags, Floats, Indices, Slots
 from polyhaul._curve import Curve, curve_from_plain, curve_of, curves_to_plain
 from polyhaul._given import Streams, VertexGroups
 from polyhaul._material import Material
@@ -35,7 +35,7 @@ class Mesh:
     it changes the mesh; :func:`polyhaul.write` validates it again. It must not change while that runs.
 
     Args:
-        positions: (n, 3) or flat (n * 3,) numbers, converted to float32: x, y, z.
+        positions: (n, 3) or flat (n * 3,) numbers: x, y, z. They are kept as float64 if they are not float32 values.
         corner_positions: (c,) integers, per corner the index of its position; or (f, k) for faces of ``k``
             corners each, which needs no ``face_offsets``. ``None`` for a mesh without faces.
         face_offsets: (f + 1,) integers: the first corner of each face, followed by ``c``. Each face has
@@ -138,16 +138,18 @@ class Mesh:
             self._convert(**given)
 
     @property
-    def positions(self) -> Floats:
-        """(n, 3) float32: x, y, z. Settable with the same number of rows."""
-        positions: Floats = self._data["positions"]
-        return positions
+    def positions(self) -> Coordinates:
+        """(n, 3) float32: x, y, z; float64 if they need it (see the option ``precision``). Settable with the same number
+        of rows."""
+        exact: Coordinates | None = self._data["exact_positions"]
+        singles: Coordinates = self._data["positions"]
+        return singles if exact is None else exact
 
     @positions.setter
     def positions(self, value: npt.ArrayLike) -> None:
-        rows = _arrays.floats("positions", value, 3)
+        rows, exact = _arrays.positions("positions", value)
         self._check_rows("positions", rows, self.position_count)
-        self._set(positions=rows)
+        self._set(positions=rows, exact_positions=exact)
 
     @property
     def corner_positions(self) -> Indices:
@@ -475,8 +477,8 @@ class Mesh:
     ) -> None:
         """Takes the arguments of the class that are not taken as they are."""
         self._plain = _NOTHING.copy()
-        rows = _arrays.floats("positions", positions, 3)
-        self._set(positions=rows)
+        rows, exact = _arrays.positions("positions", positions)
+        self._set(positions=rows, exact_positions=exact)
         faces = _given.elements("face", given["corner_positions"], given["face_offsets"], len(rows), 3)
         self._set(faces=faces, lines=_given.elements("line", line_positions, line_offsets, len(rows), 2))
         if points is not None:
@@ -650,6 +652,7 @@ def _plain_of(native: NativeMesh) -> dict[str, Any]:
 
 _TYPES: dict[str, tuple[Any, int]] = {
     "positions": (np.float32, 3),
+    "exact_positions": (np.float64, 3),
     "position_weights": (np.float32, 0),
     "colors": (np.float32, 4),
     "uvs": (np.float32, 2),

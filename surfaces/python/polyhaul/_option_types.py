@@ -56,7 +56,7 @@ class Limits:
     #: The maximum number of elements of each kind (default 2^32 - 2, the largest that the index type allows).
     elements: int = 4_294_967_294
     #: The maximum number of objects, and of distinct groups, that an OBJ file declares (default 1,000,000). An empty
-    #: object takes about 250 bytes of memory.
+    #: object takes about 320 bytes of memory.
     objects: int = 1_000_000
     #: The maximum number of materials that an OBJ file uses, or a material library defines (default 100,000). A
     #: material takes about 700 bytes of memory.
@@ -114,6 +114,8 @@ class _OnlyReadOptions(TypedDict, total=False):
 
     on_error: Literal["raise", "warn"] | None
     """What to do with data that breaks its format's rules. Default: ``"raise"``."""
+    precision: Literal["auto", "single", "double"] | None
+    """The precision of positions. Default: ``"auto"``."""
     allow_outside: bool
     """Read and copy files outside the scene's folder too. Default: False."""
     load_materials: bool
@@ -203,6 +205,10 @@ class _OnlyWriteOptions(TypedDict, total=False):
     1."""
     scale: float | None
     """Another name of ``global_scale``."""
+    origin: str | None
+    """The point that becomes the origin of coordinates. By default it is the center of scenes that are far from
+    their origin, in formats that store it (glTF, pbrt); other formats keep coordinates as they are. Formats: obj,
+    ply, stl, off, glb, pbrt, spz, splat, compressed.ply, tables."""
     triangulate: bool
     """Cut faces into triangles. STL and glTF always have triangles. Formats: obj, ply, stl, off, glb. Default:
     False."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _options
-from polyhaul._arrays import Floats
+from polyhaul._arrays import Doubles
 from polyhaul._material import Material, material_from_plain, material_to_plain
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
 from polyhaul._option_types import AxisName
@@ -74,14 +74,14 @@ class Object:
         self.mesh_name = ""
         self.mesh = mesh
         self.kind = "object"
-        self._transform: Floats | None = None
+        self._transform: Doubles | None = None
         self._materials: tuple[Material | None, ...] | None = None
         self._start: Counts | None = None
         self._end: Counts | None = None
 
     @property
-    def transform(self) -> Floats | None:
-        """(4, 4) float32, rows of a matrix that multiplies column vectors from the left; ``None`` for no
+    def transform(self) -> Doubles | None:
+        """(4, 4) float64, rows of a matrix that multiplies column vectors from the left; ``None`` for no
         transform. Settable."""
         return self._transform
 
@@ -262,7 +262,7 @@ class Scene:
             mesh: the mesh to show. It is not copied.
             name: its name; ``"Object"`` and a number by default.
             mesh_name: the name of its mesh, which ``export_object_groups`` writes.
-            transform: (4, 4) numbers, taken as float32: rows of a matrix that multiplies column vectors from the
+            transform: (4, 4) numbers: rows of a matrix that multiplies column vectors from the
                 left (as ``Object.matrix_world`` of Blender); ``None`` to write the positions unchanged.
             materials: the materials of its slots: materials, names of materials, or ``None`` for an empty slot.
                 A name refers to the scene's material of that name, or to a new one. The mesh of a file has its own.
@@ -449,8 +449,8 @@ def _material(value: Material | str | None) -> Material | None:
     raise TypeError(f"material is of type {type(value).__name__}; expected polyhaul.Material, a name or None")
 
 
-def _matrix(value: npt.ArrayLike) -> Floats:
-    matrix = np.array(value, dtype=np.float32, order="C")
+def _matrix(value: npt.ArrayLike) -> Doubles:
+    matrix = np.array(value, dtype=np.float64, order="C")
     if matrix.shape != (4, 4):
         raise ValueError(f"transform has shape {matrix.shape}; expected (4, 4)")
     matrix.flags.writeable = False

@@ -18,7 +18,7 @@ pub(crate) fn read<'py>(
     py: Python<'py>,
     reading: ReadCall<'py>,
     flatten: bool,
-    turn: (Option<(String, String)>, f32),
+    turn: (Option<(String, String)>, f64),
     writable: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let (axes, scale) = turn;

@@ -21,7 +21,7 @@ pub(crate) struct NativeMesh {
 /// Runs `$body` with `$array` as each array of a mesh in turn, other than columns.
 macro_rules! each_array {
     ($mesh:ident, $array:ident => $body:expr) => {
-        each_array!(@fields $mesh, $array => $body, positions, position_weights, colors, uvs, uv_depths, normals, points,
+        each_array!(@fields $mesh, $array => $body, positions, exact_positions, position_weights, colors, uvs, uv_depths, normals, points,
             face_materials, face_smooth, sharp_edges);
         for elements in [&mut $mesh.faces, &mut $mesh.lines] {
             each_array!(@fields elements, $array => $body, offsets, corner_positions, corner_uvs, corner_normals);
@@ -106,6 +106,7 @@ const DOMAINS: [(Domain, &str); 5] = [
 #[derive(IntoPyObject)]
 pub(crate) struct MeshOut {
     positions: Array,
+    exact_positions: Array,
     position_weights: Array,
     colors: Array,
     uvs: Array,
@@ -150,6 +151,7 @@ impl MeshOut {
     fn new(mesh: &Mesh, is_writable: bool) -> MeshOut {
         MeshOut {
             positions: Array::from_values(&mesh.positions, is_writable),
+            exact_positions: Array::from_values(&mesh.exact_positions, is_writable),
             position_weights: Array::from_values(&mesh.position_weights, is_writable),
             colors: Array::from_values(&mesh.colors, is_writable),
             uvs: Array::from_values(&mesh.uvs, is_writable),
@@ -220,6 +222,7 @@ fn runs_out(runs: &[Run]) -> Array {
 #[pyo3(from_item_all)]
 pub(crate) struct MeshIn {
     positions: Rows<[f32; 3]>,
+    exact_positions: Rows<[f64; 3]>,
     position_weights: Rows<f32>,
     colors: Rows<[f32; 4]>,
     uvs: Rows<[f32; 2]>,
@@ -266,6 +269,7 @@ impl MeshIn {
         let group = |(name, weights): (String, Held<f32>)| VertexGroup { name, weights: weights.into() };
         Ok(Mesh {
             positions: array(self.positions),
+            exact_positions: array(self.exact_positions),
             position_weights: array(self.position_weights),
             colors: array(self.colors),
             uvs: array(self.uvs),

@@ -140,7 +140,7 @@ impl NativeReadOptions {
     }
 
     /// Keeps rows in this box, which may be infinite.
-    fn set_bounds(&mut self, min: [f32; 3], max: [f32; 3]) {
+    fn set_bounds(&mut self, min: [f64; 3], max: [f64; 3]) {
         self.options.rows.bounds = Some(Bounds { min, max });
     }
 

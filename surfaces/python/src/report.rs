@@ -2,11 +2,11 @@
 //! `_inspect.py`.
 
 use crate::errors;
-use crate::material::short;
 use crate::options::scalar_name;
 use crate::profile;
 use polyhaul::Report;
 use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, FileSummary, Inventory, RenderInventory};
+use polyhaul::precision::shortest;
 use polyhaul::report::Moved;
 use polyhaul::warnings::Warnings;
 use pyo3::prelude::*;
@@ -47,7 +47,7 @@ pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult
     for (name, count) in inventory.contents.by_name() {
         fields.set_item(name, count)?;
     }
-    let bounds = inventory.bounds.map(|bounds| (bounds.min.map(short), bounds.max.map(short)));
+    let bounds = inventory.bounds.map(|bounds| (bounds.min.map(shortest), bounds.max.map(shortest)));
     fields.set_item("bounds", bounds)?;
     fields.set_item("object_names", &inventory.object_names)?;
     fields.set_item("material_names", &inventory.material_names)?;

@@ -28,7 +28,7 @@ struct ObjectOut(
     usize,
     CountRow,
     CountRow,
-    Option<[[f32; 4]; 4]>,
+    Option<[[f64; 4]; 4]>,
     Option<Vec<Option<usize>>>,
 );
 
@@ -41,7 +41,7 @@ struct ObjectIn(
     usize,
     Option<CountRow>,
     Option<CountRow>,
-    Option<Held<[[f32; 4]; 4]>>,
+    Option<Held<[[f64; 4]; 4]>>,
     Option<Vec<Option<usize>>>,
 );
 

@@ -419,6 +419,63 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Keeps what is read of a stream from its start on, as long as that is at most `limit_bytes`, so that it can be read
+    /// again. Does nothing for other sources, and after the first read.
+    ///
+    /// ```
+    /// use polyhaul_bytes::Source;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let source = Source::reader(Box::new(&b"a pipe"[..]), "pipe");
+    /// source.record(100)?;
+    /// let mut block = [0; 8];
+    /// assert_eq!(source.read_next(&mut block)?, 6);
+    /// assert!(source.rewind()?);
+    /// assert_eq!(source.read_next(&mut block)?, 6);
+    /// assert!(!source.rewind()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no memory, or another thread panicked while it read.
+    pub fn record(&self, limit_bytes: usize) -> io::Result<()> {
+        match &self.shared.kind {
+            SourceKind::Stream(stream) => lock(stream)?.record(limit_bytes),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a stream whose bytes are [kept](Source::record) failed. If it is read again, it fails with the original
+    /// error; until then, with copies of it, which have the same message.
+    pub fn holds_error(&self) -> bool {
+        match &self.shared.kind {
+            SourceKind::Stream(stream) => lock(stream).is_ok_and(|stream| stream.holds_error()),
+            _ => false,
+        }
+    }
+
+    /// Frees what [`Source::record`] kept.
+    pub fn stop_recording(&self) {
+        if let SourceKind::Stream(stream) = &self.shared.kind
+            && let Ok(mut stream) = lock(stream)
+        {
+            stream.stop_recording();
+        }
+    }
+
+    /// Makes a stream start again, if all that was read of it was kept; returns whether it does. What is kept is used up
+    /// by that. Other sources have no current position and always return `true`.
+    ///
+    /// # Errors
+    /// If another thread panicked while it read.
+    pub fn rewind(&self) -> io::Result<bool> {
+        match &self.shared.kind {
+            SourceKind::Stream(stream) => Ok(lock(stream)?.rewind()),
+            _ => Ok(true),
+        }
+    }
+
     /// Returns whether [`Source::read_at`] works, from any number of threads at the same time.
     pub fn is_positioned(&self) -> bool {
         !matches!(self.shared.kind, SourceKind::Stream(_))

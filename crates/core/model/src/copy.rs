@@ -98,6 +98,7 @@ pub fn pick<T: Copy>(array: &Array<T>, indices: impl Iterator<Item = usize> + Cl
 fn mesh(mesh: &Mesh) -> Result<Mesh> {
     Ok(Mesh {
         positions: mesh.positions.try_clone()?,
+        exact_positions: mesh.exact_positions.try_clone()?,
         position_weights: mesh.position_weights.try_clone()?,
         colors: mesh.colors.try_clone()?,
         uvs: mesh.uvs.try_clone()?,

@@ -18,6 +18,7 @@ pub mod names;
 mod objects;
 pub mod options;
 pub mod pixels;
+pub mod precision;
 pub mod printable;
 pub mod render;
 mod scene;
@@ -36,6 +37,7 @@ pub use image::{
 };
 pub use material::{Color, Illumination, MapKind, Material, TextureMap};
 pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
+pub use precision::Precision;
 pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};
 pub use table::{Column, Scalar, Table, Values};
 pub use texture::{Encoding, Texel, Texture};

@@ -22,7 +22,7 @@ crate::options! {
         /// The maximum number of elements of each kind (default 2^32 - 2, the largest that the index type allows).
         pub elements: u64 = u64::from(u32::MAX) - 1, with_elements => [];
         /// The maximum number of objects, and of distinct groups, that an OBJ file declares (default 1,000,000). An
-        /// empty object takes about 250 bytes of memory.
+        /// empty object takes about 320 bytes of memory.
         pub objects: u64 = 1_000_000, with_objects => [obj];
         /// The maximum number of materials that an OBJ file uses, or a material library defines (default 100,000). A
         /// material takes about 700 bytes of memory.

@@ -11,6 +11,9 @@ use super::{Array, Bounds, Column};
 pub struct Mesh {
     /// x, y, z in the source's units.
     pub positions: Array<[f32; 3]>,
+    /// The positions in double precision: empty if 32-bit floats lose nothing that matters, otherwise one per position,
+    /// whose nearest floats are in `positions`. Whoever moves, adds or removes positions does the same to these.
+    pub exact_positions: Array<[f64; 3]>,
     /// Rational weights: empty, or one per position (1 where the source gave none).
     pub position_weights: Array<f32>,
     /// Red, green, blue, alpha as the source gave them: empty, or one per position
@@ -255,6 +258,7 @@ impl Mesh {
         let runs = self.material_runs.len() + self.group_runs.len() + self.smoothing_runs.len();
         let floats = [&self.position_weights, &self.uv_depths];
         let values = self.positions.heap_bytes()
+            + self.exact_positions.heap_bytes()
             + self.colors.heap_bytes()
             + self.uvs.heap_bytes()
             + self.normals.heap_bytes()
@@ -271,6 +275,12 @@ impl Bounds {
     /// The box around all finite positions; `None` if there are none.
     pub fn of(positions: &[[f32; 3]]) -> Option<Bounds> {
         positions.chunks(BLOCK).filter_map(block_bounds).reduce(Bounds::union)
+    }
+
+    /// The box around all finite positions in double precision; `None` if there are none.
+    pub fn of_exact(positions: &[[f64; 3]]) -> Option<Bounds<f64>> {
+        let finite = positions.iter().filter(|position| position.iter().all(|value| value.is_finite()));
+        finite.map(|&position| Bounds { min: position, max: position }).reduce(Bounds::union)
     }
 }
 

@@ -125,18 +125,18 @@ pub struct Object {
     /// One past the last element of each array.
     pub end: Counts,
     /// The object-to-scene transform: a row-major matrix that multiplies column vectors from the left.
-    pub transform: Option<[[f32; 4]; 4]>,
+    pub transform: Option<[[f64; 4]; 4]>,
     /// The materials in its slots: indices into [`Scene::materials`], or `None` for an empty slot.
     pub materials: Option<Vec<Option<usize>>>,
 }
 
 /// An axis-aligned box.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub struct Bounds<T = f32> {
     /// The smallest x, y, z.
-    pub min: [f32; 3],
+    pub min: [T; 3],
     /// The largest x, y, z.
-    pub max: [f32; 3],
+    pub max: [T; 3],
 }
 
 impl Scene {
@@ -162,6 +162,11 @@ impl Scene {
     pub fn bounds(&self) -> Option<Bounds> {
         self.meshes.iter().filter_map(Mesh::bounds).reduce(|a, b| a.union(b))
     }
+
+    /// The box around all finite positions, in double precision; `None` if there are none.
+    pub fn exact_bounds(&self) -> Option<Bounds<f64>> {
+        self.meshes.iter().filter_map(Mesh::exact_bounds).reduce(|a, b| a.union(b))
+    }
 }
 
 impl Bounds {
@@ -170,12 +175,23 @@ impl Bounds {
         Bounds { min: self.min.map(|value| value - by), max: self.max.map(|value| value + by) }
     }
 
-    /// The smallest box that contains both.
-    pub fn union(self, other: Bounds) -> Bounds {
+    /// The same box in double precision.
+    pub fn widened(self) -> Bounds<f64> {
+        Bounds { min: self.min.map(f64::from), max: self.max.map(f64::from) }
+    }
+}
+
+impl<T: Copy + PartialOrd> Bounds<T> {
+    /// The smallest box that contains both, of finite boxes.
+    pub fn union(self, other: Bounds<T>) -> Bounds<T> {
         let mut result = self;
         for axis in 0..3 {
-            result.min[axis] = result.min[axis].min(other.min[axis]);
-            result.max[axis] = result.max[axis].max(other.max[axis]);
+            if other.min[axis] < result.min[axis] {
+                result.min[axis] = other.min[axis];
+            }
+            if other.max[axis] > result.max[axis] {
+                result.max[axis] = other.max[axis];
+            }
         }
         result
     }

@@ -110,6 +110,19 @@ impl Warnings {
         self.note_many(faults, code, count, first)
     }
 
+    /// Adds a warning that `count` coordinates were rounded to 32-bit floats: a loss, which is an error with `strict`, or
+    /// a note.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for a loss in strict mode.
+    pub fn rounded(&mut self, faults: FaultPolicy, is_loss: bool, count: u64, diagnostic: Diagnostic) -> Result<()> {
+        if faults.strict && is_loss && count > 0 {
+            return Err(diagnostic.into_error(ErrorKind::Unsupported));
+        }
+        self.push_many("rounded", count, diagnostic);
+        Ok(())
+    }
+
     /// Handles a malformed statement: returns an error or, with [`OnError::Warn`], adds a warning and skips the
     /// statement.
     pub fn broken(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {

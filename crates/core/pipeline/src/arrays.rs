@@ -30,8 +30,8 @@ unsafe impl Zero for u64 {}
 unsafe impl Zero for f32 {}
 // SAFETY: as for `f32`.
 unsafe impl Zero for f64 {}
-// SAFETY: an array of f32s whose bytes are all zero holds zeros.
-unsafe impl<const N: usize> Zero for [f32; N] {}
+// SAFETY: an array of values whose bytes are all zero, which each of them allows.
+unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
 
 /// Returns `count` zeros. The system supplies zeroed pages on first use, so the threads that fill the array share that
 /// cost too.
@@ -135,12 +135,7 @@ pub fn out_of_range(corner: usize, what: &str, index: u32, count: usize) -> Erro
 }
 
 /// Returns `values[indices[i]]` for every `i`, and `missing` if the index is [`NONE`].
-pub fn gather<const N: usize>(
-    threads: usize,
-    values: &[[f32; N]],
-    indices: &[u32],
-    missing: [f32; N],
-) -> Result<Vec<[f32; N]>> {
+pub fn gather<T: Zero + Send + Sync>(threads: usize, values: &[T], indices: &[u32], missing: T) -> Result<Vec<T>> {
     if let Some(invalid) = indices.iter().find(|&&index| index != NONE && index as usize >= values.len()) {
         let message =
             format!("index {invalid} is out of range for {} values: the map belongs to a different mesh", values.len());

@@ -28,6 +28,7 @@ pub mod out;
 pub mod packed;
 pub mod parallel;
 pub mod place;
+pub mod precision;
 pub mod prefetch;
 mod queue;
 pub mod read;

@@ -1,5 +1,6 @@
 //! How a job runs: threads, memory, cancellation, progress.
 
+use crate::precision::PrecisionPass;
 use polyhaul_bytes::{Sink, Source, Throttle};
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::limits::{FaultPolicy, Limits};
@@ -16,6 +17,8 @@ pub struct ParseOptions<O = ()> {
     pub limits: Limits,
     /// How to treat faults in the data.
     pub faults: FaultPolicy,
+    /// How coordinates are read.
+    pub precision: PrecisionPass,
     /// Options of the format.
     pub own: O,
 }
@@ -23,7 +26,7 @@ pub struct ParseOptions<O = ()> {
 impl ParseOptions {
     /// Adds the options of a format.
     pub fn with<O>(self, format: O) -> ParseOptions<O> {
-        ParseOptions { run: self.run, limits: self.limits, faults: self.faults, own: format }
+        ParseOptions { run: self.run, limits: self.limits, faults: self.faults, precision: self.precision, own: format }
     }
 }
 

@@ -131,11 +131,11 @@ objects! {
         mesh: Option<usize>,
         skin: Option<usize>,
         /// Column-major.
-        matrix: Option<[f32; 16]>,
-        translation: Option<[f32; 3]>,
+        matrix: Option<[f64; 16]>,
+        translation: Option<[f64; 3]>,
         /// x, y, z, w.
-        rotation: Option<[f32; 4]>,
-        scale: Option<[f32; 3]>,
+        rotation: Option<[f64; 4]>,
+        scale: Option<[f64; 3]>,
         extensions: Extensions,
     }
     /// Primitives that belong together.

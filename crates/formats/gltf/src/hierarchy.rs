@@ -8,16 +8,30 @@ use crate::log::malformed;
 use polyhaul_geometry::linear::{self, IDENTITY64, Matrix4};
 use polyhaul_model::error::{Error, Result, try_push};
 
+/// The world matrix of a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct World {
+    /// From transforms in single precision.
+    pub(crate) single: Matrix4,
+    /// From transforms as they are written.
+    pub(crate) exact: Matrix4,
+}
+
+impl World {
+    pub(crate) const IDENTITY: World = World { single: IDENTITY64, exact: IDENTITY64 };
+}
+
 /// Calls `visit` with each node of the scene and its world matrix, parents first and in the order of the file.
-pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &Matrix4) -> Result<()>) -> Result<()> {
+pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &World) -> Result<()>) -> Result<()> {
     let parents = parents(document)?;
     check_cycles(document, &parents)?;
-    let mut stack: Vec<(usize, Matrix4)> = Vec::new();
+    let mut stack: Vec<(usize, World)> = Vec::new();
     for root in roots(document, &parents)? {
-        try_push(&mut stack, (root, IDENTITY64), "nodes")?;
+        try_push(&mut stack, (root, World::IDENTITY), "nodes")?;
         while let Some((index, parent)) = stack.pop() {
             let node = &document.nodes[index];
-            let world = multiply(&parent, &local(node));
+            let single = multiply(&parent.single, &local(node, |value| f64::from(value as f32)));
+            let world = World { single, exact: multiply(&parent.exact, &local(node, |value| value)) };
             visit(index, &world)?;
             stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
             stack.extend(node.children.iter().rev().map(|&child| (child, world)));
@@ -98,20 +112,21 @@ fn roots(document: &Document, parents: &[usize]) -> Result<Vec<usize>> {
     Ok(roots)
 }
 
-/// The matrix of a node in its parent's space.
-fn local(node: &Node) -> Matrix4 {
+/// The matrix of a node in its parent's space, of numbers that are rounded by `round`.
+fn local(node: &Node, round: impl Fn(f64) -> f64) -> Matrix4 {
     if let Some(matrix) = node.matrix {
-        return std::array::from_fn(|row| std::array::from_fn(|column| f64::from(matrix[4 * column + row])));
+        return std::array::from_fn(|row| std::array::from_fn(|column| round(matrix[4 * column + row])));
     }
-    let translation = node.translation.unwrap_or([0.0; 3]);
-    placed(translation, node.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0]), node.scale.unwrap_or([1.0; 3]))
+    let translation = node.translation.unwrap_or([0.0; 3]).map(&round);
+    let rotation = node.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0]).map(&round);
+    placed(translation, rotation, node.scale.unwrap_or([1.0; 3]).map(round))
 }
 
 /// The matrix that scales, then rotates by a quaternion (x, y, z, w), then translates.
-pub(crate) fn placed(translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3]) -> Matrix4 {
-    let rows = linear::rotation(rotation.map(f64::from));
-    let [x, y, z] = scale.map(f64::from);
-    let row = |at: usize| [rows[at][0] * x, rows[at][1] * y, rows[at][2] * z, f64::from(translation[at])];
+pub(crate) fn placed(translation: [f64; 3], rotation: [f64; 4], scale: [f64; 3]) -> Matrix4 {
+    let rows = linear::rotation(rotation);
+    let [x, y, z] = scale;
+    let row = |at: usize| [rows[at][0] * x, rows[at][1] * y, rows[at][2] * z, translation[at]];
     [row(0), row(1), row(2), IDENTITY64[3]]
 }
 
@@ -120,21 +135,17 @@ pub(crate) fn multiply(a: &Matrix4, b: &Matrix4) -> Matrix4 {
     if *a == IDENTITY64 { *b } else { linear::multiply(a, b) }
 }
 
-/// The matrix with the precision of the model.
-pub(crate) fn rounded(matrix: &Matrix4) -> Matrix4<f32> {
-    matrix.map(|row| row.map(|value| value as f32))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use polyhaul_geometry::exact::rounded;
     use serde_json::{Value, json};
 
     fn walked(json: Value) -> Result<Vec<(usize, Matrix4<f32>)>> {
         let document: Document = serde_json::from_value(json).unwrap();
         let mut visited = Vec::new();
         walk(&document, |index, world| {
-            visited.push((index, rounded(world)));
+            visited.push((index, rounded(&world.single)));
             Ok(())
         })?;
         Ok(visited)

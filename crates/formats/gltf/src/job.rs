@@ -18,6 +18,8 @@ pub struct GltfJob<'a> {
     pub materials: &'a [Material],
     /// The images of the materials to embed.
     pub images: &'a GltfImages,
+    /// Where the origin of the scene is: the translation of a root node, unless it is 0.
+    pub origin: [f64; 3],
     /// The name of the output, for messages.
     pub output: &'a str,
     /// The format's own options.

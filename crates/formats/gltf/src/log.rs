@@ -59,6 +59,12 @@ impl GltfLog {
         self.warnings.broken(self.faults, code, diagnostic)
     }
 
+    /// Counts coordinates that were rounded to 32-bit floats.
+    pub(crate) fn rounded(&mut self, faults: FaultPolicy, is_loss: bool, count: u64, message: String) -> Result<()> {
+        let diagnostic = self.diagnostic(message);
+        self.warnings.rounded(faults, is_loss, count, diagnostic)
+    }
+
     /// Counts valid data that the model cannot represent.
     pub(crate) fn lose(&mut self, code: &'static str, count: u64, message: impl FnOnce() -> String) -> Result<()> {
         self.lose_about(code, count, message, None)

@@ -41,7 +41,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-material-properties", "properties of materials", properties),
         ("left-out-textures", "texture maps", maps),
         ("left-out-objects", "objects without elements, which readers skip", {
-            plan.document.nodes.iter().filter(|node| node.mesh.is_none()).count() as u64
+            plan.document.nodes.iter().filter(|node| node.mesh.is_none() && node.children.is_empty()).count() as u64
         }),
         ("left-out-names", "different names of instances", plan.changes.names),
         ("left-out-groups", "face groups", sum(&|mesh| mesh.groups.len())),

@@ -15,7 +15,7 @@ use crate::pages::{GltfData, as_float};
 use crate::quantize::{self, Lattice};
 use crate::spans::{BlockKind, InstanceValue, SpanContent, TriangleIndices, ValueSpan};
 use crate::splats::{self, SplatAttribute, SplatPlaces};
-use crate::transforms::{InstanceTransform, UNROTATED, column_major, is_decomposable};
+use crate::transforms::{InstanceTransform, UNROTATED, column_major, is_decomposable, shortest_double};
 use crate::views::{GltfView, MESHOPT, Views};
 use polyhaul_geometry::frame::Frame;
 use polyhaul_geometry::linear::{IDENTITY32, Matrix4};
@@ -218,7 +218,7 @@ impl<'a> PlanBuilder<'a, '_> {
             node.name = named(&job.parts[first].object.name);
             let matrix = self.matrix(&job.parts[first], shown[first]);
             check_matrix(matrix.as_ref(), &job.parts[first].object.name)?;
-            node.matrix = matrix.map(column_major);
+            node.matrix = matrix.map(column_major).map(|entries| entries.map(shortest_double));
         } else {
             let (name, lost) = instancing::common_name(objects.iter().map(|&object| &*job.parts[object].object.name));
             self.changes.names += lost;
@@ -466,7 +466,12 @@ impl<'a> PlanBuilder<'a, '_> {
         self.document.extensions_used.extend(has_splats.then(|| splats::NAME.to_owned()));
         self.document.extensions_used.sort_unstable();
         self.document.extensions_required = required;
-        let nodes = (0..self.document.nodes.len()).collect();
+        let mut nodes: Vec<usize> = (0..self.document.nodes.len()).collect();
+        if self.job.origin != [0.0; 3] {
+            let root = Node { translation: Some(self.job.origin), children: nodes, ..Node::default() };
+            nodes = vec![self.document.nodes.len()];
+            try_push(&mut self.document.nodes, root, "the plan")?;
+        }
         self.document.scenes = vec![SceneNodes { nodes, ..SceneNodes::default() }];
         self.document.scene = Some(0);
         let repaired = self.data.geometries.iter().map(|geometry| geometry.repaired.len() as u64).sum();

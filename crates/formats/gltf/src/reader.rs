@@ -21,23 +21,26 @@
 use crate::accessors::AccessorValues;
 use crate::buffers::{Buffers, OpenBufferFile};
 use crate::chunks::{Chunks, chunks};
-use crate::document::{Document, Node};
+use crate::document::{Document, Node, component};
 use crate::hierarchy;
-use crate::hierarchy::{rounded, walk};
+use crate::hierarchy::{World, walk};
 use crate::instances::NodeInstances;
 use crate::json;
 use crate::log::{GltfLog, located, malformed, over_limit, unsupported};
 use crate::materials::{check_name, materials};
 use crate::meshes::{FoundMesh, MeshReader};
 use crate::splats::SplatPrimitive;
-use polyhaul_geometry::linear::{IDENTITY64, Matrix4};
+use polyhaul_geometry::exact::{moved_bounds, rounded, single};
 use polyhaul_geometry::transform::transform_axes;
 use polyhaul_model::error::{Error, Result, try_copy, try_push, try_string};
+use polyhaul_model::limits::FaultPolicy;
+use polyhaul_model::precision::MAX_MOVE;
 use polyhaul_model::splats::{AXES, LINEAR_COLORS};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Axes, Object, ObjectKind, Scene, names};
+use polyhaul_model::{Axes, Bounds, Object, ObjectKind, Precision, Scene, names};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::precision::shown;
 use polyhaul_pipeline::read::Extent;
 use serde_json::Value;
 
@@ -102,7 +105,8 @@ fn read_scene(
     scene.comments.extend(document.asset.copyright.as_deref().map(try_string).transpose()?);
     let mut builder = SceneBuilder { scene, values, log, indices: Vec::new(), splats: Vec::new() };
     builder.read_meshes(&placed)?;
-    builder.add_objects(placed)?;
+    let is_exact = builder.needs_doubles(&placed, options.precision.precision, options.faults)?;
+    builder.add_objects(placed, is_exact)?;
     builder.turn_splats()?;
     Ok((builder.scene, builder.values.threads))
 }
@@ -112,7 +116,7 @@ struct PlacedMesh {
     /// `None` if the file has no nodes.
     node: Option<usize>,
     mesh: usize,
-    world: Matrix4,
+    world: World,
     /// The number among the instances of the node.
     instance: Option<usize>,
 }
@@ -126,7 +130,7 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
         for mesh in 0..document.meshes.len() {
             push(
                 &mut placed,
-                PlacedMesh { node: None, mesh, world: IDENTITY64, instance: None },
+                PlacedMesh { node: None, mesh, world: World::IDENTITY, instance: None },
                 values.limits.objects,
             )?;
         }
@@ -154,7 +158,7 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
             continue;
         };
         for instance in 0..instances.count {
-            let world = instances.matrix(instance, &mesh_use.world);
+            let world = instances.world(instance, &mesh_use.world);
             push(
                 &mut placed,
                 PlacedMesh { world, instance: Some(instance), ..mesh_use },
@@ -243,7 +247,32 @@ impl SceneBuilder<'_, '_, '_> {
         self.log.lose("left-out-meshes", lost, || format!("{lost} meshes are not in the default scene"))
     }
 
-    fn add_objects(&mut self, placed: Vec<PlacedMesh>) -> Result<()> {
+    /// Whether the transforms of objects need double precision. If they do, but are not to have it, warns.
+    fn needs_doubles(&mut self, placed: &[PlacedMesh], precision: Precision, faults: FaultPolicy) -> Result<bool> {
+        let is_double = |placed: &PlacedMesh| single(&placed.world.exact).is_none();
+        if precision == Precision::Double || !placed.iter().any(is_double) {
+            return Ok(precision == Precision::Double);
+        }
+        let boxes = placed.iter().filter_map(|placed| {
+            let used = self.indices.get(placed.mesh)?.as_ref()?;
+            let declared = declared_bounds(self.values.document, placed.mesh);
+            let bounds = declared.or_else(|| self.scene.meshes[used.index].exact_bounds())?;
+            Some(moved_bounds(bounds, &placed.world.exact))
+        });
+        let Some(bounds) = boxes.reduce(Bounds::union).filter(Bounds::is_coarse) else { return Ok(false) };
+        if precision == Precision::Auto {
+            return Ok(true);
+        }
+        let error = bounds.spacing() / 2.0;
+        let count = placed.iter().filter(|placed| is_double(placed)).count() as u64;
+        let message =
+            format!("transforms of objects were rounded to 32-bit floats: positions move by up to {}", shown(error));
+        let is_loss = error > MAX_MOVE * bounds.longest_side();
+        self.log.rounded(faults, is_loss, count, message)?;
+        Ok(false)
+    }
+
+    fn add_objects(&mut self, placed: Vec<PlacedMesh>, is_exact: bool) -> Result<()> {
         self.scene.objects.try_reserve_exact(placed.len()).map_err(|_| Error::memory("objects"))?;
         for PlacedMesh { node, mesh, world, instance } in placed {
             let document = self.values.document;
@@ -262,7 +291,11 @@ impl SceneBuilder<'_, '_, '_> {
                 mesh_name: try_string(mesh_name)?,
                 mesh: used.index,
                 end: self.scene.meshes[used.index].counts(),
-                transform: Some(rounded(&world)),
+                transform: Some(if is_exact {
+                    world.exact
+                } else {
+                    rounded(&world.single).map(|row| row.map(f64::from))
+                }),
                 materials: Some(try_copy(&used.slots, "material slots")?),
                 ..Object::default()
             });
@@ -285,6 +318,21 @@ impl SceneBuilder<'_, '_, '_> {
         self.scene.axes = Axes::default();
         Ok(())
     }
+}
+
+/// The box around a mesh of the file that its accessors declare; `None` if one does not.
+fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
+    let mut union: Option<Bounds<f64>> = None;
+    for primitive in &document.meshes.get(mesh)?.primitives {
+        let accessor = document.accessors.get(*primitive.attributes.get("POSITION")?)?;
+        // Quantized positions declare their integers.
+        let is_float = accessor.component_type == component::FLOAT;
+        let min = accessor.min.first_chunk::<3>().filter(|_| is_float)?.map(f64::from);
+        let max = accessor.max.first_chunk::<3>()?.map(f64::from);
+        let bounds = Bounds { min, max };
+        union = union.into_iter().chain([bounds]).reduce(Bounds::union);
+    }
+    union
 }
 
 /// The name of an object: the name of the node, or else of the mesh. Instances are numbered if it is not empty.

@@ -87,6 +87,11 @@ fn quaternion([x, y, z]: Matrix3) -> [f32; 4] {
     parts.map(|part| (part / length) as f32)
 }
 
+/// The double with the same fewest digits as a float, so that JSON has these.
+pub(crate) fn shortest_double(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or_else(|_| f64::from(value))
+}
+
 /// A matrix as glTF stores it.
 pub(crate) fn column_major(matrix: Matrix4<f32>) -> [f32; 16] {
     std::array::from_fn(|entry| matrix[entry % 4][entry / 4])

@@ -30,6 +30,7 @@ fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -
         evaluated: &evaluated,
         materials: &[],
         images: &GltfImages::default(),
+        origin: [0.0; 3],
         output: "x.glb",
         options: &options,
         instances: Instances::Auto,

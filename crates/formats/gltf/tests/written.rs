@@ -37,6 +37,7 @@ fn try_write(
         evaluated: &evaluated,
         materials: &scene.materials,
         images: &GltfImages::default(),
+        origin: [0.0; 3],
         output: "x.glb",
         options: &options,
         instances,
@@ -125,7 +126,7 @@ fn placed(mesh: &Mesh, objects: &[(&str, ObjectMatrix)]) -> Scene {
     let object = |&(name, transform): &(&str, ObjectMatrix)| Object {
         name: name.into(),
         end: mesh.counts(),
-        transform: Some(transform),
+        transform: Some(transform.map(|row| row.map(f64::from))),
         ..Object::default()
     };
     Scene { meshes: vec![mesh.clone()], objects: objects.iter().map(object).collect(), ..Scene::default() }
@@ -142,10 +143,10 @@ fn sheared() -> ObjectMatrix {
     [[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]
 }
 
-fn moved(matrix: Option<ObjectMatrix>, [x, y, z]: [f32; 3]) -> [f64; 3] {
-    let rows = matrix.unwrap_or(turned(0.0, 1.0, 0.0));
+fn moved(matrix: Option<[[f64; 4]; 4]>, [x, y, z]: [f32; 3]) -> [f64; 3] {
+    let rows = matrix.unwrap_or(turned(0.0, 1.0, 0.0).map(|row| row.map(f64::from)));
     [0, 1, 2].map(|row| {
-        let [a, b, c, d] = rows[row].map(f64::from);
+        let [a, b, c, d] = rows[row];
         a * f64::from(x) + b * f64::from(y) + c * f64::from(z) + d
     })
 }

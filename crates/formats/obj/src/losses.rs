@@ -37,8 +37,9 @@ pub fn note_left_out(
     let sum = |count: &dyn Fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let ObjExtent { not_finite, largest } = extent(scene, run)?;
     let largest = f64::from(largest) * enlarged(scene, options);
-    let coarse =
-        if is_coarse(largest, ObjDigits::new(options).positions) { sum(&|mesh| mesh.positions.len()) } else { 0 };
+    // Exact positions have the digits that they need.
+    let digits = |mesh: &Mesh| ObjDigits::new(options).of_positions(mesh);
+    let coarse = sum(&|mesh| if is_coarse(largest, digits(mesh)) { mesh.positions.len() } else { 0 });
     // Smoothing group numbers express sharp edges, flags do not.
     let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
     let kinds = [
@@ -117,12 +118,12 @@ fn is_coarse(largest: f64, digits: Digits) -> bool {
 /// Returns by how much object transforms can enlarge meshes in the file.
 fn enlarged(scene: &Scene, options: FormatOptions<'_, ObjWriteOptions>) -> f64 {
     let transforms = scene.objects.iter().filter_map(|object| object.transform.as_ref());
-    let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f32::max);
-    f64::from(size.unwrap_or(1.0)) * f64::from(options.scene.global_scale.abs())
+    let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f64::max);
+    size.unwrap_or(1.0) * options.scene.global_scale.abs()
 }
 
-fn largest_of(values: &[f32]) -> f32 {
-    values.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()))
+fn largest_of(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()))
 }
 
 /// Whether there are objects that are written as Blender writes evaluated ones.

@@ -27,6 +27,7 @@ impl ObjParser<'_> {
     /// Stops early if a complaint will end the reading anyway.
     pub(super) fn parse(&self, text: ObjChunkText<'_>, index: &mut Index, out: &mut ObjParsed) -> Result<()> {
         out.clear();
+        out.loss = self.options.precision.loss();
         let mut at = text.start;
         while at < text.end {
             // The newline after the text ends a last line that has none.
@@ -52,9 +53,14 @@ impl ObjParser<'_> {
             if start >= text.end {
                 break;
             }
-            let taken = rows(window, line, start, text, out)?;
+            let taken = rows(window, line, start, text, self.options.precision, out)?;
             line += taken;
             if taken > 0 {
+                // The text will be read again.
+                out.over |= out.loss.short > 0 && self.options.precision.is_over_at_loss();
+                if out.over {
+                    return Ok(index.line_start(line));
+                }
                 continue;
             }
             if self.name(window, line, text, out)? {

@@ -8,6 +8,7 @@ use polyhaul_model::error::{Error, Excerpt, Result, try_push};
 use polyhaul_model::warnings::{Weight, is_kept};
 use polyhaul_pipeline::arrays::grow;
 use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_text::parse::positions::DigitLoss;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -212,6 +213,10 @@ pub(super) type Tint = (u32, [f32; 4]);
 #[derive(Default)]
 pub(super) struct ObjParsed {
     pub(super) positions: Pool<[f32; 3]>,
+    /// The positions in double precision, if they are wanted.
+    pub(super) exact: Pool<[f64; 3]>,
+    /// What positions lose as 32-bit floats.
+    pub(super) loss: DigitLoss,
     pub(super) weights: Vec<(u32, f32)>,
     pub(super) colors: Vec<Tint>,
     pub(super) uvs: Pool<[f32; 2]>,
@@ -245,6 +250,7 @@ impl ObjParsed {
 
     pub(super) fn clear(&mut self) {
         self.positions.clear();
+        self.exact.clear();
         self.uvs.clear();
         self.normals.clear();
         self.weights.clear();

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The arrays of a mesh while chunks fill them.
 pub(super) struct ObjColumns {
     positions: Column<[f32; 3]>,
+    /// Empty unless doubles are wanted.
+    exact: Column<[f64; 3]>,
     weights: Sparse<f32>,
     colors: Sparse<[f32; 4]>,
     uvs: Column<[f32; 2]>,
@@ -154,6 +156,7 @@ impl ObjColumns {
     pub(super) fn new() -> ObjColumns {
         ObjColumns {
             positions: Column::new("positions"),
+            exact: Column::new("exact positions"),
             weights: Sparse::new("position weights", 1.0),
             colors: Sparse::new("colors", [f32::NAN; 4]),
             uvs: Column::new("uvs"),
@@ -189,6 +192,9 @@ impl ObjColumns {
     pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let ObjPlaces { end, corners_end, .. } = ObjPlaces::ends(start, corners, parsed)?;
         self.positions.reserve(end.positions as usize)?;
+        if parsed.exact.len() > 0 {
+            self.exact.reserve(end.positions as usize)?;
+        }
         self.uvs.reserve(end.uvs as usize)?;
         self.normals.reserve(end.normals as usize)?;
         let positions = start.positions as usize..end.positions as usize;
@@ -230,6 +236,7 @@ impl ObjColumns {
         // as long as the places.
         unsafe {
             self.positions.copy(places.start.positions as usize, parsed.positions.as_slice())?;
+            self.exact.copy(places.start.positions as usize, parsed.exact.as_slice())?;
             self.uvs.copy(places.start.uvs as usize, parsed.uvs.as_slice())?;
             self.normals.copy(places.start.normals as usize, parsed.normals.as_slice())?;
             self.weights.write(&places.weights, |slots| scatter(slots, 1.0, &parsed.weights))?;
@@ -270,6 +277,16 @@ impl ObjColumns {
             columns.normals.write(place, |slots| *normals = write_stream(slots, corners, ObjStream::Normal))?;
         }
         Ok(largest)
+    }
+
+    /// The positions in double precision.
+    ///
+    /// # Safety
+    /// Every chunk that was placed was published, and all had them.
+    pub(super) unsafe fn take_exact(&mut self, counts: Counts) -> Vec<[f64; 3]> {
+        let exact = std::mem::replace(&mut self.exact, Column::new("exact positions"));
+        // SAFETY: the condition is this function's.
+        unsafe { exact.finish(counts.positions as usize) }
     }
 
     /// The mesh.

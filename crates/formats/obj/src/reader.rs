@@ -15,13 +15,14 @@ use super::tokens::ObjChunkText;
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use polyhaul_model::warnings::{Warnings, Weight};
-use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
+use polyhaul_model::{Axes, Bounds, Counts, Mesh, NONE, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::Placer;
+use polyhaul_pipeline::precision::PrecisionWatch;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::cpu::Level;
@@ -85,6 +86,7 @@ struct ObjState {
     lines: u64,
     assembler: Assembler,
     warnings: Warnings,
+    watch: PrecisionWatch,
     progress: ProgressSteps,
 }
 
@@ -123,8 +125,8 @@ pub struct ObjPieces {
     pub threads: usize,
 }
 
-/// Hands the faces of a mesh over to a consumer. Declines if it has more that matters than positions and faces:
-/// materials, colors, lines, points or curves.
+/// Hands the faces of a mesh over to a consumer. Declines if it has more that matters than positions and faces, or
+/// positions in double precision: materials, colors, lines, points or curves.
 ///
 /// The text is read twice, as `text` gives it: once for the positions, which faces may precede.
 pub fn pieces<'s>(
@@ -132,6 +134,9 @@ pub fn pieces<'s>(
     options: &ParseOptions,
     consumer: &dyn MeshConsumer,
 ) -> Result<Attempt<ObjPieces>> {
+    if options.precision.has_doubles() {
+        return Ok(Attempt::Declined);
+    }
     let (job, state, _) = match run_job(text(), options, ObjKeeps::Positions) {
         Err(error) if error.kind() == ErrorKind::Internal && error.diagnostic().message == HAS_MORE => {
             return Ok(Attempt::Declined);
@@ -181,6 +186,7 @@ fn run_job<'s, 'o>(
         lines: 0,
         assembler: Assembler::default(),
         warnings: Warnings::default(),
+        watch: PrecisionWatch::default(),
         progress: ProgressSteps::default(),
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
@@ -229,6 +235,10 @@ impl ChunkJob for ObjJob<'_, '_> {
 
     /// Resolves state that crosses chunk boundaries and assigns the chunk's positions in the arrays.
     fn place(&self, state: &mut ObjState, slot: &mut ObjSlot) -> Result<()> {
+        let end = slot.text.offset + slot.text.len() as u64;
+        let parsed = &slot.parsed;
+        let bounds = || Bounds::of(parsed.positions.as_slice());
+        state.watch.place(self.options.precision, parsed.loss, bounds, end)?;
         match self.keeps {
             ObjKeeps::Part if slot.parsed.counts_backwards() => return Err(looks_back()),
             _ => relative::resolve(&mut slot.parsed, state.counts, slot.text.bytes(), self.options)?,
@@ -245,7 +255,6 @@ impl ChunkJob for ObjJob<'_, '_> {
         state.counts = slot.places.end;
         state.corners = slot.places.corners_end;
         state.lines += slot.parsed.line_count;
-        let end = slot.text.offset + slot.text.len() as u64;
         state.progress.report(&self.options.run, end, self.chunks.size());
         Ok(())
     }
@@ -352,17 +361,24 @@ impl ObjState {
 }
 
 /// Checks everything that depends on the end of the file, and assembles the scene.
-fn finish(job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
-    let ObjState { counts, corners, lines, assembler, mut warnings, .. } = state;
+fn finish(mut job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
+    let ObjState { counts, corners, lines, assembler, watch, mut warnings, .. } = state;
     if matches!(job.keeps, ObjKeeps::Part) && assembler.looks_back() {
         return Err(looks_back());
     }
+    let precision = job.options.precision;
+    // SAFETY: as below; all chunks have doubles, or none.
+    let exact = if precision.has_doubles() { unsafe { job.columns.take_exact(counts) } } else { Vec::new() };
     let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     let broken = suspects.check(counts, file, job.options, &mut warnings)?;
     // SAFETY: the run ended without an error, so every chunk that was placed was also published; `counts` and `corners`
     // are the last chunk's ends.
     let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
+    let bounds = if watch.wants_bounds() { mesh.bounds() } else { None };
+    if watch.finish(precision, bounds, job.options.faults, file, &mut warnings)? {
+        mesh.exact_positions = exact.into();
+    }
     let mut sections = assembler.finish(&mut mesh, counts, job.options, &mut warnings)?;
     if broken {
         super::repair::drop_broken(&mut mesh, &mut sections.objects, &mut warnings)?;

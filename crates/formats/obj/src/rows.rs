@@ -8,6 +8,8 @@ use super::parsed::{ObjParsed, ObjSegment, RelativeRun};
 use super::relative::relate;
 use super::tokens::ObjChunkText;
 use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_pipeline::precision::PrecisionPass;
+use polyhaul_text::parse::positions::position_rows;
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 
 /// Parses the run of lines of one kind that begins at `line`; returns how many lines it took.
@@ -16,6 +18,7 @@ pub(super) fn rows(
     line: usize,
     start: usize,
     text: ObjChunkText<'_>,
+    precision: PrecisionPass,
     out: &mut ObjParsed,
 ) -> Result<usize> {
     // The kernel checks the whole keyword; two bytes only choose the kernel. The padding after the text makes both
@@ -24,7 +27,7 @@ pub(super) fn rows(
         [b'v', b' ' | b'\t'] => {
             // A `g` right before positions begins an object (see the module of the format).
             let mark = out.group_pending.then(|| out.counts());
-            let taken = positions(window, line, out)?;
+            let taken = positions(window, line, precision.has_doubles(), out)?;
             if let Some(at) = mark
                 && taken > 0
             {
@@ -78,36 +81,51 @@ fn any_rows<const N: usize>(
 }
 
 /// Parses positions alone, or with a weight, a color, or a color with alpha; all lines of the run have the same form.
-fn positions(window: Window<'_>, line: usize, out: &mut ObjParsed) -> Result<usize> {
+fn positions(window: Window<'_>, line: usize, has_doubles: bool, out: &mut ObjParsed) -> Result<usize> {
     match window.tokens(line).len() {
         4 => {
-            let positions = out.positions.spare(lines_from(window, line))?;
-            let taken = any_rows(window, line, b"v", positions, &mut out.long_rows);
-            out.positions.advance(taken);
+            let ObjParsed { positions, exact, loss, .. } = out;
+            let room = lines_from(window, line);
+            let exact_rows = if has_doubles { exact.spare(room)? } else { &mut [] };
+            let taken = position_rows(window, line, b"v", positions.spare(room)?, exact_rows, loss);
+            positions.advance(taken);
+            if has_doubles {
+                exact.advance(taken);
+            }
             Ok(taken)
         }
-        7 => colored(window, line, out, |[x, y, z, r, g, b]| ([x, y, z], [r, g, b, 1.0])),
-        8 => colored(window, line, out, |[x, y, z, r, g, b, a]| ([x, y, z], [r, g, b, a])),
+        7 => colored::<6>(window, line, has_doubles, out, |rest| [rest[0], rest[1], rest[2], 1.0]),
+        8 => colored::<7>(window, line, has_doubles, out, |rest| [rest[0], rest[1], rest[2], rest[3]]),
         _ => Ok(0),
     }
 }
 
+/// Parses rows of `N` numbers: positions, and colors that `color` makes of the other numbers.
 fn colored<const N: usize>(
     window: Window<'_>,
     line: usize,
+    has_doubles: bool,
     out: &mut ObjParsed,
-    part: impl Fn([f32; N]) -> ([f32; 3], [f32; 4]),
+    color: impl Fn(&[f32]) -> [f32; 4],
 ) -> Result<usize> {
     let mut values = [[0.0; N]; PARTED];
-    let taken = any_rows(window, line, b"v", &mut values, &mut out.long_rows);
+    let mut doubles = [[0.0; N]; PARTED];
+    let exact_rows = if has_doubles { &mut doubles[..] } else { &mut [] };
+    let taken = position_rows(window, line, b"v", &mut values, exact_rows, &mut out.loss);
     let first = out.positions.len() as u32;
     out.colors.try_reserve(taken).map_err(|_| Error::memory("statements"))?;
-    for (at, (place, &row)) in (first..).zip(out.positions.spare(taken)?.iter_mut().zip(&values[..taken])) {
-        let (position, color) = part(row);
-        *place = position;
-        out.colors.push((at, color));
+    for (at, (place, row)) in (first..).zip(out.positions.spare(taken)?.iter_mut().zip(&values[..taken])) {
+        let (position, rest) = row.split_at(3);
+        place.copy_from_slice(position);
+        out.colors.push((at, color(rest)));
     }
     out.positions.advance(taken);
+    if has_doubles {
+        for (place, row) in out.exact.spare(taken)?.iter_mut().zip(&doubles[..taken]) {
+            place.copy_from_slice(&row[..3]);
+        }
+        out.exact.advance(taken);
+    }
     Ok(taken)
 }
 

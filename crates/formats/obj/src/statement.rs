@@ -113,6 +113,7 @@ impl Statement<'_, '_> {
 
     fn vertex(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         const EXPECTED: &str = "x y z, then w, or r g b, or r g b a";
+        let words = tokens.clone();
         let (values, count) = match self.floats::<7>(tokens, 3, EXPECTED)? {
             Ok(numbers) => numbers,
             Err(broken) => return Ok(Err(broken)),
@@ -132,7 +133,19 @@ impl Statement<'_, '_> {
             try_push(&mut self.out.colors, (index, [values[3], values[4], values[5], alpha]), "statements")?;
         }
         self.out.positions.push([values[0], values[1], values[2]])?;
+        self.exact_position(words)?;
         Ok(Ok(()))
+    }
+
+    /// Adds a position in double precision if it is wanted, and what its numbers lose as 32-bit floats.
+    fn exact_position(&mut self, words: ObjTokens<'_>) -> Result<()> {
+        let mut exact = [0.0; 3];
+        for (value, token) in exact.iter_mut().zip(words) {
+            let text = &self.text.padded[token];
+            self.out.loss.add(text);
+            *value = number::f64(text).unwrap_or(f64::NAN);
+        }
+        if self.options.precision.has_doubles() { self.out.exact.push(exact) } else { Ok(()) }
     }
 
     fn uv(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {

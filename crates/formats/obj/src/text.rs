@@ -2,10 +2,10 @@
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::{Digits, FormatOptions, ObjWriteOptions};
-use polyhaul_model::{Material, NONE};
+use polyhaul_model::{Material, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
-use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page};
+use polyhaul_text::format::{FixedLine, MAX_FIXED_F64, NumberLines, Page, Real};
 
 /// About how many bytes of text a chunk has: one `write` call each.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -25,6 +25,8 @@ pub(super) struct ObjText<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct ObjDigits {
     pub(super) positions: Digits,
+    /// Whether `positions` was chosen by the caller.
+    are_requested: bool,
     pub(super) uvs: Digits,
     pub(super) normals: Digits,
     pub(super) colors: Digits,
@@ -33,7 +35,12 @@ pub(super) struct ObjDigits {
 impl ObjDigits {
     pub(super) fn new(options: FormatOptions<'_, ObjWriteOptions>) -> ObjDigits {
         let [positions, uvs, normals, colors] = options.own.all_digits(options.scene);
-        ObjDigits { positions, uvs, normals, colors }
+        ObjDigits { positions, are_requested: options.own.sets_position_digits(options.scene), uvs, normals, colors }
+    }
+
+    /// The digits of a mesh's positions: exact ones keep their values unless the caller chose the digits.
+    pub(super) fn of_positions(&self, mesh: &Mesh) -> Digits {
+        if mesh.is_exact() && !self.are_requested { Digits::Shortest } else { self.positions }
     }
 }
 
@@ -70,8 +77,13 @@ pub(super) fn slot_bytes(chunk_bytes: usize) -> usize {
 }
 
 /// A line for each row: the prefix, then the numbers.
-pub(super) fn rows<const N: usize>(out: &mut Out, prefix: &[u8], digits: Digits, rows: &[[f32; N]]) -> Result<()> {
-    const { assert!(N * MAX_FIXED_F32 < CHUNK_BYTES) };
+pub(super) fn rows<const N: usize, R: Coordinate>(
+    out: &mut Out,
+    prefix: &[u8],
+    digits: Digits,
+    rows: &[[R; N]],
+) -> Result<()> {
+    const { assert!(N * MAX_FIXED_F64 < CHUNK_BYTES) };
     let mut rest = rows;
     match digits {
         Digits::Fixed(digits) => {
@@ -81,24 +93,70 @@ pub(super) fn rows<const N: usize>(out: &mut Out, prefix: &[u8], digits: Digits,
                 rest.is_empty()
             })
         }
-        Digits::Shortest => rows.iter().try_for_each(|row| {
-            out.whole(|page| {
-                page.bytes(&prefix[..prefix.len() - 1]);
-                numbers(page, row, digits);
-                page.byte(b'\n');
-            })
-        }),
+        Digits::Shortest => shortest(out, prefix, rows),
     }
 }
 
+/// Lines whose numbers have the fewest digits, many numbers at a time.
+fn shortest<const N: usize, R: Coordinate>(out: &mut Out, prefix: &[u8], rows: &[[R; N]]) -> Result<()> {
+    // What is between two lines ends one and starts the next.
+    let mut between = [b'\n'; 8];
+    let between = &mut between[..1 + prefix.len()];
+    between[1..].copy_from_slice(prefix);
+    let lines = NumberLines::new(N, b' ', [&*between]);
+    let values = rows.as_flattened();
+    let mut written = 0;
+    out.format(|page| {
+        if written == values.len() {
+            return true;
+        }
+        let is_between = |written: usize| written.is_multiple_of(N);
+        if is_between(written) && !page.whole(|page| page.bytes(prefix)) {
+            return false;
+        }
+        written += page.shortest_lines(&lines, written, &values[written..]);
+        if is_between(written) {
+            // The start of one more.
+            page.truncate(page.len() - prefix.len());
+        }
+        written == values.len()
+    })
+}
+
 /// A blank before each number.
-pub(super) fn numbers(page: &mut Page<'_>, values: &[f32], digits: Digits) {
+pub(super) fn numbers<R: Coordinate>(page: &mut Page<'_>, values: &[R], digits: Digits) {
     for &value in values {
         page.byte(b' ');
         match digits {
-            Digits::Fixed(digits) => page.fixed_f32(value, usize::from(digits)),
-            Digits::Shortest => page.shortest_f32(value),
+            Digits::Fixed(digits) => value.fixed(page, usize::from(digits)),
+            Digits::Shortest => value.shortest(page),
         }
+    }
+}
+
+/// A 32-bit or 64-bit float.
+pub(super) trait Coordinate: Real {
+    fn fixed(self, page: &mut Page<'_>, digits: usize);
+    fn shortest(self, page: &mut Page<'_>);
+}
+
+impl Coordinate for f32 {
+    fn fixed(self, page: &mut Page<'_>, digits: usize) {
+        page.fixed_f32(self, digits);
+    }
+
+    fn shortest(self, page: &mut Page<'_>) {
+        page.shortest_f32(self);
+    }
+}
+
+impl Coordinate for f64 {
+    fn fixed(self, page: &mut Page<'_>, digits: usize) {
+        page.fixed_f64(self, digits);
+    }
+
+    fn shortest(self, page: &mut Page<'_>) {
+        page.shortest_f64(self);
     }
 }
 

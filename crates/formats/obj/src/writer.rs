@@ -4,7 +4,7 @@
 //! numbers, headers and curves.
 
 use super::plan::{ObjPlan, ObjPlanPiece, ObjSection, PieceKind};
-use super::text::{ObjDigits, ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
+use super::text::{Coordinate, ObjDigits, ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
 use super::{elements, evaluated};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::names;
@@ -165,11 +165,18 @@ impl ObjText<'_> {
         })
     }
 
-    fn positions(&self, mesh: &Mesh, range: std::ops::Range<usize>, out: &mut Out) -> Result<()> {
-        if mesh.position_weights.is_empty() && !self.has_colors(mesh) {
-            return rows(out, b"v ", self.digits.positions, &mesh.positions[range]);
+    pub(super) fn positions(&self, mesh: &Mesh, range: std::ops::Range<usize>, out: &mut Out) -> Result<()> {
+        let has_rest = !mesh.position_weights.is_empty() || self.has_colors(mesh);
+        match (mesh.is_exact(), has_rest) {
+            (false, false) => rows(out, b"v ", self.digits.positions, &mesh.positions[range]),
+            (true, false) => rows(out, b"v ", self.digits.of_positions(mesh), &mesh.exact_positions[range]),
+            (false, true) => {
+                range.into_iter().try_for_each(|index| self.position(mesh, index, mesh.positions[index], out))
+            }
+            (true, true) => {
+                range.into_iter().try_for_each(|index| self.position(mesh, index, mesh.exact_positions[index], out))
+            }
         }
-        range.into_iter().try_for_each(|index| self.position(mesh, index, mesh.positions[index], out))
     }
 
     /// Returns whether colors follow positions.
@@ -178,13 +185,19 @@ impl ObjText<'_> {
     }
 
     /// Writes the line of a position, with its weight or color.
-    pub(super) fn position(&self, mesh: &Mesh, index: usize, position: [f32; 3], out: &mut Out) -> Result<()> {
+    pub(super) fn position<R: Coordinate>(
+        &self,
+        mesh: &Mesh,
+        index: usize,
+        position: [R; 3],
+        out: &mut Out,
+    ) -> Result<()> {
         let weight = mesh.position_weights.get(index).copied().filter(|&weight| weight != 1.0);
         let has_color = |color: &&[f32; 4]| self.has_colors(mesh) && !color.iter().all(|c| c.is_nan());
         let color = mesh.colors.get(index).filter(has_color);
         out.whole(|page| {
             page.byte(b'v');
-            numbers(page, &position, self.digits.positions);
+            numbers(page, &position, self.digits.of_positions(mesh));
             if let Some(&[red, green, blue, _]) = color {
                 // Six numbers, as Blender writes. `save` counts the alpha that is dropped.
                 numbers(page, &[red, green, blue], self.digits.colors);

@@ -5,7 +5,7 @@
 use super::header::{OffForm, OffHeader};
 use super::rows::{NO_ALPHA, OffRows};
 use polyhaul_model::error::{Result, try_push};
-use polyhaul_model::{Domain, Elements, Mesh, Object, ObjectKind, Scene};
+use polyhaul_model::{Bounds, Domain, Elements, Mesh, Object, ObjectKind, Scene};
 use polyhaul_pipeline::arrays::{PIECE, multiples};
 use polyhaul_pipeline::column::Column;
 use polyhaul_pipeline::options::RunOptions;
@@ -18,6 +18,8 @@ pub(super) const MIN_BYTE_COLOR: f32 = 2.0;
 /// The destination of a file's rows.
 pub(super) struct OffArrays {
     positions: Column<[f32; 3]>,
+    /// The positions in double precision, if the file has them.
+    exact: Column<[f64; 3]>,
     normals: Column<[f32; 3]>,
     colors: Column<[f32; 4]>,
     uvs: Column<[f32; 2]>,
@@ -64,6 +66,7 @@ impl OffArrays {
     pub(super) fn new() -> OffArrays {
         OffArrays {
             positions: Column::new("positions"),
+            exact: Column::new("exact positions"),
             normals: Column::new("normals"),
             colors: Column::new("colors"),
             uvs: Column::new("uvs"),
@@ -140,8 +143,12 @@ impl OffArrays {
     unsafe fn publish_vertices(&self, form: OffForm, places: Range<usize>, rows: &OffRows) -> Result<()> {
         let values = rows.values(form);
         let width = form.width();
+        if !rows.exact().is_empty() {
+            self.exact.reserve(places.end)?;
+        }
         // SAFETY: the caller's promise.
         unsafe {
+            self.exact.copy(places.start, rows.exact())?;
             if width == 3 {
                 return self.positions.copy(places.start, values.as_chunks().0);
             }
@@ -159,15 +166,25 @@ impl OffArrays {
         Ok(())
     }
 
-    /// Adds the mesh to a scene.
+    /// The box around the positions.
     ///
     /// # Safety
-    /// All places before `counts` were filled.
+    /// All places before `count` were filled.
+    pub(super) unsafe fn bounds(&mut self, count: usize) -> Option<Bounds> {
+        // SAFETY: the caller's promise.
+        Bounds::of(unsafe { self.positions.written(count) })
+    }
+
+    /// Adds the mesh to a scene, with positions in double precision if `is_exact`.
+    ///
+    /// # Safety
+    /// All places before `counts` were filled, with doubles if `is_exact`.
     pub(super) unsafe fn finish(
         self,
         form: OffForm,
         colors: OffColors,
         counts: OffCounts,
+        is_exact: bool,
         run: &RunOptions,
         scene: &mut Scene,
     ) -> Result<()> {
@@ -176,6 +193,9 @@ impl OffArrays {
         // SAFETY: the caller's promise.
         unsafe {
             mesh.positions = self.positions.finish(counts.vertices).into();
+            if is_exact {
+                mesh.exact_positions = self.exact.finish(counts.vertices).into();
+            }
             if form.has_normals && has_vertices {
                 mesh.normals = self.normals.finish(counts.vertices).into();
                 mesh.normal_domain = Domain::Vertex;

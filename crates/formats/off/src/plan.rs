@@ -119,6 +119,11 @@ impl OffVertices<'_> {
         }
     }
 
+    /// The position of a vertex in double precision.
+    pub(super) fn exact_position(&self, row: usize) -> [f64; 3] {
+        self.part.mesh.exact_position(self.position(row)).unwrap_or_default()
+    }
+
     /// The position of a vertex.
     fn position(&self, row: usize) -> usize {
         let more = row.checked_sub(self.part.mesh.positions.len());

@@ -19,6 +19,7 @@ use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::Placer;
+use polyhaul_pipeline::precision::PrecisionWatch;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::scan::{Index, PADDING};
@@ -72,6 +73,7 @@ struct OffState {
     wide_line: Option<u64>,
     /// The end of the text so far.
     end: u64,
+    watch: PrecisionWatch,
     progress: ProgressSteps,
     warnings: Warnings,
 }
@@ -108,19 +110,23 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let crew = Crew::for_chunks(count, slot_bytes, &options.run);
     let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
-    let job = OffJob { chunks, options, header: OnceLock::new(), arrays: OffArrays::new(), slot_bytes };
+    let mut job = OffJob { chunks, options, header: OnceLock::new(), arrays: OffArrays::new(), slot_bytes };
     let mut state = OffState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     let header = job.check_end(&state)?;
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
-    let OffState { head, counts, colors, colored, color, mut warnings, .. } = state;
+    let OffState { head, counts, colors, colored, color, watch, mut warnings, .. } = state;
+    // SAFETY: every chunk was placed and published.
+    let bounds = if watch.wants_bounds() { unsafe { job.arrays.bounds(counts.vertices) } } else { None };
+    let is_exact = watch.finish(options.precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;
     if let Some(said) = color {
         let message = format!("the colors of {colored} faces were dropped");
         warnings.push_many("left-out-face-colors", colored, Diagnostic { message, ..said });
     }
     let mut scene = head.scene();
+    let is_exact = is_exact && counts.vertices > 0;
     // SAFETY: every chunk was placed and published.
-    unsafe { job.arrays.finish(header.form, colors, counts, &options.run, &mut scene)? };
+    unsafe { job.arrays.finish(header.form, colors, counts, is_exact, &options.run, &mut scene)? };
     Ok(OffFound { scene, warnings, threads: crew.threads })
 }
 
@@ -217,6 +223,7 @@ impl OffJob<'_, '_> {
         let chunk = OffChunk {
             header,
             faults: self.options.faults,
+            precision: self.options.precision,
             padded: slot.text.padded(),
             origin: slot.text.start,
             start: slot.body,
@@ -239,6 +246,10 @@ impl OffJob<'_, '_> {
                 // Now it is known at which face the limit is exceeded: faults before it are reported first.
                 self.parse_rows(room, slot)?;
             }
+            let rows = &slot.rows;
+            let bounds = || rows.bounds(header.form);
+            let end = slot.text.offset + slot.text.len() as u64;
+            state.watch.place(self.options.precision, rows.loss, bounds, end)?;
             self.file(state, slot, header)?;
             state.colored += slot.rows.colored;
             state.colors.are_bytes |= slot.rows.are_bytes;

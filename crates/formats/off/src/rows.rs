@@ -7,12 +7,15 @@ use super::arrays::MIN_BYTE_COLOR;
 use super::flaw::{OffFault, OffFlaw, OffFlaws};
 use super::header::{OffForm, OffHeader, OffRow};
 use super::lines;
+use polyhaul_model::Bounds;
 use polyhaul_model::error::{Result, planted, try_push};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::names;
 use polyhaul_pipeline::arrays::grow;
+use polyhaul_pipeline::precision::PrecisionPass;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::number;
+use polyhaul_text::parse::positions::{DigitLoss, position_tokens};
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::parse::tokens;
 use polyhaul_text::scan::{Index, MAX_ENDS};
@@ -29,6 +32,7 @@ const MAX_COLOR_VALUES: usize = 4;
 pub(super) struct OffChunk<'a> {
     pub(super) header: &'a OffHeader,
     pub(super) faults: FaultPolicy,
+    pub(super) precision: PrecisionPass,
     pub(super) padded: &'a [u8],
     /// The start of the chunk's text, and the range of its rows.
     pub(super) origin: usize,
@@ -45,6 +49,10 @@ pub(super) struct OffChunk<'a> {
 pub(super) struct OffRows {
     /// The numbers of all vertices, row by row, and room for more.
     values: Vec<f32>,
+    /// The positions in double precision, and room for more; empty unless they are wanted.
+    exact: Vec<[f64; 3]>,
+    /// What positions lose as 32-bit floats.
+    pub(super) loss: DigitLoss,
     pub(super) vertices: usize,
     /// The end of each face's corners in `corners`.
     pub(super) ends: Vec<u32>,
@@ -61,6 +69,8 @@ pub(super) struct OffRows {
     known: Range<usize>,
     /// Numbers of vertices whose alpha is missing.
     short_rows: Vec<f32>,
+    /// Numbers of vertices in double precision.
+    doubles: Vec<f64>,
     /// Whether alpha is missing anywhere, and whether any color shows that all are from 0 to 255.
     pub(super) lack_alpha: bool,
     pub(super) are_bytes: bool,
@@ -70,6 +80,17 @@ impl OffRows {
     /// The numbers of the vertices.
     pub(super) fn values(&self, form: OffForm) -> &[f32] {
         self.values.get(..self.vertices * form.width()).unwrap_or_default()
+    }
+
+    /// The box around the vertices.
+    pub(super) fn bounds(&self, form: OffForm) -> Option<Bounds> {
+        let rows = self.values(form).chunks_exact(form.width());
+        rows.filter_map(|row| Bounds::of(&[[row[0], row[1], row[2]]])).reduce(Bounds::union)
+    }
+
+    /// The positions in double precision; empty unless they are wanted.
+    pub(super) fn exact(&self) -> &[[f64; 3]] {
+        self.exact.get(..self.vertices).unwrap_or_default()
     }
 
     fn has_byte_colors(&self, form: OffForm) -> bool {
@@ -99,6 +120,7 @@ impl OffRows {
     /// Parses the rows of a chunk, up to the first flaw that ends the reading.
     pub(super) fn parse(&mut self, chunk: OffChunk<'_>, index: &mut Index) -> Result<()> {
         self.clear();
+        self.loss = chunk.precision.loss();
         let level = Level::best();
         let mut at = chunk.start;
         let mut row = chunk.first_row;
@@ -113,6 +135,8 @@ impl OffRows {
             } else {
                 at = self.window(chunk, Window { padded: chunk.padded, index, level }, &mut row)?;
             }
+            // The text will be read again.
+            self.is_over |= self.loss.short > 0 && chunk.precision.is_over_at_loss();
         }
         self.are_bytes = self.has_byte_colors(chunk.header.form);
         Ok(())
@@ -134,7 +158,7 @@ impl OffRows {
                         alike = alike_lines(chunk.header.form, window, line);
                     }
                     let max_lines = alike.min(usize::try_from(left).unwrap_or(usize::MAX));
-                    self.plain_vertices(chunk.header.form, window, line..line + max_lines)?
+                    self.plain_vertices(chunk, window, line..line + max_lines)?
                 }
                 Some((OffRow::Face, left)) if is_plain => {
                     let max_lines = usize::try_from(left).unwrap_or(usize::MAX);
@@ -156,7 +180,8 @@ impl OffRows {
     }
 
     /// Parses lines with as many words each as vertices, from the first on, while all words are plain numbers.
-    fn plain_vertices(&mut self, form: OffForm, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
+    fn plain_vertices(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
+        let form = chunk.header.form;
         if lines.is_empty() {
             return Ok(0);
         }
@@ -165,12 +190,17 @@ impl OffRows {
         let width = form.width();
         let start = self.vertices * width;
         grow(&mut self.values, start + lines.len() * width)?;
+        let has_doubles = chunk.precision.has_doubles();
+        grow(&mut self.doubles, if has_doubles { lines.len() * word_count } else { 0 })?;
+        let doubles = &mut self.doubles[..if has_doubles { lines.len() * word_count } else { 0 }];
+        let loss = &mut self.loss;
         let rows = if word_count == width {
             let out = &mut self.values[start..start + lines.len() * width];
-            tokens::floats(window, first, out) / width
+            position_tokens(window, first, width, out, doubles, loss)
         } else {
             grow(&mut self.short_rows, lines.len() * word_count)?;
-            let rows = tokens::floats(window, first, &mut self.short_rows[..lines.len() * word_count]) / word_count;
+            let out = &mut self.short_rows[..lines.len() * word_count];
+            let rows = position_tokens(window, first, word_count, out, doubles, loss);
             let alpha = form.color() + 3;
             let short_rows = self.short_rows.chunks_exact(word_count).take(rows);
             for (row, short) in self.values[start..].chunks_exact_mut(width).zip(short_rows) {
@@ -179,6 +209,13 @@ impl OffRows {
             self.lack_alpha |= rows > 0;
             rows
         };
+        if has_doubles {
+            grow(&mut self.exact, self.vertices + rows)?;
+            let doubles = self.doubles.chunks_exact(word_count).take(rows);
+            for (exact, row) in self.exact[self.vertices..].iter_mut().zip(doubles) {
+                exact.copy_from_slice(&row[..3]);
+            }
+        }
         self.vertices += rows;
         Ok(rows)
     }
@@ -302,6 +339,7 @@ impl OffRows {
             with_alpha(place, &self.short_rows[..used], form.color() + 3);
             self.lack_alpha = true;
         }
+        self.exact_vertex(chunk, words())?;
         self.vertices += 1;
         match words().nth(used) {
             Some(extra) => {
@@ -310,6 +348,21 @@ impl OffRows {
             }
             None => Ok(()),
         }
+    }
+
+    /// Adds the position of a vertex in double precision if it is wanted, and what its numbers lose as 32-bit floats.
+    fn exact_vertex(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>) -> Result<()> {
+        let mut exact = [0.0; 3];
+        for (value, word) in exact.iter_mut().zip(words) {
+            let text = &chunk.padded[word];
+            self.loss.add(text);
+            *value = number::f64(text).unwrap_or(f64::NAN);
+        }
+        if chunk.precision.has_doubles() {
+            grow(&mut self.exact, self.vertices + 1)?;
+            self.exact[self.vertices] = exact;
+        }
+        Ok(())
     }
 
     /// Parses a face word by word.

@@ -246,6 +246,32 @@ impl Pages for OffWritePages<'_> {
 }
 
 impl OffWritePages<'_> {
+    /// Lines of vertices whose positions have double precision; `values` has the other numbers.
+    fn exact(&self, vertices: &OffVertices<'_>, rows: Range<usize>, values: &[f32], out: &mut Out) -> Result<()> {
+        let form = vertices.form;
+        let colors = form.color()..form.color() + 4;
+        let is_byte = |place: &usize| self.as_bytes && form.has_colors && colors.contains(place);
+        for (row, rest) in rows.zip(values.chunks_exact(form.width())) {
+            let position = vertices.exact_position(row);
+            out.whole(|page| {
+                for (place, &value) in rest.iter().enumerate() {
+                    if place > 0 {
+                        page.byte(b' ');
+                    }
+                    match (position.get(place), self.digits) {
+                        (Some(&value), Digits::Shortest) => page.shortest_f64(value),
+                        (Some(&value), Digits::Fixed(digits)) => page.fixed_f64(value, digits.into()),
+                        (None, _) if is_byte(&place) => page.u32(value as u32),
+                        (None, Digits::Shortest) => page.shortest_f32(value),
+                        (None, Digits::Fixed(digits)) => page.fixed_f32(value, digits.into()),
+                    }
+                }
+                page.byte(b'\n');
+            })?;
+        }
+        Ok(())
+    }
+
     /// Lines of vertices.
     fn vertices(&self, vertices: &OffVertices<'_>, rows: Range<usize>, out: &mut Out) -> Result<()> {
         let width = vertices.form.width();
@@ -253,7 +279,11 @@ impl OffWritePages<'_> {
         for start in rows.clone().step_by(BLOCK) {
             let block = start..rows.end.min(start + BLOCK);
             let values = &mut tile[..block.len() * width];
-            vertices.fill(block, values);
+            vertices.fill(block.clone(), values);
+            if vertices.part.mesh.is_exact() {
+                self.exact(vertices, block, values, out)?;
+                continue;
+            }
             match self.digits {
                 Digits::Shortest => shortest(values, width, out)?,
                 Digits::Fixed(digits) if self.as_bytes && vertices.form.has_colors => {

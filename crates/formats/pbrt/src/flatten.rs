@@ -2,6 +2,7 @@
 
 use crate::looks::{NameFile, PbrtLooks};
 use crate::places::{Places64, places64};
+use polyhaul_geometry::exact::settle_transforms;
 use polyhaul_geometry::linear::{Matrix4, multiply};
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_copy, try_push, try_string};
 use polyhaul_model::limits::Limits;
@@ -65,7 +66,7 @@ pub fn flatten_named(
         Instances::Once => flat.definitions()?,
         _ => flat.instances()?,
     }
-    Ok(flat.finish())
+    flat.finish()
 }
 
 /// Checks that expanding the instances of a scene into separate objects or shapes does not exceed the limit.
@@ -236,9 +237,10 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Flat {
+    pub(super) fn finish(mut self) -> Result<Flat> {
         self.flat.left_out_textures = self.looks.into_left_out();
-        self.flat
+        settle_transforms(&mut self.flat.scene)?;
+        Ok(self.flat)
     }
 
     /// From now on, shapes that emit light have a material with their light's color.
@@ -280,7 +282,7 @@ impl<'a> Flattener<'a> {
             kind: ObjectKind::Object,
             mesh,
             end: self.flat.scene.meshes[mesh].counts(),
-            transform: Some(place.map(|row| row.map(|number| number as f32))),
+            transform: Some(place),
             materials: Some(vec![material]),
             ..Object::default()
         };

@@ -74,7 +74,7 @@ pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &Ru
         .camera
         .as_ref()
         .and_then(|camera| self::camera(render, camera, &flat.places.matrix(render, camera.motion.start)));
-    Ok(PbrtPreview { flat: flat.finish(), definitions, instances, camera })
+    Ok(PbrtPreview { flat: flat.finish()?, definitions, instances, camera })
 }
 
 /// All instances: the one of the first definition, then the instances of the scene.

@@ -99,7 +99,9 @@ fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>>
     let is_byte = |&at: &usize| element.properties[at].item == Scalar::U8;
     let has_lists = element.properties.iter().any(|property| property.count.is_some());
     let axes = group(element, &["x", "y", "z"]).filter(|_| channels.iter().all(is_byte) && !has_lists);
-    let Some(axes) = axes else { return Ok(None) };
+    let is_double = |&axis: &usize| element.properties[axis].item == Scalar::F64;
+    // Whether they need double precision is not known before all are read.
+    let Some(axes) = axes.filter(|axes| !axes.iter().all(is_double)) else { return Ok(None) };
     let mut builder = PlyBuilder::new(element, swap)?;
     let positions = builder.store(PlyStore::Triples(Column::new("positions")))?;
     let has_colors = !channels.is_empty();

@@ -14,10 +14,12 @@ use super::{repair, strips};
 use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Scalar, Scene, Values};
+use polyhaul_model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Precision, Scalar, Scene, Values};
 use polyhaul_pipeline::column;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::precision::PrecisionWatch;
+use std::sync::Arc;
 
 /// The role of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,7 @@ struct PlyPlanned {
 
 /// Reads a scene.
 pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
+    let file = feed.name().clone();
     let opened = read_header(feed, options)?;
     if is_packed(&opened.header) {
         return packed::read(opened);
@@ -61,9 +64,10 @@ pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
         if outcome.rounded {
             let message = format!("numbers of `{}` were rounded to 32-bit floats", names::shown(&element.name));
             let diagnostic = Diagnostic { place: element.place.clone(), ..Diagnostic::new(message) };
-            warnings.note(options.faults, "rounded", diagnostic)?;
+            warnings.rounded(options.faults, false, 1, diagnostic)?;
         }
     }
+    made.settle_positions(options, &file, &mut warnings)?;
     let mut scene = made.finish(&mut warnings)?;
     scene.comments = std::mem::take(&mut header.comments);
     scene.infos = std::mem::take(&mut header.infos);
@@ -165,28 +169,40 @@ fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     let mut places = Vec::new();
     places.try_reserve_exact(element.properties.len())?;
     places.resize(element.properties.len(), None);
+    let op = |target, property: usize| PlyOp::to(target, element.properties[property].item, swap);
+    let float = |property: usize| op(PlyScatterTarget::Float, property);
     let mut stores = [None; 4];
     let position = group(element, &["x", "y", "z"]);
     for (kind, axes) in [(0, position), (1, group(element, &["nx", "ny", "nz"]))] {
         let Some(axes) = axes else { continue };
         let name = ["positions", "normals"][kind];
+        let is_double = |&property: &usize| element.properties[property].item == Scalar::F64;
+        if kind == 0 && axes.iter().all(is_double) {
+            let store = builder.store(PlyStore::ExactTriples(column::Column::new(name)))?;
+            for (at, property) in axes.into_iter().enumerate() {
+                places[property] = Some((store, 8 * at, PlyOp::same(Scalar::F64, swap)));
+            }
+            stores[kind] = Some(store);
+            continue;
+        }
         let store = builder.store(PlyStore::Triples(column::Column::new(name)))?;
         for (at, property) in axes.into_iter().enumerate() {
-            places[property] = Some((store, 4 * at, PlyScatterTarget::Float));
+            places[property] = Some((store, 4 * at, float(property)));
         }
         stores[kind] = Some(store);
     }
     if let Some(axes) = uvs(element) {
         let store = builder.store(PlyStore::Pairs(column::Column::new("uvs")))?;
         for (at, property) in axes.into_iter().enumerate() {
-            places[property] = Some((store, 4 * at, PlyScatterTarget::Float));
+            places[property] = Some((store, 4 * at, float(property)));
         }
         stores[2] = Some(store);
     }
     if let Some((rgb, alpha)) = colors(element) {
         let store = builder.store(PlyStore::Quads(column::Column::new("colors")))?;
         let channels = rgb.into_iter().chain(alpha).enumerate();
-        channels.for_each(|(at, property)| places[property] = Some((store, 4 * at, PlyScatterTarget::Unit)));
+        channels
+            .for_each(|(at, property)| places[property] = Some((store, 4 * at, op(PlyScatterTarget::Unit, property))));
         if alpha.is_none() {
             builder.fill(store, 12, 1.0)?;
         }
@@ -194,7 +210,7 @@ fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     }
     for (property, place) in element.properties.iter().zip(places) {
         match place {
-            Some((store, to, target)) => builder.part(property, store, to, PlyOp::to(target, property.item, swap))?,
+            Some((store, to, op)) => builder.part(property, store, to, op)?,
             None => builder.keep(property)?,
         }
     }
@@ -293,7 +309,7 @@ impl PlyMade {
             match role {
                 PlyRole::Table => {}
                 PlyRole::Vertices(store_numbers) => {
-                    take_vertices(mesh, &mut stores, store_numbers, rows);
+                    take_vertices(mesh, &mut stores, store_numbers, rows)?;
                     mesh.vertex_columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
                 }
                 PlyRole::Faces(corners, texcoord) => {
@@ -323,6 +339,26 @@ impl PlyMade {
                     }
                     self.broken[2] = outcome.broken;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides whether positions in double precision stay: if they are 32-bit floats, these suffice.
+    fn settle_positions(&mut self, options: &ParseOptions, file: &Arc<str>, warnings: &mut Warnings) -> Result<()> {
+        let Some(mesh) = &mut self.mesh else { return Ok(()) };
+        match options.precision.precision {
+            Precision::Double => {}
+            Precision::Auto => mesh.drop_needless_precision(),
+            Precision::Single => {
+                let exact = std::mem::take(&mut mesh.exact_positions);
+                PrecisionWatch::of_doubles(&exact, options.precision).finish(
+                    options.precision,
+                    mesh.bounds(),
+                    options.faults,
+                    file,
+                    warnings,
+                )?;
             }
         }
         Ok(())
@@ -366,13 +402,13 @@ unsafe fn take_vertices(
     stores: &mut [Option<PlyStore>],
     store_numbers: [Option<usize>; 4],
     rows: usize,
-) {
+) -> Result<()> {
     let [positions, normals, uvs, colors] =
         store_numbers.map(|at| at.and_then(|at| stores.get_mut(at)).and_then(Option::take));
     // SAFETY: each store has `rows` items written, this function's condition.
     unsafe {
         if let Some(store) = positions {
-            mesh.positions = store.finish::<[f32; 3]>(rows).into();
+            take_positions(mesh, store, rows)?;
         }
         if let Some(store) = normals.filter(|_| rows > 0) {
             mesh.normals = store.finish::<[f32; 3]>(rows).into();
@@ -386,6 +422,20 @@ unsafe fn take_vertices(
             mesh.colors = store.finish::<[f32; 4]>(rows).into();
         }
     }
+    Ok(())
+}
+
+/// # Safety
+/// The first `rows` items of the store were written.
+unsafe fn take_positions(mesh: &mut Mesh, store: PlyStore, rows: usize) -> Result<()> {
+    // SAFETY: the condition is this function's.
+    unsafe {
+        if matches!(store, PlyStore::ExactTriples(_)) {
+            return mesh.set_exact_positions(store.finish::<[f64; 3]>(rows));
+        }
+        mesh.positions = store.finish::<[f32; 3]>(rows).into();
+    }
+    Ok(())
 }
 
 /// # Safety

@@ -9,7 +9,7 @@ use polyhaul_pipeline::column::pin::PinnedColumn;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 
-/// An array that many threads fill: one of numbers of 1 to 8 bytes, or of 2 to 4 numbers of 4 bytes.
+/// An array that many threads fill: one of numbers of 1 to 8 bytes, of 2 to 4 numbers of 4 bytes, or of 3 of 8 bytes.
 pub(super) enum PlyStore {
     Bytes1(Column<u8>),
     Bytes2(Column<u16>),
@@ -18,6 +18,7 @@ pub(super) enum PlyStore {
     Pairs(Column<[u32; 2]>),
     Triples(Column<[u32; 3]>),
     Quads(Column<[u32; 4]>),
+    ExactTriples(Column<[u64; 3]>),
 }
 
 /// A part of a [`PlyStore`] that does not move.
@@ -29,6 +30,7 @@ pub(super) enum Pinned<'a> {
     Pairs(PinnedColumn<'a, [u32; 2]>),
     Triples(PinnedColumn<'a, [u32; 3]>),
     Quads(PinnedColumn<'a, [u32; 4]>),
+    ExactTriples(PinnedColumn<'a, [u64; 3]>),
 }
 
 /// Runs `$body` with `$inner` bound to the contents of a store, or a pinned one, whatever its type.
@@ -42,6 +44,7 @@ macro_rules! with {
             $type::Pairs($inner) => $body,
             $type::Triples($inner) => $body,
             $type::Quads($inner) => $body,
+            $type::ExactTriples($inner) => $body,
         }
     };
 }
@@ -68,6 +71,7 @@ impl PlyStore {
             PlyStore::Pairs(_) => PlyStore::Pairs(Column::new(NAME)),
             PlyStore::Triples(_) => PlyStore::Triples(Column::new(NAME)),
             PlyStore::Quads(_) => PlyStore::Quads(Column::new(NAME)),
+            PlyStore::ExactTriples(_) => PlyStore::ExactTriples(Column::new(NAME)),
         }
     }
 
@@ -80,6 +84,7 @@ impl PlyStore {
             PlyStore::Bytes8(_) | PlyStore::Pairs(_) => 8,
             PlyStore::Triples(_) => 12,
             PlyStore::Quads(_) => 16,
+            PlyStore::ExactTriples(_) => 24,
         }
     }
 
@@ -103,6 +108,7 @@ impl PlyStore {
                 PlyStore::Pairs(column) => Pinned::Pairs(column.pin(range)?),
                 PlyStore::Triples(column) => Pinned::Triples(column.pin(range)?),
                 PlyStore::Quads(column) => Pinned::Quads(column.pin(range)?),
+                PlyStore::ExactTriples(column) => Pinned::ExactTriples(column.pin(range)?),
             }
         })
     }
@@ -161,7 +167,10 @@ macro_rules! words {
     };
 }
 
-words!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, [u32; 2], [u32; 3], [u32; 4], [f32; 2], [f32; 3], [f32; 4]);
+words!(
+    i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, [u32; 2], [u32; 3], [u32; 4], [u64; 3], [f32; 2], [f32; 3],
+    [f32; 4], [f64; 3]
+);
 
 /// Returns the same array as another type. Empty if the types differ in size or alignment, which no caller requests.
 pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {

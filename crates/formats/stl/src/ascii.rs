@@ -5,10 +5,11 @@
 //! lines each are parsed many together ([`polyhaul_text::parse::facets`]), all others statement by statement.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
-use super::machine::{Machine, StlStep};
+use super::machine::{Machine, StlStep, StlTriangle};
 use super::reader::StlFound;
 use super::statement::{Statements, StlStatement, StlWord};
 use polyhaul_bytes::DecodeAhead;
+use polyhaul_model::Bounds;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::StlReadOptions;
@@ -18,10 +19,12 @@ use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::{Placer, excerpt};
+use polyhaul_pipeline::precision::{PrecisionPass, PrecisionWatch};
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::facets;
+use polyhaul_text::parse::facets::{self, ExactCorners};
+use polyhaul_text::parse::positions::DigitLoss;
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::scan::{Index, PADDING};
 use std::ops::Range;
@@ -45,7 +48,7 @@ struct StlTextSlot {
     index: Box<Index>,
     parsed: StlParsed,
     /// The triangle that began in a chunk before.
-    first: Option<StlReadFacet>,
+    first: Option<StlTriangle>,
     places: StlPlaces,
     room: StlRoom,
 }
@@ -56,6 +59,11 @@ struct StlParsed {
     /// Statements that depend on earlier chunks.
     head: Vec<StlStatement>,
     facets: Vec<StlReadFacet>,
+    /// Their corners in double precision, if these are wanted.
+    exact: Vec<ExactCorners>,
+    has_doubles: bool,
+    /// What their corners lose as 32-bit floats.
+    loss: DigitLoss,
     solids: Vec<LocalSolid>,
     complaints: Vec<StlComplaint>,
     /// Complaints that are only counted.
@@ -65,6 +73,20 @@ struct StlParsed {
     /// Whether a solid is open at the end; `None` if it depends on earlier chunks.
     is_open: Option<bool>,
     lines: u64,
+}
+
+/// Memory for triangles that are parsed together.
+struct StlBatch {
+    facets: [StlReadFacet; TOGETHER],
+    /// Empty unless doubles are wanted.
+    exact: Vec<ExactCorners>,
+}
+
+impl StlBatch {
+    fn new(has_doubles: bool) -> StlBatch {
+        let exact = if has_doubles { vec![[[0.0; 3]; 3]; TOGETHER] } else { Vec::new() };
+        StlBatch { facets: [[[0.0; 3]; 4]; TOGETHER], exact }
+    }
 }
 
 /// A solid that begins in a chunk, after a number of its triangles.
@@ -89,6 +111,7 @@ struct StlTextState {
     count: usize,
     lines: u64,
     end: u64,
+    watch: PrecisionWatch,
     progress: ProgressSteps,
     warnings: Warnings,
 }
@@ -106,12 +129,21 @@ pub fn read(
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let crew = Crew::for_chunks(count, SLOT_FACTOR * chunk_bytes + (64 << 10), &options.run);
     let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
-    let job = StlTextJob { chunks, options, facets: Facets::new(consumer) };
+    let mut job = StlTextJob { chunks, options, facets: Facets::new(consumer) };
     let mut state = StlTextState::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     state.end(&job)?;
-    let StlTextState { mut solids, count, warnings, .. } = state;
+    let StlTextState { mut solids, count, watch, mut warnings, .. } = state;
+    let precision = options.precision;
+    // SAFETY: the run ended without an error, so every chunk was placed and published; `count` is the sum of their
+    // triangles.
+    let (bounds, exact) = match consumer {
+        Some(_) => (None, Vec::new()),
+        None => unsafe { job.facets.take_exact(count, precision.has_doubles()) },
+    };
+    let is_exact = watch.finish(precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;
+    let exact = if is_exact { exact } else { Vec::new() };
     // The last solid can be empty, and is then dropped unless it is the only one.
     if solids.len() > 1 && solids.last().is_some_and(|last| last.first == count) {
         solids.pop();
@@ -122,7 +154,7 @@ pub fn read(
     }
     // SAFETY: the run ended without an error, so every chunk was placed and published; `count` is the sum of their
     // triangles.
-    let scene = unsafe { job.facets.finish(count, solids, options)? };
+    let scene = unsafe { job.facets.finish(count, exact, solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 
@@ -130,6 +162,7 @@ impl StlParsed {
     fn clear(&mut self) {
         self.head.clear();
         self.facets.clear();
+        self.exact.clear();
         self.solids.clear();
         self.complaints.clear();
         self.more_complaints = 0;
@@ -139,11 +172,13 @@ impl StlParsed {
     }
 
     /// Parses a chunk; only up to the first complaint if that ends the reading.
-    fn parse(&mut self, text: &Text, index: &mut Index, stops: bool) -> Result<()> {
+    fn parse(&mut self, text: &Text, index: &mut Index, stops: bool, precision: PrecisionPass) -> Result<()> {
         self.clear();
+        self.loss = precision.loss();
+        self.has_doubles = precision.has_doubles();
         self.lines = polyhaul_text::lines::count(text.bytes()) as u64;
         let mut at = text.start + self.head(text.bytes())?;
-        let mut facets = [[[0.0; 3]; 4]; TOGETHER];
+        let mut room = StlBatch::new(precision.has_doubles());
         while at < text.end {
             // The newline after the text ends a last line that has none.
             index.scan(text.padded(), at, text.end + 1, Level::best());
@@ -155,9 +190,9 @@ impl StlParsed {
                 self.line(text, line, stops)?
             } else {
                 at = index.next_start();
-                self.window(text, index, &mut facets, stops)?
+                self.window(text, index, &mut room, stops)?
             };
-            if !goes_on {
+            if !goes_on || self.loss.short > 0 && precision.is_over_at_loss() {
                 break;
             }
         }
@@ -185,15 +220,20 @@ impl StlParsed {
 
     /// Parses the lines of a window, many triangles together if they have seven lines each; returns `false` if a
     /// complaint ends the reading.
-    fn window(&mut self, text: &Text, index: &Index, room: &mut [StlReadFacet], stops: bool) -> Result<bool> {
+    fn window(&mut self, text: &Text, index: &Index, room: &mut StlBatch, stops: bool) -> Result<bool> {
         let window = Window { padded: text.padded(), index, level: Level::best() };
         let mut line = 0;
         while line < index.lines().len() && index.line_start(line) < text.end {
             if !self.machine.is_some_and(|machine| machine.is_inside()) {
-                let taken = facets::facets(window, line, room);
+                let StlBatch { facets, exact } = room;
+                let taken = facets::facets(window, line, facets, exact, &mut self.loss);
                 if taken > 0 {
                     self.facets.try_reserve(taken).map_err(|_| Error::memory("triangles"))?;
-                    self.facets.extend_from_slice(&room[..taken]);
+                    self.facets.extend_from_slice(&facets[..taken]);
+                    if !exact.is_empty() {
+                        self.exact.try_reserve(taken).map_err(|_| Error::memory("triangles"))?;
+                        self.exact.extend_from_slice(&exact[..taken]);
+                    }
                     self.machine = Some(Machine::default());
                     self.is_open = Some(true);
                     line += facets::LINES * taken;
@@ -218,7 +258,7 @@ impl StlParsed {
         {
             match machine.step(&word) {
                 StlStep::Fine => self.open(&word)?,
-                StlStep::Whole(facet) => try_push(&mut self.facets, facet, "triangles")?,
+                StlStep::Whole(triangle) => self.add(triangle)?,
                 StlStep::Wrong(expected) => {
                     self.complain(StlComplaint { expected, token, facets: self.facets.len() })?;
                     if stops {
@@ -231,6 +271,14 @@ impl StlParsed {
         }
         self.machine = Some(machine);
         Ok(goes_on)
+    }
+
+    fn add(&mut self, triangle: StlTriangle) -> Result<()> {
+        self.loss.extend(triangle.loss);
+        if self.has_doubles {
+            try_push(&mut self.exact, triangle.corners, "triangles")?;
+        }
+        try_push(&mut self.facets, triangle.facet, "triangles")
     }
 
     /// Notes whether a solid is open now.
@@ -260,7 +308,7 @@ impl StlParsed {
 
 impl StlTextState {
     /// Resolves what depends on earlier chunks; returns the triangle that ends in the chunk's head.
-    fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<StlReadFacet>> {
+    fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<StlTriangle>> {
         let StlTextSlot { text, parsed, .. } = slot;
         let file = job.chunks.name();
         let mut placer = Placer::new(text.bytes(), text.offset, self.lines, file);
@@ -268,7 +316,7 @@ impl StlTextState {
         for StlStatement { word, token } in &parsed.head {
             match self.machine.step(word) {
                 StlStep::Fine => {}
-                StlStep::Whole(facet) => first = Some(facet),
+                StlStep::Whole(triangle) => first = Some(triangle),
                 StlStep::Wrong(expected) => {
                     let complaint = StlComplaint { expected, token: *token, facets: usize::from(first.is_some()) };
                     self.complain(&complaint, text, &mut placer, job.options)?;
@@ -367,6 +415,17 @@ impl StlTextState {
         self.warnings.broken(options.faults, "broken-facet", diagnostic)
     }
 
+    /// Observes the precision of a chunk's corners.
+    fn watch_chunk(&mut self, slot: &StlTextSlot, precision: PrecisionPass) -> Result<()> {
+        let mut loss = slot.parsed.loss;
+        slot.first.iter().for_each(|triangle| loss.extend(triangle.loss));
+        let bounds = || {
+            let corners = slot.parsed.facets.iter().map(|[_, corners @ ..]| Bounds::of(corners));
+            corners.flatten().reduce(Bounds::union)
+        };
+        self.watch.place(precision, loss, bounds, slot.text.offset + slot.text.len() as u64)
+    }
+
     /// Checks that require the end of the file.
     fn end(&mut self, job: &StlTextJob<'_, '_>) -> Result<()> {
         let file: &Arc<str> = job.chunks.name();
@@ -421,17 +480,27 @@ impl ChunkJob for StlTextJob<'_, '_> {
     }
 
     fn parse(&self, slot: &mut StlTextSlot) -> Result<()> {
-        slot.parsed.parse(&slot.text, &mut slot.index, self.options.raises())
+        let stops = self.options.raises();
+        slot.parsed.parse(&slot.text, &mut slot.index, stops, self.options.precision)
     }
 
     fn publish(&self, slot: &mut StlTextSlot) -> Result<()> {
-        let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
+        let StlTextSlot { first, parsed, places, room, .. } = slot;
+        let first_facet = first.iter().map(|triangle| &triangle.facet);
+        let facets = first_facet.chain(&parsed.facets).map(|facet| (*facet, 0));
         // SAFETY: `place` stored the places that `Facets::place` returned for this chunk alone.
-        unsafe { self.facets.publish(&slot.places, facets, &mut slot.room) }
+        unsafe {
+            if self.options.precision.has_doubles() {
+                let first_corners = first.iter().map(|triangle| &triangle.corners);
+                self.facets.publish_exact(places, first_corners.chain(&parsed.exact).copied())?;
+            }
+            self.facets.publish(places, facets, room)
+        }
     }
 
     fn place(&self, state: &mut StlTextState, slot: &mut StlTextSlot) -> Result<()> {
         slot.first = state.settle(slot, self)?;
+        state.watch_chunk(slot, self.options.precision)?;
         let end = state.count + usize::from(slot.first.is_some()) + slot.parsed.facets.len();
         check_count(end as u64, self.options)?;
         slot.places = self.facets.place(state.count..end, false)?;

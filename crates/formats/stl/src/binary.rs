@@ -80,7 +80,7 @@ pub fn read(
     try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
     // SAFETY: the run ended without an error, so every block was placed and published; `whole` is at most the number of
     // their triangles.
-    let scene = unsafe { job.facets.finish(whole as usize, solids, options)? };
+    let scene = unsafe { job.facets.finish(whole as usize, Vec::new(), solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 

@@ -1,13 +1,16 @@
 //! Where triangles go: into the arrays of a model, or to a consumer.
 
-use polyhaul_geometry::dedup::number_rows;
+use polyhaul_geometry::dedup::{number_joined, number_rows};
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::options::StlReadOptions;
-use polyhaul_model::{Axes, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values};
+use polyhaul_model::{
+    Axes, Bounds, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values,
+};
 use polyhaul_pipeline::arrays::multiples;
 use polyhaul_pipeline::column::Column;
 use polyhaul_pipeline::consumer::{MeshConsumer, MeshPiece, PieceFaces};
 use polyhaul_pipeline::options::{ParseOptions, RunOptions};
+use polyhaul_text::parse::facets::ExactCorners;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +23,8 @@ pub(super) struct Facets<'a> {
     /// Takes them in place of the arrays.
     consumer: Option<&'a dyn MeshConsumer>,
     positions: Column<[[f32; 3]; 3]>,
+    /// The positions in double precision, if the file has them.
+    exact: Column<ExactCorners>,
     normals: Column<[f32; 3]>,
     attributes: Column<u16>,
     /// Whether there are attributes. Only the ordered part changes it.
@@ -54,6 +59,7 @@ impl<'a> Facets<'a> {
         Facets {
             consumer,
             positions: Column::new("positions"),
+            exact: Column::new("exact positions"),
             normals: Column::new("normals"),
             attributes: Column::new("attributes"),
             has_attributes: AtomicBool::new(false),
@@ -120,6 +126,33 @@ impl<'a> Facets<'a> {
         Ok(())
     }
 
+    /// Fills places with positions in double precision.
+    ///
+    /// # Safety
+    /// As for [`Facets::publish`].
+    pub(super) unsafe fn publish_exact(
+        &self,
+        places: &StlPlaces,
+        corners: impl Iterator<Item = ExactCorners>,
+    ) -> Result<()> {
+        self.exact.reserve(places.facets.end)?;
+        // SAFETY: the condition is this function's.
+        unsafe { self.exact.write(places.facets.clone(), |slots| fill(slots, corners)) }
+    }
+
+    /// The box around all positions, and those in double precision if `has_exact`.
+    ///
+    /// # Safety
+    /// The places `0..count` were all handed out and published, if `has_exact` also in double precision.
+    pub(super) unsafe fn take_exact(&mut self, count: usize, has_exact: bool) -> (Option<Bounds>, Vec<[f64; 3]>) {
+        let exact = std::mem::replace(&mut self.exact, Column::new("exact positions"));
+        // SAFETY: the condition is this function's.
+        unsafe {
+            let bounds = Bounds::of(self.positions.written(count).as_flattened());
+            (bounds, if has_exact { exact.finish(count).into_flattened() } else { Vec::new() })
+        }
+    }
+
     /// The scene; empty if a consumer took its triangles.
     ///
     /// # Safety
@@ -127,6 +160,7 @@ impl<'a> Facets<'a> {
     pub(super) unsafe fn finish(
         self,
         count: usize,
+        exact: Vec<[f64; 3]>,
         solids: Vec<Solid>,
         options: &ParseOptions<StlReadOptions>,
     ) -> Result<Scene> {
@@ -137,8 +171,11 @@ impl<'a> Facets<'a> {
         let has_attributes = self.has_attributes.into_inner();
         // SAFETY: positions and normals of `0..count` were published, this function's condition. From the first
         // attribute on every chunk writes its own, and the gap of that chunk is all places before.
+        let has_exact = !exact.is_empty();
+        // SAFETY: as above.
         let mut rest = unsafe {
             FacetArrays {
+                exact,
                 positions: flat(self.positions.finish(count))?,
                 normals: self.normals.finish(count),
                 attributes: if has_attributes { self.attributes.finish(count) } else { Vec::new() },
@@ -149,6 +186,7 @@ impl<'a> Facets<'a> {
             let facets = match solid.first {
                 0 => std::mem::take(&mut rest),
                 first => FacetArrays {
+                    exact: if has_exact { cut(&mut rest.exact, 3 * first)? } else { Vec::new() },
                     positions: cut(&mut rest.positions, 3 * first)?,
                     normals: cut(&mut rest.normals, first)?,
                     attributes: if has_attributes { cut(&mut rest.attributes, first)? } else { Vec::new() },
@@ -171,6 +209,8 @@ impl<'a> Facets<'a> {
 /// The triangles of a solid. `attributes` is empty if there are none.
 #[derive(Default)]
 struct FacetArrays {
+    /// Empty if positions have single precision.
+    exact: Vec<[f64; 3]>,
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
     attributes: Vec<u16>,
@@ -229,17 +269,18 @@ fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
 
 /// Creates the mesh of triangles with positions of their own.
 fn mesh(facets: FacetArrays, options: &ParseOptions<StlReadOptions>) -> Result<Mesh> {
-    let FacetArrays { positions, normals, attributes } = facets;
+    let FacetArrays { exact, positions, normals, attributes } = facets;
     let threads = options.run.worker_threads();
     let offsets = if normals.is_empty() { Vec::new() } else { multiples(normals.len() + 1, 3, threads)? };
-    let (positions, corners) = if options.own.weld {
-        weld(&positions, &options.run)?
+    let StlWelded { exact, positions, corners } = if options.own.weld {
+        weld(&positions, &exact, &options.run)?
     } else {
         let corners = multiples(positions.len(), 1, threads)?;
-        (positions, corners)
+        StlWelded { exact, positions, corners }
     };
     let mut mesh = Mesh {
         positions: positions.into(),
+        exact_positions: exact.into(),
         normals: normals.into(),
         normal_domain: Domain::Face,
         faces: Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() },
@@ -253,13 +294,39 @@ fn mesh(facets: FacetArrays, options: &ParseOptions<StlReadOptions>) -> Result<M
     Ok(mesh)
 }
 
+/// Positions, and which of them each corner has.
+struct StlWelded {
+    exact: Vec<[f64; 3]>,
+    positions: Vec<[f32; 3]>,
+    corners: Vec<u32>,
+}
+
 /// The distinct positions, by their first appearance, and which of them each has.
-fn weld(positions: &[[f32; 3]], run: &RunOptions) -> Result<(Vec<[f32; 3]>, Vec<u32>)> {
-    let numbers = number_rows(positions, None, run.worker_threads(), &run.cancel)?;
-    let mut merged = Vec::new();
-    merged.try_reserve_exact(numbers.first.len())?;
-    merged.extend(numbers.first.iter().map(|&first| positions[first as usize]));
-    Ok((merged, numbers.of_item))
+fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<StlWelded> {
+    let threads = run.worker_threads();
+    let mut numbers = number_rows(positions, None, threads, &run.cancel)?;
+    if !exact.is_empty() {
+        // Of exact positions with the same nearest floats, the lower halves of equal ones are equal.
+        for axis in 0..3 {
+            let low = |item: usize| Some(exact[item][axis].to_bits() as u32);
+            numbers = number_joined(&numbers.of_item, numbers.first.len(), low, threads, &run.cancel)?;
+        }
+    }
+    Ok(StlWelded {
+        exact: picked(exact, &numbers.first)?,
+        positions: picked(positions, &numbers.first)?,
+        corners: numbers.of_item,
+    })
+}
+
+/// The values at some places; none if there are no values.
+fn picked<T: Copy>(values: &[T], places: &[u32]) -> Result<Vec<T>> {
+    let mut picked = Vec::new();
+    if !values.is_empty() {
+        picked.try_reserve_exact(places.len())?;
+        picked.extend(places.iter().map(|&place| values[place as usize]));
+    }
+    Ok(picked)
 }
 
 /// Fails if the triangles exceed the caller's limit, or the range of indices.

@@ -2,6 +2,8 @@
 
 use super::facets::StlReadFacet;
 use super::statement::StlWord;
+use polyhaul_text::parse::facets::ExactCorners;
+use polyhaul_text::parse::positions::DigitLoss;
 
 /// The state of a triangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,11 +21,20 @@ enum StlState {
     Broken,
 }
 
+/// A triangle, also in double precision.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct StlTriangle {
+    pub(super) facet: StlReadFacet,
+    pub(super) corners: ExactCorners,
+    /// What the corners lose as 32-bit floats.
+    pub(super) loss: DigitLoss,
+}
+
 /// A triangle that is being read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Machine {
     state: StlState,
-    facet: StlReadFacet,
+    triangle: StlTriangle,
 }
 
 /// The outcome of a statement.
@@ -31,7 +42,7 @@ pub(super) struct Machine {
 pub(super) enum StlStep {
     Fine,
     /// The triangle is whole.
-    Whole(StlReadFacet),
+    Whole(StlTriangle),
     /// It is misplaced: this was expected.
     Wrong(&'static str),
 }
@@ -47,7 +58,9 @@ impl Machine {
     pub(super) fn step(&mut self, word: &StlWord) -> StlStep {
         match (self.state, word) {
             (StlState::Loop(count @ 0..3), &StlWord::Vertex(vertex)) => {
-                self.facet[1 + count] = vertex;
+                self.triangle.facet[1 + count] = vertex.single;
+                self.triangle.corners[count] = vertex.exact;
+                self.triangle.loss.extend(vertex.loss);
                 self.state = StlState::Loop(count + 1);
             }
             (StlState::Outside | StlState::Broken, &StlWord::Facet(normal)) => self.start_facet(normal),
@@ -55,7 +68,7 @@ impl Machine {
             (StlState::Loop(3), StlWord::EndLoop) => self.state = StlState::Closed,
             (StlState::Closed, StlWord::EndFacet) => {
                 self.state = StlState::Outside;
-                return StlStep::Whole(self.facet);
+                return StlStep::Whole(self.triangle);
             }
             (StlState::Outside | StlState::Broken, StlWord::Solid(_) | StlWord::EndSolid)
             | (StlState::Broken, StlWord::EndFacet) => {
@@ -68,7 +81,7 @@ impl Machine {
     }
 
     fn start_facet(&mut self, normal: [f32; 3]) {
-        self.facet[0] = normal;
+        self.triangle = StlTriangle { facet: [normal, [0.0; 3], [0.0; 3], [0.0; 3]], ..StlTriangle::default() };
         self.state = StlState::Begun;
     }
 
@@ -95,6 +108,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use super::super::statement::StlVertex;
     use super::*;
 
     fn run(words: &[StlWord]) -> Vec<StlStep> {
@@ -102,9 +116,14 @@ mod tests {
         words.iter().map(|word| machine.step(word)).filter(|step| *step != StlStep::Fine).collect()
     }
 
-    const V: StlWord = StlWord::Vertex([1.0; 3]);
+    const LOSS: DigitLoss = DigitLoss { counts_all: false, short: 0, long: 0, largest: 0.0 };
+    const V: StlWord = StlWord::Vertex(StlVertex { single: [1.0; 3], exact: [1.0; 3], loss: LOSS });
     const N: StlWord = StlWord::Facet([2.0; 3]);
-    const WHOLE: StlStep = StlStep::Whole([[2.0; 3], [1.0; 3], [1.0; 3], [1.0; 3]]);
+    const WHOLE: StlStep = StlStep::Whole(StlTriangle {
+        facet: [[2.0; 3], [1.0; 3], [1.0; 3], [1.0; 3]],
+        corners: [[1.0; 3]; 3],
+        loss: LOSS,
+    });
 
     #[test]
     fn a_triangle_is_whole_at_its_end() {

@@ -1,7 +1,17 @@
 //! Words of STL text to statements: a keyword with its arguments, which are on the same line.
 
 use polyhaul_text::parse::number;
+use polyhaul_text::parse::positions::DigitLoss;
 use std::ops::Range;
+
+/// A corner of a triangle.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct StlVertex {
+    pub(super) single: [f32; 3],
+    pub(super) exact: [f64; 3],
+    /// What the numbers lose as 32-bit floats.
+    pub(super) loss: DigitLoss,
+}
 
 /// The meaning of a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +21,7 @@ pub(super) enum StlWord {
     /// A triangle begins, with its normal.
     Facet([f32; 3]),
     Loop,
-    Vertex([f32; 3]),
+    Vertex(StlVertex),
     EndLoop,
     EndFacet,
     EndSolid,
@@ -93,17 +103,19 @@ impl<'a> Statements<'a> {
     }
 
     /// Parses three numbers; fails with the location of a token that is not a number.
-    fn numbers(&mut self) -> Result<[f32; 3], (u32, u32)> {
-        let mut values = [0.0; 3];
-        for value in &mut values {
+    fn numbers(&mut self) -> Result<StlVertex, (u32, u32)> {
+        let mut vertex = StlVertex::default();
+        for axis in 0..3 {
             let token = self.token();
-            *value = number::f32(token).ok_or_else(|| self.span(token))?;
+            vertex.single[axis] = number::f32(token).ok_or_else(|| self.span(token))?;
+            vertex.exact[axis] = number::f64(token).unwrap_or(f64::NAN);
+            vertex.loss.add(token);
         }
-        Ok(values)
+        Ok(vertex)
     }
 
     /// A statement whose numbers follow.
-    fn with_numbers(&mut self, token: (u32, u32), word: fn([f32; 3]) -> StlWord) -> StlStatement {
+    fn with_numbers(&mut self, token: (u32, u32), word: fn(StlVertex) -> StlWord) -> StlStatement {
         match self.numbers() {
             Ok(values) => StlStatement { word: word(values), token },
             Err(token) => self.broken(token, "three numbers"),
@@ -140,7 +152,7 @@ impl Iterator for Statements<'_> {
             self.with_numbers(token, StlWord::Vertex)
         } else if is(b"facet") {
             match self.follows(b"normal") {
-                Ok(()) => self.with_numbers(token, StlWord::Facet),
+                Ok(()) => self.with_numbers(token, |normal| StlWord::Facet(normal.single)),
                 Err(token) => self.broken(token, "`normal`"),
             }
         } else if is(b"outer") {
@@ -178,7 +190,7 @@ mod tests {
         let words = words(text);
         assert_eq!(words[0], StlWord::Solid(8..11));
         assert_eq!(words[1..3], [StlWord::Facet([0.0, -1.0, 1000.0]), StlWord::Loop]);
-        assert!(matches!(words[3], StlWord::Vertex([1.0, 2.0, nan]) if nan.is_nan()));
+        assert!(matches!(words[3], StlWord::Vertex(StlVertex { single: [1.0, 2.0, nan], .. }) if nan.is_nan()));
         assert_eq!(words[4..], [StlWord::EndLoop, StlWord::EndFacet, StlWord::EndSolid]);
     }
 

@@ -273,6 +273,12 @@ impl StlPageSlot {
         for start in (first..end).step_by(BATCH) {
             let count = BATCH.min(end - start);
             piece.facets(start..start + count, &mut facets);
+            if piece.part.mesh.is_exact() {
+                for (face, [normal, ..]) in (start..start + count).zip(&mut facets) {
+                    exact_lines(&mut self.text, piece, face, normal, options.digits_or_shortest(), form)?;
+                }
+                continue;
+            }
             match options.digits_or_shortest() {
                 Digits::Shortest => shortest(&mut self.text, &facets[..count], form)?,
                 Digits::Fixed(digits) => fixed(&mut self.text, &facets[..count], digits.into(), form)?,
@@ -352,6 +358,55 @@ fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Resul
         }
         written == numbers.len()
     })
+}
+
+/// Writes a triangle whose positions have double precision. `normal` is the one that it has with single precision: if the
+/// mesh has none, it is computed from the exact positions.
+fn exact_lines(
+    text: &mut Out,
+    piece: &StlPiece<'_>,
+    face: usize,
+    normal_of_face: &[f32; 3],
+    digits: Digits,
+    form: &StlText,
+) -> Result<()> {
+    let mesh = piece.part.mesh;
+    let corner = |at: usize| mesh.faces.corner_positions.get(3 * face + at).map_or(0, |&index| index as usize);
+    let corners = [0, 1, 2].map(|at| mesh.exact_positions.get(corner(at)).copied().unwrap_or_default());
+    let [a, ..] = corners;
+    let normal_of_face = match piece.normals {
+        Some(_) => *normal_of_face,
+        // Relative to a corner, floats suffice.
+        None => normal(corners.map(|corner| subtract(corner, a).map(|part| part as f32))),
+    };
+    text.whole(|page| {
+        page.bytes(NORMAL);
+        separated(page, normal_of_face, |page, part| match digits {
+            Digits::Shortest => page.shortest_f32(part),
+            Digits::Fixed(digits) => page.fixed_f32(part, digits.into()),
+        });
+        page.byte(b'\n');
+        page.bytes(form.outer);
+        for corner in corners {
+            page.bytes(form.vertex);
+            separated(page, corner, |page, part| match digits {
+                Digits::Shortest => page.shortest_f64(part),
+                Digits::Fixed(digits) => page.fixed_f64(part, digits.into()),
+            });
+            page.byte(b'\n');
+        }
+        page.bytes(form.end);
+    })
+}
+
+/// Writes three numbers with blanks between them.
+fn separated<T>(page: &mut Page<'_>, parts: [T; 3], mut write: impl FnMut(&mut Page<'_>, T)) {
+    for (at, part) in parts.into_iter().enumerate() {
+        if at > 0 {
+            page.byte(b' ');
+        }
+        write(page, part);
+    }
 }
 
 /// Formats triangles whose numbers have `digits` digits after the point.

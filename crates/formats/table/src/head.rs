@@ -366,7 +366,8 @@ impl<'o> TableFinder<'o> {
         match &self.options.own.types {
             _ if count == 0 => {}
             ColumnTypes::Auto if self.layout == Layout::Points || self.is_points() => {
-                let coordinate = if self.layout == Layout::Points { TableHeadKind::F32 } else { TableHeadKind::F64 };
+                // Their digits decide whether a mesh keeps them as doubles.
+                let coordinate = TableHeadKind::F64;
                 let is_unnamed = names.iter().all(String::is_empty);
                 let places = names.iter().enumerate();
                 kinds.extend(places.map(|(place, name)| {

@@ -37,7 +37,7 @@ pub use columns::Layout;
 pub use parts::{RowPartText, RowParts};
 pub use points::Points;
 pub use reader::read;
-pub use scene::{name_points, scene_of_table, unrestored_names};
+pub use scene::{PointTarget, name_points, scene_of_table, unrestored_names};
 pub use writer::{Rows, has_header, write};
 
 /// A format of tables of numbers.

@@ -48,7 +48,11 @@ impl<'a> Points<'a> {
         for part in homes(parts).filter(|part| !part.mesh.positions.is_empty()) {
             let mesh = part.mesh;
             let mut lanes = Vec::new();
-            let positions = TableWriterNumbers::F32(mesh.positions.as_flattened());
+            let positions = if mesh.is_exact() {
+                TableWriterNumbers::F64(mesh.exact_positions.as_flattened())
+            } else {
+                TableWriterNumbers::F32(mesh.positions.as_flattened())
+            };
             lanes.extend((0..3).map(|first| TableWriterLane {
                 numbers: positions,
                 first,

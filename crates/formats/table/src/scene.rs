@@ -9,10 +9,15 @@
 
 use super::TableFormat;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
-use polyhaul_model::{Array, Axes, Column, Domain, Mesh, Scene, Table, Values};
+use polyhaul_model::limits::FaultPolicy;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Array, Axes, Bounds, Column, Domain, Mesh, Precision, Scene, Table, Values};
+use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
-use std::sync::Arc;
+use polyhaul_pipeline::precision::{PrecisionPass, PrecisionWatch};
+use polyhaul_text::parse::positions::DigitLoss;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) const POSITION: [&str; 3] = ["x", "y", "z"];
 pub(super) const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
@@ -103,8 +108,28 @@ pub fn unrestored_names(columns: &[Column]) -> u64 {
     columns.iter().zip(guessed).filter(is_lost).count() as u64
 }
 
+/// How the positions of a table are kept, and where warnings go.
+pub struct PointTarget<'a> {
+    /// The requested precision.
+    pub pass: PrecisionPass,
+    /// Whether the numbers were binary, not text.
+    pub is_binary: bool,
+    /// The file, for messages.
+    pub file: &'a Arc<str>,
+    /// How losses are treated.
+    pub faults: FaultPolicy,
+    /// Receives them.
+    pub warnings: &'a mut Warnings,
+}
+
+/// Positions, and those in double precision, which may be none.
+struct TablePositions {
+    singles: Array<[f32; 3]>,
+    exact: Array<[f64; 3]>,
+}
+
 /// Converts a table to the points of a scene; columns other than position, intensity, color and normal stay columns.
-pub fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Result<Scene> {
+pub fn scene_of_table(mut table: Table, target: &mut PointTarget<'_>, run: &RunOptions) -> Result<Scene> {
     let mut columns = Vec::new();
     columns.try_reserve_exact(table.columns.len())?;
     columns.append(&mut table.columns);
@@ -114,15 +139,16 @@ pub fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Re
         return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
     }
     let mut points = TablePoints { columns, row_count: table.row_count, run };
-    let Some(positions) = points.take(POSITION, |value| value as f32)? else {
+    let Some(TablePositions { singles, exact }) = points.positions(target)? else {
         let message = "cannot read this table as points: it has no columns x, y and z";
-        let place = Place { file: file.clone(), ..Place::default() };
+        let place = Place { file: target.file.clone(), ..Place::default() };
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed);
         return Err(error.with_hint("read it as a table, or convert it to a table format"));
     };
     let normals = points.take(NORMAL, |value| value as f32)?;
     let colors = points.colors()?;
-    let mut mesh = Mesh { positions, vertex_columns: points.columns, ..Mesh::default() };
+    let mut mesh =
+        Mesh { positions: singles, exact_positions: exact, vertex_columns: points.columns, ..Mesh::default() };
     if let Some(normals) = normals {
         mesh.normals = normals;
         mesh.normal_domain = Domain::Vertex;
@@ -144,6 +170,45 @@ impl TablePoints<'_> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
     }
 
+    /// Removes the columns of positions: combined to 32-bit floats and, if they need it, to doubles. `None` if there are
+    /// none.
+    fn positions(&mut self, target: &mut PointTarget<'_>) -> Result<Option<TablePositions>> {
+        let is_exact = self.are_exact(target)?;
+        let exact = if is_exact { self.gather(POSITION, |value| value)? } else { None };
+        let singles = self.take(POSITION, |value| value as f32)?;
+        Ok(singles.map(|singles| TablePositions { singles, exact: exact.unwrap_or_default() }))
+    }
+
+    /// Whether positions need double precision. If they do, but are not to have it, warns.
+    fn are_exact(&self, target: &mut PointTarget<'_>) -> Result<bool> {
+        let is_binary = target.is_binary;
+        let mut loss = target.pass.loss();
+        let mut bounds = Bounds { min: [f64::INFINITY; 3], max: [f64::NEG_INFINITY; 3] };
+        for (axis, name) in POSITION.into_iter().enumerate() {
+            let Some(Values::F64(values)) = self.find(name).map(|number| &self.columns[number].values) else {
+                continue;
+            };
+            let found = Mutex::new(FoundLoss::new(loss));
+            let work = |(): &mut (), piece: &[f64]| {
+                let piece = double_loss(piece, FoundLoss::new(target.pass.loss()), is_binary);
+                found.lock().unwrap_or_else(PoisonError::into_inner).extend(piece);
+            };
+            for_each_item(self.run.worker_threads(), values.chunks(PIECE), || (), work);
+            let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            loss = found.loss;
+            bounds.min[axis] = found.min;
+            bounds.max[axis] = found.max;
+        }
+        let precision = target.pass.precision;
+        if precision == Precision::Auto && is_binary && loss.long > 0 {
+            return Ok(true);
+        }
+        // All values are there: nothing has to be read again.
+        let pass = PrecisionPass { is_second: precision == Precision::Auto, ..target.pass };
+        let single = Bounds { min: bounds.min.map(|value| value as f32), max: bounds.max.map(|value| value as f32) };
+        PrecisionWatch::of(loss).finish(pass, Some(single), target.faults, target.file, target.warnings)
+    }
+
     /// Removes columns and combines them into one array.
     fn take<const N: usize>(
         &mut self,
@@ -153,12 +218,28 @@ impl TablePoints<'_> {
         if names.iter().any(|name| self.find(name).is_none()) {
             return Ok(None);
         }
-        let mut rows: Vec<[f32; N]> = Vec::new();
-        rows.try_reserve_exact(self.row_count).map_err(|_| Error::memory("points"))?;
-        rows.resize(self.row_count, [0.0; N]);
+        let rows = self.gather(names, convert)?;
+        for name in names {
+            if let Some(number) = self.find(name) {
+                self.columns.remove(number);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Combines columns into one array; `None` if one does not exist.
+    fn gather<T: Zero + Send + Sync, const N: usize>(
+        &self,
+        names: [&str; N],
+        convert: impl Fn(f64) -> T + Sync,
+    ) -> Result<Option<Array<[T; N]>>> {
+        if names.iter().any(|name| self.find(name).is_none()) {
+            return Ok(None);
+        }
+        let mut rows: Vec<[T; N]> = zeroed(self.row_count, "points")?;
         for (place, name) in names.iter().enumerate() {
             let Some(number) = self.find(name) else { continue };
-            let column = self.columns.remove(number);
+            let column = &self.columns[number];
             let pieces = rows.chunks_mut(PIECE).enumerate();
             for_each_item(
                 self.run.worker_threads(),
@@ -193,13 +274,50 @@ impl TablePoints<'_> {
     }
 }
 
+/// What doubles lose as 32-bit floats, and their smallest and largest value.
+struct FoundLoss {
+    loss: DigitLoss,
+    min: f64,
+    max: f64,
+}
+
+impl FoundLoss {
+    fn new(loss: DigitLoss) -> FoundLoss {
+        FoundLoss { loss, min: f64::INFINITY, max: f64::NEG_INFINITY }
+    }
+
+    fn extend(&mut self, other: FoundLoss) {
+        self.loss.extend(other.loss);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+}
+
+/// The loss of some doubles; binary ones have no digits, and all that are not 32-bit floats count.
+fn double_loss(values: &[f64], mut found: FoundLoss, is_binary: bool) -> FoundLoss {
+    let mut places = 0;
+    for &value in values {
+        let error = (value - f64::from(value as f32)).abs();
+        if value.is_finite() {
+            found.min = found.min.min(value);
+            found.max = found.max.max(value);
+        }
+        if is_binary {
+            found.loss.long += u64::from(error > 0.0);
+        } else if found.loss.short == 0 || found.loss.counts_all {
+            found.loss.add_moved(value, error, &mut places);
+        }
+    }
+    found
+}
+
 /// Writes a part of a column to one place of each row.
-fn spread<const N: usize>(
-    rows: &mut [[f32; N]],
+fn spread<T: Copy, const N: usize>(
+    rows: &mut [[T; N]],
     place: usize,
     values: &Values,
     first: usize,
-    convert: &impl Fn(f64) -> f32,
+    convert: &impl Fn(f64) -> T,
 ) {
     match values {
         Values::I8(values) => fill(rows, place, &values[first..], |value| convert(f64::from(value))),
@@ -215,7 +333,7 @@ fn spread<const N: usize>(
     }
 }
 
-fn fill<const N: usize, T: Copy>(rows: &mut [[f32; N]], place: usize, values: &[T], convert: impl Fn(T) -> f32) {
+fn fill<T: Copy, const N: usize, V: Copy>(rows: &mut [[T; N]], place: usize, values: &[V], convert: impl Fn(V) -> T) {
     for (row, &value) in rows.iter_mut().zip(values) {
         row[place] = convert(value);
     }

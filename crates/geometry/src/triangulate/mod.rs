@@ -407,6 +407,7 @@ fn triangle_count(faces: &Elements) -> Result<usize> {
 /// The old corner of each new one.
 fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options: &RunOptions) -> Result<Vec<u32>> {
     let threads = options.worker_threads();
+    let positions = mesh.local_positions()?;
     let offsets = &mesh.faces.offsets;
     let faces = mesh.faces.len();
     let chunks = (0..faces).step_by(CHUNK_FACES).map(|first| first..faces.min(first + CHUNK_FACES));
@@ -421,7 +422,7 @@ fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options
             let count = (face[1] - face[0]) as usize;
             let (triangles, rest) = cut.split_at_mut(3 * (count - 2));
             let indices = &mesh.faces.corner_positions[face[0] as usize..face[1] as usize];
-            cut_face(&mesh.positions, indices, style, clipper, triangles, options)?;
+            cut_face(&positions, indices, style, clipper, triangles, options)?;
             triangles.iter_mut().for_each(|corner| *corner += face[0]);
             cut = rest;
         }

@@ -4,7 +4,8 @@
 //!
 //! - Faces and their corners are compared in file order. Each corner has the position, normal, uv and color assigned by
 //!   its indices, vertex or face, so split or merged vertices do not count as a difference. Vertices that belong to no
-//!   face are compared in order; lines are compared edge by edge.
+//!   face are compared in order; lines are compared edge by edge. If one of the files needs double precision, both are
+//!   read in double precision.
 //! - Objects are compared after applying their transforms, with each instance as an object. A pbrt scene is compared by
 //!   its meshes; for lights, cameras, media, settings and shapes that are not meshes, only the counts are compared.
 //! - Materials, groups and smoothing are compared face by face, materials by name. Two file names are equal if they
@@ -32,6 +33,8 @@ use crate::loaded::Tables;
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
+use polyhaul_geometry::exact;
+use polyhaul_model::Precision;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
@@ -125,6 +128,21 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
         }
         (image @ Content::Image(_), Content::Texture(_)) => {
             [image, read(b, options, |_| ContentShape::Image, &mut report)?.0]
+        }
+        (Content::Scene(first), Content::Scene(second)) => {
+            let is_exact = [exact::is_exact(&first)?, exact::is_exact(&second)?];
+            let double = ReadOptions { precision: Precision::Double, ..options.clone() };
+            let mut again = |input, scene| match options.precision {
+                Precision::Auto => {
+                    read(input, &double, |_| ContentShape::Scene, &mut report).map(|(content, _)| content)
+                }
+                _ => Ok(Content::Scene(scene)),
+            };
+            match is_exact {
+                [true, false] => [Content::Scene(first), again(b, second)?],
+                [false, true] => [again(a, first)?, Content::Scene(second)],
+                _ => [Content::Scene(first), Content::Scene(second)],
+            }
         }
         (a, b) => [a, b],
     };

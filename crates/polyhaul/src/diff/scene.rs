@@ -5,18 +5,20 @@ use crate::references::{SameFiles, with_names};
 use crate::report::Report;
 use parts::Part;
 use polyhaul_geometry::dedup::BATCH;
-use polyhaul_geometry::parts;
+use polyhaul_geometry::{exact, parts};
 use polyhaul_model::error::Result;
 use polyhaul_model::limits::Limits;
 use polyhaul_model::options::Placement;
 use polyhaul_model::render::Render;
 use polyhaul_model::{Column, Domain, Material, Mesh, NONE, Run, Scene, SourceFolder};
+use polyhaul_pipeline::options::RunOptions;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Position, color and normal of a vertex that no face has.
-type LooseVertex = ([f32; 3], Option<[f32; 4]>, Option<[f32; 3]>);
+type LooseVertex = ([f64; 3], Option<[f32; 4]>, Option<[f32; 3]>);
 
 /// The number of elements of a kind in a mesh.
 type CountOf = fn(&Mesh) -> usize;
@@ -41,7 +43,7 @@ pub(super) fn compare(
     {
         return Ok(());
     }
-    let [a, b] = [flattened(a, limits, report)?, flattened(b, limits, report)?];
+    let [a, b] = [placed(flattened(a, limits, report)?)?, placed(flattened(b, limits, report)?)?];
     compare_renders(&renders, differences);
     let objects = [a.listed_objects()?, b.listed_objects()?];
     let evaluated = [a.evaluated_meshes(&objects[0])?, b.evaluated_meshes(&objects[1])?];
@@ -60,6 +62,18 @@ pub(super) fn compare(
         differences.only("renderer", 1, "or more parameters differ");
     }
     Ok(())
+}
+
+/// A scene whose positions in double precision are where its objects place them.
+fn placed(mut scene: Scene) -> Result<Scene> {
+    if exact::is_exact(&scene)? {
+        if let Cow::Owned(objects) = scene.listed_objects()? {
+            scene.objects = objects;
+        }
+        let axes = scene.axes;
+        exact::place(&mut scene, axes, 1.0, false, &RunOptions::default())?;
+    }
+    Ok(scene)
 }
 
 /// Compares the parts of scenes for a renderer other than meshes. A scene of meshes has none.
@@ -90,6 +104,16 @@ fn compare_renders(renders: &[Option<Box<Render>>; 2], differences: &mut Differe
 struct World<'a> {
     scene: &'a Scene,
     parts: &'a [Part<'a>],
+}
+
+/// A position of a part's mesh, where the part is in the scene.
+fn position(part: &Part<'_>, index: usize) -> [f64; 3] {
+    // Meshes with positions in double precision are in their place.
+    if let Some(exact) = part.mesh.exact_positions.get(index) {
+        return *exact;
+    }
+    let position = part.mesh.positions.get(index).copied().unwrap_or_default();
+    part.frame.map_or(position, |frame| frame.position(position)).map(f64::from)
 }
 
 /// A face of a part.
@@ -124,9 +148,8 @@ impl Face<'_> {
         self.part.mesh.faces.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize)
     }
 
-    fn position(&self, corner: usize) -> [f32; 3] {
-        let position = self.part.mesh.positions.get(self.vertex(corner)).copied().unwrap_or_default();
-        self.part.frame.map_or(position, |frame| frame.position(position))
+    fn position(&self, corner: usize) -> [f64; 3] {
+        position(self.part, self.vertex(corner))
     }
 
     fn normal(&self, corner: usize) -> Option<[f32; 3]> {
@@ -189,8 +212,8 @@ impl<'a> World<'a> {
                 }
             }
             let has_normals = mesh.normal_domain == Domain::Vertex;
-            for (place, position) in mesh.positions.iter().enumerate().filter(|(place, _)| !used[*place]) {
-                let position = part.frame.map_or(*position, |frame| frame.position(*position));
+            for place in (0..mesh.positions.len()).filter(|place| !used[*place]) {
+                let position = position(part, place);
                 let color =
                     mesh.colors.get(place).copied().filter(|color| color.iter().all(|channel| !channel.is_nan()));
                 vertices.push((position, color, mesh.normals.get(place).copied().filter(|_| has_normals)));
@@ -200,13 +223,12 @@ impl<'a> World<'a> {
     }
 
     /// The ends of all edges of lines.
-    fn edges(&self) -> Vec<[f32; 3]> {
+    fn edges(&self) -> Vec<[f64; 3]> {
         let mut ends = Vec::new();
         for part in self.parts {
             let position = |corner: usize| {
                 let index = part.mesh.lines.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize);
-                let position = part.mesh.positions.get(index).copied().unwrap_or_default();
-                part.frame.map_or(position, |frame| frame.position(position))
+                position(part, index)
             };
             for line in part.lines.clone() {
                 let corners = part.mesh.lines.corners(line);
@@ -234,7 +256,13 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn vectors<const N: usize>(gap: &mut Gap, a: [f32; N], b: [f32; N], tolerance: f64, place: &dyn Fn() -> String) {
+    fn vectors<T: Into<f64>, const N: usize>(
+        gap: &mut Gap,
+        a: [T; N],
+        b: [T; N],
+        tolerance: f64,
+        place: &dyn Fn() -> String,
+    ) {
         for (a, b) in a.into_iter().zip(b) {
             gap.compare(a.into(), b.into(), tolerance, place);
         }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// Writes the scene. Images of other formats than glTF has are embedded as `png`.
 pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
-    let MeshJob { scene, looks, placement, output, mut links, options, convert_image, report, .. } = job;
+    let MeshJob { scene, looks, placement, origin, output, mut links, options, convert_image, report, .. } = job;
     let buffer = buffer_beside(&output, options)?;
     if let Some(name) = buffer.as_deref().and_then(Path::file_name) {
         links.reserve(&name.to_string_lossy());
@@ -47,6 +47,7 @@ pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
         evaluated: &evaluated,
         materials: &materials,
         images: &images,
+        origin,
         output: &name,
         options: &options.gltf,
         instances: options.scene.instances,

@@ -68,7 +68,7 @@ pub(super) fn inventory(tables: &[Table], run: &RunOptions) -> Result<Inventory>
 }
 
 /// The counts of positions, normals and colors in these columns, and the box around the positions.
-fn points(inventory: &Inventory) -> (Contents, Option<Bounds>) {
+fn points(inventory: &Inventory) -> (Contents, Option<Bounds<f64>>) {
     let find = |name: &str| inventory.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
     let ranges_of = |names: [&str; 3]| {
         let columns = names.map(find);
@@ -84,7 +84,7 @@ fn points(inventory: &Inventory) -> (Contents, Option<Bounds>) {
         colors: count([["red", "green", "blue"], ["r", "g", "b"]]),
         ..Contents::default()
     };
-    let ends = |end: usize| ranges.map(|range| range.map_or(f32::NAN, |range| range[end].as_f64() as f32));
+    let ends = |end: usize| ranges.map(|range| range.map_or(f64::NAN, |range| range[end].as_f64()));
     let bounds = Bounds { min: ends(0), max: ends(1) };
     let is_whole = bounds.min.iter().chain(&bounds.max).all(|value| value.is_finite());
     (contents, is_whole.then_some(bounds))

@@ -4,7 +4,7 @@
 
 use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
 use polyhaul_model::error::{Result, try_push, try_string};
-use polyhaul_model::{Bounds, Scene};
+use polyhaul_model::{Bounds, Mesh, Scene};
 use polyhaul_pipeline::parallel::for_each_item;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -83,7 +83,7 @@ pub struct Inventory {
     /// The counts.
     pub contents: Contents,
     /// The box around all finite positions, in the source's units; `None` if there are none.
-    pub bounds: Option<Bounds>,
+    pub bounds: Option<Bounds<f64>>,
     /// The name of each object, in file order; empty for unnamed objects.
     pub object_names: Vec<String>,
     /// The name of each material, in the scene's order.
@@ -157,7 +157,10 @@ fn sizes(offsets: &[u32], threads: usize) -> [u64; 2] {
 
 /// The box around all finite positions. Of blocks, they are put together in the order of the positions: of zeros with
 /// different signs, the first one counts.
-fn bounds(scene: &Scene, threads: usize) -> Option<Bounds> {
+fn bounds(scene: &Scene, threads: usize) -> Option<Bounds<f64>> {
+    if scene.meshes.iter().any(Mesh::is_exact) {
+        return scene.exact_bounds();
+    }
     let blocks: Vec<&[[f32; 3]]> = scene.meshes.iter().flat_map(|mesh| mesh.positions.chunks(BLOCK)).collect();
     let boxes = Mutex::new(Vec::new());
     for_each_item(
@@ -172,7 +175,7 @@ fn bounds(scene: &Scene, threads: usize) -> Option<Bounds> {
     );
     let mut boxes = boxes.into_inner().unwrap_or_else(PoisonError::into_inner);
     boxes.sort_unstable_by_key(|(at, _)| *at);
-    boxes.into_iter().map(|(_, bounds)| bounds).reduce(Bounds::union)
+    boxes.into_iter().map(|(_, bounds)| bounds).reduce(Bounds::union).map(Bounds::widened)
 }
 
 impl Inventory {
@@ -255,7 +258,7 @@ mod tests {
         let mesh = Mesh { positions: positions.into(), faces, ..Mesh::default() };
         let scene = Scene { meshes: vec![mesh.clone(), mesh], ..Scene::default() };
         let single = Inventory::from_scene(&scene).unwrap();
-        assert_eq!(single.bounds, scene.bounds());
+        assert_eq!(single.bounds, scene.exact_bounds());
         assert_eq!(single.contents.triangles + single.contents.quads + single.contents.polygons, 2 * count as u64);
         assert!(single.contents.polygons > 0 && single.contents.quads > single.contents.polygons);
         for threads in [2, 5] {

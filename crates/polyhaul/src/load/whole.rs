@@ -17,6 +17,7 @@ use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::{Image, Scene, Texture};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
+use polyhaul_pipeline::precision::{PrecisionPass, asks_for_doubles};
 use polyhaul_pipeline::prefetch::prefetched;
 use polyhaul_pipeline::read::is_damage;
 use polyhaul_pipeline::run::{Phase, span};
@@ -160,15 +161,36 @@ pub(crate) fn timed<T>(
 ) -> Result<(T, Report)> {
     // Reading without a more specific phase counts as parsing.
     let clock = Clock::start_in("read", Phase::Parse);
-    let read = |plain: Plain, detected: Option<Detected>| {
-        prefetched(plain.source(), &options.run, || read_plain(&plain, detected, input, options, &read))
+    let first = ReadOptions { precision_pass: input.first_pass(options)?, ..options.clone() };
+    let result = match read_once(input, detected, &first, &read) {
+        // The second pass meets the error of a host's reader as it was.
+        Err(error) if asks_for_doubles(&error) || error.kind() == ErrorKind::Io && input.holds_error() => {
+            input.rewind()?;
+            let second = PrecisionPass { is_second: true, ..first.precision_pass };
+            read_once(input, detected, &ReadOptions { precision_pass: second, ..first }, &read)
+        }
+        result => result,
     };
-    let (content, mut report) = match read_in_place(input, options, |plain| read(plain, detected))? {
-        Attempt::Done(result) => result,
-        Attempt::Declined => read(input.streamed().plain(options)?, None)?,
-    };
+    input.stop_recording();
+    let (content, mut report) = result?;
     clock.stop(&mut report);
     Ok((content, report))
+}
+
+/// One pass over an input.
+fn read_once<T>(
+    input: &Opened,
+    detected: Option<Detected>,
+    options: &ReadOptions,
+    read: &impl Fn(&mut ReadJob<'_>) -> Result<T>,
+) -> Result<(T, Report)> {
+    let read = |plain: Plain, detected: Option<Detected>| {
+        prefetched(plain.source(), &options.run, || read_plain(&plain, detected, input, options, read))
+    };
+    match read_in_place(input, options, |plain| read(plain, detected))? {
+        Attempt::Done(result) => Ok(result),
+        Attempt::Declined => read(input.streamed().plain(options)?, None),
+    }
 }
 
 /// Reads an input where it is, members of compressed data in parallel. Declines damaged data if that can be read as a
@@ -210,6 +232,9 @@ fn read_plain<T>(
     };
     let near = input.near();
     let format = detected.format.built()?;
+    if !format.readers().decides_precision {
+        input.stop_recording();
+    }
     let details = ReadDetails::default();
     let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details };
     match read(&mut job) {

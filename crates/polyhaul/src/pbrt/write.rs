@@ -11,13 +11,15 @@
 use crate::input::Output;
 use crate::ops::{MeshOps, SceneOps};
 use crate::options::WriteOptions;
-use crate::outputs::{Written, compression_of, file_of, moved, open, put_in_place};
+use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place};
+use crate::precise::{self, PreciseScene, PreciseTarget};
 use crate::references::Relinker;
 use crate::report::{Clock, Report};
 use crate::{ops, references};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::Sink;
 use polyhaul_geometry::dedup::number_rows;
+use polyhaul_geometry::linear::IDENTITY64;
 use polyhaul_geometry::parts;
 use polyhaul_insight::Moved;
 use polyhaul_model::copy;
@@ -54,6 +56,8 @@ pub(crate) fn save(
         (false, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
         _ => changed(scene, options, &mut report)?,
     };
+    let (scene, options) = placed(scene, &output, options, &mut report)?;
+    let options = &*options;
     let files = Files::new(&output, options)?;
     let mut links = Relinker::new(&output, options)?;
     if let Some(names) = files.as_ref() {
@@ -103,6 +107,29 @@ pub(crate) fn save(
     put_in_place(complete, &mut report)?;
     clock.stop(&mut report);
     Ok(report)
+}
+
+/// A scene of meshes whose positions 32-bit floats hold: coordinates that need more are relative to an origin, which is a
+/// part of the transforms of objects.
+fn placed<'a>(
+    scene: Cow<'a, Scene>,
+    output: &Output,
+    options: &'a WriteOptions,
+    report: &mut Report,
+) -> Result<(Cow<'a, Scene>, Cow<'a, WriteOptions>)> {
+    if scene.render.is_some() {
+        return Ok((scene, Cow::Borrowed(options)));
+    }
+    let target = PreciseTarget { output: &name_of(output), keeps_doubles: false, has_origin: true };
+    let precise = precise::place(scene, Placement::default(), options, target, &mut report.warnings)?;
+    let PreciseScene { mut scene, options, origin, .. } = precise;
+    if origin != [0.0; 3] {
+        for object in &mut scene.to_mut().objects {
+            let matrix = object.transform.get_or_insert(IDENTITY64);
+            matrix.iter_mut().zip(origin).for_each(|(row, origin)| row[3] += origin);
+        }
+    }
+    Ok((scene, options))
 }
 
 /// A scene without instances or without meshes in files, as the options require. A borrowed scene is copied if that

@@ -16,11 +16,13 @@ use crate::open::Opened;
 use crate::ops::{ImageOps, MipmapOptions, SceneOps};
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
+use polyhaul_geometry::exact;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, ColorSpace, Image, Mesh, SampleType, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
+use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::run::Phase;
 use polyhaul_preview::{Instanced, InstancedDrawing, MeshDrawing, Streamed, Textures};
 use std::borrow::Cow;
@@ -106,8 +108,28 @@ fn draw_scene(
     if scene.render.is_some() {
         return draw_instanced(scene, near, read, options, report);
     }
+    let scene = centered(scene, &options.run)?;
     let textures = looks(&scene, near, read, options, report)?;
     report.phase("draw", || draw(scene, &textures, options))
+}
+
+/// A scene that needs double precision, around the center of its box: there, 32-bit floats suffice.
+fn centered<'a>(scene: Cow<'a, Scene>, run: &RunOptions) -> Result<Cow<'a, Scene>> {
+    if !exact::is_exact(&scene)? {
+        return Ok(scene);
+    }
+    let mut scene = match scene {
+        Cow::Owned(scene) => scene,
+        Cow::Borrowed(scene) => Scene { materials: scene.materials.clone(), ..copy::scene(scene)? },
+    };
+    if let Cow::Owned(objects) = scene.listed_objects()? {
+        scene.objects = objects;
+    }
+    let axes = scene.axes;
+    exact::place(&mut scene, axes, 1.0, true, run)?;
+    let center = exact::scene_bounds(&scene)?.map_or([0.0; 3], |bounds| bounds.center());
+    exact::shift(&mut scene, center, false, run)?;
+    Ok(Cow::Owned(scene))
 }
 
 /// Draws a large mesh while it is read; declines if it must be read as a scene. A mesh is read twice if the first

@@ -55,6 +55,8 @@ const fn splat_writers(write: fn(MeshJob<'_>) -> Result<()>) -> Writers {
         scene: Some(SceneWriter::Meshes(MeshWriter {
             placement: |_, options| Ok(Placement { triangulate: false, ..options.scene.placement(None)? }),
             only_triangles: false,
+            keeps_doubles: |_| false,
+            has_origin: false,
             has_upright_splats: false,
             triangulate: |_, _, _| Ok(()),
             write,
@@ -74,6 +76,8 @@ const TABLE_WRITERS: Writers = Writers {
         // Tables have no faces.
         placement: |_, options| Ok(Placement { triangulate: false, ..options.scene.placement(None)? }),
         only_triangles: false,
+        keeps_doubles: |_| true,
+        has_origin: false,
         has_upright_splats: false,
         triangulate: |scene, _, run| triangulate_scene(scene, run),
         write: table_job::write_points,

@@ -71,7 +71,7 @@ fn options_of_a_mesh_make_it_one() {
     // A face of two corners is none in a mesh.
     assert_eq!(names, ["vertex", "camera"]);
     let x = &scaled.value.tables[0].column("x").unwrap().values;
-    assert_eq!(*x, Values::F32([412345.123456789_f64 as f32 * 2.0, 8.0].into()));
+    assert_eq!(*x, Values::F64([412345.123456789 * 2.0, 8.0].into()));
     write.scene.global_scale = 1.0;
     let tables = tables_of(&converted(CLOUD.as_bytes(), "x.ply", &write));
     assert_eq!(tables.value.tables[1].columns[0].values.len(), 2);

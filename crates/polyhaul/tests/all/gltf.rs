@@ -27,7 +27,8 @@ fn triangles(scene: &Scene) -> Vec<[f32; 3]> {
         let mesh = &scene.meshes[object.mesh];
         let faces = object.start.faces as usize..object.end.faces as usize;
         let corners = &mesh.faces.corner_positions[3 * faces.start..3 * faces.end];
-        let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
+        let transform = object.transform.map(|matrix| matrix.map(|row| row.map(|entry| entry as f32)));
+        let [x, y, z, _] = transform.unwrap_or(UNMOVED);
         positions.extend(corners.iter().map(|&corner| {
             let [a, b, c] = mesh.positions[corner as usize];
             [x, y, z].map(|row| row[0] * a + row[1] * b + row[2] * c + row[3])
@@ -161,7 +162,8 @@ fn corners(scene: &Scene) -> (BTreeSet<Corner>, usize) {
     let mut count = 0;
     for object in scene.listed_objects().unwrap().iter() {
         let mesh = &scene.meshes[object.mesh];
-        let rows = object.transform.unwrap_or(UNMOVED);
+        let single = object.transform.map(|matrix| matrix.map(|row| row.map(|entry| entry as f32)));
+        let rows = single.unwrap_or(UNMOVED);
         let moved = |of: [f32; 3], w: f32| {
             let [x, y, z, _] = rows;
             [x, y, z].map(|row| row[0] * of[0] + row[1] * of[1] + row[2] * of[2] + row[3] * w)

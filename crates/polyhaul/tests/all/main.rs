@@ -20,6 +20,7 @@ mod pieces;
 mod ply;
 mod ply_write;
 mod pool;
+mod precise;
 mod preview;
 mod references;
 mod registry;

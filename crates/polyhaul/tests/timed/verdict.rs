@@ -96,7 +96,7 @@ fn share(verdict: &Verdict, bound: Bound) -> f64 {
 /// Lines of numbers that are not alike.
 fn points(count: usize) -> Vec<u8> {
     let number = |seed: usize| seed.wrapping_mul(2_654_435_761) % 1_000_003;
-    let line = |i: usize| format!("v {}.{:06} -{}.5 {:06}\n", i % 97, number(i), number(i + 7), number(i + 31));
+    let line = |i: usize| format!("v {}.{:04} -{}.5 {:06}\n", i % 97, number(i) / 100, number(i + 7), number(i + 31));
     (0..count).flat_map(|i| line(i).into_bytes()).collect()
 }
 

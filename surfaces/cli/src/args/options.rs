@@ -375,6 +375,7 @@ mod tests {
                     format!("{flag}={}", kind.choices().last().map_or("", |choice| choice.name))
                 }
                 OptionKind::Special { name: "Meshes", .. } => format!("{flag}=inline"),
+                OptionKind::Special { name: "Origin", .. } => format!("{flag}=1,2,3"),
                 _ if row.default == "4" => format!("{flag}=2"),
                 _ => format!("{flag}=4"),
             };

@@ -17,6 +17,19 @@ pub(super) struct PeekableStream<'a> {
     is_first: bool,
     ended: bool,
     failed: Option<io::Error>,
+    /// Whether `failed` is the reader's own error, not a copy.
+    is_original: bool,
+    /// What was read, to be read again.
+    tape: Tape,
+}
+
+/// A record of all bytes from the start of a stream.
+#[derive(Default)]
+enum Tape {
+    #[default]
+    Off,
+    /// The bytes so far, and how many there may be.
+    On(Vec<u8>, usize),
 }
 
 impl<'a> PeekableStream<'a> {
@@ -29,7 +42,41 @@ impl<'a> PeekableStream<'a> {
             is_first: true,
             ended: false,
             failed: None,
+            is_original: false,
+            tape: Tape::Off,
         }
+    }
+
+    /// Keeps what is read from the start on, as long as it is at most `limit_bytes`.
+    pub(super) fn record(&mut self, limit_bytes: usize) -> io::Result<()> {
+        if self.is_first && self.spill_start == 0 {
+            let peeked = &self.spill[..self.spill_end];
+            let mut bytes = Vec::new();
+            bytes.try_reserve(peeked.len())?;
+            bytes.extend_from_slice(peeked);
+            self.tape = Tape::On(bytes, limit_bytes);
+        }
+        Ok(())
+    }
+
+    /// Whether it failed, and starting again leads to the reader's own error.
+    pub(super) fn holds_error(&self) -> bool {
+        self.is_original && matches!(self.tape, Tape::On(..))
+    }
+
+    /// Frees what was kept.
+    pub(super) fn stop_recording(&mut self) {
+        self.tape = Tape::Off;
+    }
+
+    /// Starts again with the bytes that were kept; returns whether all were.
+    pub(super) fn rewind(&mut self) -> bool {
+        let Tape::On(bytes, _) = std::mem::take(&mut self.tape) else { return false };
+        self.spill_start = 0;
+        self.spill_end = bytes.len();
+        self.spill = bytes;
+        self.is_first = true;
+        true
     }
 
     /// Ends the stream; returns the bytes that were read but not returned, if they are the first ones.
@@ -96,8 +143,12 @@ impl<'a> PeekableStream<'a> {
 
     /// Every call of the reader goes through here.
     fn call(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
-        if let Some(error) = &self.failed {
-            return Err(repeat(error));
+        if let Some(error) = &mut self.failed {
+            let copy = repeat(error);
+            // The first pass has copies, the second the reader's own error.
+            let is_own = self.is_original && matches!(self.tape, Tape::Off);
+            self.is_original &= !is_own;
+            return Err(if is_own { std::mem::replace(error, copy) } else { copy });
         }
         if self.ended {
             return Ok(0);
@@ -105,11 +156,32 @@ impl<'a> PeekableStream<'a> {
         let reader = &mut self.reader;
         let mut read = || checked_count(reader.read(out)?, out.len());
         let result = retry(|| counters.transfer(&mut read));
-        match &result {
-            Ok(count) => self.ended = *count == 0,
-            Err(error) => self.failed = Some(repeat(error)),
+        match result {
+            Ok(count) => {
+                self.tape.add(&out[..count]);
+                self.ended = count == 0;
+                Ok(count)
+            }
+            Err(error) => {
+                let copy = repeat(&error);
+                self.is_original = matches!(self.tape, Tape::On(..));
+                let [kept, returned] = if self.is_original { [error, copy] } else { [copy, error] };
+                self.failed = Some(kept);
+                Err(returned)
+            }
         }
-        result
+    }
+}
+
+impl Tape {
+    /// Adds bytes, or gives up if there are too many or no memory.
+    fn add(&mut self, more: &[u8]) {
+        let Tape::On(bytes, limit_bytes) = self else { return };
+        if bytes.len() + more.len() > *limit_bytes || bytes.try_reserve(more.len()).is_err() {
+            *self = Tape::Off;
+            return;
+        }
+        bytes.extend_from_slice(more);
     }
 }
 

@@ -24,7 +24,7 @@ pub use obj::{ObjWriteOptions, Smoothing};
 pub use pbrt::{PbrtMeshes, PbrtWriteOptions};
 pub use ply::PlyWriteOptions;
 pub use row::{OptionGroup, OptionRow, SetError};
-pub use scene::{Dialect, Digits, FormatOptions, Instances, Placement, SceneWriteOptions};
+pub use scene::{Dialect, Digits, FormatOptions, Instances, Origin, Placement, SceneWriteOptions};
 pub use splats::SplatWriteOptions;
 pub use stl::StlReadOptions;
 pub use table::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions, TableWriteOptions};

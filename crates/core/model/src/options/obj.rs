@@ -35,6 +35,11 @@ crate::options! {
 }
 
 impl ObjWriteOptions {
+    /// Whether the digits of positions are set.
+    pub fn sets_position_digits(&self, scene: &SceneWriteOptions) -> bool {
+        self.position_digits.or(scene.digits).is_some()
+    }
+
     /// The digits of positions, uvs, normals and colors.
     pub fn all_digits(&self, scene: &SceneWriteOptions) -> [Digits; 4] {
         let digits = [(self.position_digits, 6), (self.uv_digits, 6), (self.normal_digits, 4), (self.color_digits, 4)];

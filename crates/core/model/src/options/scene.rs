@@ -17,8 +17,12 @@ crate::options! {
         pub up_axis: Option<Axis> = None, with_up_axis
             => [obj, ply, stl, off, glb, spz, splat, compressed_ply, tables];
         /// Scale positions by this factor.
-        pub global_scale: f32 = 1.0, with_global_scale
+        pub global_scale: f64 = 1.0, with_global_scale
             => [obj, ply, stl, off, glb, spz, splat, compressed_ply, tables], alias "scale";
+        /// The point that becomes the origin of coordinates. By default it is the center of scenes that are far from
+        /// their origin, in formats that store it (glTF, pbrt); other formats keep coordinates as they are.
+        pub origin: Origin = Origin::Auto, with_origin
+            => [obj, ply, stl, off, glb, pbrt, spz, splat, compressed_ply, tables];
         /// Cut faces into triangles. STL and glTF always have triangles.
         pub triangulate: bool = false, with_triangulate
             => [obj, ply, stl, off, glb], alias "export_triangulated_mesh";
@@ -79,7 +83,8 @@ impl SceneWriteOptions {
 
     /// Whether positions are turned or scaled.
     pub fn moves_positions(&self) -> bool {
-        self.forward_axis.is_some() || self.up_axis.is_some() || self.global_scale != 1.0
+        let is_shifted = matches!(self.origin, Origin::At(_));
+        self.forward_axis.is_some() || self.up_axis.is_some() || self.global_scale != 1.0 || is_shifted
     }
 
     /// Whether anything is asked for except how numbers are stored: axes, scale, triangles, attributes to leave out.
@@ -100,7 +105,7 @@ pub struct Placement {
     /// The axes of the file; `None` leaves coordinates unchanged.
     pub axes: Option<Axes>,
     /// Multiplies positions.
-    pub scale: f32,
+    pub scale: f64,
     /// Cut faces into triangles.
     pub triangulate: bool,
     /// The conventions of PLY and STL files.
@@ -170,6 +175,19 @@ impl Instances {
     pub fn expands(self) -> bool {
         matches!(self, Instances::Flatten | Instances::Once)
     }
+}
+
+/// The point that becomes the origin of coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Origin {
+    /// In formats that store an offset, the rounded center of a scene whose coordinates 32-bit floats cannot hold;
+    /// otherwise none.
+    #[default]
+    Auto,
+    /// Coordinates stay as they are.
+    None,
+    /// This point. Formats that store an offset store it; in other formats, it is subtracted from all positions.
+    At([f64; 3]),
 }
 
 /// The number of digits in text.

@@ -1,5 +1,6 @@
 //! Values of options as text.
 
+use super::scene::Origin;
 use crate::{Axis, Bounds, Encoding, Texel};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -199,11 +200,11 @@ fn unit_bytes(unit: &str) -> Option<u64> {
     Some(base.pow(power))
 }
 
-impl OptionValue for f32 {
+impl OptionValue for f64 {
     const KIND: OptionKind = OptionKind::Positive;
 
-    fn parse(text: &str) -> Result<f32, String> {
-        let number = text.parse().ok().filter(|number: &f32| number.is_normal() && *number > 0.0);
+    fn parse(text: &str) -> Result<f64, String> {
+        let number = text.parse().ok().filter(|number: &f64| number.is_normal() && *number > 0.0);
         number.ok_or_else(|| format!("expected {}", Self::KIND.expected()))
     }
 
@@ -314,15 +315,15 @@ impl OptionValue for Encoding {
 }
 
 /// The minimum and the maximum of x, y and z.
-impl OptionValue for Bounds {
+impl OptionValue for Bounds<f64> {
     const KIND: OptionKind = OptionKind::Special {
         name: "Box",
         expected: "six numbers, separated by commas: the smallest x, y, z, then the largest",
         words: &[],
     };
 
-    fn parse(text: &str) -> Result<Bounds, String> {
-        let [a, b, c, d, e, f] = numbers::<6>(text)?.map(|number| number as f32);
+    fn parse(text: &str) -> Result<Bounds<f64>, String> {
+        let [a, b, c, d, e, f] = numbers::<6>(text)?;
         let bounds = Bounds { min: [a, b, c], max: [d, e, f] };
         if (0..3).any(|axis| bounds.min[axis] > bounds.max[axis]) {
             return Err("the first three numbers must not be larger than the others".into());
@@ -332,6 +333,27 @@ impl OptionValue for Bounds {
 
     fn print(&self) -> String {
         join(self.min.iter().chain(&self.max))
+    }
+}
+
+impl OptionValue for Origin {
+    const KIND: OptionKind =
+        OptionKind::Special { name: "Origin", expected: "auto, none or x,y,z", words: &["auto", "none"] };
+
+    fn parse(text: &str) -> Result<Origin, String> {
+        match text {
+            "auto" => Ok(Origin::Auto),
+            "none" => Ok(Origin::None),
+            _ => numbers::<3>(text).map(Origin::At).map_err(|_| format!("expected {}", Self::KIND.expected())),
+        }
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Origin::Auto => "auto".into(),
+            Origin::None => "none".into(),
+            Origin::At(point) => join(point.iter()),
+        }
     }
 }
 
@@ -427,7 +449,7 @@ mod tests {
             &[(64_000_000u64, "64MB"), (1500, "1.5k"), (2 << 30, "2 GiB"), (u64::MAX, "18446744073709551615")],
             &["MB", "1..5MB", "5XB", "1.5", "99999999999999TB", "-1"],
         );
-        check(&[(0.01f32, "0.01"), (2.0, "2")], &["0", "-1", "nan", "inf", "x", "1e-45"]);
+        check(&[(0.01f64, "0.01"), (2.0, "2")], &["0", "-1", "nan", "inf", "x", "1e-320"]);
         check(&[(None, "none"), (Some(7i32), "7")], &["", "7.5"]);
         check(&[(Axis::NegativeX, "-X"), (Axis::NegativeX, "negative_x"), (Axis::Z, "positive_z")], &["W", ""]);
         check(

@@ -12,9 +12,8 @@
 //! Letter case and blanks do not matter. The numbers of many facets are gathered and converted together; a facet with a
 //! number in another notation is converted number by number.
 
-use super::consts::TOGETHER;
 use super::number;
-use super::plain::{NumberRun, Preceding};
+use super::positions::{Batch, DigitLoss, RowShape};
 use super::rows::Window;
 use crate::scan::is_space;
 
@@ -77,19 +76,37 @@ impl FacetKeyword {
     }
 }
 
-/// Parses facets from `line` on into `out`; returns how many, [`LINES`] lines each.
+/// The corners of a facet in double precision.
+pub type ExactCorners = [[f64; 3]; 3];
+
+/// Parses facets from `line` on into `out` and, unless `exact` is empty, their corners into `exact`; returns how many,
+/// [`LINES`] lines each, and adds what the corners lose as f32s to `loss`.
 ///
 /// There must be no other tokens on a facet's lines and no empty lines between them. Its numbers may have any notation
 /// of [`number::f32`].
-pub fn facets(window: Window<'_>, line: usize, out: &mut [Facet]) -> usize {
+pub fn facets(
+    window: Window<'_>,
+    line: usize,
+    out: &mut [Facet],
+    exact: &mut [ExactCorners],
+    loss: &mut DigitLoss,
+) -> usize {
     if !window.fits() {
         return 0;
     }
+    let has_doubles = !exact.is_empty();
+    let mut batch = Batch::new();
     let mut parsed = 0;
     for out in out.chunks_mut(BATCH) {
-        let mut ends = [0; BATCH * NUMBERS + TOGETHER];
-        let count = find(window, line + LINES * parsed, out.len(), &mut ends);
-        let converted = convert(window, &mut ends, count, out);
+        let count = find(window, line + LINES * parsed, out.len(), &mut batch.ends);
+        let converted = convert(window, &mut batch, count, has_doubles, loss);
+        let facets = batch.singles.as_chunks::<NUMBERS>().0.iter().take(converted);
+        out.iter_mut().zip(facets).for_each(|(out, values)| out.as_flattened_mut().copy_from_slice(values));
+        if has_doubles {
+            let facets = batch.doubles.as_chunks::<NUMBERS>().0.iter().take(converted);
+            let corners = exact[parsed..].iter_mut().zip(facets);
+            corners.for_each(|(out, values)| out.as_flattened_mut().copy_from_slice(&values[3..]));
+        }
         parsed += converted;
         if converted < out.len() {
             break;
@@ -126,48 +143,37 @@ fn number_ends(window: Window<'_>, line: usize, row: &mut [u32; NUMBERS]) -> boo
     fits
 }
 
-/// Converts the numbers of `count` facets, whose ends have room after them, until one is invalid; returns how many
-/// facets are whole.
-fn convert(window: Window<'_>, ends: &mut [u32], count: usize, out: &mut [Facet]) -> usize {
-    // Numbers are written several at a time: the last ones need room after them, which must hold valid ends.
-    let last = ends[(NUMBERS * count).saturating_sub(1)];
-    ends[NUMBERS * count..][..TOGETHER].fill(last);
-    let mut values = [0.0; BATCH * NUMBERS + TOGETHER];
+/// Converts the numbers of `count` facets until one is invalid; returns how many facets are whole.
+fn convert(window: Window<'_>, batch: &mut Batch, count: usize, has_doubles: bool, loss: &mut DigitLoss) -> usize {
+    let shape = RowShape { width: NUMBERS, coordinates: (3, NUMBERS), has_doubles };
     let mut converted = 0;
     while converted < count {
-        let start = NUMBERS * converted;
-        let numbers = NumberRun {
-            padded: window.padded,
-            ends: &ends[start..NUMBERS * count + TOGETHER],
-            preceding: Preceding::Token,
-            level: window.level.usable(),
-        };
         // SAFETY: `facets` checked `fits()`, and `find` took ends of whole lines of the index: they are at least 64
-        // (PADDING) bytes into the text and inside it. `usable()` returned the level.
-        converted += unsafe { numbers.f32s(&mut values[start..]) } / NUMBERS;
-        let start = NUMBERS * converted;
+        // (PADDING) bytes into the text and inside it.
+        converted += unsafe { batch.convert(window, converted..count, shape, loss) };
         if converted < count {
-            let single = NumberRun { ends: &ends[start..start + NUMBERS + TOGETHER], ..numbers };
-            if !convert_any(single, &mut values[start..]) {
+            if !convert_any(window, batch, converted, loss) {
                 break;
             }
             converted += 1;
         }
     }
-    let facets = values.as_chunks::<NUMBERS>().0.iter().take(converted);
-    out.iter_mut().zip(facets).for_each(|(out, values)| out.as_flattened_mut().copy_from_slice(values));
     converted
 }
 
 /// Converts the numbers of one facet in any notation; `false` if one is invalid.
-fn convert_any(numbers: NumberRun<'_>, values: &mut [f32]) -> bool {
-    // SAFETY: `convert` passes ends of the same index, as above.
-    let converted = unsafe { numbers.long_f32s(values) };
-    let rest = values.iter_mut().zip(&numbers.ends[..NUMBERS]).skip(converted);
-    let others = rest.map_while(|(value, &end)| {
-        let text = numbers.padded.get(..end as usize)?;
-        let start = text.iter().rposition(|&byte| is_space(byte))? + 1;
-        number::f32(&text[start..]).map(|number| *value = number)
-    });
-    converted + others.count() >= NUMBERS
+fn convert_any(window: Window<'_>, batch: &mut Batch, facet: usize, loss: &mut DigitLoss) -> bool {
+    let numbers = facet * NUMBERS..(facet + 1) * NUMBERS;
+    numbers.enumerate().all(|(place, at)| {
+        let Some(text) = window.padded.get(..batch.ends[at] as usize) else { return false };
+        let Some(start) = text.iter().rposition(|&byte| is_space(byte)) else { return false };
+        let token = &text[start + 1..];
+        let (Some(single), Some(double)) = (number::f32(token), number::f64(token)) else { return false };
+        batch.singles[at] = single;
+        batch.doubles[at] = double;
+        if place >= 3 {
+            loss.add(token);
+        }
+        true
+    })
 }

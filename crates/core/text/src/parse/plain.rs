@@ -67,7 +67,6 @@ impl NumberRun<'_> {
     }
 
     /// `count` numbers of the run from `first` on.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn part(self, first: usize, count: usize) -> Self {
         NumberRun { ends: &self.ends[first..first + count + TOGETHER], ..self }
     }
@@ -153,6 +152,32 @@ impl NumberRun<'_> {
                 let values =
                     ends.map_while(|&end| swar::float_after(self.padded, end as usize, |at| self.is_before(at)));
                 values.zip(out).map(|(value, out)| *out = value).count()
+            }
+        }
+    }
+
+    /// Like [`NumberRun::f32s`]; sets `loses` if a number may differ from its f32 by half a unit of its last digit, and
+    /// in any case if one does.
+    ///
+    /// # Safety
+    /// As for [`NumberRun::f32s`].
+    pub(super) unsafe fn checked_f32s(self, out: &mut [f32], loses: &mut bool) -> usize {
+        debug_assert!(self.count() == 0 || out.len() >= self.ends.len() - 1);
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            Level::Avx512 => unsafe { x86::checked_f32s_avx512(self, out, loses) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX2, by its second.
+            Level::Avx2 => unsafe { x86::checked_f32s_avx2(self, out, loses) },
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
+            // SAFETY: the kernel needs the ends, this function's first condition, and the level, by its second.
+            Level::Vector => unsafe { vector::checked_f32s(self, out, loses) },
+            _ => {
+                let ends = self.own_ends().iter();
+                let values = ends
+                    .map_while(|&end| swar::checked_float_after(self.padded, end as usize, |at| self.is_before(at)));
+                values.zip(out).map(|((value, may_lose), out)| (*out, *loses) = (value, *loses | may_lose)).count()
             }
         }
     }

@@ -7,7 +7,7 @@ use super::lanes::{self, FloatMarks, FloatParts, WIDE_TOP};
 use super::list_x86;
 use super::plain::{NumberRun, Preceding, RunProgress};
 use super::x86::{self, FourNumbers};
-use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
+use super::{HALF_UNIT, MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
 use crate::scan::Separator;
 use crate::scan::x86::{movemask, separator_mask, separators};
 use crate::tables::SPACES;
@@ -28,6 +28,25 @@ pub(super) unsafe fn f32s_avx512(numbers: NumberRun<'_>, out: &mut [f32]) -> usi
     };
     // SAFETY: the conditions of `eights` are the same.
     unsafe { eights(numbers, convert) }
+}
+
+/// Like [`f32s_avx512`]; sets `loses` as [`NumberRun::checked_f32s`] does.
+///
+/// # Safety
+/// As for [`f32s_avx512`].
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn checked_f32s_avx512(numbers: NumberRun<'_>, out: &mut [f32], loses: &mut bool) -> usize {
+    let mut lost = 0;
+    let convert = |eight: &EightNumbers, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
+        let is_plain = eight.odd == 0 && eight.f32s(out) == 0;
+        lost |= if is_plain { eight.losses() } else { 0 };
+        is_plain
+    };
+    // SAFETY: the conditions of `eights` are the same.
+    let converted = unsafe { eights(numbers, convert) };
+    *loses |= lost != 0;
+    converted
 }
 
 /// Like [`f32s_avx512`], for f64s with a mark for each.
@@ -172,6 +191,16 @@ impl EightNumbers {
         _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64))
     }
 
+    /// A bit for each number whose f32 may differ by half a unit of its last digit.
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    #[inline]
+    fn losses(&self) -> u8 {
+        let tenths = self.by_point(&TENTHS_BY_ZEROS);
+        let products = _mm512_mul_pd(self.whole, tenths);
+        let errors = _mm512_abs_pd(_mm512_sub_pd(products, _mm512_cvtps_pd(_mm512_cvtpd_ps(products))));
+        _mm512_cmp_pd_mask::<_CMP_GT_OQ>(errors, _mm512_mul_pd(tenths, _mm512_set1_pd(HALF_UNIT)))
+    }
+
     /// Stores the f64s. Digits below 10^14 and powers up to that are exact, so the only rounding is that of a division.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
@@ -245,6 +274,33 @@ pub(super) unsafe fn f32s_avx2(numbers: NumberRun<'_>, out: &mut [f32]) -> usize
     };
     // SAFETY: the conditions of `fours` are the same.
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
+}
+
+/// Like [`f32s_avx2`]; sets `loses` as [`NumberRun::checked_f32s`] does.
+///
+/// # Safety
+/// As for [`f32s_avx2`].
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn checked_f32s_avx2(numbers: NumberRun<'_>, out: &mut [f32], loses: &mut bool) -> usize {
+    let mut convert = |four: &FourNumbers, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<4>()) else { return false };
+        *loses |= four_lose(four);
+        x86::floats_of_avx2(four).map(|values| *out = values).is_some()
+    };
+    // SAFETY: the conditions of `fours` are the same.
+    unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
+}
+
+/// Whether the f32 of one of four numbers may differ by half a unit of its last digit.
+#[target_feature(enable = "avx2,bmi1")]
+#[inline]
+fn four_lose(four: &FourNumbers) -> bool {
+    let tenths = x86::by_point_avx2(four.point, &TENTHS);
+    let products = _mm256_mul_pd(four.whole, tenths);
+    let errors = _mm256_sub_pd(products, _mm256_cvtps_pd(_mm256_cvtpd_ps(products)));
+    let errors = _mm256_andnot_pd(_mm256_set1_pd(-0.0), errors);
+    let lost = _mm256_cmp_pd::<_CMP_GT_OQ>(errors, _mm256_mul_pd(tenths, _mm256_set1_pd(HALF_UNIT)));
+    _mm256_movemask_pd(lost) != 0
 }
 
 /// Like [`f64s_avx512`].

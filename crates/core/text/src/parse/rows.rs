@@ -63,7 +63,11 @@ impl Window<'_> {
     /// Whether `ROWS` lines from `line` on are rows of a keyword and `N` tokens without a slash: if so,
     /// the token ends from the first keyword on.
     #[inline(always)]
-    fn rows<const N: usize, const ROWS: usize>(&self, line: usize, keyword: LineKeyword) -> Option<&[u32; 16]> {
+    pub(super) fn rows<const N: usize, const ROWS: usize>(
+        &self,
+        line: usize,
+        keyword: LineKeyword,
+    ) -> Option<&[u32; 16]> {
         let first = self.index.first_token(line);
         let ends = self.index.ends[first..].first_chunk::<16>()?;
         let mut start = self.index.line_start(line);

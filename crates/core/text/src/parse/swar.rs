@@ -4,7 +4,7 @@
 //! one point and a minus).
 
 use super::consts::{NOT_INTEGER, TENS};
-use super::{FLOAT_SIZE, quotient};
+use super::{FLOAT_SIZE, HALF_UNIT, TENTHS, quotient};
 use crate::scan::is_space;
 
 pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
@@ -177,6 +177,16 @@ pub(super) fn float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -
     let PlainDecimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;
     // No branch on signs: half of them would be mispredicted.
     Some(f32::from_bits(quotient(digits, places)?.to_bits() | minus << 31))
+}
+
+/// Like [`float_after`], and whether the number may differ from its f32 by half a unit of its last digit.
+#[inline(always)]
+pub(super) fn checked_float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<(f32, bool)> {
+    let PlainDecimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;
+    let single = quotient(digits, places)?;
+    let unit = TENTHS[places & 31];
+    let may_lose = (digits as f64 * unit - f64::from(single)).abs() > HALF_UNIT * unit;
+    Some((f32::from_bits(single.to_bits() | minus << 31), may_lose))
 }
 
 /// Like [`float_after`], for an f64 and its mark; see [`super::fields`].

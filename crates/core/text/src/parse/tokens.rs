@@ -34,7 +34,7 @@ impl Window<'_> {
     }
 
     /// The ends of up to `count` tokens from `first` on.
-    fn ends(&self, first: usize, count: usize) -> &[u32] {
+    pub(super) fn ends(&self, first: usize, count: usize) -> &[u32] {
         let ends = self.index.ends.get(..self.index.end_count).and_then(|ends| ends.get(first..)).unwrap_or(&[]);
         &ends[..count.min(ends.len())]
     }
@@ -147,7 +147,7 @@ impl<'a> TokenRun<'a> {
 }
 
 /// The up to [`MAX_TOKEN_SIZE`] characters between white space and `end`, all of them above a blank.
-fn token_before(padded: &[u8], end: usize) -> Option<&[u8]> {
+pub(super) fn token_before(padded: &[u8], end: usize) -> Option<&[u8]> {
     let text = padded.get(end.checked_sub(MAX_TOKEN_SIZE)?..end)?;
     // Eight at a time: a search byte by byte would take longer than the conversion.
     for (word, &bytes) in text.as_rchunks::<8>().1.iter().rev().enumerate() {

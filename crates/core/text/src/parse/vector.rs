@@ -9,7 +9,7 @@ use super::lanes::{self, FloatMarks, IndexParts, NARROW, NARROW_TOP, WIDE, WIDE_
 use super::list::{ListMasks, TokenEnds, find_blocks};
 use super::plain::{NumberRun, Preceding, integers};
 use super::swar::unseparated;
-use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
+use super::{HALF_UNIT, MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
 use crate::scan::Separator;
 use crate::scan::vector::spread as spread_ends;
 use crate::tables::{BEFORE_IN_LIST, BLANKS, PLACES, SEPARATORS, SPACES, STOPS};
@@ -44,6 +44,21 @@ pub(super) unsafe fn floats(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]>
 pub(super) unsafe fn f32s(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
     let convert = |four: FourNumbers, at: usize| {
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<4>()) else { return false };
+        four.f32s().map(|values| *out = values).is_some()
+    };
+    // SAFETY: the conditions of `fours` are the same.
+    unsafe { fours(numbers, convert) }
+}
+
+/// Like [`f32s`]; sets `loses` as [`NumberRun::checked_f32s`] does.
+///
+/// # Safety
+/// As for [`f32s`].
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "ssse3,sse4.1,popcnt"))]
+pub(super) unsafe fn checked_f32s(numbers: NumberRun<'_>, out: &mut [f32], loses: &mut bool) -> usize {
+    let convert = |four: FourNumbers, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<4>()) else { return false };
+        *loses |= four.loses();
         four.f32s().map(|values| *out = values).is_some()
     };
     // SAFETY: the conditions of `fours` are the same.
@@ -167,6 +182,18 @@ impl FourNumbers {
         let powers = self.by_point(&TENTHS);
         let products = [product(self.whole[0], powers[0]), product(self.whole[1], powers[1])];
         (!is_any(products, MARGIN, MIDDLE_MASK, MIDDLE)).then(|| singles(products, self.signs()))
+    }
+
+    /// Whether the f32 of one of the numbers may differ by half a unit of its last digit.
+    #[inline(always)]
+    fn loses(&self) -> bool {
+        let powers = self.by_point(&TENTHS);
+        let products = signed([product(self.whole[0], powers[0]), product(self.whole[1], powers[1])], 0);
+        let units = signed(powers, 0);
+        products
+            .iter()
+            .zip(units)
+            .fold(false, |loses, (&value, unit)| loses | ((value - f64::from(value as f32)).abs() > HALF_UNIT * unit))
     }
 
     /// The f64s and their marks. Digits below 10^14 and powers up to that are exact, so the only rounding is that of a

@@ -10,6 +10,7 @@ mod parse_fields;
 mod parse_floats;
 mod parse_grid;
 mod parse_number;
+mod parse_positions;
 mod parse_support;
 mod parse_tokens;
 mod rows;

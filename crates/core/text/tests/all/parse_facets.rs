@@ -2,6 +2,7 @@
 
 use crate::parse_support::{Random, line_of, windows};
 use polyhaul_text::parse::facets::{Facet, LINES, facets};
+use polyhaul_text::parse::positions::DigitLoss;
 
 /// The words of each line of a facet: a dot is a number.
 const SHAPE: [&[&str]; LINES] = [
@@ -45,7 +46,12 @@ fn check(text: &[u8]) -> usize {
             let expected: Vec<Vec<f32>> = expected.collect();
             for &window in windows {
                 let mut out: [Facet; 70] = [[[7.0; 3]; 4]; 70];
-                assert_eq!(facets(window, line, &mut out), expected.len(), "line {line} on {:?}", window.level);
+                assert_eq!(
+                    facets(window, line, &mut out, &mut [], &mut DigitLoss::default()),
+                    expected.len(),
+                    "line {line} on {:?}",
+                    window.level
+                );
                 for (facet, expected) in out.iter().zip(&expected) {
                     let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
                     assert_eq!(bits(facet.as_flattened()), bits(expected), "line {line} on {:?}", window.level);

@@ -110,6 +110,10 @@ impl ObjectText<'_> {
 
     fn positions(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
         let mesh = self.prepared.mesh;
+        if mesh.is_exact() {
+            // They are in the file's coordinates: see `polyhaul_geometry::exact`.
+            return self.text.positions(mesh, range, out);
+        }
         let frame = &self.prepared.frame;
         if mesh.position_weights.is_empty() && !self.text.has_colors(mesh) {
             let digits = self.text.digits.positions;

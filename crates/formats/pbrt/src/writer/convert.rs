@@ -8,7 +8,8 @@
 use super::materials;
 use super::materials::ShapeParameters;
 use crate::build::{Builder, Given, GivenValues};
-use polyhaul_geometry::linear::IDENTITY32;
+use polyhaul_geometry::exact::rounded;
+use polyhaul_geometry::linear::{IDENTITY32, IDENTITY64};
 use polyhaul_geometry::parts::{loose_vertices, note_left_out};
 use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Diagnostic, Result, try_push};
@@ -232,10 +233,10 @@ impl Converter<'_> {
 
     /// The transform of an object.
     fn place(&mut self, object: &Object) -> Result<Transform> {
-        let Some(rows) = object.transform.filter(|transform| *transform != IDENTITY32) else {
+        let Some(rows) = object.transform.filter(|transform| *transform != IDENTITY64) else {
             return Ok(Transform::IDENTITY);
         };
-        let columns = std::array::from_fn(|at| f64::from(rows[at % 4][at / 4]));
+        let columns = std::array::from_fn(|at| rows[at % 4][at / 4]);
         self.builder.transform(Transform::IDENTITY, Step::Concat(columns))
     }
 
@@ -383,7 +384,7 @@ fn bounds(scene: &Scene, objects: &[Object]) -> Option<Bounds> {
     let mut union: Option<Bounds> = None;
     for object in objects {
         let Some(bounds) = scene.meshes.get(object.mesh).and_then(Mesh::bounds) else { continue };
-        let rows = object.transform.unwrap_or(IDENTITY32);
+        let rows = object.transform.as_ref().map_or(IDENTITY32, rounded);
         for corner in 0..8 {
             let corner = [0, 1, 2].map(|i| if corner >> i & 1 == 0 { bounds.min[i] } else { bounds.max[i] });
             let place = [0, 1, 2].map(|i| {

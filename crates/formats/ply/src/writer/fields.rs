@@ -21,6 +21,8 @@ pub(super) enum PlyField<'a> {
     Numbers(&'a Values, Pick<'a>),
     /// Positions, normals.
     Vectors(&'a [[f32; 3]], Pick<'a>, PlyTurn),
+    /// Positions in double precision.
+    Exact(&'a [[f64; 3]], Pick<'a>),
     /// Uvs.
     Pairs(&'a [[f32; 2]], Pick<'a>),
     /// Colors, as four or three channels.
@@ -230,6 +232,7 @@ impl PlyField<'_> {
         match self {
             PlyField::Numbers(values, _) => written_bytes(values.scalar()),
             PlyField::Vectors(..) => 12,
+            PlyField::Exact(..) => 24,
             PlyField::Pairs(..) | PlyField::Edges { .. } => 8,
             PlyField::Colors { has_alpha, form, .. } => {
                 (3 + usize::from(*has_alpha)) * if *form == PlyColorForm::Floats { 4 } else { 1 }
@@ -253,6 +256,7 @@ impl PlyField<'_> {
         match self {
             PlyField::Numbers(values, pick) => with_values!(values, array => pick.prefetch(array, rows)),
             PlyField::Vectors(vectors, pick, _) => pick.prefetch(vectors, rows),
+            PlyField::Exact(vectors, pick) => pick.prefetch(vectors, rows),
             PlyField::Pairs(pairs, pick) => pick.prefetch(pairs, rows),
             PlyField::Colors { colors, pick, .. } => pick.prefetch(colors, rows),
             PlyField::Corners { offsets, corners, .. } => {
@@ -270,7 +274,8 @@ impl PlyField<'_> {
                 with_values!(values, array => put_numbers::<O, _>(array, *pick, rows, block))
             }
             PlyField::Vectors(vectors, pick, turn) => put_vectors::<O>(vectors, *pick, *turn, rows, block),
-            PlyField::Pairs(pairs, pick) => put_rows::<O, 2>(pairs, *pick, rows, block),
+            PlyField::Exact(vectors, pick) => put_rows::<O, f64, 3>(vectors, *pick, rows, block),
+            PlyField::Pairs(pairs, pick) => put_rows::<O, f32, 2>(pairs, *pick, rows, block),
             PlyField::Colors { colors, pick, has_alpha, form } => {
                 let color = |row| pick.get(row).and_then(|place| colors.get(place)).map_or([1.0; 4], whole);
                 let more = if *form == PlyColorForm::Below { 0.0 } else { 0.5 };
@@ -321,20 +326,22 @@ fn put_numbers<O: PlyFieldsOrder, T: PlyNumber>(
     }
 }
 
-fn put_rows<O: PlyFieldsOrder, const N: usize>(
-    values: &[[f32; N]],
+fn put_rows<O: PlyFieldsOrder, T: PlyNumber + Default, const N: usize>(
+    values: &[[T; N]],
     pick: Pick<'_>,
     rows: Range<usize>,
     block: &mut PlyFieldsBlock<'_>,
-) {
+) where
+    [T::Bytes; N]: PlyBytes,
+{
     match pick {
         Pick::Own(first) => {
             let row_values = values.get(first + rows.start..first + rows.end).unwrap_or_default();
-            block.put(row_values.iter().map(|row| row.map(f32::to_bytes::<O>)));
+            block.put(row_values.iter().map(|row| row.map(T::to_bytes::<O>)));
         }
         _ => block.put(rows.map(|row| {
             let value = pick.get(row).and_then(|place| values.get(place));
-            value.copied().unwrap_or([0.0; N]).map(f32::to_bytes::<O>)
+            value.copied().unwrap_or([T::default(); N]).map(T::to_bytes::<O>)
         })),
     }
 }
@@ -348,7 +355,7 @@ fn put_vectors<O: PlyFieldsOrder>(
 ) {
     let vector = |row| pick.get(row).and_then(|place| vectors.get(place)).copied().unwrap_or([0.0; 3]);
     match turn {
-        PlyTurn::Nothing => put_rows::<O, 3>(vectors, pick, rows, block),
+        PlyTurn::Nothing => put_rows::<O, f32, 3>(vectors, pick, rows, block),
         PlyTurn::Position(frame) => block.put(rows.map(|row| frame.position(vector(row)).map(f32::to_bytes::<O>))),
         PlyTurn::Normal(frame) => {
             let mut batch = [[0.0; 3]; BATCH];

@@ -187,7 +187,7 @@ impl<'a> PlyVertices<'a> {
     fn properties(&self) -> Result<Vec<PlyProperty<'a>>> {
         let color = if self.job.options.scene.float_colors { Scalar::F32 } else { Scalar::U8 };
         let mut groups: [(bool, &[&'static str], Scalar); 5] = [
-            (true, &["x", "y", "z"], Scalar::F32),
+            (true, &["x", "y", "z"], if self.is_exact() { Scalar::F64 } else { Scalar::F32 }),
             (self.has_normals, &NORMAL, Scalar::F32),
             (self.has_uvs, &["s", "t"], Scalar::F32),
             (self.has_colors, &["red", "green", "blue"], color),
@@ -221,11 +221,13 @@ impl<'a> PlyVertices<'a> {
         let mesh = home.part.mesh;
         let mut fields = Vec::new();
         fields.try_reserve_exact(4 + self.columns.all.len())?;
-        fields.push(PlyField::Vectors(
-            &mesh.positions,
-            home.own(),
-            part.frame.map_or(PlyTurn::Nothing, PlyTurn::Position),
-        ));
+        let turn = part.frame.map_or(PlyTurn::Nothing, PlyTurn::Position);
+        fields.push(if mesh.is_exact() {
+            // They are in the file's coordinates: see `polyhaul_geometry::exact`.
+            PlyField::Exact(&mesh.exact_positions, home.own())
+        } else {
+            PlyField::Vectors(&mesh.positions, home.own(), turn)
+        });
         if self.has_normals {
             let turn = part.frame.map_or(PlyTurn::Nothing, PlyTurn::Normal);
             fields
@@ -240,6 +242,11 @@ impl<'a> PlyVertices<'a> {
         self.columns
             .add_fields(&mesh.vertex_columns, &mut fields, |place, column, count| home.column(place, column, count))?;
         Ok(fields)
+    }
+
+    /// Whether positions have double precision, which all have if one has.
+    fn is_exact(&self) -> bool {
+        self.homes.iter().any(|home| home.part.mesh.is_exact())
     }
 
     fn is_blenders(&self) -> bool {

@@ -5,6 +5,7 @@ use super::scenes::{self, Numbers};
 use super::support::*;
 use polyhaul::WriteOptions;
 use polyhaul::model::{Object, Scene};
+use polyhaul_geometry::exact::is_exact;
 
 /// Signs of what is not a number are the processor's.
 fn unsigned_nan(text: &str) -> String {
@@ -24,11 +25,18 @@ fn random(seed: u64, numbers: Numbers) -> (Scene, WriteOptions) {
 }
 
 fn check(seeds: std::ops::Range<u64>, numbers: Numbers) {
+    let mut far = 0;
     for seed in seeds {
         let (scene, obj) = random(seed, numbers);
+        // Blender, and the reference, have floats alone.
+        if is_exact(&scene).unwrap() {
+            far += 1;
+            continue;
+        }
         let written = text(&scene, &with(&obj));
         compare(&format!("seed {seed}, {obj:?}"), &written, &reference::write(&scene, &obj, None));
     }
+    assert!(far < 20, "{far} scenes need double precision");
 }
 
 #[test]

@@ -250,7 +250,7 @@ impl Reference<'_> {
         self.line(&format!("{keyword} {}", object.name));
         let turn = axes_matrix(self.scene.axes, self.options);
         for position in &mesh.positions {
-            let position = turned(&turn, *position).map(|c| c * self.options.scene.global_scale);
+            let position = turned(&turn, *position).map(|c| c * self.options.scene.global_scale as f32);
             self.line(&format!("v {}", joined(&position, self.digits[0])));
         }
         let has_uvs = self.options.scene.uv;
@@ -429,7 +429,7 @@ impl Frame {
     fn of(axes: Axes, object: &Object, options: &WriteOptions) -> Frame {
         let turn = axes_matrix(axes, options);
         let identity = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-        let m = object.transform.unwrap_or(identity);
+        let m = object.transform.unwrap_or(identity).map(|row| row.map(|entry| entry as f32));
         let entry = |a: [f32; 3], j: usize| a[0] * m[0][j] + a[1] * m[1][j] + a[2] * m[2][j];
         let r = turn.map(|a| [entry(a, 0), entry(a, 1), entry(a, 2)]);
         let at = turn.map(|a| entry(a, 3));
@@ -443,7 +443,7 @@ impl Frame {
         let determinant = cofactor(0, 0) * r[0][0] + (cofactor(1, 0) * r[1][0] + cofactor(2, 0) * r[2][0]);
         let inverse = 1.0 / determinant;
         let normals = [0, 1, 2].map(|i| [0, 1, 2].map(|j| cofactor(i, j) * inverse));
-        let scaled = |part: f32| part * options.scene.global_scale;
+        let scaled = |part: f32| part * options.scene.global_scale as f32;
         Frame { rows: r.map(|row| row.map(scaled)), at: at.map(scaled), normals, determinant }
     }
 

@@ -254,17 +254,17 @@ fn object(random: &mut Random, scene: &Scene, mesh: usize, numbers: Numbers) -> 
     object
 }
 
-pub const IDENTITY: [[f32; 4]; 4] =
+pub const IDENTITY: [[f64; 4]; 4] =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 
-fn transform(random: &mut Random, numbers: Numbers) -> [[f32; 4]; 4] {
+fn transform(random: &mut Random, numbers: Numbers) -> [[f64; 4]; 4] {
     let mut matrix = IDENTITY;
     match random.below(5) {
         0 => {}
         1 => (0..3).for_each(|i| matrix[i][i] = *random.pick(&[-1.0, 1.0, 2.0])),
-        2 if numbers == Numbers::Wild => matrix[random.below(3)][random.below(3)] = *random.pick(&SPECIAL),
+        2 if numbers == Numbers::Wild => matrix[random.below(3)][random.below(3)] = f64::from(*random.pick(&SPECIAL)),
         2 => matrix[random.below(3)] = [0.0; 4],
-        _ => (0..3).for_each(|i| (0..4).for_each(|j| matrix[i][j] = value(random, numbers))),
+        _ => (0..3).for_each(|i| (0..4).for_each(|j| matrix[i][j] = value(random, numbers).into())),
     }
     matrix
 }

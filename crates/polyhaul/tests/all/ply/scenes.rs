@@ -2,6 +2,7 @@
 
 use crate::ply::support::{header, scene};
 use polyhaul::model::{Array, Domain, ObjectKind, Values};
+use polyhaul::options::Precision;
 
 #[test]
 fn vertices_have_attributes_under_all_names() {
@@ -43,13 +44,19 @@ fn vertices_have_attributes_under_all_names() {
 }
 
 #[test]
-fn doubles_that_are_rounded_are_noted() {
+fn doubles_that_are_not_floats_are_kept() {
     let lines = "element vertex 1\nproperty double x\nproperty double y\nproperty double z\n";
-    let exact = scene(header("ascii", lines) + "0.5 nan -inf\n");
-    assert!(exact.report.warnings.is_empty());
-    let rounded = scene(header("ascii", lines) + "0.5 0.1 0\n");
+    let floats = scene(header("ascii", lines) + "0.5 nan -inf\n");
+    assert!(floats.report.warnings.is_empty() && !floats.value.meshes[0].is_exact());
+    let text = header("ascii", lines) + "0.5 0.123456789 0\n";
+    let kept = scene(&text);
+    assert!(kept.report.warnings.is_empty());
+    assert_eq!(kept.value.meshes[0].exact_positions, [[0.5, 0.123456789, 0.0]]);
+    assert_eq!(kept.value.meshes[0].positions, [[0.5, 0.123456789, 0.0]]);
+    let single = crate::ply::support::options(1, None).with_precision(Precision::Single);
+    let rounded = polyhaul::Reader::new(crate::ply::support::memory(text.as_bytes())).options(&single).scene().unwrap();
     assert_eq!(rounded.report.warnings.counts()["rounded"], 1);
-    assert_eq!(rounded.value.meshes[0].positions, [[0.5, 0.1, 0.0]]);
+    assert!(!rounded.value.meshes[0].is_exact());
 }
 
 /// With one digit more or less than f32s need, or close to the middle between two, `from` rows on no longer f32s.
@@ -66,7 +73,7 @@ fn long_double(row: usize, from: usize) -> String {
 }
 
 #[test]
-fn long_doubles_are_the_nearest_and_rounding_is_noted_for_any_pieces() {
+fn long_doubles_are_the_nearest_and_kept_for_any_pieces() {
     const ROWS: usize = 1500;
     for (time_property, from) in [("", 0), ("", 200), ("", 1499), ("", ROWS), ("property double time\n", 0)] {
         let lines =
@@ -82,9 +89,12 @@ fn long_doubles_are_the_nearest_and_rounding_is_noted_for_any_pieces() {
             let input = crate::ply::support::memory(text.as_bytes());
             let loaded = polyhaul::Reader::new(input).options(&crate::ply::support::options(2, chunk_bytes)).scene();
             let loaded = loaded.unwrap();
-            let noted = loaded.report.warnings.counts().get("rounded").copied();
-            assert_eq!(noted.unwrap_or(0), u64::from(from < ROWS), "{from} {chunk_bytes:?}");
             let mesh = &loaded.value.meshes[0];
+            assert_eq!(mesh.is_exact(), from < ROWS, "{from} {chunk_bytes:?}");
+            for (number, position) in mesh.exact_positions.iter().enumerate() {
+                let expected = [0, 1, 2].map(|at| word(number, at).parse::<f64>().unwrap());
+                assert_eq!(position.map(f64::to_bits), expected.map(f64::to_bits), "row {number}, {chunk_bytes:?}");
+            }
             for (number, position) in mesh.positions.iter().enumerate() {
                 let expected = [0, 1, 2].map(|at| word(number, at).parse::<f64>().unwrap() as f32);
                 assert_eq!(position.map(f32::to_bits), expected.map(f32::to_bits), "row {number}, {chunk_bytes:?}");

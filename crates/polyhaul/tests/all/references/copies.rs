@@ -191,7 +191,7 @@ fn a_failure_removes_the_copies() {
     assert_eq!(failing(&write), ErrorKind::Cancelled);
     // A scale of NaN fails when the main file is formatted.
     let mut write = COPYING();
-    write.scene.global_scale = f32::NAN;
+    write.scene.global_scale = f64::NAN;
     failing(&write);
 }
 

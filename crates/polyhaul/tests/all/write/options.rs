@@ -242,7 +242,7 @@ fn what_makes_no_sense_is_refused() {
     let forward = SceneWriteOptions::default().with_forward_axis(Some(Axis::Y));
     let both = forward.with_up_axis(Some(Axis::NegativeY));
     let mut refused = [forward, both].map(|scene| WriteOptions::default().with_scene(scene)).to_vec();
-    for global_scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+    for global_scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         refused.push(WriteOptions::default().with_scene(SceneWriteOptions::default().with_global_scale(global_scale)));
     }
     let object = Object { materials: Some(Vec::new()), end: square().counts(), ..Object::default() };

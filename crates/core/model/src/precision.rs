@@ -1,0 +1,130 @@
+//! Precision of coordinates: when 32-bit floats are enough.
+//!
+//! A mesh has 32-bit positions, and 64-bit ones beside them ([`Mesh::exact_positions`]) if it needs them. Readers of
+//! text decide with the loss of each number (`polyhaul_text::parse::positions`), others with the rules here.
+
+use crate::{Array, Bounds, Mesh};
+use std::borrow::Cow;
+
+crate::choices! {
+    /// The precision of positions.
+    pub enum Precision = Auto {
+        /// Keep 64-bit positions if 32-bit floats would lose something that matters: a number of up to 12 digits that
+        /// differs from its nearest float by more than half its last digit, a longer one if the spacing of floats at
+        /// the largest coordinate exceeds 1e-5 of the size of the box around all positions, a binary 64-bit number
+        /// that is not a 32-bit float.
+        "auto" => Auto,
+        /// Round positions to 32-bit floats.
+        "single" => Single,
+        /// Always keep 64-bit positions.
+        "double" => Double,
+    }
+}
+
+/// The double with the fewest digits that stands for a value: of a 32-bit float, its fewest digits.
+///
+/// ```
+/// use polyhaul_model::precision::shortest;
+/// assert_eq!((shortest(f64::from(0.1f32)), shortest(5411234.456)), (0.1, 5411234.456));
+/// ```
+pub fn shortest(value: f64) -> f64 {
+    let single = value as f32;
+    if f64::from(single) == value { single.to_string().parse().unwrap_or(value) } else { value }
+}
+
+/// The part of a box's size that positions may move: a pixel in a picture of 100,000 pixels.
+pub const MAX_MOVE: f64 = 1e-5;
+
+/// The distance between neighboring 32-bit floats of the size of `value`.
+///
+/// ```
+/// assert_eq!(polyhaul_model::precision::spacing(5_411_234.456), 0.5);
+/// ```
+pub fn spacing(value: f64) -> f64 {
+    let single = (value.abs() as f32).min(f32::MAX.next_down());
+    f64::from(single.next_up()) - f64::from(single)
+}
+
+impl<T: Copy + Into<f64>> Bounds<T> {
+    /// Whether 32-bit floats are too coarse for positions in the box: their spacing at the largest coordinate exceeds
+    /// [`MAX_MOVE`] of its longest side.
+    pub fn is_coarse(&self) -> bool {
+        self.spacing() > MAX_MOVE * self.longest_side()
+    }
+
+    /// The spacing of 32-bit floats at the largest coordinate.
+    pub fn spacing(&self) -> f64 {
+        let sizes = self.min.iter().chain(&self.max).map(|&value| Into::<f64>::into(value).abs());
+        spacing(sizes.fold(0.0, f64::max))
+    }
+
+    /// The center.
+    pub fn center(&self) -> [f64; 3] {
+        std::array::from_fn(|axis| self.min[axis].into() / 2.0 + self.max[axis].into() / 2.0)
+    }
+
+    /// The longest side.
+    pub fn longest_side(&self) -> f64 {
+        let sides = self.max.iter().zip(&self.min).map(|(&max, &min)| Into::<f64>::into(max) - Into::<f64>::into(min));
+        sides.fold(0.0, f64::max)
+    }
+}
+
+impl Mesh {
+    /// Whether positions are known in double precision.
+    pub fn is_exact(&self) -> bool {
+        !self.exact_positions.is_empty()
+    }
+
+    /// The position at `index` in double precision.
+    pub fn exact_position(&self, index: usize) -> Option<[f64; 3]> {
+        let exact = self.exact_positions.get(index).copied();
+        exact.or_else(|| Some(self.positions.get(index)?.map(f64::from)))
+    }
+
+    /// The box around all finite positions, in double precision; `None` if there are none.
+    pub fn exact_bounds(&self) -> Option<Bounds<f64>> {
+        if self.is_exact() { Bounds::of_exact(&self.exact_positions) } else { self.bounds().map(Bounds::widened) }
+    }
+
+    /// The positions for computations in 32-bit floats: exact ones relative to the center of their box, which moves
+    /// nothing that matters.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn local_positions(&self) -> crate::error::Result<Cow<'_, [[f32; 3]]>> {
+        let Some(bounds) = self.exact_bounds().filter(|_| self.is_exact()) else {
+            return Ok(Cow::Borrowed(&self.positions));
+        };
+        let center = bounds.center();
+        let mut local = Vec::new();
+        local.try_reserve_exact(self.exact_positions.len())?;
+        local.extend(
+            self.exact_positions
+                .iter()
+                .map(|position| -> [f32; 3] { std::array::from_fn(|axis| (position[axis] - center[axis]) as f32) }),
+        );
+        Ok(Cow::Owned(local))
+    }
+
+    /// Sets positions in double precision, and their nearest 32-bit floats.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn set_exact_positions(&mut self, exact: Vec<[f64; 3]>) -> crate::error::Result<()> {
+        let mut singles = Vec::new();
+        singles.try_reserve_exact(exact.len())?;
+        singles.extend(exact.iter().map(|position| position.map(|value| value as f32)));
+        self.positions = singles.into();
+        self.exact_positions = exact.into();
+        Ok(())
+    }
+
+    /// Drops the 64-bit positions if they are the 32-bit ones.
+    pub fn drop_needless_precision(&mut self) {
+        let is_single = |value: &f64| f64::from(*value as f32) == *value || value.is_nan();
+        if self.exact_positions.as_flattened().iter().all(is_single) {
+            self.exact_positions = Array::default();
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Decides whether coordinates of a text need double precision.
+//!
+//! A reader first converts coordinates to 32-bit floats and observes what they lose. As soon as that matters, it stops
+//! with [`needs_doubles`]'s error, and its caller reads the input again, with doubles beside the floats. What is read
+//! depends only on the whole file: whether the first pass notices early is a matter of time. The rules are in
+//! [`polyhaul_model::precision`], the losses of single numbers in [`polyhaul_text::parse::positions`].
+
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_model::limits::FaultPolicy;
+use polyhaul_model::precision::MAX_MOVE;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Bounds, Precision};
+use polyhaul_text::parse::positions::DigitLoss;
+use std::sync::Arc;
+
+/// Bytes from the start of a text after which the first pass looks at the box of what was read.
+const EARLY_BYTES: u64 = 1 << 20;
+
+/// The message of an error that stops the first pass, and that no caller sees.
+const NEEDS_DOUBLES: &str = "this file must be read in double precision";
+
+/// One of at most two passes over a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrecisionPass {
+    /// The requested precision.
+    pub precision: Precision,
+    /// Whether this pass keeps doubles until it knows whether they are needed.
+    pub is_second: bool,
+    /// The first pass may stop while it has read at most this many bytes: the whole input, or the part of a pipe that
+    /// was kept.
+    pub restart_bytes: u64,
+}
+
+impl PrecisionPass {
+    /// Whether coordinates are converted to doubles, too.
+    pub fn has_doubles(&self) -> bool {
+        self.precision == Precision::Double || self.is_second
+    }
+
+    /// An observer of a chunk's losses.
+    pub fn loss(&self) -> DigitLoss {
+        DigitLoss { counts_all: self.counts_all(), ..DigitLoss::default() }
+    }
+
+    /// Whether all losses are counted, since the input may be read in single precision in spite of them.
+    fn counts_all(&self) -> bool {
+        !self.has_doubles() && (self.precision == Precision::Single || self.restart_bytes < u64::MAX)
+    }
+
+    /// Whether nothing matters after a short number that loses something.
+    pub fn is_over_at_loss(&self) -> bool {
+        self.precision == Precision::Auto && !self.is_second && self.restart_bytes == u64::MAX
+    }
+
+    fn may_stop(&self, end: u64) -> bool {
+        self.precision == Precision::Auto && !self.is_second && end <= self.restart_bytes
+    }
+}
+
+/// The error that stops the first pass.
+pub fn needs_doubles() -> Error {
+    Error::new(ErrorKind::Internal, NEEDS_DOUBLES)
+}
+
+/// Whether an error means that the input must be read again, with doubles.
+pub fn asks_for_doubles(error: &Error) -> bool {
+    error.kind() == ErrorKind::Internal && error.diagnostic().message == NEEDS_DOUBLES
+}
+
+/// Observes the coordinates of a text in order.
+#[derive(Debug, Default)]
+pub struct PrecisionWatch {
+    loss: DigitLoss,
+    /// The box of the first positions.
+    bounds: Option<Bounds>,
+    is_early_over: bool,
+    end: u64,
+}
+
+impl PrecisionWatch {
+    /// Starts with a loss that is known.
+    pub fn of(loss: DigitLoss) -> PrecisionWatch {
+        PrecisionWatch { loss, ..PrecisionWatch::default() }
+    }
+
+    /// Starts with what doubles lose.
+    pub fn of_doubles(positions: &[[f64; 3]], pass: PrecisionPass) -> PrecisionWatch {
+        let mut loss = pass.loss();
+        let mut places = 0;
+        for &value in positions.as_flattened() {
+            loss.add_moved(value, (value - f64::from(value as f32)).abs(), &mut places);
+        }
+        PrecisionWatch::of(loss)
+    }
+
+    /// Adds the next chunk, which ends at `end`, and whose positions have the box `bounds`.
+    ///
+    /// # Errors
+    /// That of [`needs_doubles`].
+    pub fn place(
+        &mut self,
+        pass: PrecisionPass,
+        loss: DigitLoss,
+        bounds: impl FnOnce() -> Option<Bounds>,
+        end: u64,
+    ) -> Result<()> {
+        self.loss.extend(loss);
+        self.end = end;
+        if !pass.may_stop(end) {
+            return Ok(());
+        }
+        if self.loss.short > 0 {
+            return Err(needs_doubles());
+        }
+        if !self.is_early_over {
+            self.bounds = self.bounds.into_iter().chain(bounds()).reduce(Bounds::union);
+            self.is_early_over = end >= EARLY_BYTES;
+            if self.is_early_over && self.loss.long > 0 && self.bounds.is_some_and(|bounds| bounds.is_coarse()) {
+                return Err(needs_doubles());
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides about positions with the box `bounds`: whether their doubles are kept. If there are none, warns of what
+    /// rounding lost.
+    ///
+    /// # Errors
+    /// That of [`needs_doubles`]; in strict mode, that of a loss.
+    pub fn finish(
+        self,
+        pass: PrecisionPass,
+        bounds: Option<Bounds>,
+        faults: FaultPolicy,
+        file: &Arc<str>,
+        warnings: &mut Warnings,
+    ) -> Result<bool> {
+        let bounds = bounds.filter(|_| self.loss.long > 0);
+        let is_coarse = bounds.is_some_and(|bounds| bounds.is_coarse());
+        let is_needed = self.loss.short > 0 || is_coarse;
+        if pass.has_doubles() {
+            return Ok(is_needed || pass.precision == Precision::Double);
+        }
+        if is_needed && pass.may_stop(self.end) {
+            return Err(needs_doubles());
+        }
+        self.warn(bounds, pass, faults, file, warnings)?;
+        Ok(false)
+    }
+
+    /// Whether the box of all positions matters: if not, it need not be computed.
+    pub fn wants_bounds(&self) -> bool {
+        self.loss.long > 0
+    }
+
+    fn warn(
+        &self,
+        bounds: Option<Bounds>,
+        pass: PrecisionPass,
+        faults: FaultPolicy,
+        file: &Arc<str>,
+        warnings: &mut Warnings,
+    ) -> Result<()> {
+        let place = Place { file: file.clone(), ..Place::default() };
+        let is_cut = self.loss.short > 0 || bounds.is_some_and(|bounds| bounds.is_coarse());
+        let remedy = match pass.precision {
+            Precision::Auto if is_cut => "use the precision `double`, or read a file instead of a pipe",
+            Precision::Single if is_cut => "use the precision `auto` or `double`",
+            _ => "use the precision `double`",
+        };
+        if self.loss.short > 0 {
+            let message = rounded(self.loss.short, "up to", self.loss.largest);
+            let hint = Some(remedy.into());
+            let diagnostic = Diagnostic { place: place.clone(), hint, ..Diagnostic::new(message) };
+            warnings.rounded(faults, true, self.loss.short, diagnostic)?;
+        }
+        let Some(bounds) = bounds else { return Ok(()) };
+        let error = bounds.spacing() / 2.0;
+        let message = rounded(self.loss.long, "at most", error);
+        let diagnostic = Diagnostic { place, hint: Some(remedy.into()), ..Diagnostic::new(message) };
+        let is_loss = error > MAX_MOVE * bounds.longest_side();
+        warnings.rounded(faults, is_loss, self.loss.long, diagnostic)
+    }
+}
+
+/// The message of a warning that coordinates were rounded; `bound` is `up to` for the largest error, or `at most`.
+pub fn rounded(count: u64, bound: &str, error: f64) -> String {
+    let noun = if count == 1 { "coordinate was" } else { "coordinates were" };
+    format!("{count} {noun} rounded to 32-bit floats, by {bound} {}", shown(error))
+}
+
+/// An error with three digits.
+pub fn shown(error: f64) -> String {
+    if error == 0.0 || (1e-4..1e6).contains(&error) {
+        let places = (2 - error.max(1e-9).log10().floor() as i32).clamp(0, 7) as usize;
+        return format!("{error:.places$}");
+    }
+    format!("{error:.2e}")
+}

@@ -1,0 +1,298 @@
+//! Scenes with positions or transforms in double precision.
+//!
+//! Writers store such positions as they are. So whatever moves them is applied here before, in double precision: axes,
+//! scale, the transforms of objects, an origin. Scenes in single precision are left to [`crate::frame`].
+
+use crate::affine;
+use crate::linear::{IDENTITY64, Matrix4, Vector};
+use crate::transform::transform_axes;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::precision::MAX_MOVE;
+use polyhaul_model::{Array, Axes, Bounds, Mesh, Object, Scene};
+use polyhaul_pipeline::arrays::PIECE;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_text::parse::positions::DigitLoss;
+use std::sync::{Mutex, PoisonError};
+
+/// The matrix in 32-bit floats, if these are its values.
+pub fn single(matrix: &Matrix4) -> Option<Matrix4<f32>> {
+    let is_single = |value: &f64| f64::from(*value as f32) == *value || value.is_nan();
+    matrix.as_flattened().iter().all(is_single).then(|| rounded(matrix))
+}
+
+/// The matrix rounded to 32-bit floats.
+pub fn rounded(matrix: &Matrix4) -> Matrix4<f32> {
+    matrix.map(|row| row.map(|value| value as f32))
+}
+
+/// Whether positions or transforms of a scene need double precision.
+///
+/// # Errors
+/// If there is no memory.
+pub fn is_exact(scene: &Scene) -> Result<bool> {
+    let has_doubles = scene.meshes.iter().any(Mesh::is_exact) || scene.objects.iter().any(has_double_transform);
+    Ok(has_doubles || is_far(scene)?)
+}
+
+fn has_double_transform(object: &Object) -> bool {
+    object.transform.is_some_and(|transform| single(&transform).is_none())
+}
+
+/// Positions of a mesh that estimate its size.
+const SAMPLES: usize = 64;
+
+/// Whether transforms move objects so far that 32-bit floats are too coarse there. A few positions of each mesh tell
+/// nearly always that they do not: all are looked at only if it is possible.
+fn is_far(scene: &Scene) -> Result<bool> {
+    if !scene.objects.iter().any(|object| object.transform.is_some_and(|matrix| matrix != IDENTITY64)) {
+        return Ok(false);
+    }
+    Ok(is_coarse(bounds_of(scene, &boxes(scene, sampled_bounds)?)?)
+        && is_coarse(bounds_of(scene, &boxes(scene, Mesh::exact_bounds)?)?))
+}
+
+/// Whether floats are too coarse for a scene with this box; never for a single point, which has no size to compare with,
+/// nor beyond the range of floats.
+fn is_coarse(bounds: Option<Bounds<f64>>) -> bool {
+    let is_in_range =
+        |bounds: &Bounds<f64>| bounds.min.iter().chain(&bounds.max).all(|value| value.abs() <= f64::from(f32::MAX));
+    bounds.filter(is_in_range).is_some_and(|bounds| bounds.longest_side() > 0.0 && bounds.is_coarse())
+}
+
+/// The boxes of the meshes of a scene.
+fn boxes(scene: &Scene, of: impl Fn(&Mesh) -> Option<Bounds<f64>>) -> Result<Vec<Option<Bounds<f64>>>> {
+    let mut boxes = Vec::new();
+    boxes.try_reserve_exact(scene.meshes.len())?;
+    boxes.extend(scene.meshes.iter().map(of));
+    Ok(boxes)
+}
+
+/// The box of a few positions of a mesh.
+fn sampled_bounds(mesh: &Mesh) -> Option<Bounds<f64>> {
+    let step = mesh.positions.len() / SAMPLES + 1;
+    let points = mesh.positions.iter().step_by(step).filter_map(|position| Bounds::of(std::slice::from_ref(position)));
+    points.reduce(Bounds::union).map(Bounds::widened)
+}
+
+/// Rounds the transforms of objects to 32-bit floats, unless these are too coarse for the scene, as a few positions of
+/// each mesh tell.
+///
+/// # Errors
+/// If there is no memory.
+pub fn settle_transforms(scene: &mut Scene) -> Result<()> {
+    if !scene.objects.iter().any(has_double_transform) || is_coarse(bounds_of(scene, &boxes(scene, sampled_bounds)?)?) {
+        return Ok(());
+    }
+    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
+        *transform = rounded(transform).map(|row| row.map(f64::from));
+    }
+    Ok(())
+}
+
+/// The box around a box that was moved.
+pub fn moved_bounds(bounds: Bounds<f64>, matrix: &Matrix4) -> Bounds<f64> {
+    let corner = |number: usize| {
+        let from = [bounds.min, bounds.max];
+        let corner: [f64; 3] = std::array::from_fn(|axis| from[number >> axis & 1][axis]);
+        let place: [f64; 3] = std::array::from_fn(|row| {
+            (0..3).map(|axis| matrix[row][axis] * corner[axis]).sum::<f64>() + matrix[row][3]
+        });
+        Bounds { min: place, max: place }
+    };
+    (1..8).map(corner).fold(corner(0), Bounds::union)
+}
+
+/// The box around a scene, transforms of objects included; `None` if there are no finite positions.
+///
+/// # Errors
+/// If there is no memory.
+pub fn scene_bounds(scene: &Scene) -> Result<Option<Bounds<f64>>> {
+    bounds_of(scene, &boxes(scene, Mesh::exact_bounds)?)
+}
+
+/// The box around a scene whose meshes have these boxes.
+fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bounds<f64>>> {
+    let mut is_placed = Vec::new();
+    is_placed.try_reserve_exact(bounds.len())?;
+    is_placed.resize(bounds.len(), false);
+    for object in &scene.objects {
+        if let Some(is_placed) = is_placed.get_mut(object.mesh) {
+            *is_placed = true;
+        }
+    }
+    let placed = scene.objects.iter().filter_map(|object| {
+        let bounds = bounds.get(object.mesh).copied().flatten()?;
+        Some(object.transform.map_or(bounds, |transform| moved_bounds(bounds, &transform)))
+    });
+    let others = bounds.iter().zip(is_placed).filter(|(_, is_placed)| !is_placed).filter_map(|(bounds, _)| *bounds);
+    Ok(placed.chain(others).reduce(Bounds::union))
+}
+
+/// Turns a scene to other axes, scales it, and moves meshes in double precision by the transforms of their objects, which
+/// then have the identity; unless `keeps_transforms`, also meshes whose objects have transforms in double precision.
+/// Objects that shared a mesh get one each.
+///
+/// # Errors
+/// As for [`transform_axes`] and [`affine::transform`].
+pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, run: &RunOptions) -> Result<()> {
+    transform_axes(scene, axes, scale, run)?;
+    let is_far = !keeps_transforms && is_far(scene)?;
+    let any_exact = !keeps_transforms && scene.meshes.iter().any(Mesh::is_exact);
+    let is_moved = |scene: &Scene, object: &Object| {
+        let is_exact = any_exact || scene.meshes.get(object.mesh).is_some_and(Mesh::is_exact);
+        let is_moved = |matrix: &Matrix4| is_exact || is_far || !keeps_transforms && single(matrix).is_none();
+        object.transform.filter(|matrix| *matrix != IDENTITY64 && is_moved(matrix))
+    };
+    let mut users = Vec::new();
+    users.try_reserve_exact(scene.meshes.len())?;
+    users.resize(scene.meshes.len(), 0usize);
+    for object in &scene.objects {
+        *users.get_mut(object.mesh).ok_or_else(|| object.no_such_mesh())? += 1;
+    }
+    for number in 0..scene.objects.len() {
+        let object = &scene.objects[number];
+        let Some(matrix) = is_moved(scene, object) else { continue };
+        let mesh = object.mesh;
+        users[mesh] -= 1;
+        let mut moved =
+            if users[mesh] == 0 { std::mem::take(&mut scene.meshes[mesh]) } else { scene.meshes[mesh].clone() };
+        make_exact(&mut moved)?;
+        affine::transform(&mut moved, &matrix, run)?;
+        let object = &mut scene.objects[number];
+        object.transform = Some(IDENTITY64);
+        if users[mesh] == 0 {
+            scene.meshes[mesh] = moved;
+        } else {
+            object.mesh = scene.meshes.len();
+            try_push(&mut scene.meshes, moved, "the scene")?;
+        }
+    }
+    // Formats without transforms have one type of positions.
+    if !keeps_transforms && scene.meshes.iter().any(Mesh::is_exact) {
+        scene.meshes.iter_mut().try_for_each(make_exact)?;
+    }
+    Ok(())
+}
+
+/// Adds positions in double precision to a mesh that has none.
+///
+/// # Errors
+/// If there is no memory.
+pub fn make_exact(mesh: &mut Mesh) -> Result<()> {
+    if !mesh.is_exact() {
+        let mut exact = Vec::new();
+        exact.try_reserve_exact(mesh.positions.len())?;
+        exact.extend(mesh.positions.iter().map(|position| position.map(f64::from)));
+        mesh.exact_positions = exact.into();
+    }
+    Ok(())
+}
+
+/// Moves a scene so that `origin` becomes 0, and rounds positions to 32-bit floats unless `keeps_doubles`; returns what
+/// that loses. Meshes whose objects all are where the mesh is move by their positions, others by the transforms of
+/// their objects.
+///
+/// # Errors
+/// If an object refers to a mesh that does not exist; if there is no memory.
+pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &RunOptions) -> Result<PositionLoss> {
+    let mut is_placed = Vec::new();
+    is_placed.try_reserve_exact(scene.meshes.len())?;
+    is_placed.resize(scene.meshes.len(), false);
+    for object in &scene.objects {
+        let is_moved = object.transform.is_some_and(|matrix| matrix != IDENTITY64);
+        *is_placed.get_mut(object.mesh).ok_or_else(|| object.no_such_mesh())? |= is_moved;
+    }
+    let mut loss = PositionLoss::default();
+    for object in scene.objects.iter_mut().filter(|object| is_placed[object.mesh]) {
+        let matrix = object.transform.get_or_insert(IDENTITY64);
+        matrix.iter_mut().zip(origin).for_each(|(row, origin)| row[3] -= origin);
+        if !keeps_doubles {
+            let bounds = scene.meshes.get(object.mesh).and_then(Mesh::exact_bounds);
+            loss.add_transform(matrix, bounds);
+            *matrix = rounded(matrix).map(|row| row.map(f64::from));
+        }
+    }
+    let is_shifted = origin != [0.0; 3];
+    for (mesh, is_placed) in scene.meshes.iter_mut().zip(is_placed) {
+        if is_shifted && !is_placed {
+            make_exact(mesh)?;
+        }
+        if mesh.is_exact() {
+            loss.extend(shift_mesh(mesh, if is_placed { [0.0; 3] } else { origin }, run)?);
+        }
+        if !keeps_doubles {
+            mesh.exact_positions = Array::default();
+        } else if is_shifted {
+            mesh.drop_needless_precision();
+        }
+    }
+    Ok(loss)
+}
+
+/// Moves the positions of a mesh; returns what they would lose as 32-bit floats.
+fn shift_mesh(mesh: &mut Mesh, origin: [f64; 3], run: &RunOptions) -> Result<PositionLoss> {
+    let loss = Mutex::new(PositionLoss::default());
+    let exact = mesh.exact_positions.to_mut()?;
+    let pieces = exact.chunks_mut(PIECE).zip(mesh.positions.to_mut()?.chunks_mut(PIECE));
+    let work = |(): &mut (), (exact, singles): (&mut [Vector], &mut [[f32; 3]])| {
+        let mut found = PositionLoss::default();
+        let mut places = 0;
+        for (position, single) in exact.iter_mut().zip(singles) {
+            let moved: Vector = std::array::from_fn(|axis| position[axis] - origin[axis]);
+            *single = moved.map(|value| value as f32);
+            for axis in 0..3 {
+                let error = (moved[axis] - f64::from(single[axis])).abs();
+                found.add(position[axis], error, &mut places);
+            }
+            *position = moved;
+        }
+        loss.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+    };
+    for_each_item(run.worker_threads(), pieces, || (), work);
+    Ok(loss.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What the positions of a scene lose when they become 32-bit floats.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PositionLoss {
+    /// Coordinates that move.
+    pub moved: u64,
+    /// The largest move of a coordinate.
+    pub largest: f64,
+    digits: DigitLoss,
+}
+
+impl PositionLoss {
+    fn add(&mut self, value: f64, error: f64, places: &mut usize) {
+        if error > 0.0 && value.is_finite() {
+            self.moved += 1;
+            self.largest = self.largest.max(error);
+            self.digits.add_moved(value, error, places);
+        }
+    }
+
+    /// Adds the rounding of an object's transform, by the corners of its mesh's box.
+    fn add_transform(&mut self, matrix: &Matrix4, bounds: Option<Bounds<f64>>) {
+        let single = rounded(matrix).map(|row| row.map(f64::from));
+        let Some(bounds) = bounds.filter(|_| single != *matrix) else { return };
+        let exact = moved_bounds(bounds, matrix);
+        let moved = moved_bounds(bounds, &single);
+        let ends = |bounds: Bounds<f64>| bounds.min.into_iter().chain(bounds.max);
+        let error = ends(exact).zip(ends(moved)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        self.moved += u64::from(error > 0.0);
+        self.largest = self.largest.max(error);
+    }
+
+    fn extend(&mut self, other: PositionLoss) {
+        self.moved += other.moved;
+        self.largest = self.largest.max(other.largest);
+        self.digits.extend(other.digits);
+    }
+
+    /// Whether that matters in a scene with this box: a number of few digits moves by more than half its last one, or
+    /// any by more than [`MAX_MOVE`] of the box.
+    pub fn is_loss(&self, bounds: Option<Bounds<f64>>) -> bool {
+        self.digits.short > 0 || self.largest > MAX_MOVE * bounds.map_or(0.0, |bounds| bounds.longest_side())
+    }
+}
