@@ -8,6 +8,7 @@ use crate::linear::IDENTITY32;
 use crate::transform::check_scale;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::options::{Dialect, FormatOptions, Placement};
+use polyhaul_model::severity::Strictness;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Mesh, Object, Scene};
 use polyhaul_pipeline::arrays::{PIECE, as_atomics, zeroed};
@@ -32,8 +33,8 @@ pub struct PartsJob<'a, O> {
     pub options: FormatOptions<'a, O>,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Whether a loss is an error, which comes before the first byte.
-    pub strict: bool,
+    /// Which losses are errors; these come before the first byte.
+    pub strict: Strictness,
 }
 
 /// Faces and lines of a mesh, and their transform.

@@ -59,7 +59,7 @@ impl MeshJob<'_> {
         write_with(copies, self.output, Some(self.format.name()), options, self.report, |writing, output, warnings| {
             let comments = &*comments;
             let run = &options.run;
-            let strict = options.strict;
+            let strict = options.strictness();
             let job = parts::PartsJob {
                 scene,
                 parts: &parts,

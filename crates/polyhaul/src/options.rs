@@ -11,6 +11,7 @@ pub use polyhaul_model::options::{
     PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatWriteOptions,
     StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
 };
+pub use polyhaul_model::severity::{KindSet, Strict, Strictness};
 pub use polyhaul_model::{Axes, Axis};
 pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
 pub use polyhaul_scan::{Expression, RowOptions};
@@ -26,8 +27,13 @@ polyhaul_model::options! {
         pub run: RunOptions = RunOptions::default(), with_run => group;
         /// What to do with data that breaks its format's rules.
         pub on_error: OnError = OnError::Raise, with_on_error => [];
-        /// Treat warnings as errors.
-        pub strict: bool = false, with_strict => [];
+        /// Treat losses and faults as errors; with `all`, notes too.
+        pub strict: Strict = Strict::Off, with_strict into => [];
+        /// Kinds of warnings that are no errors in spite of `strict`.
+        pub allow: KindSet = KindSet::default(), with_allow => [];
+        /// The name of the format that a conversion writes, which decides on severities.
+        #[doc(hidden)]
+        pub target: &'static str = "", with_target;
         /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
         /// Read and copy files outside the scene's folder too.
@@ -154,10 +160,12 @@ polyhaul_model::options! {
         pub format: Option<Format> = None, with_format => [], alias "to";
         /// Threads, memory, cancellation, progress.
         pub run: RunOptions = RunOptions::default(), with_run => group;
-        /// Treat every warning from writing as an error, such as the warning about a part of the model that the format
-        /// cannot store. An existing file is left untouched. The kind is
+        /// Treat losses as errors, such as a part of the model that the format could store and does not; with `all`,
+        /// notes too, such as a part that the format has no slot for. An existing file is left untouched. The kind is
         /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
-        pub strict: bool = false, with_strict => [];
+        pub strict: Strict = Strict::Off, with_strict into => [];
+        /// Kinds of warnings that are no errors in spite of `strict`.
+        pub allow: KindSet = KindSet::default(), with_allow => [];
         /// The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4.
         pub compression: Compression = Compression::Auto, with_compression => [], alias "compress";
         /// The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level. By default a fast one.
@@ -204,6 +212,11 @@ impl WriteOptions {
         FormatOptions { scene: &self.scene, own: &self.ply }
     }
 
+    /// Which warnings are errors.
+    pub(crate) fn strictness(&self) -> Strictness {
+        Strictness { level: self.strict, allow: self.allow }
+    }
+
     /// How files are written.
     pub(crate) fn file_options(&self) -> FileOptions {
         FileOptions::default().with_durable(self.durable).with_hash(self.hash)
@@ -221,9 +234,14 @@ impl ReadOptions {
         ParseOptions { run: self.run.clone(), limits: self.limits, faults: self.faults(), own: () }
     }
 
+    /// Which warnings are errors.
+    pub(crate) fn strictness(&self) -> Strictness {
+        Strictness { level: self.strict, allow: self.allow }
+    }
+
     /// What to do about invalid data.
     pub(crate) fn faults(&self) -> FaultPolicy {
-        FaultPolicy { on_error: self.on_error, strict: self.strict }
+        FaultPolicy { on_error: self.on_error, strict: self.strictness(), target: self.target }
     }
 }
 

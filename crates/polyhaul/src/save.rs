@@ -31,14 +31,14 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     if let Cow::Borrowed(scene) = scene {
         check::scene(scene, &options.run)?;
     }
-    let mut report = Report::default();
     let format = format_of(&output, options)?;
+    let mut report = Report::of_writing(format.name());
     let writer = match format.writers().scene {
         Some(SceneWriter::Render(save)) => return save(scene, output, options),
         Some(SceneWriter::Meshes(writer)) => writer,
         None => return Err(no_scene(format)),
     };
-    let scene = flatten(scene, options, &mut report)?;
+    let scene = flatten(scene, format, options, &mut report)?;
     let (scene, looks) = Looks::split(scene);
     let placement = (writer.placement)(&scene, options)?;
     let (scene, placement) = place_splats(scene, &writer, placement, options, &mut report)?;
@@ -66,17 +66,22 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
 }
 
 /// Converts a scene for a renderer to meshes; returns others unchanged.
-fn flatten<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
+fn flatten<'a>(
+    scene: Cow<'a, Scene>,
+    format: Format,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<Cow<'a, Scene>> {
     let scene = match scene.render {
         Some(_) => {
-            let mut warnings = Warnings::default();
+            let mut warnings = Warnings::for_target(format.name());
             let flat = report.phase("flatten", || flat::to_write(scene, options, &mut warnings))?;
             report.warnings.extend(warnings);
             Cow::Owned(flat)
         }
         None => scene,
     };
-    report.warnings.refuse_losses(options.strict)?;
+    report.warnings.refuse_losses(options.strictness())?;
     Ok(scene)
 }
 

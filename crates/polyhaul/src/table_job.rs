@@ -145,7 +145,7 @@ pub(crate) fn note_losses(
     options: &WriteOptions,
     output: &str,
 ) -> Warnings {
-    let mut warnings = Warnings::default();
+    let mut warnings = Warnings::for_target(format.name());
     let named = table.columns.iter().filter(|column| !column.name.is_empty()).count() as u64;
     let has_header = table::has_header(&rows.names, format, options.table_style());
     let lost = match format {

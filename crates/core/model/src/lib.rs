@@ -21,6 +21,7 @@ pub mod pixels;
 pub mod printable;
 pub mod render;
 mod scene;
+pub mod severity;
 pub mod shared_slice;
 pub mod splats;
 pub mod srgb;

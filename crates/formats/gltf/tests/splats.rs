@@ -35,7 +35,7 @@ fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -
         instances: Instances::Auto,
         harmonics_degree: degree,
         run: &run,
-        strict: false,
+        strict: false.into(),
     };
     let mut file = GltfFile::new(&job, &mut warnings)?;
     let mut writing = Writing::new(Sink::writer(Box::new(&mut bytes), "x.glb"), None, &run)?;

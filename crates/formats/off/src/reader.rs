@@ -269,7 +269,7 @@ impl OffJob<'_, '_> {
             let said = Diagnostic { place, ..said };
             match what {
                 // All of them are one warning, at the end.
-                OffFault::Color if !self.options.faults.strict => _ = state.color.get_or_insert(said),
+                OffFault::Color if !self.options.faults.refuses(what.code()) => _ = state.color.get_or_insert(said),
                 OffFault::Data if state.is_noted => {}
                 _ => {
                     state.is_noted |= matches!(what, OffFault::Data);

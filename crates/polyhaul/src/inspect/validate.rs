@@ -7,7 +7,7 @@ use super::{RenderInventory, faces, textures};
 use crate::input::Input;
 use crate::load::{Content, ContentShape, load_as};
 use crate::open::Opened;
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, Strict};
 use crate::report::Report;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::OnError;
@@ -60,7 +60,7 @@ pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Valida
 
 fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
-    let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
+    let lenient = ReadOptions { on_error: OnError::Warn, strict: Strict::Off, ..options.clone() };
     let (mut read, mut report) = match judged(load_as(&input, &lenient, ContentShape::from_format))? {
         Ok(loaded) => loaded,
         Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
@@ -80,7 +80,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
     let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
-    let valid = error.is_none() && (!options.strict || report.warnings.is_empty());
+    let valid = error.is_none() && (options.strict == Strict::Off || report.warnings.is_empty());
     Ok(Validation { report, error, valid })
 }
 
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn strict_counts_every_complaint() {
         let folded = "v 0 0 0\nv 1 0 0\nf 1 2 2\n";
-        let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+        let strict = ReadOptions::default().with_strict(true);
         let lenient = check(folded);
         let strictly = validate(memory(folded), &strict).unwrap();
         assert_eq!((lenient.valid, strictly.valid), (true, false));

@@ -10,7 +10,7 @@
 
 use crate::input::Output;
 use crate::ops::{MeshOps, SceneOps};
-use crate::options::WriteOptions;
+use crate::options::{Strictness, WriteOptions};
 use crate::outputs::{Written, compression_of, file_of, moved, open, put_in_place};
 use crate::references::Relinker;
 use crate::report::{Clock, Report};
@@ -49,7 +49,7 @@ pub(crate) fn save(
     options: &WriteOptions,
     write_ply: WriteMesh,
 ) -> Result<Report> {
-    let mut report = Report::default();
+    let mut report = Report::of_writing("pbrt");
     let scene = match (options.scene.instances.expands(), options.pbrt.meshes) {
         (false, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
         _ => changed(scene, options, &mut report)?,
@@ -90,7 +90,7 @@ pub(crate) fn save(
     let folder = files.as_ref().map(|files| files.path.clone()).unwrap_or_default();
     let mesh_files = MeshFiles { folder: &folder, options, write_ply };
     mesh_files.write_all(&render, &names, &mut complete, &mut report)?;
-    report.warnings.refuse_losses(options.strict)?;
+    report.warnings.refuse_losses(options.strictness())?;
     let split = Split { meshes: &names, parts: options.pbrt.parts, renamed: &renamed };
     let plan = PbrtPlan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
     for (number, name) in plan.parts().iter().enumerate() {
@@ -289,7 +289,7 @@ impl MeshFiles<'_> {
 
     fn write_mesh(&self, render: &Render, shape: usize, path: &Path, run: &RunOptions) -> Result<(Written, Warnings)> {
         let options = self.options;
-        let mut warnings = Warnings::default();
+        let mut warnings = Warnings::for_target("pbrt");
         let mesh = render.shape(shape).map(|shape| meshes::mesh(&shape)).transpose()?.unwrap_or_default();
         let scene = Scene { meshes: vec![mesh], ..Scene::default() };
         let objects = scene.listed_objects()?;
@@ -301,7 +301,7 @@ impl MeshFiles<'_> {
         let output = path.display().to_string();
         // Losses of all meshes are looked at together: which file is first is chance.
         let comments = &[][..];
-        let strict = false;
+        let strict = Strictness::default();
         let scene = &scene;
         let parts = &parts;
         let job = parts::PartsJob {

@@ -27,7 +27,7 @@ pub fn from_meshes(
     materials: &[Material],
     run: &RunOptions,
 ) -> Result<(Render, Warnings)> {
-    let mut warnings = Warnings::default();
+    let mut warnings = Warnings::for_target("pbrt");
     note(scene, run, &mut warnings)?;
     let mut converter = Converter {
         builder: Builder::default(),
