@@ -107,7 +107,7 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
         ("left-out-normals", "normals", left.normals),
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
         ("left-out-columns", "columns other than those of splats", left.columns),
-        ("left-out-columns", "spherical harmonics above the degree that is written, as columns", left.harmonics),
+        ("left-out-harmonics", "spherical harmonics above the degree that is written, as columns", left.harmonics),
         ("left-out-tables", "tables", job.scene.tables.len() as u64),
         ("left-out-remarks", "remarks", (infos + job.scene.comments.len()) as u64),
     ];

@@ -162,9 +162,9 @@ pub(crate) fn note_losses(
     let is_data = has_header && rows.names.iter().all(|name| name.is_empty() || number::f64(name.as_bytes()).is_some());
     let changed = table.columns.iter().filter(|column| has_header && names::written(&column.name) != column.name);
     let kinds = [
-        ("left-out-names", "column names", lost),
+        ("left-out-column-names", "column names", lost),
         (
-            "left-out-names",
+            "left-out-column-names",
             "column names that are all numbers (they would be read as data)",
             if is_data { numeric as u64 } else { 0 },
         ),

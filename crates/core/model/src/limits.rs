@@ -1,6 +1,6 @@
 //! Limits set by the caller, and the policy for invalid data.
 
-use crate::severity::{Strict, Strictness, severity};
+use crate::severity::{Severity, Strict, Strictness, severity};
 
 crate::choices! {
     /// What to do when data violates the rules of its format.
@@ -82,8 +82,13 @@ impl FaultPolicy {
         self.on_error == OnError::Raise || self.strict.level != Strict::Off && self.strict.allow.is_empty()
     }
 
+    /// The severity of a kind of warnings in this job.
+    pub fn severity(self, code: &str) -> Severity {
+        severity(code, self.target)
+    }
+
     /// Whether a warning of this kind is an error.
     pub fn refuses(self, code: &str) -> bool {
-        self.strict.level != Strict::Off && self.strict.refuses(code, severity(code, self.target))
+        self.strict.level != Strict::Off && self.strict.refuses(code, self.severity(code))
     }
 }

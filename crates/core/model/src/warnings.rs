@@ -3,7 +3,7 @@
 //!
 //! The limit keeps a malicious file from filling memory with warnings.
 
-use crate::error::{Diagnostic, ErrorKind, Result, Warning, try_push};
+use crate::error::{Diagnostic, ErrorKind, Result, Warning, planted, try_push};
 use crate::limits::{FaultPolicy, OnError};
 use crate::severity::{Severity, Strictness, severity};
 use std::collections::BTreeMap;
@@ -49,6 +49,7 @@ pub struct Warnings {
 impl Warnings {
     /// Creates the log of a writer; `target` is the name of its format.
     pub fn for_target(target: &'static str) -> Warnings {
+        let target = if planted("severity-target") { "" } else { target };
         Warnings { target, ..Warnings::default() }
     }
 

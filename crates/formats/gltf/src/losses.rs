@@ -59,7 +59,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-normals", "normals of lines and points", bare_normals(plan)),
         ("left-out-columns", "face columns, lists and columns of the same name", columns),
         (
-            "left-out-columns",
+            "left-out-harmonics",
             "spherical harmonics above the degree that is written, as columns",
             of_splats(&|_, splats| splats.left_out_columns()),
         ),

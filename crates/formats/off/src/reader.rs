@@ -116,7 +116,8 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     let OffState { head, counts, colors, colored, color, mut warnings, .. } = state;
     if let Some(said) = color {
         let message = format!("the colors of {colored} faces were dropped");
-        warnings.push_many("left-out-face-colors", colored, Diagnostic { message, ..said });
+        let code = OffFault::Color.code();
+        warnings.push_many_as(code, options.faults.severity(code), colored, Diagnostic { message, ..said });
     }
     let mut scene = head.scene();
     // SAFETY: every chunk was placed and published.

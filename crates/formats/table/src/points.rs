@@ -90,7 +90,7 @@ impl<'a> Points<'a> {
         let has_normals = self.has_normals;
         let others = [
             ("left-out-names", "object names", named(parts)),
-            ("left-out-names", "column names", if has_names { 0 } else { self.columns as u64 }),
+            ("left-out-column-names", "column names", if has_names { 0 } else { self.columns as u64 }),
             ("left-out-faces", "faces", sum(&|mesh| mesh.faces.len())),
             ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
             ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),

@@ -11,6 +11,7 @@ use crate::options::{ReadOptions, Strict};
 use crate::report::Report;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::OnError;
+use polyhaul_model::severity::Severity;
 use polyhaul_pipeline::crew::within;
 
 /// The result of validating an input.
@@ -22,7 +23,8 @@ pub struct Validation {
     /// The error, if any, that would stop a read with [`OnError::Raise`]. It is also among the warnings, unless it is
     /// an error that always stops reading, such as an exceeded limit; in that case nothing else is known.
     pub error: Option<Error>,
-    /// Whether a read succeeds; with [`ReadOptions::strict`], also requires that there are no warnings.
+    /// Whether the file keeps the rules of its format: a read succeeds, and no warning is a
+    /// [`Severity::Fault`]. What polyhaul cannot represent, and losses of other kinds, do not matter.
     pub valid: bool,
 }
 
@@ -80,7 +82,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
     let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
-    let valid = error.is_none() && (options.strict == Strict::Off || report.warnings.is_empty());
+    let valid = error.is_none() && report.warnings.total_of(Severity::Fault) == 0;
     Ok(Validation { report, error, valid })
 }
 
