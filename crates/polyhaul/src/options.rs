@@ -34,6 +34,9 @@ polyhaul_model::options! {
         /// The name of the format that a conversion writes, which decides on severities.
         #[doc(hidden)]
         pub target: &'static str = "", with_target;
+        /// Also check what only programs that use the content notice: for validation.
+        #[doc(hidden)]
+        pub is_thorough: bool = false, with_thorough;
         /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
         /// Read and copy files outside the scene's folder too.
@@ -241,7 +244,12 @@ impl ReadOptions {
 
     /// What to do about invalid data.
     pub(crate) fn faults(&self) -> FaultPolicy {
-        FaultPolicy { on_error: self.on_error, strict: self.strictness(), target: self.target }
+        FaultPolicy {
+            on_error: self.on_error,
+            strict: self.strictness(),
+            target: self.target,
+            is_thorough: self.is_thorough,
+        }
     }
 }
 

@@ -133,12 +133,12 @@ fn undefined(count: usize) -> Warnings {
 #[test]
 fn warnings_of_a_kind_are_shown_three_times_and_summed_up_with_their_names() {
     let mut log = undefined(63);
-    (0..4).for_each(|_| log.push("bad-value", Diagnostic::new("is odd")));
+    (0..4).for_each(|_| log.push("wrong-count", Diagnostic::new("is odd")));
     let text = plain(&warnings(&log, WarningsShown::Summary, None));
     assert_eq!((text.matches("is not defined").count(), text.matches("is odd").count()), (3, 3));
     let end = "\
 warning: 60 more undefined materials: mat_3, mat_4, mat_5, mat_6, mat_7, ...
-warning: 1 more invalid value
+warning: 1 more wrong number of values
  |
  = help: use `--warnings all` to show every warning
 ";

@@ -195,6 +195,7 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
             "left-out-columns",
             "left-out-harmonics",
             "changed-columns",
+            "left-out-names",
             "left-out-column-names",
             "changed-names",
             "changed-colors",

@@ -74,6 +74,8 @@ pub struct FaultPolicy {
     pub strict: Strictness,
     /// The format that a conversion writes; empty if the file is read for a program. It decides on severities.
     pub target: &'static str,
+    /// Also check what only programs that use the content notice: for validation.
+    pub is_thorough: bool,
 }
 
 impl FaultPolicy {

@@ -128,7 +128,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 170;
+pub const KIND_COUNT: usize = 175;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -243,7 +243,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("missing-file", ["unreadable file", "unreadable files"], Fault),
     row("missing-file-name", ["missing file name", "missing file names"], Fault),
     row("missing-library", ["unreadable material library", "unreadable material libraries"], Loss),
-    row("missing-material", ["undefined material", "undefined materials"], Fault),
+    row("missing-material", ["undefined material", "undefined materials"], Loss),
     row("missing-mesh", ["missing mesh", "missing geometry"], Fault),
     row("missing-name", ["missing name", "missing names"], Fault),
     row("missing-number", ["missing number", "missing numbers"], Fault),
@@ -258,7 +258,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("nested-object", ["nested object", "nested objects"], Fault),
     row("no-values", ["parameter without values", "parameters without values"], Fault),
     row("no-world", ["missing `WorldBegin`", "missing `WorldBegin`s"], Fault),
-    row("non-finite", ["number that is not finite", "numbers that are not finite"], Fault),
+    row("non-finite", ["number that is not finite", "numbers that are not finite"], Loss),
     row("non-utf8-name", ["name that is not UTF-8", "names that are not UTF-8"], Loss),
     row("not-a-number", ["value that is not a number", "values that are not numbers"], Fault),
     row("not-compressed", ["file that is not compressed as its name says", "files that are not compressed as their names say"], Fault),
@@ -291,10 +291,15 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("unclosed-scope", ["unclosed scope", "unclosed scopes"], Fault),
     row("uncopied-reference", ["reference that was not copied", "references that were not copied"], Loss),
     row("undeclared-alpha", ["undeclared alpha channel", "undeclared alpha channels"], Fault),
+    row("undefined-material", ["undefined material", "undefined materials"], Fault),
+    row("undefined-medium", ["undefined medium", "undefined media"], Fault),
+    row("undefined-texture", ["undefined texture", "undefined textures"], Fault),
     row("unexpected-token", ["unexpected token", "unexpected tokens"], Fault),
+    row("unknown-class", ["unknown name of a plugin", "unknown names of plugins"], Fault),
     row("unknown-color-space", ["unknown color space", "unknown color spaces"], Fault),
     row("unknown-directive", ["unknown directive", "unknown directives"], Fault),
     row("unknown-option", ["unknown option", "unknown options"], Fault),
+    row("unknown-parameter", ["unknown parameter", "unknown parameters"], Fault),
     row("unknown-statement", ["unknown statement", "unknown statements"], Fault),
     row("unmatched-end", ["unmatched end", "unmatched ends"], Fault),
     row("unresolved-reference", ["unresolved reference", "unresolved references"], Loss),

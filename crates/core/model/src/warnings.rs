@@ -295,7 +295,8 @@ mod tests {
 
     #[test]
     fn reading_refuses_what_the_target_would_lose() {
-        let policy = |target| FaultPolicy { on_error: OnError::Warn, strict: true.into(), target };
+        let policy =
+            |target| FaultPolicy { on_error: OnError::Warn, strict: true.into(), target, ..FaultPolicy::default() };
         let mut log = Warnings::default();
         let mut drop_culling =
             |target| log.note_dropped(policy(target), "left-out-culling", 1, Diagnostic::new("hidden"));

@@ -62,7 +62,7 @@ pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Valida
 
 fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
-    let lenient = ReadOptions { on_error: OnError::Warn, strict: Strict::Off, ..options.clone() };
+    let lenient = ReadOptions { on_error: OnError::Warn, strict: Strict::Off, is_thorough: true, ..options.clone() };
     let (mut read, mut report) = match judged(load_as(&input, &lenient, ContentShape::from_format))? {
         Ok(loaded) => loaded,
         Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
@@ -131,15 +131,16 @@ mod tests {
     }
 
     #[test]
-    fn strict_counts_every_complaint() {
+    fn faults_alone_make_a_file_invalid() {
         let folded = "v 0 0 0\nv 1 0 0\nf 1 2 2\n";
         let strict = ReadOptions::default().with_strict(true);
-        let lenient = check(folded);
-        let strictly = validate(memory(folded), &strict).unwrap();
-        assert_eq!((lenient.valid, strictly.valid), (true, false));
-        assert!(lenient.error.is_none() && strictly.error.is_none());
-        assert_eq!(strictly.report.warnings, lenient.report.warnings);
-        assert!(validate(memory("v 0 0 0\n"), &strict).unwrap().valid);
+        for (text, is_valid) in [(folded.to_owned(), true), (format!("{folded}what 1\n"), false)] {
+            let lenient = check(&text);
+            let strictly = validate(memory(&text), &strict).unwrap();
+            assert_eq!((lenient.valid, strictly.valid), (is_valid, is_valid));
+            assert!(lenient.error.is_none() && strictly.error.is_none());
+            assert_eq!(strictly.report.warnings, lenient.report.warnings);
+        }
     }
 
     #[test]
