@@ -114,9 +114,15 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     let polygons =
         |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
     let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
-    let message = format!("{} stores only triangles: {count} polygons were triangulated", format.name());
+    let message = triangulated(format.name(), count);
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
+}
+
+/// The message about polygons that became triangles.
+pub(crate) fn triangulated(format: &str, count: u64) -> String {
+    let words = if count == 1 { "polygon was" } else { "polygons were" };
+    format!("{format} stores only triangles: {count} {words} triangulated")
 }
 
 /// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while

@@ -12,7 +12,8 @@ use crate::outputs::{Written, name_of, write_with};
 use crate::read_job::ReadJob;
 use crate::references::Relinker;
 use crate::report::Report;
-use polyhaul_geometry::parts::{self, note_left_out};
+use polyhaul_geometry::losses::note_left_out;
+use polyhaul_geometry::parts;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::options::TableHeader;
@@ -119,7 +120,7 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
                 || options.table.out_header == TableHeader::Absent
         }
     };
-    points.note_losses(scene, looks.materials.len(), has_names, &name_of(&output), &mut report.warnings);
+    points.note_losses(scene, &looks.materials, has_names, &name_of(&output), &mut report.warnings);
     // Remarks become comments if there is only one kind.
     let mut comments = Cow::Borrowed(&scene.comments[..]);
     for info in &scene.infos {

@@ -218,7 +218,7 @@ fn splat_data_that_gltf_cannot_store_is_counted() {
     let expected = [
         ("changed-numbers", 5),
         ("left-out-colors", 5),
-        ("left-out-columns", 27),
+        ("left-out-harmonics", 27),
         ("left-out-normals", 1),
         ("left-out-remarks", 1),
     ];

@@ -83,7 +83,7 @@ fn write_packed(
             scene: remarks,
             parts: &[],
             comments: &remarks.comments,
-            materials: 0,
+            materials: &[],
             output,
             options,
             run: &write.run,

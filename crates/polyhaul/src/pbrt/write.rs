@@ -14,6 +14,7 @@ use crate::options::{Strictness, WriteOptions};
 use crate::outputs::{Written, compression_of, file_of, moved, open, put_in_place};
 use crate::references::Relinker;
 use crate::report::{Clock, Report};
+use crate::save::triangulated;
 use crate::{ops, references};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::Sink;
@@ -65,7 +66,7 @@ pub(crate) fn save(
             let polygons =
                 |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
             let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
-            let message = format!("pbrt stores only triangles: {count} polygons were triangulated");
+            let message = triangulated("pbrt", count);
             report.warnings.push_many("changed-faces", count, Diagnostic::new(message));
             let made = report.phase("prepare", || {
                 let prepared = prepared(&scene, &options.run)?;
@@ -308,7 +309,7 @@ impl MeshFiles<'_> {
             scene,
             parts,
             comments,
-            materials: 0,
+            materials: &[],
             output: &output,
             options: ply_options,
             run,
