@@ -29,7 +29,7 @@ Examples:
   polyhaul convert scan.ply points.csv            convert between any two formats
   curl -s URL | polyhaul convert - scene.obj      read standard input
   polyhaul info scene.obj                         show the contents
-  polyhaul validate --strict assets/*.obj         list every problem and its location
+  polyhaul validate assets/*.obj                  list every problem and its location
   polyhaul preview scene.obj -o scene.png         draw a picture
   polyhaul texture assets -o textures             turn images into DDS or KTX2 textures
   polyhaul watch -- python3 load.py               trace the file I/O of a program
@@ -296,14 +296,15 @@ pub struct InfoArgs {
 /// `polyhaul validate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is invalid if reading it with default options would fail, or with --strict if there is any
-warning. Files are always read to the end. Besides the problems found while reading, degenerate faces
-and missing textures are listed.
+A file is invalid if it breaks the rules of its format: reading it with default options would fail, or
+a warning is a fault. Losses and notes are listed and do not count. Files are always read to the end.
+Besides the problems found while reading, degenerate faces and missing textures are listed, and names
+that pbrt does not have.
 
 Examples:
   polyhaul validate scene.obj
   polyhaul validate assets --recursive --include '*.obj'
-  polyhaul validate --strict --json assets/*.obj")]
+  polyhaul validate --json assets/*.obj")]
 pub struct ValidateArgs {
     /// Input files or folders; `-` reads standard input into memory
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]

@@ -65,7 +65,10 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let lenient = ReadOptions { on_error: OnError::Warn, strict: Strict::Off, is_thorough: true, ..options.clone() };
     let (mut read, mut report) = match judged(load_as(&input, &lenient, ContentShape::from_format))? {
         Ok(loaded) => loaded,
-        Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
+        Err(error) => {
+            let valid = !is_fault(&error);
+            return Ok(Validation { report: Report::default(), error: Some(error), valid });
+        }
     };
     let doubtful = !report.warnings.is_empty();
     if let Content::Scene(scene) = &read.content {
@@ -82,7 +85,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
     let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
-    let valid = error.is_none() && report.warnings.total_of(Severity::Fault) == 0;
+    let valid = !error.as_ref().is_some_and(is_fault) && report.warnings.total_of(Severity::Fault) == 0;
     Ok(Validation { report, error, valid })
 }
 
@@ -96,6 +99,11 @@ fn judged<T>(result: Result<T>) -> Result<Result<T>> {
 
 fn is_verdict(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported)
+}
+
+/// Whether an error about the data says that the file is wrong, rather than that polyhaul cannot represent it.
+fn is_fault(error: &Error) -> bool {
+    error.kind() != ErrorKind::Unsupported
 }
 
 /// A complaint about the file as a whole: the model does not store lines.
