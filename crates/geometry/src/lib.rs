@@ -16,6 +16,7 @@ pub mod flat;
 pub mod frame;
 pub mod linear;
 pub mod lines;
+pub mod losses;
 pub mod parts;
 pub mod section;
 pub mod splat_motion;

@@ -5,11 +5,12 @@
 
 use crate::frame::Frame;
 use crate::linear::IDENTITY64;
+use crate::losses::LeftOut;
 use crate::transform::check_scale;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{Dialect, FormatOptions, Placement};
-use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Mesh, Object, Scene};
+use polyhaul_model::severity::Strictness;
+use polyhaul_model::{Column, Material, Mesh, Object, Scene};
 use polyhaul_pipeline::arrays::{PIECE, as_atomics, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
@@ -24,16 +25,16 @@ pub struct PartsJob<'a, O> {
     pub parts: &'a [Part<'a>],
     /// The scene's comments.
     pub comments: &'a [String],
-    /// The number of materials, none of which are written.
-    pub materials: usize,
+    /// The materials, none of which are written.
+    pub materials: &'a [Material],
     /// The output's name in messages.
     pub output: &'a str,
     /// The options of scenes, and the format's own.
     pub options: FormatOptions<'a, O>,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Whether a loss is an error, which comes before the first byte.
-    pub strict: bool,
+    /// Which losses are errors; these come before the first byte.
+    pub strict: Strictness,
 }
 
 /// Faces and lines of a mesh, and their transform.
@@ -110,33 +111,6 @@ fn wrong(object: &Object, what: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("object `{}` {what}", object.name))
 }
 
-/// Warns about data that a format cannot store: a code, a description, and a count.
-pub fn note_left_out(
-    format: &str,
-    kinds: impl IntoIterator<Item = (&'static str, &'static str, u64)>,
-    output: &str,
-    warnings: &mut Warnings,
-) {
-    for (code, what, count) in kinds {
-        let message = format!("{format} cannot store {what}: {count} dropped");
-        let place = Place { file: output.into(), ..Place::default() };
-        warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
-    }
-}
-
-/// Warns about data that is changed: a code, what changes, a count, and a hint.
-pub fn note_changed(
-    kinds: impl IntoIterator<Item = (&'static str, &'static str, u64, Option<&'static str>)>,
-    output: &str,
-    warnings: &mut Warnings,
-) {
-    for (code, what, count, hint) in kinds {
-        let place = Place { file: output.into(), ..Place::default() };
-        let hint = hint.map(String::from);
-        warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(format!("{count} {what}")) });
-    }
-}
-
 /// Returns how many vertices belong to no face.
 pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
     unused_vertices(mesh, &[&mesh.faces.corner_positions], threads)
@@ -162,23 +136,40 @@ pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<
 }
 
 /// Returns the losses that PLY, STL and tables share.
-pub fn homeless(parts: &[Part<'_>], materials: usize) -> [(&'static str, &'static str, u64); 8] {
+pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
     let sum = |count: fn(&Mesh) -> usize| -> u64 { homes(parts).map(|part| count(part.mesh) as u64).sum() };
+    let names = materials.iter().map(|material| material.name.as_str());
+    let groups = homes(parts).flat_map(|part| part.mesh.groups.iter().map(String::as_str));
+    let vertex_groups = homes(parts).flat_map(|part| part.mesh.vertex_groups.iter().map(|group| group.name.as_str()));
+    let smoothing = sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()));
     [
-        ("left-out-materials", "materials", materials as u64),
-        ("left-out-groups", "face groups", sum(|mesh| mesh.groups.len())),
-        ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
-        ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
-        ("left-out-vertex-groups", "vertex groups", sum(|mesh| mesh.vertex_groups.len())),
-        ("left-out-points", "point elements (their vertices stay)", sum(|mesh| mesh.points.len())),
-        ("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
-        ("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
+        LeftOut::named("left-out-materials", "materials", names),
+        LeftOut::named("left-out-groups", "face groups", groups),
+        LeftOut::new("left-out-smoothing", "smoothing", smoothing),
+        LeftOut::new("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
+        LeftOut::named("left-out-vertex-groups", "vertex groups", vertex_groups),
+        LeftOut::new("left-out-points", "point elements (their vertices stay)", sum(|mesh| mesh.points.len())),
+        LeftOut::new("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
+        LeftOut::new("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
     ]
 }
 
-/// Returns how many objects have names.
-pub fn named(parts: &[Part<'_>]) -> u64 {
-    parts.iter().filter(|part| !part.object.name.is_empty()).count() as u64
+/// Returns the names of objects as a loss.
+pub fn named(parts: &[Part<'_>]) -> LeftOut {
+    let names = parts.iter().map(|part| part.object.name.as_str()).filter(|name| !name.is_empty());
+    LeftOut::named("left-out-names", "object names", names)
+}
+
+/// Returns the vertex and face columns of meshes, except for those that are kept, as a loss.
+pub fn columns<'m>(meshes: impl Iterator<Item = &'m Mesh>, is_kept: impl Fn(&Column) -> bool) -> LeftOut {
+    let all = meshes.flat_map(|mesh| mesh.vertex_columns.iter().chain(&mesh.face_columns));
+    let names = all.filter(|column| !is_kept(column)).map(|column| column.name.as_str());
+    LeftOut::named("left-out-columns", "vertex and face columns", names)
+}
+
+/// Returns the tables of a scene as a loss.
+pub fn tables(scene: &Scene) -> LeftOut {
+    LeftOut::named("left-out-tables", "tables", scene.tables.iter().map(|table| table.name.as_str()))
 }
 
 /// Returns the parts that have positions of their own.

@@ -2,9 +2,10 @@
 //!
 //! How splats are stored in a mesh is in [`polyhaul_model::splats`]; nothing here packs them.
 
-use crate::parts::{PartsJob, homeless, homes, named, note_left_out};
+use crate::losses::{LeftOut, note, note_left_out};
+use crate::parts::{PartsJob, homeless, homes, named, tables};
 use polyhaul_model::Mesh;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::SplatWriteOptions;
 use polyhaul_model::splats::{ANTIALIASED, HARMONICS, Splats};
 use polyhaul_model::warnings::Warnings;
@@ -101,29 +102,23 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let infos = job.scene.infos.iter().filter(|info| !(target.has_antialiasing && *info == ANTIALIASED)).count();
     let others = [
-        ("left-out-names", "object names", named(job.parts)),
         ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
         ("left-out-normals", "normals", left.normals),
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
         ("left-out-columns", "columns other than those of splats", left.columns),
-        ("left-out-columns", "spherical harmonics above the degree that is written, as columns", left.harmonics),
-        ("left-out-tables", "tables", job.scene.tables.len() as u64),
+        ("left-out-harmonics", "spherical harmonics above the degree that is written, as columns", left.harmonics),
         ("left-out-remarks", "remarks", (infos + job.scene.comments.len()) as u64),
     ];
-    note_left_out(target.format, homeless(job.parts, job.materials).into_iter().chain(others), job.output, warnings);
+    let named = [named(job.parts), tables(job.scene)];
+    let all = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
+    note_left_out(target.format, all, job.output, warnings);
     let message = format!("{} rounds the numbers of splats: {}", target.format, target.precision);
-    note_changed(job.output, "changed-numbers", left.count, message, warnings);
+    note(job.output, "changed-numbers", left.count, message, warnings);
 }
 
 /// Warns that numbers were outside of what a format stores, and were set to the closest that it does.
 pub fn note_clamped(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, count: u64, warnings: &mut Warnings) {
     let message = format!("{count} numbers of splats were outside of the range of {}, and cut to it", target.format);
-    note_changed(job.output, "clamped-numbers", count, message, warnings);
-}
-
-/// Warns that something was changed.
-pub fn note_changed(output: &str, code: &'static str, count: u64, message: String, warnings: &mut Warnings) {
-    let place = Place { file: output.into(), ..Place::default() };
-    warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
+    note(job.output, "clamped-numbers", count, message, warnings);
 }

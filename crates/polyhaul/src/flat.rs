@@ -4,13 +4,13 @@
 use crate::options::ReadOptions;
 use crate::options::WriteOptions;
 use crate::references;
-use polyhaul_geometry::parts;
+use polyhaul_geometry::losses::{self, LeftOut};
 use polyhaul_model::Scene;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::options::Instances;
-use polyhaul_model::render::Render;
+use polyhaul_model::render::{Entity, Render};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
 #[cfg(feature = "preview")]
@@ -109,15 +109,18 @@ fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
 /// Warns about what scenes of meshes cannot store of one for a renderer, except for shapes, materials and textures.
 fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
-    let settings = settings.into_iter().flatten().count() + render.options.len();
     let moving = render.shapes().filter(|shape| shape.motion().is_animated()).count()
         + render.instances().filter(|instance| instance.motion.is_animated()).count();
+    let class = |entity: &Entity| render.text(entity.name);
+    let lights = render.lights.iter().chain(&render.area_lights).map(class);
+    let settings = settings.into_iter().flatten().map(class);
+    let options = render.options.iter().map(|setting| render.text(setting.name));
     let kinds = [
-        ("left-out-lights", "lights", (render.lights.len() + render.area_lights.len()) as u64),
-        ("left-out-cameras", "cameras", u64::from(render.camera.is_some())),
-        ("left-out-settings", "renderer settings", settings as u64),
-        ("left-out-media", "media", render.media.len() as u64),
-        ("left-out-motion", "motion (objects keep their first position)", moving as u64),
+        LeftOut::named("left-out-lights", "lights", lights),
+        LeftOut::named("left-out-cameras", "cameras", render.camera.iter().map(class)),
+        LeftOut::named("left-out-settings", "renderer settings", settings.chain(options)),
+        LeftOut::named("left-out-media", "media", render.media.iter().map(class)),
+        LeftOut::new("left-out-motion", "motion (objects keep their first position)", moving as u64),
     ];
-    parts::note_left_out("a mesh scene", kinds, "", warnings);
+    losses::note_left_out("a mesh scene", kinds, "", warnings);
 }

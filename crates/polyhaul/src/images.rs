@@ -79,7 +79,7 @@ fn not_written(format: Format) -> Error {
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     check_image(image)?;
     let format = format_of(&output, options)?;
-    let mut report = Report::default();
+    let mut report = Report::of_writing(format.name());
     let clock = Clock::start("write");
     let _span = span(Phase::Encode);
     let no_writer = || if format.is_image() { not_written(format) } else { format.no_image() };
@@ -112,7 +112,7 @@ pub(crate) fn convert_image(
 pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
     texture.check()?;
     let format = format_of(&output, options)?;
-    let mut report = Report::default();
+    let mut report = Report::of_writing(format.name());
     let clock = Clock::start("write");
     let _span = span(Phase::Encode);
     let write = format.writers().texture.ok_or_else(|| format.no_texture())?;

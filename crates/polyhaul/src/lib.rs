@@ -113,7 +113,7 @@ pub use options::{ReadOptions, WriteOptions};
 pub use polyhaul_bytes::place;
 pub use polyhaul_bytes::{FileOptions, HostRead, HostWrite, Sink, Source, remove_temporaries};
 pub use polyhaul_model::error::{Error, ErrorKind, Result};
-pub use polyhaul_model::{error, precision, printable, warnings};
+pub use polyhaul_model::{error, precision, printable, severity, warnings};
 pub use polyhaul_pipeline::consumer;
 pub use polyhaul_trace as trace;
 pub use reader::Reader;

@@ -57,11 +57,11 @@ impl MeshJob<'_> {
             Comments::AreText => Cow::Borrowed(&scene.comments[..]),
         };
         let copies = self.links.finish(&mut self.report.warnings)?;
-        let materials = self.looks.materials.len();
+        let materials = &*self.looks.materials;
         write_with(copies, self.output, Some(self.format.name()), options, self.report, |writing, output, warnings| {
             let comments = &*comments;
             let run = &options.run;
-            let strict = options.strict;
+            let strict = options.strictness();
             let job = parts::PartsJob {
                 scene,
                 parts: &parts,

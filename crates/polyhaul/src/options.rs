@@ -11,6 +11,7 @@ pub use polyhaul_model::options::{
     PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatWriteOptions,
     StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
 };
+pub use polyhaul_model::severity::{KindSet, Strict, Strictness};
 pub use polyhaul_model::{Axes, Axis, Precision};
 pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
 use polyhaul_pipeline::precision::PrecisionPass;
@@ -27,8 +28,16 @@ polyhaul_model::options! {
         pub run: RunOptions = RunOptions::default(), with_run => group;
         /// What to do with data that breaks its format's rules.
         pub on_error: OnError = OnError::Raise, with_on_error => [];
-        /// Treat warnings as errors.
-        pub strict: bool = false, with_strict => [];
+        /// Treat losses and faults as errors; with `all`, notes too.
+        pub strict: Strict = Strict::Off, with_strict into => [];
+        /// Kinds of warnings that are no errors in spite of `strict`.
+        pub allow: KindSet = KindSet::default(), with_allow => [];
+        /// The name of the format that a conversion writes, which decides on severities.
+        #[doc(hidden)]
+        pub target: &'static str = "", with_target;
+        /// Also check what only programs that use the content notice: for validation.
+        #[doc(hidden)]
+        pub is_thorough: bool = false, with_thorough;
         /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
         /// The precision of positions.
@@ -160,10 +169,12 @@ polyhaul_model::options! {
         pub format: Option<Format> = None, with_format => [], alias "to";
         /// Threads, memory, cancellation, progress.
         pub run: RunOptions = RunOptions::default(), with_run => group;
-        /// Treat every warning from writing as an error, such as the warning about a part of the model that the format
-        /// cannot store. An existing file is left untouched. The kind is
+        /// Treat losses as errors, such as a part of the model that the format could store and does not; with `all`,
+        /// notes too, such as a part that the format has no slot for. An existing file is left untouched. The kind is
         /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
-        pub strict: bool = false, with_strict => [];
+        pub strict: Strict = Strict::Off, with_strict into => [];
+        /// Kinds of warnings that are no errors in spite of `strict`.
+        pub allow: KindSet = KindSet::default(), with_allow => [];
         /// The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4.
         pub compression: Compression = Compression::Auto, with_compression => [], alias "compress";
         /// The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level. By default a fast one.
@@ -210,6 +221,11 @@ impl WriteOptions {
         FormatOptions { scene: &self.scene, own: &self.ply }
     }
 
+    /// Which warnings are errors.
+    pub(crate) fn strictness(&self) -> Strictness {
+        Strictness { level: self.strict, allow: self.allow }
+    }
+
     /// How files are written.
     pub(crate) fn file_options(&self) -> FileOptions {
         FileOptions::default().with_durable(self.durable).with_hash(self.hash)
@@ -228,9 +244,19 @@ impl ReadOptions {
         ParseOptions { run: self.run.clone(), limits: self.limits, faults: self.faults(), precision, own: () }
     }
 
+    /// Which warnings are errors.
+    pub(crate) fn strictness(&self) -> Strictness {
+        Strictness { level: self.strict, allow: self.allow }
+    }
+
     /// What to do about invalid data.
     pub(crate) fn faults(&self) -> FaultPolicy {
-        FaultPolicy { on_error: self.on_error, strict: self.strict }
+        FaultPolicy {
+            on_error: self.on_error,
+            strict: self.strictness(),
+            target: self.target,
+            is_thorough: self.is_thorough,
+        }
     }
 }
 

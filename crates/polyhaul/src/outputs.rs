@@ -214,7 +214,7 @@ impl<'o> Opening<'o> {
         options: &'o WriteOptions,
         report: &Report,
     ) -> Result<Opening<'o>> {
-        report.warnings.refuse_losses(options.strict)?;
+        report.warnings.refuse_losses(options.strictness())?;
         let compression = compression_of(&output, options)?;
         let (sink, name) = open(output, options.file_options(), &options.run)?;
         let writing = Writing::new(sink, compression, &options.run)?;
@@ -224,7 +224,7 @@ impl<'o> Opening<'o> {
     /// Puts it in place.
     pub(crate) fn finish(self, report: &mut Report) -> Result<()> {
         let Opening { writing, name, mut files, format, compression, options } = self;
-        report.warnings.refuse_losses(options.strict)?;
+        report.warnings.refuse_losses(options.strictness())?;
         report.threads = writing.threads();
         let moved = moved(&writing, format, compression, options);
         let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;

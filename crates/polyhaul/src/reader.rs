@@ -8,7 +8,7 @@ use crate::input::Input;
 use crate::load::{self, chosen};
 use crate::loaded::{Loaded, TableArray, Tables};
 use crate::open::Opened;
-use crate::options::{Limits, OnError, ReadOptions, RowOptions};
+use crate::options::{Limits, OnError, ReadOptions, RowOptions, Strict};
 use crate::report::Report;
 use crate::writer::Writer;
 use crate::{images, tables};
@@ -78,8 +78,8 @@ impl Reader {
 
     /// Treats every warning as an error (default: off).
     #[must_use]
-    pub fn strict(mut self, strict: bool) -> Reader {
-        self.options.strict = strict;
+    pub fn strict(mut self, strict: impl Into<Strict>) -> Reader {
+        self.options.strict = strict.into();
         self
     }
 

@@ -126,7 +126,7 @@ impl<'o> Relinker<'o> {
     /// Writes the copies, which are put in place before the main file, and passes on the warnings.
     pub(crate) fn finish(mut self, warnings: &mut Warnings) -> Result<Vec<Written>> {
         warnings.extend(self.warnings);
-        warnings.refuse_losses(self.options.strict)?;
+        warnings.refuse_losses(self.options.strictness())?;
         let mut written = Vec::new();
         if let Some(target) = &self.target {
             self.copies.write(&target.folder, self.options, &mut written)?;

@@ -104,6 +104,11 @@ impl Clock {
 }
 
 impl Report {
+    /// The report of writing a format, which decides on the severities of warnings.
+    pub(crate) fn of_writing(format: &'static str) -> Report {
+        Report { warnings: Warnings::for_target(format), ..Report::default() }
+    }
+
     /// The total time of all phases.
     pub fn elapsed(&self) -> Duration {
         self.phases.iter().map(|phase| phase.elapsed).sum()

@@ -32,14 +32,14 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     if let Cow::Borrowed(scene) = scene {
         check::scene(scene, &options.run)?;
     }
-    let mut report = Report::default();
     let format = format_of(&output, options)?;
+    let mut report = Report::of_writing(format.name());
     let writer = match format.writers().scene {
         Some(SceneWriter::Render(save)) => return save(scene, output, options),
         Some(SceneWriter::Meshes(writer)) => writer,
         None => return Err(no_scene(format)),
     };
-    let scene = flatten(scene, options, &mut report)?;
+    let scene = flatten(scene, format, options, &mut report)?;
     let (scene, looks) = Looks::split(scene);
     let placement = (writer.placement)(&scene, options)?;
     let (scene, placement) = place_splats(scene, &writer, placement, options, &mut report)?;
@@ -76,17 +76,22 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
 }
 
 /// Converts a scene for a renderer to meshes; returns others unchanged.
-fn flatten<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
+fn flatten<'a>(
+    scene: Cow<'a, Scene>,
+    format: Format,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<Cow<'a, Scene>> {
     let scene = match scene.render {
         Some(_) => {
-            let mut warnings = Warnings::default();
+            let mut warnings = Warnings::for_target(format.name());
             let flat = report.phase("flatten", || flat::to_write(scene, options, &mut warnings))?;
             report.warnings.extend(warnings);
             Cow::Owned(flat)
         }
         None => scene,
     };
-    report.warnings.refuse_losses(options.strict)?;
+    report.warnings.refuse_losses(options.strictness())?;
     Ok(scene)
 }
 
@@ -119,9 +124,15 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     let polygons =
         |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
     let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
-    let message = format!("{} stores only triangles: {count} polygons were triangulated", format.name());
+    let message = triangulated(format.name(), count);
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
+}
+
+/// The message about polygons that became triangles.
+pub(crate) fn triangulated(format: &str, count: u64) -> String {
+    let words = if count == 1 { "polygon was" } else { "polygons were" };
+    format!("{format} stores only triangles: {count} {words} triangulated")
 }
 
 /// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while

@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::loaded::Tables;
 use crate::select::{names_of, select};
 use crate::table_job::table_of;
-use polyhaul_geometry::parts::note_left_out;
+use polyhaul_geometry::losses::note_left_out;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::names::{self, VERTEX};
 use polyhaul_model::options::TableReadOptions;

@@ -12,7 +12,8 @@ use crate::outputs::{Written, name_of, write_with};
 use crate::read_job::ReadJob;
 use crate::references::Relinker;
 use crate::report::Report;
-use polyhaul_geometry::parts::{self, note_left_out};
+use polyhaul_geometry::losses::note_left_out;
+use polyhaul_geometry::parts;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::options::TableHeader;
@@ -127,7 +128,7 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
                 || options.table.out_header == TableHeader::Absent
         }
     };
-    points.note_losses(scene, looks.materials.len(), has_names, &name_of(&output), &mut report.warnings);
+    points.note_losses(scene, &looks.materials, has_names, &name_of(&output), &mut report.warnings);
     // Remarks become comments if there is only one kind.
     let mut comments = Cow::Borrowed(&scene.comments[..]);
     for info in &scene.infos {
@@ -153,7 +154,7 @@ pub(crate) fn note_losses(
     options: &WriteOptions,
     output: &str,
 ) -> Warnings {
-    let mut warnings = Warnings::default();
+    let mut warnings = Warnings::for_target(format.name());
     let named = table.columns.iter().filter(|column| !column.name.is_empty()).count() as u64;
     let has_header = table::has_header(&rows.names, format, options.table_style());
     let lost = match format {
@@ -170,9 +171,9 @@ pub(crate) fn note_losses(
     let is_data = has_header && rows.names.iter().all(|name| name.is_empty() || number::f64(name.as_bytes()).is_some());
     let changed = table.columns.iter().filter(|column| has_header && names::written(&column.name) != column.name);
     let kinds = [
-        ("left-out-names", "column names", lost),
+        ("left-out-column-names", "column names", lost),
         (
-            "left-out-names",
+            "left-out-column-names",
             "column names that are all numbers (they would be read as data)",
             if is_data { numeric as u64 } else { 0 },
         ),

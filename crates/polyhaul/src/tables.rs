@@ -77,7 +77,7 @@ pub(crate) fn save_checked(
         Error::new(ErrorKind::Usage, "this format has no tables").with_hint(hint)
     };
     let writer = format.writers().tables.ok_or_else(no_writer)?;
-    let mut report = Report::default();
+    let mut report = Report::of_writing(format.name());
     let clock = Clock::start("write");
     let _span = span(Phase::Format);
     let links = Relinker::new(&output, options)?;

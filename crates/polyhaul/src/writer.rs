@@ -4,7 +4,7 @@
 
 use crate::format::Format;
 use crate::input::Output;
-use crate::options::{Compression, Digits, WriteOptions};
+use crate::options::{Compression, Digits, Strict, WriteOptions};
 use crate::report::Report;
 use crate::{images, save, tables};
 use polyhaul_model::error::Result;
@@ -67,8 +67,8 @@ impl Writer {
 
     /// Treats every warning as an error, such as the warning about a part that the format cannot store (default: off).
     #[must_use]
-    pub fn strict(mut self, strict: bool) -> Writer {
-        self.options.strict = strict;
+    pub fn strict(mut self, strict: impl Into<Strict>) -> Writer {
+        self.options.strict = strict.into();
         self
     }
 

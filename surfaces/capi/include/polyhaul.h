@@ -313,6 +313,18 @@ typedef struct ph_report_info {
      * The number of warnings available from ph_report_warning: the first 1000.
      */
     uint64_t kept_warning_count;
+    /**
+     * The number of warnings that are notes: what the format has no slot for, and everybody expects to be dropped.
+     */
+    uint64_t note_count;
+    /**
+     * The number of warnings that are losses: what is changed or gone although there is a slot for it.
+     */
+    uint64_t loss_count;
+    /**
+     * The number of warnings that are faults: the file breaks its format.
+     */
+    uint64_t fault_count;
 } ph_report_info;
 
 /**
@@ -347,6 +359,10 @@ typedef struct ph_warning {
      * The offset in bytes, starting at 0, or PH_UNKNOWN.
      */
     uint64_t offset;
+    /**
+     * How bad it is: `note`, `loss` or `fault`.
+     */
+    struct ph_string severity;
 } ph_warning;
 
 /**
@@ -1610,8 +1626,10 @@ ph_status ph_convert(const struct ph_input *input,
  *       Worker threads; if absent, one for each core that the process may use.
  *   memory_limit = N >= 1; default 67108864
  *       Memory for work in flight, in bytes (default 64 MiB).
- *   strict = true|false; default false
- *       Treat warnings as errors.
+ *   strict = false|true|all; default false
+ *       Treat losses and faults as errors; with `all`, notes too.
+ *   allow = (kinds of warnings, separated by commas, such as `left-out-uvs`); default ""
+ *       Kinds of warnings that are no errors in spite of `strict`.
  *
  * Reading
  *

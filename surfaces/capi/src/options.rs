@@ -419,7 +419,7 @@ impl DeviceRate {
 mod tests {
     use super::*;
     use polyhaul::Format;
-    use polyhaul::options::{Digits, OnError, Smoothing};
+    use polyhaul::options::{Digits, OnError, Smoothing, Strict};
 
     fn options(values: &[(&str, &str)]) -> ph_options {
         let mut options = ph_options::default();
@@ -476,7 +476,7 @@ mod tests {
         let (read, write) = for_converting(Some(&given));
         assert_eq!(read.run.threads, Some(3));
         assert_eq!(write.run.threads, Some(3));
-        assert!(read.strict && write.strict);
+        assert_eq!([read.strict, write.strict], [Strict::Losses; 2]);
         assert_eq!(read.on_error, OnError::Warn);
         assert_eq!(read.format, Some(Format::Ply));
         assert_eq!(write.format, None);

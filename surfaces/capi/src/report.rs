@@ -3,6 +3,7 @@
 use crate::error::{PH_UNKNOWN, free, guard, ph_status};
 use crate::raw::{self, Out, Record, handle, usage};
 use crate::text::{ph_string, view};
+use polyhaul::severity::Severity;
 use polyhaul::{Report, Result};
 use std::mem::MaybeUninit;
 
@@ -30,6 +31,12 @@ pub struct ph_report_info {
     pub warning_count: u64,
     /// The number of warnings available from ph_report_warning: the first 1000.
     pub kept_warning_count: u64,
+    /// The number of warnings that are notes: what the format has no slot for, and everybody expects to be dropped.
+    pub note_count: u64,
+    /// The number of warnings that are losses: what is changed or gone although there is a slot for it.
+    pub loss_count: u64,
+    /// The number of warnings that are faults: the file breaks its format.
+    pub fault_count: u64,
 }
 
 /// A warning: data that was repaired, skipped or missing. The texts are valid until the report is freed.
@@ -50,16 +57,20 @@ pub struct ph_warning {
     pub column: u64,
     /// The offset in bytes, starting at 0, or PH_UNKNOWN.
     pub offset: u64,
+    /// How bad it is: `note`, `loss` or `fault`.
+    pub severity: ph_string,
 }
 
 // SAFETY: `repr(C)`, `struct_size` first, then numbers: any bytes are values.
 unsafe impl Record for ph_report_info {
     const NAME: &'static str = "ph_report_info";
+    const FIRST_BYTES: usize = std::mem::offset_of!(ph_report_info, note_count);
 }
 
 // SAFETY: `repr(C)`, `struct_size` first, then numbers and texts (a pointer and a size): any bytes are values.
 unsafe impl Record for ph_warning {
     const NAME: &'static str = "ph_warning";
+    const FIRST_BYTES: usize = std::mem::offset_of!(ph_warning, severity);
 }
 
 /// Returns the sizes, time and counts of a job.
@@ -76,6 +87,9 @@ pub unsafe extern "C" fn ph_report_get(report: Option<&ph_report>, info: *mut ph
             threads: report.threads as u64,
             warning_count: report.warnings.total(),
             kept_warning_count: report.warnings.kept().len() as u64,
+            note_count: report.warnings.total_of(Severity::Note),
+            loss_count: report.warnings.total_of(Severity::Loss),
+            fault_count: report.warnings.total_of(Severity::Fault),
         };
         // SAFETY: `info` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.
@@ -106,6 +120,7 @@ pub unsafe extern "C" fn ph_report_warning(
             line: place.line.unwrap_or(PH_UNKNOWN),
             column: place.column.unwrap_or(PH_UNKNOWN),
             offset: place.offset.unwrap_or(PH_UNKNOWN),
+            severity: view(kept_warning.severity.name()),
         };
         // SAFETY: `warning` is null or valid by the header's rules: then `struct_size` bytes are there, which is what
         // `put` requires.

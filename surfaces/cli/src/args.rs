@@ -17,7 +17,7 @@ pub mod watch;
 
 use crate::values;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
-use polyhaul::options::OnError;
+use polyhaul::options::{KindSet, OnError, Strict};
 use polyhaul::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use style::{ReadArgs, StyleArgs};
@@ -29,7 +29,7 @@ Examples:
   polyhaul convert scan.ply points.csv            convert between any two formats
   curl -s URL | polyhaul convert - scene.obj      read standard input
   polyhaul info scene.obj                         show the contents
-  polyhaul validate --strict assets/*.obj         list every problem and its location
+  polyhaul validate assets/*.obj                  list every problem and its location
   polyhaul preview scene.obj -o scene.png         draw a picture
   polyhaul texture assets -o textures             turn images into DDS or KTX2 textures
   polyhaul watch -- python3 load.py               trace the file I/O of a program
@@ -129,9 +129,18 @@ pub struct Everywhere {
     /// buffers, in addition to the data itself [default: 64MiB].
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::size)]
     pub memory_limit: Option<u64>,
-    /// Treat warnings as errors, when reading and when writing
-    #[arg(long, global = true)]
-    pub strict: bool,
+    /// Treat losses and faults as errors, when reading and when writing; with `all`, notes too
+    ///
+    /// A loss is something that the output could store and does not, or a value that changes; a fault is something that
+    /// breaks the rules of the input's format. Notes are about what nobody expects of the output, such as materials in
+    /// STL.
+    #[arg(long, global = true, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true,
+          value_parser = values::strict)]
+    pub strict: Strict,
+    /// Kinds of warnings that are no errors in spite of `--strict`, such as `left-out-uvs`
+    #[arg(long, global = true, value_name = "CODE,...", value_parser = values::kinds)]
+    pub allow: Vec<KindSet>,
     /// What to do about invalid statements
     #[arg(long, global = true, value_name = "ACTION", value_enum, default_value = "raise")]
     pub on_error: ErrorPolicy,
@@ -287,14 +296,15 @@ pub struct InfoArgs {
 /// `polyhaul validate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is invalid if reading it with default options would fail, or with --strict if there is any
-warning. Files are always read to the end. Besides the problems found while reading, degenerate faces
-and missing textures are listed.
+A file is invalid if it breaks the rules of its format: reading it with default options would fail, or
+a warning is a fault. Losses and notes are listed and do not count. Files are always read to the end.
+Besides the problems found while reading, degenerate faces and missing textures are listed, and names
+that pbrt does not have.
 
 Examples:
   polyhaul validate scene.obj
   polyhaul validate assets --recursive --include '*.obj'
-  polyhaul validate --strict --json assets/*.obj")]
+  polyhaul validate --json assets/*.obj")]
 pub struct ValidateArgs {
     /// Input files or folders; `-` reads standard input into memory
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
@@ -388,11 +398,16 @@ impl Everywhere {
         given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
     }
 
+    /// The kinds of warnings that are no errors.
+    pub fn allowed(&self) -> KindSet {
+        self.allow.iter().fold(KindSet::default(), |all, set| all.union(*set))
+    }
+
     /// What reading does with broken statements; this option and `--strict` exclude each other.
     pub fn policy(&self) -> Result<OnError> {
         match self.on_error {
             ErrorPolicy::Raise => Ok(OnError::Raise),
-            ErrorPolicy::Warn if !self.strict => Ok(OnError::Warn),
+            ErrorPolicy::Warn if self.strict == Strict::Off => Ok(OnError::Warn),
             ErrorPolicy::Warn => {
                 let error = Error::new(ErrorKind::Usage, "--strict cannot be used with --on-error warn");
                 Err(error.with_hint("--strict stops at the first warning; remove one of the two options"))

@@ -185,7 +185,8 @@ pub fn write_options(session: &Session, args: &StyleArgs, input: &Path, to: Form
         .write_options(input, to)?
         .with_format(Some(to))
         .with_run(session.run_options())
-        .with_strict(session.everywhere.strict))
+        .with_strict(session.everywhere.strict)
+        .with_allow(session.everywhere.allowed()))
 }
 
 /// The line for people: what was read from where, written to where, and how long it took.

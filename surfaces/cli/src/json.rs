@@ -7,6 +7,7 @@ use crate::judge::Judged;
 use crate::{hint, peak};
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::printable::is_active;
+use polyhaul::severity::Severity;
 use polyhaul::{Error, Report, report, warnings};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -55,12 +56,15 @@ struct JsonMoved {
 pub struct JsonWarnings<'a> {
     total: u64,
     counts: &'a BTreeMap<&'static str, u64>,
+    /// The number of warnings of each severity.
+    severities: BTreeMap<&'static str, u64>,
     listed: Vec<JsonListed<'a>>,
 }
 
 #[derive(Serialize)]
 struct JsonListed<'a> {
     code: &'a str,
+    severity: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<&'a str>,
@@ -156,11 +160,13 @@ impl<'a> JsonWarnings<'a> {
     pub fn new(log: &'a warnings::Warnings) -> Self {
         let listed = log.kept().iter().map(|warning| JsonListed {
             code: warning.code,
+            severity: warning.severity.name(),
             message: &warning.diagnostic.message,
             subject: warning.subject(),
             place: At::new(&warning.diagnostic.place),
         });
-        JsonWarnings { total: log.total(), counts: log.counts(), listed: listed.collect() }
+        let severities = Severity::ALL.map(|severity| (severity.name(), log.total_of(severity))).into();
+        JsonWarnings { total: log.total(), counts: log.counts(), severities, listed: listed.collect() }
     }
 }
 
@@ -203,14 +209,15 @@ mod tests {
         let mut report = Report { bytes_in: 7, threads: 2, ..Report::default() };
         let place = Place { file: "a.obj".into(), line: Some(3), column: None, offset: Some(9) };
         let subject = Some("mat_1".to_owned());
-        report.warnings.push("odd", Diagnostic { place, subject, ..Diagnostic::new("is odd") });
+        report.warnings.push("bad-value", Diagnostic { place, subject, ..Diagnostic::new("is odd") });
         report.phase("read", || ());
         let value = parsed(&document("info", Some(json!({"faces": 1})), 0.5, &report, None, None));
         assert_eq!(value["faces"], 1);
         assert_eq!((&value["bytes_in"], &value["seconds"]), (&json!(7), &json!(0.5)));
         assert_eq!(value["phases"][0]["name"], "read");
-        assert_eq!(value["warnings"]["counts"], json!({"odd": 1}));
-        let listed = json!({"code": "odd", "message": "is odd", "subject": "mat_1", "file": "a.obj", "line": 3, "column": null, "offset": 9});
+        assert_eq!(value["warnings"]["counts"], json!({"bad-value": 1}));
+        assert_eq!(value["warnings"]["severities"], json!({"note": 0, "loss": 0, "fault": 1}));
+        let listed = json!({"code": "bad-value", "severity": "fault", "message": "is odd", "subject": "mat_1", "file": "a.obj", "line": 3, "column": null, "offset": 9});
         assert_eq!(value["warnings"]["listed"], json!([listed]));
         assert!(value.get("error").is_none());
     }

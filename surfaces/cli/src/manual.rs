@@ -19,6 +19,7 @@ const NOT_TAKEN: [(&str, &[&str]); 6] = [
             "threads",
             "memory_limit",
             "strict",
+            "allow",
             "on_error",
             "warnings",
             "trace",
@@ -36,6 +37,7 @@ const NOT_TAKEN: [(&str, &[&str]); 6] = [
             "threads",
             "memory_limit",
             "strict",
+            "allow",
             "on_error",
             "warnings",
             "no_progress",
@@ -55,10 +57,11 @@ const NOT_TAKEN: [(&str, &[&str]); 6] = [
 
 const RATES: [&str; 4] = ["read_rate", "write_rate", "read_latency", "write_latency"];
 
-const ALL: [&str; 17] = [
+const ALL: [&str; 18] = [
     "threads",
     "memory_limit",
     "strict",
+    "allow",
     "on_error",
     "warnings",
     "json",

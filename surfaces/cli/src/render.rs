@@ -6,6 +6,7 @@ use crate::args::WarningsShown;
 use crate::{hint, human};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use polyhaul::error::{Diagnostic, Excerpt, Place, Warning};
+use polyhaul::severity::Severity;
 use polyhaul::warnings::{KEPT_PER_KIND, Warnings, kind_words};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,7 +24,15 @@ pub fn error(diagnostic: &Diagnostic) -> String {
 
 /// A warning, with its code.
 pub fn warning(warning: &Warning) -> String {
-    diagnose(Level::WARNING, Some(warning.code), &warning.diagnostic)
+    diagnose(level(warning.severity), Some(warning.code), &warning.diagnostic)
+}
+
+/// The level that a severity is shown with.
+fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Note => Level::NOTE,
+        Severity::Loss | Severity::Fault => Level::WARNING,
+    }
 }
 
 /// The warnings: all that are kept, or the first of each kind and a line for the others of that kind. A warning that
@@ -35,6 +44,7 @@ pub fn warnings(warnings: &Warnings, shown: WarningsShown, stop: Option<&Diagnos
     for warning in warnings.kept() {
         let kind = kinds.entry(warning.code).or_default();
         kind.seen += 1;
+        kind.severity = kind.severity.max(warning.severity);
         if kind.seen > full {
             kind.names.extend(warning.subject());
             continue;
@@ -55,6 +65,8 @@ struct KindShown<'w> {
     seen: usize,
     /// How many occurrences those shown in full stand for.
     covered: u64,
+    /// The worst severity of all.
+    severity: Severity,
     /// The subjects of the others.
     names: Vec<&'w str>,
 }
@@ -66,15 +78,16 @@ fn sums(warnings: &Warnings, kinds: &BTreeMap<&str, KindShown<'_>>, full: usize)
         let more = count.saturating_sub(kind.map_or(0, |kind| kind.covered));
         let words = kind_words(code, more);
         let names = kind.map_or(String::new(), |kind| names(&kind.names));
-        (more > 0).then(|| format!("{} more {words}{names}", human::count(more)))
+        let line = || Diagnostic::new(format!("{} more {words}{names}", human::count(more)));
+        (more > 0).then(|| (level(kind.map_or(Severity::Loss, |kind| kind.severity)), line()))
     };
-    let mut lines: Vec<_> = warnings.counts().iter().filter_map(more).map(Diagnostic::new).collect();
-    if let Some(last) = lines.last_mut()
+    let mut lines: Vec<_> = warnings.counts().iter().filter_map(more).collect();
+    if let Some((_, last)) = lines.last_mut()
         && kinds.values().any(|kind| kind.seen > full)
     {
         last.hint = Some("use `--warnings all` to show every warning".to_owned());
     }
-    lines.iter().map(|line| diagnose(Level::WARNING, None, line)).collect()
+    lines.into_iter().map(|(level, line)| diagnose(level, None, &line)).collect()
 }
 
 /// The first few of some names, each once: `: mat_14, mat_17, ...`.

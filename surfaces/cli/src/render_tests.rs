@@ -35,7 +35,7 @@ error: this is not a number
 #[test]
 fn a_warning_has_its_code_and_its_colour() {
     let diagnostic = Diagnostic { hint: None, expected: None, ..number() };
-    let text = warning(&Warning { code: "bad-number", diagnostic, count: 1 });
+    let text = warning(&Warning { code: "bad-number", severity: Severity::Fault, diagnostic, count: 1 });
     let golden = "\
 warning[bad-number]: this is not a number
   --> models/a.obj:12:5
@@ -133,12 +133,12 @@ fn undefined(count: usize) -> Warnings {
 #[test]
 fn warnings_of_a_kind_are_shown_three_times_and_summed_up_with_their_names() {
     let mut log = undefined(63);
-    (0..4).for_each(|_| log.push("odd", Diagnostic::new("is odd")));
+    (0..4).for_each(|_| log.push("wrong-count", Diagnostic::new("is odd")));
     let text = plain(&warnings(&log, WarningsShown::Summary, None));
     assert_eq!((text.matches("is not defined").count(), text.matches("is odd").count()), (3, 3));
     let end = "\
 warning: 60 more undefined materials: mat_3, mat_4, mat_5, mat_6, mat_7, ...
-warning: 1 more `odd` warning
+warning: 1 more wrong number of values
  |
  = help: use `--warnings all` to show every warning
 ";
@@ -175,10 +175,20 @@ fn a_message_that_covers_all_of_its_kind_is_not_summed_up_again() {
 }
 
 #[test]
+fn notes_are_shown_as_notes() {
+    let mut log = Warnings::for_target("stl");
+    log.push_many("left-out-uvs", 14, Diagnostic::new("14 uvs dropped"));
+    (0..5).for_each(|_| log.push("left-out-names", Diagnostic::new("a name")));
+    let text = plain(&warnings(&log, WarningsShown::Summary, None));
+    assert!(text.starts_with("note[left-out-uvs]: 14 uvs dropped\nnote[left-out-names]: a name\n"), "{text}");
+    assert!(text.contains("\nnote: 2 more dropped names\n"), "{text}");
+}
+
+#[test]
 fn the_complaint_that_stops_is_an_error() {
     let mut log = Warnings::default();
-    log.push("odd", Diagnostic::new("is odd"));
-    log.push("bad", Diagnostic::new("is bad"));
+    log.push("bad-value", Diagnostic::new("is odd"));
+    log.push("wrong-count", Diagnostic::new("is bad"));
     let text = plain(&warnings(&log, WarningsShown::Summary, Some(&Diagnostic::new("is bad"))));
-    assert_eq!(text, "warning[odd]: is odd\nerror: is bad\n");
+    assert_eq!(text, "warning[bad-value]: is odd\nerror: is bad\n");
 }

@@ -92,7 +92,11 @@ impl Session {
 
     /// The options for validating, where `--on-error` does not matter.
     pub fn validate_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
-        Ok(args.options()?.with_run(self.run_options()).with_strict(self.everywhere.strict))
+        Ok(args
+            .options()?
+            .with_run(self.run_options())
+            .with_strict(self.everywhere.strict)
+            .with_allow(self.everywhere.allowed()))
     }
 
     /// The options for running anything.

@@ -53,7 +53,11 @@ pub fn run(session: &Session, args: &TextureArgs) -> u8 {
 
 fn options(session: &Session, args: &TextureArgs) -> Result<TextureOptions> {
     let on_error = session.everywhere.policy()?;
-    let options = args.options()?.with_on_error(on_error).with_strict(session.everywhere.strict);
+    let options = args
+        .options()?
+        .with_on_error(on_error)
+        .with_strict(session.everywhere.strict)
+        .with_allow(session.everywhere.allowed());
     Ok(options.with_run(session.run_options()))
 }
 

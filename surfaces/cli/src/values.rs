@@ -3,7 +3,7 @@
 use crate::picture;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
-use polyhaul::options::OptionValue;
+use polyhaul::options::{KindSet, OptionValue, Strict};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,6 +44,16 @@ pub fn size(text: &str) -> Result<u64, String> {
         }
         Err(_) => Err("expected a size, such as 64MB, 1.5GB or 512KiB".into()),
     }
+}
+
+/// Which warnings are errors.
+pub fn strict(text: &str) -> Result<Strict, String> {
+    Strict::parse(text)
+}
+
+/// Kinds of warnings, separated by commas.
+pub fn kinds(text: &str) -> Result<KindSet, String> {
+    KindSet::parse(text)
 }
 
 /// A path of a file to write whose name ends in one of `endings`, so that an input given by mistake is not replaced.

@@ -170,9 +170,9 @@ class Info:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The problems of a file. True if it can be read."""
+    """The problems of a file. True if it is valid."""
 
-    #: Whether a read succeeds; with ``strict``, whether there are no complaints either.
+    #: Whether the file keeps the rules of its format: a read succeeds, and no complaint is a fault.
     valid: bool
     #: The error that ends a plain read, where one does.
     error: Error | None
@@ -251,11 +251,11 @@ def validate(
     Besides the problems found while reading, these are ``degenerate-face`` (a face uses a position twice), and, for
     files and with a ``resolver``, ``missing-texture`` and ``outside-texture``. A source with problems is read twice.
 
-    The arguments are those of :func:`polyhaul.read`. With ``strict=True``, a file with problems is invalid, even if it
-    can be read.
+    The arguments are those of :func:`polyhaul.read`. Only faults make a file invalid: problems whose ``severity`` is
+    ``"fault"``, and errors. What polyhaul cannot represent does not.
 
     Returns:
-        The problems; true if the file can be read: ``if polyhaul.validate(path): ...``.
+        The problems; true if the file is valid: ``if polyhaul.validate(path): ...``.
 
     Raises:
         polyhaul.IoError: the source cannot be opened or read. Problems of its data do not raise exceptions here.

@@ -105,8 +105,10 @@ class _SharedOptions(TypedDict, total=False):
     memory_limit: int | str | None
     """Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input that
     needs a window of more than this is refused."""
-    strict: bool
-    """Treat warnings as errors. Default: False."""
+    strict: bool | Literal["all"] | None
+    """Treat losses and faults as errors; with ``all``, notes too. Default: False."""
+    allow: Sequence[str] | str | None
+    """Kinds of warnings that are no errors in spite of ``strict``."""
 
 
 class _OnlyReadOptions(TypedDict, total=False):

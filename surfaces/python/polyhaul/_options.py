@@ -159,7 +159,8 @@ def _text(name: str, row: Row, value: Any) -> str:
     if row.kind == "flag":
         return "true" if value else "false"
     if row.kind == "choice" and isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
+        words = ("true", "false") if "true" in row.choices else ("yes", "no")
+        return words[0] if value else words[1]
     if row.kind in ("integer", "size"):
         return str(_whole(name, value))
     if row.kind in ("positive", "Missing"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from polyhaul._errors import _place
 
@@ -22,6 +22,9 @@ class Warning:
     code: str
     #: What is wrong.
     message: str
+    #: ``"note"`` if the format has no slot for it and everybody expects that, ``"loss"`` if something is changed or gone
+    #: that could have stayed, ``"fault"`` if the file breaks its format.
+    severity: Literal["note", "loss", "fault"] = "note"
     #: The file, as passed by the caller.
     path: str | None = None
     #: The line, from 1.
@@ -51,6 +54,8 @@ class Warnings(Sequence[Warning]):
     _kept: tuple[Warning, ...] = ()
     #: The number of warnings by :attr:`Warning.code`.
     counts: Mapping[str, int] = field(default_factory=dict)
+    #: The number of warnings by :attr:`Warning.severity`.
+    severities: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -146,7 +151,7 @@ def report_from_plain(plain: Mapping[str, Any]) -> Report:
         writes=tuple(Moved(*moved) for moved in plain["writes"]),
         threads=plain["threads"],
         phases=plain["phases"],
-        warnings=Warnings(warnings, plain["counts"]),
+        warnings=Warnings(warnings, plain["counts"], plain["severities"]),
         spilled_bytes=plain["spilled_bytes"],
         first_pixel=plain["first_pixel"],
     )

@@ -1,5 +1,6 @@
 //! Errors of the library as exceptions. The classes are in `surfaces/python/polyhaul/_errors.py`.
 
+use crate::hint::with_keywords;
 use polyhaul::Error;
 use polyhaul::error::Diagnostic;
 use pyo3::exceptions::PyRuntimeError;
@@ -53,7 +54,7 @@ pub(crate) fn describe<'py>(py: Python<'py>, diagnostic: &Diagnostic) -> PyResul
     fields.set_item("column", place.column)?;
     fields.set_item("offset", place.offset)?;
     fields.set_item("expected", &diagnostic.expected)?;
-    fields.set_item("hint", &diagnostic.hint)?;
+    fields.set_item("hint", diagnostic.hint.as_deref().map(with_keywords))?;
     fields.set_item("excerpt", excerpt)?;
     Ok(fields)
 }

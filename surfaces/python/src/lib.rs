@@ -12,6 +12,7 @@ mod command;
 mod errors;
 mod fitting;
 mod gather;
+mod hint;
 mod images;
 mod job;
 mod material;

@@ -8,9 +8,11 @@ use polyhaul::Report;
 use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, FileSummary, Inventory, RenderInventory};
 use polyhaul::precision::shortest;
 use polyhaul::report::Moved;
+use polyhaul::severity::Severity;
 use polyhaul::warnings::Warnings;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::BTreeMap;
 
 /// The report of a job. It is also added to the profile of the context, if any.
 pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
@@ -37,6 +39,8 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     fields.set_item("first_pixel", report.first_pixel.map(|time| time.as_secs_f64()))?;
     fields.set_item("phases", phases)?;
     fields.set_item("counts", report.warnings.counts())?;
+    let severities = Severity::ALL.map(|severity| (severity.name(), report.warnings.total_of(severity)));
+    fields.set_item("severities", BTreeMap::from(severities))?;
     fields.set_item("warnings", warnings(py, &report.warnings)?)?;
     Ok(fields)
 }
@@ -114,6 +118,7 @@ fn warnings<'py>(py: Python<'py>, log: &Warnings) -> PyResult<Bound<'py, PyList>
     for warning in log.kept() {
         let fields = errors::describe(py, &warning.diagnostic)?;
         fields.set_item("code", warning.code)?;
+        fields.set_item("severity", warning.severity.name())?;
         fields.set_item("subject", warning.subject())?;
         list.append(fields)?;
     }

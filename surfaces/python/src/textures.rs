@@ -37,6 +37,7 @@ pub(crate) fn import_texture<'py>(
             .with_limits(read.limits)
             .with_on_error(read.on_error)
             .with_strict(read.strict)
+            .with_allow(read.allow)
             .with_run(read.run.clone().with_write_throttle(writing.run.write_throttle));
         let made = import(input, target.output(job)?, &options)?;
         job.complete(made.report.bytes_in);

@@ -44,6 +44,7 @@ SPECIAL_TYPES = {
     "Box": "npt.ArrayLike",
     "Columns": "Sequence[str | int] | str | int",
     "Digits": "Digits",
+    "Kinds": "Sequence[str] | str",
     "DigitsList": "Sequence[Digits]",
     "Matrix": "npt.ArrayLike",
     "Missing": 'float | Literal["error"]',
@@ -148,9 +149,10 @@ def typed_dict(name: str, bases: str, docs: str, rows: list[Row], extras: list[t
 def type_of(row: Row) -> str:
     """The type of an option's values."""
     if row.kind == "choice":
-        names = ", ".join(f'"{name}"' for name in row.choices)
+        # True and False stand for these words.
+        names = ", ".join(f'"{name}"' for name in row.choices if name not in ("true", "false"))
         base = f"Literal[{names}]"
-        base = f"bool | {base}" if {"yes", "no"} <= set(row.choices) else base
+        base = f"bool | {base}" if {"yes", "no"} <= set(row.choices) or "true" in row.choices else base
     else:
         plain = {"flag": "bool", "integer": "int", "size": "int | str", "positive": "float", "text": "str"}
         base = (plain | SPECIAL_TYPES).get(row.kind, "str")
@@ -166,7 +168,7 @@ def docs_of(row: Row) -> str:
         parts.append(f"Formats: {', '.join(row.formats).replace('_', '.')}.")
     if not row.is_optional and row.kind != "Missing" and row.default and "default" not in row.docs.lower():
         default = {"true": "True", "false": "False"}.get(row.default, row.default)
-        quoted = row.kind not in ("flag", "integer", "size", "positive")
+        quoted = row.kind not in ("flag", "integer", "size", "positive") and default not in ("True", "False")
         parts.append(f"Default: ``\"{default}\"``." if quoted else f"Default: {default}.")
     return " ".join(part for part in parts if part)
 

@@ -58,7 +58,7 @@ def test_every_option_is_set_by_name_alias_and_text(row: Row) -> None:
     [
         ({"quality": 101}, "quality is 101; expected 1 to 100"),
         ({"parts": 5001}, "parts is 5001; expected 0 to 5000"),
-        ({"strict": "perhaps"}, "strict is 'perhaps'; expected true or false"),
+        ({"strict": "perhaps"}, "strict is 'perhaps'; expected false, true or all"),
         ({"column_digits": [1, 99]}, r"column_digits is \[1, 99\]; expected 0 to 12"),
         ({"instances": True}, "instances is True; expected auto, flatten"),
         ({"global_scale": "big"}, "global_scale is 'big'; expected a positive number"),

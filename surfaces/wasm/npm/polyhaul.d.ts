@@ -154,6 +154,8 @@ export interface Place {
 export interface Warning extends Place {
   /** The kind of warning, a stable name. */
   code: string;
+  /** How bad it is: dropped as everybody expects, lost although there is a slot for it, or a fault of the file. */
+  severity: 'note' | 'loss' | 'fault';
   count: number;
   text: string;
 }

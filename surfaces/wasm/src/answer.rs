@@ -73,6 +73,7 @@ pub(crate) fn warned(json: &mut Json, warnings: &Warnings) {
     json.key("warnings").list(warnings.kept(), |json, warning| {
         json.object(|json| {
             json.key("code").string(warning.code);
+            json.key("severity").string(warning.severity.name());
             json.key("count").integer(warning.count);
             json.key("text").string(&warning.diagnostic.message);
             diagnosed(json, &warning.diagnostic);

@@ -32,6 +32,7 @@ pub mod packed;
 pub mod pbrt;
 pub mod random;
 pub mod scene;
+pub mod slots;
 pub mod starve;
 pub mod summary;
 pub mod zip;

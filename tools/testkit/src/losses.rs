@@ -3,6 +3,7 @@
 //! This is the independent counterpart of the warnings: nothing here asks the library. An attribute that differs after
 //! a conversion must be listed here, and one of its warnings must have been given.
 
+use crate::slots;
 use polyhaul::Report;
 use polyhaul::diff::Difference;
 use polyhaul::model::{Image, Samples};
@@ -195,13 +196,15 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
             "changed-numbers",
             "changed-order",
             "left-out-columns",
+            "left-out-harmonics",
             "changed-columns",
             "left-out-names",
+            "left-out-column-names",
             "changed-names",
             "changed-colors",
             "clamped-color",
         ],
-        "column names" => &["left-out-names", "changed-names"],
+        "column names" => &["left-out-column-names", "changed-names"],
         "tables" => &["left-out-tables", "left-out-faces", "left-out-lines"],
         "lights" => &["left-out-lights"],
         "cameras" => &["left-out-cameras"],
@@ -217,7 +220,7 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
 pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report) -> Vec<String> {
     let lost = lost(from, to).unwrap_or_default();
     let counts = report.warnings.counts();
-    let mut faults = Vec::new();
+    let mut faults = wrong_severities(to, differences, report);
     for difference in differences {
         let what = difference.what;
         // Colors as bytes, if that changes nothing that was a byte before.
@@ -236,6 +239,17 @@ pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report)
         }
     }
     faults
+}
+
+/// Warnings with another severity than the values read back have.
+fn wrong_severities(to: &str, differences: &[Difference], report: &Report) -> Vec<String> {
+    let severities = report.warnings.severities().keys();
+    let wrong = severities.filter_map(|&(code, severity)| {
+        let fate = slots::fate(code, to, differences)?;
+        let expected = fate.severity()?;
+        (expected != severity).then(|| format!("{code} is a {}, and the values are {fate:?}", severity.name()))
+    });
+    wrong.collect()
 }
 
 /// The attributes of an image that a file of the second format cannot store of one of the first. All store sizes.
@@ -289,7 +303,7 @@ fn brightest(pixel: &[u8], premultiplied: bool) -> f64 {
 /// Like [`faults`], for an image, whose pixels may differ by `noise`.
 pub fn image_faults(from: &str, to: &str, noise: f64, differences: &[Difference], report: &Report) -> Vec<String> {
     let counts = report.warnings.counts();
-    let mut faults = Vec::new();
+    let mut faults = wrong_severities(to, differences, report);
     for Difference { what, message, largest, .. } in differences {
         let is_noise = *what == "pixels" && largest.is_some_and(|largest| largest < noise);
         // EXR stores premultiplied colors and PNG does not, whatever they were before.

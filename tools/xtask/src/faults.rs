@@ -40,6 +40,8 @@ const FAULTS: &[Fault] = &[
     module("pbrt-instances", "pbrt::"),
     module("pbrt-lines", "pbrt::"),
     module("pbrt-pages", "pbrt_write::"),
+    module("severity-cell", "losses::"),
+    module("severity-target", "losses::"),
     promise("bmp-palette", "::bmp"),
     promise("ply-rows", "::compressed_ply"),
     promise("csv-columns", "::csv"),

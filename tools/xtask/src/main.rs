@@ -40,7 +40,7 @@ usage: cargo xtask TASK
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interfaces of the Rust crates to their public-api.txt
   header                     generate surfaces/capi/include/polyhaul.h from the sources
-  option-page                generate docs/guide/options.md from the table of options
+  option-page                generate docs/guide/options.md and losses.md from the tables of options and kinds of warnings
   option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
   install-c [--prefix DIR] [--destdir DIR] [--debug]
                              build the C library and install it: headers, static and shared library, pkg-config

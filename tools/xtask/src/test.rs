@@ -44,7 +44,7 @@ pub(crate) fn python() -> ExitCode {
 /// Writes the guide's page of options anew.
 pub(crate) fn option_page() -> ExitCode {
     let mut command = root::cargo();
-    command.args(["test", "--quiet", "--package", "polyhaul", "--test", "all", "option_page"]);
+    command.args(["test", "--quiet", "--package", "polyhaul", "--test", "all", "page"]);
     let is_done = root::runs(command.env("POLYHAUL_WRITE_PAGE", "1"));
     if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -5,6 +5,7 @@
 //! `surfaces/cli/src/render.rs`.
 
 use crate::printable::printable;
+use crate::severity::Severity;
 use polyhaul_bytes::HostFault;
 use std::fmt;
 use std::sync::Arc;
@@ -98,6 +99,8 @@ pub struct Diagnostic {
 pub struct Warning {
     /// The kind of warning, as a short, stable name (`missing-material`).
     pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
     /// The message, and where it applies.
     pub diagnostic: Diagnostic,
     /// Number of occurrences: more than 1 if one message covers all warnings of a kind.

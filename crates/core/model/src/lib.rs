@@ -22,6 +22,7 @@ pub mod precision;
 pub mod printable;
 pub mod render;
 mod scene;
+pub mod severity;
 pub mod shared_slice;
 pub mod splats;
 pub mod srgb;

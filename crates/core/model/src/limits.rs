@@ -1,5 +1,7 @@
 //! Limits set by the caller, and the policy for invalid data.
 
+use crate::severity::{Severity, Strict, Strictness, severity};
+
 crate::choices! {
     /// What to do when data violates the rules of its format.
     pub enum OnError = Raise {
@@ -68,13 +70,27 @@ crate::options! {
 pub struct FaultPolicy {
     /// The policy for malformed data.
     pub on_error: OnError,
-    /// Treat warnings as errors.
-    pub strict: bool,
+    /// Which warnings are errors.
+    pub strict: Strictness,
+    /// The format that a conversion writes; empty if the file is read for a program. It decides on severities.
+    pub target: &'static str,
+    /// Also check what only programs that use the content notice: for validation.
+    pub is_thorough: bool,
 }
 
 impl FaultPolicy {
-    /// Whether a malformed statement stops reading with an error.
+    /// Whether the first malformed statement stops reading with an error, whatever its kind.
     pub fn raises(self) -> bool {
-        self.strict || self.on_error == OnError::Raise
+        self.on_error == OnError::Raise || self.strict.level != Strict::Off && self.strict.allow.is_empty()
+    }
+
+    /// The severity of a kind of warnings in this job.
+    pub fn severity(self, code: &str) -> Severity {
+        severity(code, self.target)
+    }
+
+    /// Whether a warning of this kind is an error.
+    pub fn refuses(self, code: &str) -> bool {
+        self.strict.level != Strict::Off && self.strict.refuses(code, self.severity(code))
     }
 }

@@ -41,14 +41,22 @@ pub fn shown(name: &str) -> Cow<'_, str> {
     if size == name.len() { start } else { (start.into_owned() + "...").into() }
 }
 
+/// The maximum number of names that a message lists.
+pub const MAX_LISTED: usize = 8;
+
 /// Returns the first few names as listed in messages, and the number of further ones.
 pub fn listed(names: &[impl AsRef<str>]) -> String {
-    const MAX_NAMES: usize = 8;
-    let (first, rest) = names.split_at(names.len().min(MAX_NAMES));
+    listed_of(names, names.len() as u64)
+}
+
+/// Returns the first few of `count` names as listed in messages, and the number of further ones.
+pub fn listed_of(names: &[impl AsRef<str>], count: u64) -> String {
+    let first = &names[..names.len().min(MAX_LISTED)];
+    let rest_count = count.saturating_sub(first.len() as u64);
     let first: Vec<String> = first.iter().map(|name| format!("`{}`", shown(name.as_ref()))).collect();
-    match rest.len() {
+    match rest_count {
         0 => first.join(", "),
-        rest_count => format!("{} and {rest_count} more", first.join(", ")),
+        _ => format!("{} and {rest_count} more", first.join(", ")),
     }
 }
 

@@ -3,10 +3,12 @@
 //!
 //! The limit keeps a malicious file from filling memory with warnings.
 
-use crate::error::{Diagnostic, ErrorKind, Result, Warning, try_push};
+use crate::error::{Diagnostic, ErrorKind, Result, Warning, planted, try_push};
 use crate::limits::{FaultPolicy, OnError};
-use std::borrow::Cow;
+use crate::severity::{Severity, Strictness, severity};
 use std::collections::BTreeMap;
+
+pub use crate::severity::kind_words;
 
 /// The number of warnings kept with their locations. Beyond this, only the first [`KEPT_PER_KIND`] of each kind are
 /// kept.
@@ -38,22 +40,51 @@ pub enum Weight {
 pub struct Warnings {
     kept: Vec<Warning>,
     counts: BTreeMap<&'static str, u64>,
+    /// The same counts, apart for each severity of a kind.
+    severities: BTreeMap<(&'static str, Severity), u64>,
+    /// The format that is written, which decides on severities; empty while reading.
+    target: &'static str,
 }
 
 impl Warnings {
+    /// Creates the log of a writer; `target` is the name of its format.
+    pub fn for_target(target: &'static str) -> Warnings {
+        let target = if planted("severity-target") { "" } else { target };
+        Warnings { target, ..Warnings::default() }
+    }
+
     /// Adds a warning. If there is no memory to keep it, it is still counted.
     pub fn push(&mut self, code: &'static str, diagnostic: Diagnostic) {
-        let _counted_only = self.try_add(code, diagnostic);
+        self.push_many(code, 1, diagnostic);
+    }
+
+    /// Adds `count` warnings of one kind, covered by a single message.
+    pub fn push_many(&mut self, code: &'static str, count: u64, diagnostic: Diagnostic) {
+        self.push_many_as(code, severity(code, self.target), count, diagnostic);
+    }
+
+    /// Like [`Warnings::push`], for a kind whose severity depends on the size of the change.
+    pub fn push_as(&mut self, code: &'static str, severity: Severity, diagnostic: Diagnostic) {
+        self.push_many_as(code, severity, 1, diagnostic);
+    }
+
+    /// Like [`Warnings::push_many`], for a kind whose severity depends on the size of the change.
+    pub fn push_many_as(&mut self, code: &'static str, severity: Severity, count: u64, diagnostic: Diagnostic) {
+        if count > 0 {
+            let _counted_only = self.try_add(Warning { code, severity, diagnostic, count });
+        }
     }
 
     /// Adds a warning, with an error if there is no memory to keep it.
-    fn try_add(&mut self, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
-        self.try_add_many(code, 1, diagnostic)
+    fn try_add(&mut self, warning: Warning) -> Result<()> {
+        let before = self.counts.get(warning.code).copied().unwrap_or(0);
+        self.add_count(warning.code, warning.severity, warning.count);
+        self.keep(warning, before)
     }
 
-    fn try_add_many(&mut self, code: &'static str, count: u64, diagnostic: Diagnostic) -> Result<()> {
-        let before = *self.counts.entry(code).and_modify(|sum| *sum += count).or_insert(count) - count;
-        self.keep(Warning { code, diagnostic, count }, before)
+    fn add_count(&mut self, code: &'static str, severity: Severity, count: u64) {
+        *self.counts.entry(code).or_default() += count;
+        *self.severities.entry((code, severity)).or_default() += count;
     }
 
     /// Keeps a warning that is among the first overall or of its kind, given the number `before` it of its kind. The
@@ -65,24 +96,30 @@ impl Warnings {
         Ok(())
     }
 
-    /// Adds `count` warnings of one kind, covered by a single message.
-    pub fn push_many(&mut self, code: &'static str, count: u64, diagnostic: Diagnostic) {
-        if count > 0 {
-            let _counted_only = self.try_add_many(code, count, diagnostic);
-        }
-    }
-
-    /// Counts further warnings of a kind without keeping them.
+    /// Counts further warnings of a kind without keeping them, with the severity of those before.
     pub fn count(&mut self, code: &'static str, count: u64) {
-        *self.counts.entry(code).or_default() += count;
+        let kind = (code, Severity::Note)..=(code, Severity::Fault);
+        let last = self.severities.range(kind).next_back().map(|((_, severity), _)| *severity);
+        self.add_count(code, last.unwrap_or_else(|| severity(code, self.target)), count);
     }
 
-    /// Adds a warning about something repaired; with `strict`, returns it as an error.
+    /// Adds a warning about something repaired; with `strict`, returns it as an error unless it is only a note.
     pub fn note(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
-        if faults.strict {
+        self.note_as(faults, code, severity(code, faults.target), diagnostic)
+    }
+
+    /// Like [`Warnings::note`], for a kind whose severity depends on the size of the change.
+    pub fn note_as(
+        &mut self,
+        faults: FaultPolicy,
+        code: &'static str,
+        severity: Severity,
+        diagnostic: Diagnostic,
+    ) -> Result<()> {
+        if faults.strict.refuses(code, severity) {
             return Err(diagnostic.into_error(ErrorKind::Malformed));
         }
-        self.try_add(code, diagnostic)
+        self.try_add(Warning { code, severity, diagnostic, count: 1 })
     }
 
     /// Like [`Warnings::note`], for `count` problems of one kind, of which only the first has a location.
@@ -104,22 +141,23 @@ impl Warnings {
         count: u64,
         first: Diagnostic,
     ) -> Result<()> {
-        if faults.strict && count > 0 {
+        if count > 0 && faults.refuses(code) {
             return Err(first.into_error(ErrorKind::Unsupported));
         }
         self.note_many(faults, code, count, first)
     }
 
-    /// Adds a warning that `count` coordinates were rounded to 32-bit floats: a loss, which is an error with `strict`, or
-    /// a note.
+    /// Adds a warning that `count` coordinates were rounded to 32-bit floats: a loss or a note.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for a loss in strict mode.
+    /// [`ErrorKind::Unsupported`] if `strict` refuses it.
     pub fn rounded(&mut self, faults: FaultPolicy, is_loss: bool, count: u64, diagnostic: Diagnostic) -> Result<()> {
-        if faults.strict && is_loss && count > 0 {
+        const CODE: &str = "rounded";
+        let severity = if is_loss { Severity::Loss } else { Severity::Note };
+        if count > 0 && faults.strict.refuses(CODE, severity) {
             return Err(diagnostic.into_error(ErrorKind::Unsupported));
         }
-        self.push_many("rounded", count, diagnostic);
+        self.push_many_as(CODE, severity, count, diagnostic);
         Ok(())
     }
 
@@ -127,30 +165,45 @@ impl Warnings {
     /// statement.
     pub fn broken(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         match faults.on_error {
-            OnError::Warn if !faults.strict => self.try_add(code, diagnostic),
-            _ => Err(diagnostic.into_error(ErrorKind::Malformed)),
+            OnError::Warn => self.note(faults, code, diagnostic),
+            OnError::Raise => Err(diagnostic.into_error(ErrorKind::Malformed)),
         }
     }
 
-    /// Returns an error if `strict` is set and writing produced any warnings.
+    /// The first warning kept that is an error.
+    pub fn first_refused(&self, strict: Strictness) -> Option<&Warning> {
+        self.kept.iter().find(|warning| strict.refuses(warning.code, warning.severity))
+    }
+
+    /// Returns an error if writing produced any warnings that are errors.
     ///
     /// Called when the plan is complete and before the first byte is written, and again before a file is put in place:
     /// losses depend on the model only, so the error is the same for any number of threads.
-    pub fn refuse_losses(&self, strict: bool) -> Result<()> {
-        if !strict || self.is_empty() {
-            return Ok(());
+    pub fn refuse_losses(&self, strict: impl Into<Strictness>) -> Result<()> {
+        let strict = strict.into();
+        let mut refused: BTreeMap<&str, u64> = BTreeMap::new();
+        for ((code, severity), count) in &self.severities {
+            if strict.refuses(code, *severity) {
+                *refused.entry(code).or_default() += count;
+            }
         }
-        let mut diagnostic = self.kept.first().map_or_else(Diagnostic::default, |first| first.diagnostic.clone());
-        let first = self.kept.first().map(|first| first.code);
-        let others = self.counts.iter().filter(|(code, _)| Some(**code) != first);
-        let others: Vec<String> = others.map(|(code, count)| format!("{code}: {count}")).collect();
+        let Some((first_code, _)) = refused.first_key_value() else { return Ok(()) };
+        let first = self.first_refused(strict);
+        // Without memory to keep a warning, there is only its kind.
+        let kept_code = first.map_or(*first_code, |first| first.code);
+        let mut diagnostic = first.map_or_else(|| Diagnostic::new(*first_code), |first| first.diagnostic.clone());
+        let others: Vec<String> = refused
+            .iter()
+            .filter(|(code, _)| **code != kept_code)
+            .map(|(code, count)| format!("{code}: {count}"))
+            .collect();
         if !others.is_empty() {
             diagnostic.message.push_str(&format!(" (also {})", others.join(", ")));
         }
-        let is_warning = "without --strict this is a warning";
+        let is_warning = format!("without --strict this is a warning; `--allow {kept_code}` accepts it");
         diagnostic.hint = Some(match diagnostic.hint {
             Some(remedy) => format!("{remedy}; {is_warning}"),
-            None => is_warning.into(),
+            None => is_warning,
         });
         Err(diagnostic.into_error(ErrorKind::Unsupported))
     }
@@ -163,6 +216,16 @@ impl Warnings {
     /// The number of warnings of each kind.
     pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
+    }
+
+    /// The number of warnings of each kind and severity.
+    pub fn severities(&self) -> &BTreeMap<(&'static str, Severity), u64> {
+        &self.severities
+    }
+
+    /// The number of warnings of a severity.
+    pub fn total_of(&self, severity: Severity) -> u64 {
+        self.severities.iter().filter(|((_, other), _)| *other == severity).map(|(_, count)| count).sum()
     }
 
     /// The total number of warnings.
@@ -184,78 +247,17 @@ impl Warnings {
             *count_of_kind += warning.count;
             let _counted_only = self.keep(warning, earlier);
         }
-        for (code, count) in other.counts {
-            *self.counts.entry(code).or_default() += count;
+        for ((code, severity), count) in other.severities {
+            self.add_count(code, severity, count);
         }
-    }
-}
-
-/// The subjects of warnings of each kind, singular and plural.
-const KINDS: [(&str, [&str; 2]); 49] = [
-    ("bad-number", ["invalid number", "invalid numbers"]),
-    ("bad-value", ["invalid value", "invalid values"]),
-    ("broken-facet", ["invalid facet", "invalid facets"]),
-    ("broken-mesh", ["invalid mesh file", "invalid mesh files"]),
-    ("changed-samples", ["approximate sample", "approximate samples"]),
-    ("conflicting-opacity", ["conflicting opacity", "conflicting opacities"]),
-    ("continued-comment", ["continued comment", "continued comments"]),
-    ("cut-samples", ["clamped sample", "clamped samples"]),
-    ("degenerate-face", ["degenerate face", "degenerate faces"]),
-    ("duplicate-material", ["duplicate material", "duplicate materials"]),
-    ("element-left-out", ["dropped element", "dropped elements"]),
-    ("empty-index", ["missing index", "missing indices"]),
-    ("empty-solid", ["empty solid", "empty solids"]),
-    ("extra-data", ["piece of extra data", "pieces of extra data"]),
-    ("extra-value", ["extra value", "extra values"]),
-    ("index-out-of-range", ["index out of range", "indices out of range"]),
-    ("mismatched-scopes", ["mismatched scope", "mismatched scopes"]),
-    ("missing-coordinate-system", ["undefined coordinate system", "undefined coordinate systems"]),
-    ("missing-file", ["unreadable file", "unreadable files"]),
-    ("missing-library", ["unreadable material library", "unreadable material libraries"]),
-    ("missing-material", ["undefined material", "undefined materials"]),
-    ("missing-mesh", ["missing mesh", "missing meshes"]),
-    ("missing-name", ["missing name", "missing names"]),
-    ("missing-object", ["undefined object", "undefined objects"]),
-    ("missing-parameter", ["missing parameter", "missing parameters"]),
-    ("missing-texture", ["missing texture", "missing textures"]),
-    ("missing-value", ["missing value", "missing values"]),
-    ("mixed-corners", ["element with mixed corners", "elements with mixed corners"]),
-    ("nested-object", ["nested object", "nested objects"]),
-    ("non-finite", ["number that is not finite", "numbers that are not finite"]),
-    ("out-of-range", ["value out of range", "values out of range"]),
-    ("outside-mesh", ["mesh outside the scene's folder", "meshes outside the scene's folder"]),
-    ("outside-reference", ["reference outside the scene's folder", "references outside the scene's folder"]),
-    ("outside-texture", ["texture outside the scene's folder", "textures outside the scene's folder"]),
-    ("ragged-row", ["row of a different length", "rows of a different length"]),
-    ("repeated-parameter", ["repeated parameter", "repeated parameters"]),
-    ("repeated-statement", ["repeated statement", "repeated statements"]),
-    ("short-face", ["face with fewer than 3 corners", "faces with fewer than 3 corners"]),
-    ("unchecked-mesh", ["unchecked mesh", "unchecked meshes"]),
-    ("unchecked-texture", ["unchecked texture", "unchecked textures"]),
-    ("unclosed-quote", ["unclosed quote", "unclosed quotes"]),
-    ("unknown-color-space", ["unknown color space", "unknown color spaces"]),
-    ("unknown-directive", ["unknown directive", "unknown directives"]),
-    ("unknown-option", ["unknown option", "unknown options"]),
-    ("unknown-statement", ["unknown statement", "unknown statements"]),
-    ("unmatched-end", ["unmatched end", "unmatched ends"]),
-    ("unsupported-statement", ["unsupported statement", "unsupported statements"]),
-    ("wrong-block", ["misplaced directive", "misplaced directives"]),
-    ("wrong-count", ["wrong number of values", "wrong numbers of values"]),
-];
-
-/// Describes `count` warnings of a kind: `undefined materials`. Kinds without a description are named: `` `tga-alpha`
-/// warnings ``.
-pub fn kind_words(code: &str, count: u64) -> Cow<'static, str> {
-    let is_many = count != 1;
-    match KINDS.iter().find(|(kind, _)| *kind == code) {
-        Some((_, words)) => Cow::Borrowed(words[usize::from(is_many)]),
-        None => Cow::Owned(format!("`{code}` warning{}", if is_many { "s" } else { "" })),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::OptionValue;
+    use crate::severity::{KindSet, Strict};
 
     fn numbered(log: &mut Warnings, code: &'static str, count: usize) {
         (0..count).for_each(|number| log.push(code, Diagnostic::new(number.to_string())));
@@ -264,17 +266,17 @@ mod tests {
     #[test]
     fn the_first_of_each_kind_are_kept_however_many_come_before() {
         let mut whole = Warnings::default();
-        numbered(&mut whole, "common", KEPT + 10);
-        numbered(&mut whole, "rare", 5);
+        numbered(&mut whole, "unknown-statement", KEPT + 10);
+        numbered(&mut whole, "missing-material", 5);
         assert_eq!((whole.kept().len(), whole.total()), (KEPT + KEPT_PER_KIND, KEPT as u64 + 15));
         let rare: Vec<_> =
             whole.kept()[KEPT..].iter().map(|warning| (warning.code, warning.diagnostic.message.as_str())).collect();
-        assert_eq!(rare, [("rare", "0"), ("rare", "1"), ("rare", "2")]);
+        assert_eq!(rare, [("missing-material", "0"), ("missing-material", "1"), ("missing-material", "2")]);
         // The same from separate logs, in order.
         let mut first = Warnings::default();
-        numbered(&mut first, "common", KEPT + 10);
+        numbered(&mut first, "unknown-statement", KEPT + 10);
         let mut second = Warnings::default();
-        numbered(&mut second, "rare", 5);
+        numbered(&mut second, "missing-material", 5);
         first.extend(second);
         assert_eq!(first, whole);
     }
@@ -287,10 +289,36 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_words() {
-        assert_eq!(kind_words("missing-material", 1), "undefined material");
-        assert_eq!(kind_words("missing-material", 60), "undefined materials");
-        assert_eq!(kind_words("tga-alpha", 2), "`tga-alpha` warnings");
-        assert!(KINDS.is_sorted_by_key(|(code, _)| *code));
+    fn severities_follow_the_target() {
+        let mut log = Warnings::for_target("stl");
+        log.push_many("left-out-uvs", 14, Diagnostic::new("14 uvs dropped"));
+        log.push_as("rounded", Severity::Loss, Diagnostic::new("rounded by 1 m"));
+        log.push_as("rounded", Severity::Note, Diagnostic::new("rounded by 1 nm"));
+        log.count("left-out-uvs", 2);
+        let mut whole = Warnings::default();
+        whole.extend(log);
+        assert_eq!(Severity::ALL.map(|severity| whole.total_of(severity)), [17, 1, 0]);
+        assert_eq!((whole.counts()["left-out-uvs"], whole.counts()["rounded"]), (16, 2));
+        let error = whole.refuse_losses(true).unwrap_err();
+        assert_eq!(error.diagnostic().message, "rounded by 1 m");
+        let error = whole.refuse_losses(Strict::All).unwrap_err();
+        assert_eq!(error.diagnostic().message, "14 uvs dropped (also rounded: 2)");
+        let allow = KindSet::parse("rounded").unwrap();
+        whole.refuse_losses(Strictness { level: Strict::Losses, allow }).unwrap();
+    }
+
+    #[test]
+    fn reading_refuses_what_the_target_would_lose() {
+        let policy =
+            |target| FaultPolicy { on_error: OnError::Warn, strict: true.into(), target, ..FaultPolicy::default() };
+        let mut log = Warnings::default();
+        let mut drop_culling =
+            |target| log.note_dropped(policy(target), "left-out-culling", 1, Diagnostic::new("hidden"));
+        assert!(drop_culling("").is_err() && drop_culling("glb").is_err());
+        drop_culling("stl").unwrap();
+        assert!(log.broken(policy("stl"), "bad-value", Diagnostic::new("x")).is_err());
+        let allow = KindSet::parse("bad-value").unwrap();
+        let strict = Strictness { level: Strict::Losses, allow };
+        log.broken(FaultPolicy { strict, ..policy("stl") }, "bad-value", Diagnostic::new("x")).unwrap();
     }
 }

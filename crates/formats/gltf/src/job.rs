@@ -3,6 +3,7 @@
 use crate::looks::GltfImages;
 use polyhaul_geometry::parts::Part;
 use polyhaul_model::options::{GltfWriteOptions, Instances};
+use polyhaul_model::severity::Strictness;
 use polyhaul_model::{Material, Scene};
 use polyhaul_pipeline::options::RunOptions;
 
@@ -31,5 +32,5 @@ pub struct GltfJob<'a> {
     /// Options for running the job.
     pub run: &'a RunOptions,
     /// Whether a loss is an error, returned before the first byte is written.
-    pub strict: bool,
+    pub strict: Strictness,
 }

@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn losses_are_errors_with_strict() {
-        let mut log = GltfLog::new("a.glb", FaultPolicy { strict: true, ..FaultPolicy::default() });
+        let mut log = GltfLog::new("a.glb", FaultPolicy { strict: true.into(), ..FaultPolicy::default() });
         log.lose("left-out-skins", 1, || "skins".into()).unwrap();
         assert_eq!(log.finish().unwrap_err().kind(), ErrorKind::Unsupported);
     }

@@ -297,25 +297,37 @@ fn short(value: f32) -> f64 {
 }
 
 /// Counts the properties of materials, and the texture maps, that glTF cannot store.
-pub(crate) fn left_out(materials: &[Material], images: &GltfImages) -> [u64; 2] {
-    let properties = |material: &Material| {
-        let color = |color: &Option<Color>| u64::from(color.as_ref().is_some_and(|color| rgb(color) != Some([0.0; 3])));
-        let spectral = [&material.diffuse, &material.emission]
-            .map(|property| u64::from(property.as_ref().is_some_and(|color| rgb(color).is_none())));
-        color(&material.specular)
-            + color(&material.transmission)
-            + spectral.iter().sum::<u64>()
-            + u64::from(material.halo)
-            + u64::from(material.sharpness.is_some())
-            + material.other.len() as u64
-    };
-    let maps = |(number, material): (usize, &Material)| {
+pub(crate) fn left_out(materials: &[Material], images: &GltfImages) -> [Vec<String>; 2] {
+    let mut maps = Vec::new();
+    for (number, material) in materials.iter().enumerate() {
         let source = MaterialImages { material, number, images };
-        let is_first = |map: &&TextureMap| source.usable(map.kind).is_some_and(|(first, _)| std::ptr::eq(first, *map));
-        let stored = material.maps.iter().filter(|map| is_first(map) && has_property(source, map.kind)).count();
-        (material.maps.len() - stored) as u64
-    };
-    [materials.iter().map(properties).sum(), materials.iter().enumerate().map(maps).sum()]
+        let is_first = |map: &TextureMap| source.usable(map.kind).is_some_and(|(first, _)| std::ptr::eq(first, map));
+        let is_stored = |map: &&TextureMap| is_first(map) && has_property(source, map.kind);
+        let lost = material.maps.iter().filter(|map| !is_stored(map));
+        let described = |map: &TextureMap| {
+            let kind = format!("{:?}", map.kind).to_lowercase();
+            format!("{kind} map {} of {}", map.file, material.name)
+        };
+        maps.extend(lost.map(described));
+    }
+    [materials.iter().flat_map(left_out_properties).collect(), maps]
+}
+
+/// The properties of a material that glTF does not have, by their statements in MTL.
+fn left_out_properties(material: &Material) -> Vec<String> {
+    let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color) != Some([0.0; 3]));
+    let is_spectral = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color).is_none());
+    let properties = [
+        ("Ks", is_seen(&material.specular)),
+        ("Tf", is_seen(&material.transmission)),
+        ("Kd spectral", is_spectral(&material.diffuse)),
+        ("Ke spectral", is_spectral(&material.emission)),
+        ("d -halo", material.halo),
+        ("sharpness", material.sharpness.is_some()),
+    ];
+    let known = properties.into_iter().filter(|(_, is_lost)| *is_lost).map(|(property, _)| property);
+    let others = material.other.iter().map(|other| other.split_whitespace().next().unwrap_or_default());
+    known.chain(others).map(|property| format!("{property} of {}", material.name)).collect()
 }
 
 /// Whether glTF has a property for a map with a usable image.
@@ -360,7 +372,7 @@ mod tests {
         );
         assert_eq!(set.images[0].uri.as_deref(), Some("a%20b.png"));
         assert_eq!(set.extensions, ["KHR_materials_emissive_strength", "KHR_materials_ior"]);
-        assert_eq!(left_out(&[material], &GltfImages::default()), [0, 2]);
+        assert_eq!(left_out(&[material], &GltfImages::default()).map(|lost| lost.len()), [0, 2]);
     }
 
     #[test]

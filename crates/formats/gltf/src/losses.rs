@@ -6,8 +6,9 @@ use crate::job::GltfJob;
 use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, has_normals};
 use crate::splats::SplatPlaces;
-use polyhaul_geometry::parts::{note_left_out, unused_vertices};
-use polyhaul_model::error::{Diagnostic, Place, Result};
+use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
+use polyhaul_geometry::parts::{tables, unused_vertices};
+use polyhaul_model::error::Result;
 use polyhaul_model::splats::LINEAR_COLORS;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Material, Mesh, Scalar};
@@ -38,16 +39,12 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let [properties, maps] = looks::left_out(job.materials, job.images);
     let others = [
         ("left-out-vertices", "vertices not used by an element", loose),
-        ("left-out-material-properties", "properties of materials", properties),
-        ("left-out-textures", "texture maps", maps),
         ("left-out-objects", "objects without elements, which readers skip", {
             plan.document.nodes.iter().filter(|node| node.mesh.is_none() && node.children.is_empty()).count() as u64
         }),
         ("left-out-names", "different names of instances", plan.changes.names),
-        ("left-out-groups", "face groups", sum(&|mesh| mesh.groups.len())),
         ("left-out-smoothing", "smoothing", sum(&|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", "sharp edges", sum(&|mesh| mesh.sharp_edges.len())),
-        ("left-out-vertex-groups", "vertex groups", sum(&|mesh| mesh.vertex_groups.len())),
         ("left-out-curves", "free-form curves", sum(&|mesh| mesh.curves.len())),
         ("left-out-weights", "position weights", sum(&|mesh| mesh.position_weights.len())),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
@@ -59,30 +56,71 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-normals", "normals of lines and points", bare_normals(plan)),
         ("left-out-columns", "face columns, lists and columns of the same name", columns),
         (
-            "left-out-columns",
+            "left-out-harmonics",
             "spherical harmonics above the degree that is written, as columns",
             of_splats(&|_, splats| splats.left_out_columns()),
         ),
         ("left-out-colors", "vertex colors of splats", of_splats(&|mesh, _| mesh.colors.len())),
-        ("left-out-tables", "tables", job.scene.tables.len() as u64),
         ("left-out-remarks", "remarks", (job.scene.infos.len() - linear + job.scene.comments.len()) as u64),
     ];
-    note_left_out("glTF", others, job.output, warnings);
+    let groups = meshes.iter().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
+    let vertex_groups = meshes.iter().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
+    let named = [
+        LeftOut::named(
+            "left-out-material-properties",
+            "properties of materials",
+            properties.iter().map(String::as_str),
+        ),
+        LeftOut::named("left-out-textures", "texture maps", maps.iter().map(String::as_str)),
+        LeftOut::named("left-out-groups", "face groups", groups),
+        LeftOut::named("left-out-vertex-groups", "vertex groups", vertex_groups),
+        tables(job.scene),
+    ];
+    note_left_out("glTF", others.map(LeftOut::from).into_iter().chain(named), job.output, warnings);
     let odd_colors = |mesh: &Mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count();
     let colors = sum(&odd_colors) - of_splats(&|mesh, _| odd_colors(mesh));
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
     let materials = job.materials.len() as u64;
     let names = odd_names(job.materials);
-    for (code, count, what) in [
-        ("changed-normals", sum(&scaled_normals), "normals were scaled to unit length"),
-        ("changed-colors", colors, "vertex colors were missing, or not from 0 to 1: they became white, or were cut"),
-        ("changed-materials", materials, "materials were converted to metallic-roughness materials"),
-        ("changed-names", names, "names of materials are empty or repeated: readers change them"),
-        ("changed-numbers", of_splats(&|mesh, _| mesh.positions.len()), SPLATS_CHANGED),
-        ("changed-columns", rounded, "vertex columns were rounded to 32-bit floats, which glTF has"),
-    ] {
-        note_changed(job, code, count, what, warnings);
-    }
+    let kinds = [
+        ("changed-normals", ["normal was scaled to unit length", "normals were scaled to unit length"], {
+            sum(&scaled_normals)
+        }),
+        (
+            "changed-colors",
+            [
+                "vertex color was missing, or not from 0 to 1: it became white, or was cut",
+                "vertex colors were missing, or not from 0 to 1: they became white, or were cut",
+            ],
+            colors,
+        ),
+        (
+            "changed-materials",
+            [
+                "material was converted to a metallic-roughness material",
+                "materials were converted to metallic-roughness materials",
+            ],
+            materials,
+        ),
+        (
+            "changed-names",
+            [
+                "name of a material is empty or repeated: readers change it",
+                "names of materials are empty or repeated: readers change them",
+            ],
+            names,
+        ),
+        ("changed-numbers", [SPLATS_CHANGED; 2], of_splats(&|mesh, _| mesh.positions.len())),
+        (
+            "changed-columns",
+            [
+                "vertex column was rounded to 32-bit floats, which glTF has",
+                "vertex columns were rounded to 32-bit floats, which glTF has",
+            ],
+            rounded,
+        ),
+    ];
+    note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), job.output, warnings);
     note_changes(job, &plan.changes, warnings);
     Ok(())
 }
@@ -95,21 +133,40 @@ fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
          of their size",
         changes.transform_error
     );
-    for (code, count, what) in [
-        ("changed-normals", changes.repaired_normals, "normals without a direction were computed from the faces"),
-        ("changed-transforms", changes.transforms, &transforms),
-        ("changed-positions", changes.positions, &positions),
-        ("changed-normals", changes.normals, "normals were quantized: they turned by at most 0.4 degrees"),
-        ("changed-uvs", changes.uvs, "uvs were quantized: they changed by at most 8e-6"),
-        ("changed-colors", changes.colors, "vertex colors were quantized: linear values changed by at most 8e-6"),
-    ] {
-        note_changed(job, code, count, what, warnings);
-    }
-}
-
-fn note_changed(job: &GltfJob<'_>, code: &'static str, count: u64, what: &str, warnings: &mut Warnings) {
-    let place = Place { file: job.output.into(), ..Place::default() };
-    warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(format!("{count} {what}")) });
+    let kinds = [
+        (
+            "changed-normals",
+            [
+                "normal without a direction was computed from the faces",
+                "normals without a direction were computed from the faces",
+            ],
+            changes.repaired_normals,
+        ),
+        ("changed-transforms", [&*transforms; 2], changes.transforms),
+        ("changed-positions", [&*positions; 2], changes.positions),
+        (
+            "changed-normals",
+            [
+                "normal was quantized: it turned by at most 0.4 degrees",
+                "normals were quantized: they turned by at most 0.4 degrees",
+            ],
+            changes.normals,
+        ),
+        (
+            "changed-uvs",
+            ["uv was quantized: it changed by at most 8e-6", "uvs were quantized: they changed by at most 8e-6"],
+            changes.uvs,
+        ),
+        (
+            "changed-colors",
+            [
+                "vertex color was quantized: linear values changed by at most 8e-6",
+                "vertex colors were quantized: linear values changed by at most 8e-6",
+            ],
+            changes.colors,
+        ),
+    ];
+    note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), job.output, warnings);
 }
 
 /// Counts normals with a direction whose length is not 1, beyond rounding to four digits.

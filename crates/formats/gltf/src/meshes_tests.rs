@@ -193,7 +193,7 @@ fn broken_primitives_are_errors_or_skipped() {
     let broken = json!([{"attributes": {"POSITION": a}, "indices": indices}, {"attributes": {"POSITION": b}}]);
     let error = maker.read(broken.clone()).unwrap_err();
     assert_eq!(error.to_string(), "meshes[0].primitives[0].indices: index 3 is out of range (3 vertices)");
-    let faults = FaultPolicy { on_error: OnError::Warn, strict: false };
+    let faults = FaultPolicy { on_error: OnError::Warn, ..FaultPolicy::default() };
     let (result, warnings) = maker.read_with(broken, faults).unwrap();
     assert_eq!(
         (result.mesh.faces.corner_positions.as_slice(), warnings.counts()["broken-primitive"]),

@@ -42,7 +42,7 @@ fn try_write(
         options: &options,
         instances,
         run: &run,
-        strict: false,
+        strict: false.into(),
     };
     let mut file = GltfFile::new(&job, &mut warnings)?;
     let mut writing = Writing::new(Sink::writer(Box::new(bytes), "x.glb"), None, &run)?;

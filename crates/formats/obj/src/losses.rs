@@ -4,7 +4,9 @@
 //! coarse for them. Warnings about materials are issued where the library is written: see `save`.
 
 use crate::text::ObjDigits;
-use polyhaul_geometry::parts;
+use polyhaul_geometry::losses;
+use polyhaul_geometry::losses::LeftOut;
+use polyhaul_geometry::parts::{columns, tables};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::options::Digits;
@@ -47,14 +49,15 @@ pub fn note_left_out(
         ("changed-numbers", "NaN and infinity", not_finite),
         ("left-out-normals", "point normals", sum(&point_normals)),
         ("left-out-alpha", "the alpha of vertex colors", if options.scene.colors { sum(&translucent) } else { 0 }),
-        ("left-out-vertex-groups", "vertex group weights", sum(&|mesh| mesh.vertex_groups.len())),
         ("left-out-sharp-edges", "sharp edges", if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) }),
-        ("left-out-columns", "vertex and face columns", {
-            sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
-        }),
-        ("left-out-tables", "tables", scene.tables.len() as u64),
     ];
-    parts::note_left_out("OBJ", kinds, output, warnings);
+    let groups = scene.meshes.iter().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
+    let named = [
+        LeftOut::named("left-out-vertex-groups", "vertex group weights", groups),
+        columns(scene.meshes.iter(), |_| false),
+        tables(scene),
+    ];
+    losses::note_left_out("OBJ", kinds.map(LeftOut::from).into_iter().chain(named), output, warnings);
     let message = format!("the scene is so small that {coarse} positions lose precision");
     let hint = Some("use `--digits shortest` for exact numbers".to_owned());
     let place = Place { file: output.into(), ..Place::default() };

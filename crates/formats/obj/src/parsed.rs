@@ -314,7 +314,7 @@ impl ObjParsed {
     /// Keeps a complaint, or only counts it if there are many already.
     pub(super) fn complain(&mut self, complaint: ObjComplaint, options: &ParseOptions) -> Result<()> {
         self.over |= match complaint.weight {
-            Weight::Note => options.faults.strict,
+            Weight::Note => options.faults.refuses(complaint.code),
             Weight::Broken => options.raises(),
             Weight::Limit => true,
         };

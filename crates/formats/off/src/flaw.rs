@@ -60,12 +60,24 @@ impl OffFault {
         }
     }
 
+    /// The kind of warning that it is.
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            OffFault::Wrong(_) | OffFault::Corners(_) => "malformed",
+            OffFault::Index(_) => "index-out-of-range",
+            OffFault::Short => "short-face",
+            OffFault::Extra { .. } => "extra-value",
+            OffFault::Color => "left-out-face-colors",
+            OffFault::Data => "extra-data",
+        }
+    }
+
     /// Whether it ends the reading.
     pub(super) fn is_final(&self, faults: FaultPolicy) -> bool {
         match self {
             OffFault::Wrong(_) | OffFault::Corners(_) => true,
             OffFault::Index(_) => faults.raises(),
-            OffFault::Short | OffFault::Extra { .. } | OffFault::Color | OffFault::Data => faults.strict,
+            OffFault::Short | OffFault::Extra { .. } | OffFault::Color | OffFault::Data => faults.refuses(self.code()),
         }
     }
 }
@@ -136,11 +148,9 @@ impl OffFlaw {
         match self.what {
             OffFault::Wrong(_) => Err(said.into_error(ErrorKind::Malformed)),
             OffFault::Corners(_) => Err(too_many(said)),
-            OffFault::Index(_) => warnings.broken(faults, "index-out-of-range", said),
-            OffFault::Short => warnings.note(faults, "short-face", said),
-            OffFault::Extra { .. } => warnings.note(faults, "extra-value", said),
-            OffFault::Color => warnings.note_dropped(faults, "left-out-face-colors", 1, said),
-            OffFault::Data => warnings.note(faults, "extra-data", said),
+            OffFault::Index(_) => warnings.broken(faults, self.what.code(), said),
+            OffFault::Color => warnings.note_dropped(faults, self.what.code(), 1, said),
+            OffFault::Short | OffFault::Extra { .. } | OffFault::Data => warnings.note(faults, self.what.code(), said),
         }
     }
 }

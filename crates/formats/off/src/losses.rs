@@ -1,7 +1,8 @@
 //! Warnings about everything in a scene that OFF cannot store; changes nothing.
 
 use super::writer::OffScene;
-use polyhaul_geometry::parts::{homeless, homes, is_between_bytes, named, note_changed, note_left_out};
+use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
+use polyhaul_geometry::parts::{columns, homeless, homes, is_between_bytes, named, tables};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh};
@@ -59,26 +60,45 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
     let face_normals = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { mesh.normals.len() } else { 0 };
     let has_normals = job.options.scene.normals;
     // Points are faces of one corner.
-    let kinds = homeless(job.parts, job.materials).into_iter().filter(|(code, ..)| *code != "left-out-points");
+    let kinds = homeless(job.parts, job.materials).into_iter().filter(|kind| kind.code != "left-out-points");
     let others = [
-        ("left-out-names", "object names", named(job.parts)),
         ("left-out-normals", "face normals", if has_normals { sum(&face_normals) } else { 0 }),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-columns", "vertex and face columns", {
-            sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
-        }),
-        ("left-out-tables", "tables", job.scene.tables.len() as u64),
         ("left-out-remarks", "remarks", job.scene.infos.len() as u64),
     ];
-    note_left_out("OFF", kinds.chain(others), job.output, warnings);
+    let named = [named(job.parts), columns(homes(job.parts).map(|part| part.mesh), |_| false), tables(job.scene)];
+    note_left_out("OFF", kinds.chain(named).chain(others.map(LeftOut::from)), job.output, warnings);
     let lines = job.comments.iter().flat_map(|comment| comment.split(['\n', '\r']));
     let changed = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
     let rounded = if off.as_bytes { channels.rounded } else { 0 };
     let others = [
-        ("changed-remarks", "comments had control characters, which were replaced by `_`", changed, None),
-        ("missing-color", "vertices without a color were written as white", channels.missing, None),
-        ("clamped-color", "color values outside 0 to 1 were clamped", channels.outside, None),
-        ("changed-colors", "color values were rounded to bytes", rounded, Some("use --float-colors to keep them")),
+        (
+            "changed-remarks",
+            [
+                "comment had control characters, which were replaced by `_`",
+                "comments had control characters, which were replaced by `_`",
+            ],
+            changed,
+            None,
+        ),
+        (
+            "missing-color",
+            ["vertex without a color was written as white", "vertices without a color were written as white"],
+            channels.missing,
+            None,
+        ),
+        (
+            "clamped-color",
+            ["color value outside 0 to 1 was clamped", "color values outside 0 to 1 were clamped"],
+            channels.outside,
+            None,
+        ),
+        (
+            "changed-colors",
+            ["color value was rounded to bytes", "color values were rounded to bytes"],
+            rounded,
+            Some("use --float-colors to keep them"),
+        ),
     ];
     note_changed(others, job.output, warnings);
 }

@@ -121,7 +121,8 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     let is_exact = watch.finish(options.precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;
     if let Some(said) = color {
         let message = format!("the colors of {colored} faces were dropped");
-        warnings.push_many("left-out-face-colors", colored, Diagnostic { message, ..said });
+        let code = OffFault::Color.code();
+        warnings.push_many_as(code, options.faults.severity(code), colored, Diagnostic { message, ..said });
     }
     let mut scene = head.scene();
     let is_exact = is_exact && counts.vertices > 0;
@@ -280,7 +281,7 @@ impl OffJob<'_, '_> {
             let said = Diagnostic { place, ..said };
             match what {
                 // All of them are one warning, at the end.
-                OffFault::Color if !self.options.faults.strict => _ = state.color.get_or_insert(said),
+                OffFault::Color if !self.options.faults.refuses(what.code()) => _ = state.color.get_or_insert(said),
                 OffFault::Data if state.is_noted => {}
                 _ => {
                     state.is_noted |= matches!(what, OffFault::Data);

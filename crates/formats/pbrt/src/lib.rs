@@ -31,6 +31,7 @@ pub mod flatten;
 pub mod inline;
 pub mod instances;
 mod intern;
+mod known;
 mod lexer;
 pub mod looks;
 mod parameters;

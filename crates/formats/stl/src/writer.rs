@@ -4,13 +4,14 @@ use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_geometry::dedup::BATCH;
 use polyhaul_geometry::frame::Frame;
 use polyhaul_geometry::linear::{cross, dot, subtract, wide};
+use polyhaul_geometry::losses::{LeftOut, note_left_out};
 use polyhaul_geometry::parts;
-use polyhaul_geometry::parts::{Part, homeless, homes, loose_vertices, named, note_left_out};
+use polyhaul_geometry::parts::{Part, columns, homeless, homes, loose_vertices, named, tables};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{Dialect, Digits, SceneWriteOptions};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Array, Domain, Mesh, Scene, Values};
+use polyhaul_model::{Array, Column, Domain, Mesh, Scene, Values};
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
 use polyhaul_text::format::{FixedLine, NumberLines, Page};
@@ -50,35 +51,44 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
         let is_kept = mesh.normal_domain == Domain::Face && !is_blenders;
         if is_kept { 0 } else { mesh.normals.len() }
     };
-    let is_kept = |mesh: &Mesh| usize::from(!job.options.scene.ascii && attributes(mesh).is_some());
+    let is_first = |column: &Column, mesh: &Mesh| {
+        mesh.face_columns.iter().find(|other| is_attribute(other)).is_some_and(|first| std::ptr::eq(first, column))
+    };
+    let is_kept = |column: &Column| {
+        !job.options.scene.ascii && is_attribute(column) && homes(job.parts).any(|part| is_first(column, part.mesh))
+    };
+    let names = if job.options.scene.ascii && !is_blenders { &[][..] } else { job.parts };
     let mut loose = 0;
     for part in homes(job.parts) {
         loose += loose_vertices(part.mesh, job.run.worker_threads())?;
     }
     let others = [
         ("left-out-vertices", "vertices not used by a face", loose),
-        ("left-out-names", "object names", if job.options.scene.ascii && !is_blenders { 0 } else { named(job.parts) }),
         ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
         ("left-out-normals", if is_blenders { "normals" } else { "vertex normals" }, sum(&by_corner)),
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
         ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
-        ("left-out-columns", "vertex and face columns", {
-            sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len() - is_kept(mesh))
-        }),
-        ("left-out-tables", "tables", job.scene.tables.len() as u64),
         ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len().saturating_sub(1)) as u64),
     ];
-    note_left_out("STL", homeless(job.parts, job.materials).into_iter().chain(others), job.output, warnings);
+    let named = [named(names), columns(homes(job.parts).map(|part| part.mesh), is_kept), tables(job.scene)];
+    let all = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
+    note_left_out("STL", all, job.output, warnings);
     Ok(())
 }
 
 /// Returns the column with the two bytes after each triangle.
 fn attributes(mesh: &Mesh) -> Option<&[u16]> {
-    mesh.face_columns.iter().find_map(|column| match &column.values {
-        Values::U16(values) if column.name == "attribute" && column.offsets.is_none() => Some(values.as_slice()),
+    let column = mesh.face_columns.iter().find(|column| is_attribute(column))?;
+    match &column.values {
+        Values::U16(values) => Some(values.as_slice()),
         _ => None,
-    })
+    }
+}
+
+/// Whether a column has the two bytes after each triangle.
+fn is_attribute(column: &Column) -> bool {
+    column.name == "attribute" && column.offsets.is_none() && matches!(column.values, Values::U16(_))
 }
 
 /// Returns the header of a binary file: the first comment, as far as it fits, and the number of triangles.

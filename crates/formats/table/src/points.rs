@@ -7,10 +7,11 @@
 use super::TableFormat;
 use super::scene::{COLOR, NORMAL, POSITION};
 use super::writer::{Placed, Rows, TableBlock, TableRole, TableWriterLane, TableWriterNumbers};
-use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
-use polyhaul_model::error::{Diagnostic, Place, Result, try_push};
+use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
+use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, tables};
+use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Domain, Mesh, Scene};
+use polyhaul_model::{Domain, Material, Mesh, Scene};
 
 /// A scene as points: which attributes the rows have, and the rows.
 pub struct Points<'a> {
@@ -84,17 +85,23 @@ impl<'a> Points<'a> {
         Ok(Points { parts, format, has_colors, has_normals, columns, rows })
     }
 
-    /// Warns about everything in the scene that the table does not store; the scene has `materials` materials, and
+    /// Warns about everything in the scene that the table does not store; the scene has these materials, and
     /// `has_names` says whether the names of columns are written, or are left out because somebody wants it so.
-    pub fn note_losses(&self, scene: &Scene, materials: usize, has_names: bool, output: &str, warnings: &mut Warnings) {
+    pub fn note_losses(
+        &self,
+        scene: &Scene,
+        materials: &[Material],
+        has_names: bool,
+        output: &str,
+        warnings: &mut Warnings,
+    ) {
         let parts = self.parts;
         let sum = |count: &dyn Fn(&Mesh) -> usize| homes(parts).map(|part| count(part.mesh) as u64).sum::<u64>();
         let columns = sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len());
         let has_colors = self.has_colors;
         let has_normals = self.has_normals;
         let others = [
-            ("left-out-names", "object names", named(parts)),
-            ("left-out-names", "column names", if has_names { 0 } else { self.columns as u64 }),
+            ("left-out-column-names", "column names", if has_names { 0 } else { self.columns as u64 }),
             ("left-out-faces", "faces", sum(&|mesh| mesh.faces.len())),
             ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
             ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
@@ -102,10 +109,11 @@ impl<'a> Points<'a> {
             ("left-out-normals", "these normals", sum(&|mesh| if has_normals { 0 } else { mesh.normals.len() })),
             ("left-out-colors", "colors of some objects", sum(&|mesh| if has_colors { 0 } else { mesh.colors.len() })),
             ("left-out-columns", "vertex and face columns", columns.saturating_sub(self.columns as u64)),
-            ("left-out-tables", "further tables", scene.tables.len() as u64),
         ];
         let name = self.format.name();
-        note_left_out(name, homeless(parts, materials).into_iter().chain(others), output, warnings);
+        let named = [named(parts), LeftOut { what: "further tables", ..tables(scene) }];
+        let all = homeless(parts, materials).into_iter().chain(named).chain(others.map(LeftOut::from));
+        note_left_out(name, all, output, warnings);
         if has_colors {
             ByteColors::from_meshes(homes(parts).map(|part| part.mesh)).note(name, output, warnings);
         }
@@ -136,18 +144,15 @@ impl ByteColors {
     }
 
     fn note(&self, format: &str, output: &str, warnings: &mut Warnings) {
-        let about = |message: String| {
-            let place = Place { file: output.into(), ..Place::default() };
-            Diagnostic { place, ..Diagnostic::new(message) }
-        };
+        let missing = ["vertex without a color was written as black", "vertices without a color were written as black"];
+        let outside = ["color value outside 0 to 1 was clamped", "color values outside 0 to 1 were clamped"];
+        let rounded = ["color value was rounded to bytes", "color values were rounded to bytes"];
         let kinds = [
-            ("missing-color", self.missing, "vertices without a color were written as black"),
-            ("clamped-color", self.outside, "color values outside 0 to 1 were clamped"),
-            ("changed-colors", self.rounded, "color values were rounded to bytes"),
+            ("missing-color", missing, self.missing, None),
+            ("clamped-color", outside, self.outside, None),
+            ("changed-colors", rounded, self.rounded, None),
         ];
-        for (code, count, what) in kinds {
-            warnings.push_many(code, count, about(format!("{count} {what}")));
-        }
+        note_changed(kinds, output, warnings);
         note_left_out(format, [("left-out-alpha", "the alpha of colors", self.alpha)], output, warnings);
     }
 }

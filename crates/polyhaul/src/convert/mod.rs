@@ -94,6 +94,7 @@ fn convert_by(
     before: &mut stream::Before<'_>,
 ) -> Result<Converted> {
     let to = format_of(&output, write)?;
+    let read = &read.clone().with_target(to.name());
     // Nothing is read for an output that cannot be written.
     outputs::check_compression(&output, write)?;
     let input = Opened::to_read(input, read)?;
@@ -118,9 +119,9 @@ fn convert_by(
         Loaded::Texture(_) => return Err(Error::new(ErrorKind::Internal, "an image was read as a texture")),
         Loaded::Tables(tables) => {
             let name = outputs::name_of(&output).into_owned();
-            let mut losses = Warnings::default();
+            let mut losses = Warnings::for_target(to.name());
             let Tables { tables, comments, infos } = fit(tables, from, to, &read.table, &name, &mut losses)?;
-            losses.refuse_losses(write.strict)?;
+            losses.refuse_losses(write.strictness())?;
             reading.warnings.extend(losses);
             before(Content::Tables(&tables), &reading)?;
             let folder = input.near().source_folder(read);

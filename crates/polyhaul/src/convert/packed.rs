@@ -11,7 +11,7 @@ use crate::input::Output;
 use crate::inspect::Contents;
 use crate::load::chosen::read_parts;
 use crate::open::Opened;
-use crate::options::{ReadOptions, WriteOptions};
+use crate::options::{ReadOptions, Strict, WriteOptions};
 use crate::outputs::{self, write_with};
 use crate::pack_job::{PackJob, PackedOutput};
 use crate::report::{Clock, Report};
@@ -38,7 +38,7 @@ pub(super) fn pack(
     let is_moved = write.scene.moves_positions() || read.rows.transform.is_some();
     let is_table = read.table.element.is_some() || read.table.columns.is_some();
     // Losses are only known once all splats are.
-    if is_moved || is_table || write.strict {
+    if is_moved || is_table || write.strict != Strict::Off {
         return Ok(Attempt::Declined);
     }
     let alone = read.run.clone().with_threads(Some(1));
@@ -72,7 +72,7 @@ fn write_packed(
     to: Format,
     write: &WriteOptions,
 ) -> Result<Report> {
-    let mut report = Report::default();
+    let mut report = Report::of_writing(to.name());
     let clock = Clock::start("write");
     // Writing without a more specific phase counts as formatting.
     let _span = span(Phase::Format);
@@ -83,11 +83,11 @@ fn write_packed(
             scene: remarks,
             parts: &[],
             comments: &remarks.comments,
-            materials: 0,
+            materials: &[],
             output,
             options,
             run: &write.run,
-            strict: write.strict,
+            strict: write.strictness(),
         };
         splats.write(&job, writing, warnings)
     })?;

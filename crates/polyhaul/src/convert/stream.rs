@@ -12,7 +12,7 @@ use crate::input::Output;
 use crate::load::chosen::{choose_parts, read_parts};
 use crate::loaded::Tables;
 use crate::open::Opened;
-use crate::options::{ImageReadOptions, ReadOptions, WriteOptions};
+use crate::options::{ImageReadOptions, ReadOptions, Strict, WriteOptions};
 use crate::outputs::{self, Opening};
 use crate::references::Relinker;
 use crate::registry::TablesWriter;
@@ -71,8 +71,8 @@ pub(super) fn stream(
     let folder = input.near().source_folder(read);
     let mut streamed = None;
     let attempt = read_parts(input, None, read, part_bytes, &mut |source, from| {
-        let losses = Warnings::default();
-        let report = Report::default();
+        let losses = Warnings::for_target(to.name());
+        let report = Report::of_writing(to.name());
         let job = Streamed { from, to, writer, path, folder: &folder, read, write, losses, report };
         let Attempt::Done(output) = job.open(source, choice.as_ref(), file_bytes)? else {
             return Ok(Attempt::Declined);
@@ -92,7 +92,7 @@ pub(super) fn part_bytes(input: &Opened, read: &ReadOptions) -> Option<usize> {
     let part_bytes = read.run.chunk_bytes.map_or(PART_BYTES, |bytes| bytes as u64);
     let is_large = input.file_bytes().unwrap_or(0) >= MIN_PARTS.saturating_mul(part_bytes);
     let part_bytes = part_bytes.min((read.run.memory_limit / PART).max(MIN_PART_BYTES)) as usize;
-    (is_large && !read.strict && read.image == ImageReadOptions::default()).then_some(part_bytes)
+    (is_large && read.strict == Strict::Off && read.image == ImageReadOptions::default()).then_some(part_bytes)
 }
 
 /// Which rows are chosen, unless all are; declines if that takes the file as a whole.
@@ -162,9 +162,9 @@ impl<'a> Streamed<'a> {
 
     fn start(mut self, tables: Tables, file_bytes: u64) -> Result<StreamedOutput<'a>> {
         let names: Vec<String> = tables.tables.iter().map(|table| table.name.clone()).collect();
-        let mut losses = Warnings::default();
+        let mut losses = Warnings::for_target(self.to.name());
         let Tables { tables, comments, infos } = self.fitted(tables, &mut losses)?;
-        losses.refuse_losses(self.write.strict)?;
+        losses.refuse_losses(self.write.strictness())?;
         self.losses = losses;
         let output = Output::Path(self.path.to_owned());
         let name = outputs::name_of(&output).into_owned();

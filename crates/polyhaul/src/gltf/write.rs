@@ -53,7 +53,7 @@ pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
         instances: options.scene.instances,
         harmonics_degree: options.splats.sh_degree,
         run: &options.run,
-        strict: options.strict,
+        strict: options.strictness(),
     };
     let mut file = GltfFile::new(&job, &mut report.warnings)?;
     let Some(buffer) = buffer else {

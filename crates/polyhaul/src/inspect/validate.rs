@@ -7,10 +7,11 @@ use super::{RenderInventory, faces, textures};
 use crate::input::Input;
 use crate::load::{Content, ContentShape, load_as};
 use crate::open::Opened;
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, Strict};
 use crate::report::Report;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::OnError;
+use polyhaul_model::severity::Severity;
 use polyhaul_pipeline::crew::within;
 
 /// The result of validating an input.
@@ -22,7 +23,8 @@ pub struct Validation {
     /// The error, if any, that would stop a read with [`OnError::Raise`]. It is also among the warnings, unless it is
     /// an error that always stops reading, such as an exceeded limit; in that case nothing else is known.
     pub error: Option<Error>,
-    /// Whether a read succeeds; with [`ReadOptions::strict`], also requires that there are no warnings.
+    /// Whether the file keeps the rules of its format: a read succeeds, and no warning is a
+    /// [`Severity::Fault`]. What polyhaul cannot represent, and losses of other kinds, do not matter.
     pub valid: bool,
 }
 
@@ -60,10 +62,13 @@ pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Valida
 
 fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
-    let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
+    let lenient = ReadOptions { on_error: OnError::Warn, strict: Strict::Off, is_thorough: true, ..options.clone() };
     let (mut read, mut report) = match judged(load_as(&input, &lenient, ContentShape::from_format))? {
         Ok(loaded) => loaded,
-        Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
+        Err(error) => {
+            let valid = !is_fault(&error);
+            return Ok(Validation { report: Report::default(), error: Some(error), valid });
+        }
     };
     let doubtful = !report.warnings.is_empty();
     if let Content::Scene(scene) = &read.content {
@@ -80,7 +85,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
     let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
-    let valid = error.is_none() && (!options.strict || report.warnings.is_empty());
+    let valid = !error.as_ref().is_some_and(is_fault) && report.warnings.total_of(Severity::Fault) == 0;
     Ok(Validation { report, error, valid })
 }
 
@@ -94,6 +99,11 @@ fn judged<T>(result: Result<T>) -> Result<Result<T>> {
 
 fn is_verdict(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported)
+}
+
+/// Whether an error about the data says that the file is wrong, rather than that polyhaul cannot represent it.
+fn is_fault(error: &Error) -> bool {
+    error.kind() != ErrorKind::Unsupported
 }
 
 /// A complaint about the file as a whole: the model does not store lines.
@@ -129,15 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn strict_counts_every_complaint() {
+    fn faults_alone_make_a_file_invalid() {
         let folded = "v 0 0 0\nv 1 0 0\nf 1 2 2\n";
-        let strict = ReadOptions { strict: true, ..ReadOptions::default() };
-        let lenient = check(folded);
-        let strictly = validate(memory(folded), &strict).unwrap();
-        assert_eq!((lenient.valid, strictly.valid), (true, false));
-        assert!(lenient.error.is_none() && strictly.error.is_none());
-        assert_eq!(strictly.report.warnings, lenient.report.warnings);
-        assert!(validate(memory("v 0 0 0\n"), &strict).unwrap().valid);
+        let strict = ReadOptions::default().with_strict(true);
+        for (text, is_valid) in [(folded.to_owned(), true), (format!("{folded}what 1\n"), false)] {
+            let lenient = check(&text);
+            let strictly = validate(memory(&text), &strict).unwrap();
+            assert_eq!((lenient.valid, strictly.valid), (is_valid, is_valid));
+            assert!(lenient.error.is_none() && strictly.error.is_none());
+            assert_eq!(strictly.report.warnings, lenient.report.warnings);
+        }
     }
 
     #[test]

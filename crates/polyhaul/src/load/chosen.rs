@@ -194,7 +194,7 @@ pub(crate) fn batches(
         return Err(error);
     }
     // A strict reader fails for a warning, wherever it was.
-    let is_refused = |report: &Report| options.strict && !report.warnings.is_empty();
+    let is_refused = |report: &Report| report.warnings.first_refused(options.strictness()).is_some();
     let report = if let Some(report) = attempt.done().filter(|report| !is_refused(report)) {
         report
     } else {

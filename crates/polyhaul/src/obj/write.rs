@@ -31,7 +31,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     let format_options = FormatOptions { scene: &options.scene, own: &options.obj };
     let output_name = name_of(&output);
     obj::note_left_out(scene, &looks.materials, format_options, &options.run, &output_name, &mut report.warnings)?;
-    report.warnings.refuse_losses(options.strict)?;
+    report.warnings.refuse_losses(options.strictness())?;
     let (sink, name) = open(output, file_options, &options.run)?;
     let line = library.as_ref().map(|library| library.name.as_str());
     let mut writing = Writing::new(sink, compression, &options.run)?;

@@ -10,11 +10,12 @@
 
 use crate::input::Output;
 use crate::ops::{MeshOps, SceneOps};
-use crate::options::WriteOptions;
+use crate::options::{Strictness, WriteOptions};
 use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place};
 use crate::precise::{self, PreciseScene, PreciseTarget};
 use crate::references::Relinker;
 use crate::report::{Clock, Report};
+use crate::save::triangulated;
 use crate::{ops, references};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::Sink;
@@ -51,7 +52,7 @@ pub(crate) fn save(
     options: &WriteOptions,
     write_ply: WriteMesh,
 ) -> Result<Report> {
-    let mut report = Report::default();
+    let mut report = Report::of_writing("pbrt");
     let scene = match (options.scene.instances.expands(), options.pbrt.meshes) {
         (false, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
         _ => changed(scene, options, &mut report)?,
@@ -69,7 +70,7 @@ pub(crate) fn save(
             let polygons =
                 |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
             let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
-            let message = format!("pbrt stores only triangles: {count} polygons were triangulated");
+            let message = triangulated("pbrt", count);
             report.warnings.push_many("changed-faces", count, Diagnostic::new(message));
             let made = report.phase("prepare", || {
                 let prepared = prepared(&scene, &options.run)?;
@@ -94,7 +95,7 @@ pub(crate) fn save(
     let folder = files.as_ref().map(|files| files.path.clone()).unwrap_or_default();
     let mesh_files = MeshFiles { folder: &folder, options, write_ply };
     mesh_files.write_all(&render, &names, &mut complete, &mut report)?;
-    report.warnings.refuse_losses(options.strict)?;
+    report.warnings.refuse_losses(options.strictness())?;
     let split = Split { meshes: &names, parts: options.pbrt.parts, renamed: &renamed };
     let plan = PbrtPlan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
     for (number, name) in plan.parts().iter().enumerate() {
@@ -316,7 +317,7 @@ impl MeshFiles<'_> {
 
     fn write_mesh(&self, render: &Render, shape: usize, path: &Path, run: &RunOptions) -> Result<(Written, Warnings)> {
         let options = self.options;
-        let mut warnings = Warnings::default();
+        let mut warnings = Warnings::for_target("pbrt");
         let mesh = render.shape(shape).map(|shape| meshes::mesh(&shape)).transpose()?.unwrap_or_default();
         let scene = Scene { meshes: vec![mesh], ..Scene::default() };
         let objects = scene.listed_objects()?;
@@ -328,14 +329,14 @@ impl MeshFiles<'_> {
         let output = path.display().to_string();
         // Losses of all meshes are looked at together: which file is first is chance.
         let comments = &[][..];
-        let strict = false;
+        let strict = Strictness::default();
         let scene = &scene;
         let parts = &parts;
         let job = parts::PartsJob {
             scene,
             parts,
             comments,
-            materials: 0,
+            materials: &[],
             output: &output,
             options: ply_options,
             run,

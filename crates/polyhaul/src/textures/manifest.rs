@@ -8,6 +8,7 @@ use crate::format::Format;
 use polyhaul_bytes::hash::{Xxh3, xxh3_128};
 use polyhaul_bytes::{FileOptions, Sink, Source};
 use polyhaul_model::error::{Error, Result, try_string};
+use polyhaul_model::options::OptionValue;
 use polyhaul_pipeline::options::RunOptions;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -142,7 +143,7 @@ pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
 pub(super) fn hash_options(name: &str, format: Format, options: &TextureOptions) -> u128 {
     let TextureOptions { encoding, quality, mips, edges, alpha_cutoff, normal_map, color_space, image, from, .. } =
         options;
-    let reading = (options.limits, options.on_error, options.strict);
+    let reading = (options.limits, options.on_error, options.strict, options.allow.print());
     let text = format!(
         "{ALGORITHM} {format:?} {encoding:?} {quality:?} {mips:?} {edges:?} {alpha_cutoff:?} {normal_map:?} \
          {color_space:?} {image:?} {from:?} {reading:?} {name}"

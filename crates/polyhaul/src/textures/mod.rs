@@ -14,7 +14,7 @@ pub use many::{Imports, Outcome, find_images, import_textures};
 use crate::format::Format;
 use crate::images;
 use crate::input::{Input, Output};
-use crate::options::{ReadOptions, WriteOptions};
+use crate::options::{KindSet, ReadOptions, Strict, Strictness, WriteOptions};
 use crate::report::Report;
 use polyhaul_image::blocks::{BlockQuality, compress};
 use polyhaul_image::mipmaps::{MipmapContent, MipmapEdges, MipmapFilter, MipmapOptions, mipmaps};
@@ -65,7 +65,9 @@ polyhaul_model::options! {
         /// What reading does with broken data.
         pub on_error: OnError = OnError::default(), with_on_error;
         /// Treat warnings as errors.
-        pub strict: bool = false, with_strict;
+        pub strict: Strict = Strict::Off, with_strict into;
+        /// Kinds of warnings that are no errors in spite of `strict`.
+        pub allow: KindSet = KindSet::default(), with_allow;
         /// Threads, memory, cancellation. Progress of many counts files.
         pub run: RunOptions = RunOptions::default(), with_run;
     }
@@ -124,7 +126,7 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
     let mut report = loaded.report;
     let made = report.phase("compress", || make_noting(loaded.value, &name, options));
     let (texture, warnings) = made?;
-    warnings.refuse_losses(options.strict)?;
+    warnings.refuse_losses(options.strictness())?;
     report.warnings.extend(warnings);
     let TextureOptions { format, image, durable, hash, .. } = *options;
     let mut write = WriteOptions { format, image, durable, hash, ..WriteOptions::default() };
@@ -151,7 +153,7 @@ pub fn make_texture(image: Image, name: &str, options: &TextureOptions) -> Resul
 
 /// The texture, and what it cannot hold of the image.
 fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result<(Texture, Warnings)> {
-    let mut warnings = Warnings::default();
+    let mut warnings = Warnings::for_target(options.format.map_or("", Format::name));
     images::note_unnamed(&image, "a texture", name, &mut warnings);
     let chosen = choose::choose(&image, name, options);
     image.color_space = chosen.color_space;
@@ -191,12 +193,18 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
 }
 
 impl TextureOptions {
+    /// Which warnings are errors.
+    fn strictness(&self) -> Strictness {
+        Strictness { level: self.strict, allow: self.allow }
+    }
+
     fn reading(&self) -> ReadOptions {
         ReadOptions {
             format: self.from,
             run: self.run.clone().with_progress(None),
             on_error: self.on_error,
             strict: self.strict,
+            allow: self.allow,
             limits: self.limits,
             ..ReadOptions::default()
         }

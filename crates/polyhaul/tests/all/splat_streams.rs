@@ -137,7 +137,7 @@ fn options_that_move_or_refuse_take_a_scene() {
     let setters: [fn(&mut WriteOptions); 6] = [
         |write| write.scene.up_axis = Some(Axis::Z),
         |write| write.scene.global_scale = 2.0,
-        |write| write.strict = true,
+        |write| write.strict = true.into(),
         |write| write.splats.sh_degree = 5,
         |write| write.splats.spz_version = 1,
         |write| write.splats.spz_level = 99,

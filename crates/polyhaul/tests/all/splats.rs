@@ -273,7 +273,7 @@ fn losses_are_counted_and_other_scenes_refused() {
         assert_eq!(counts.get("left-out-normals"), None, "{format:?}: {counts:?}");
         assert_eq!(counts.get("changed-numbers"), Some(&10), "{format:?}");
         let harmonics = if format == Format::Splat { Some(&24) } else { None };
-        assert_eq!(counts.get("left-out-columns"), harmonics, "{format:?}");
+        assert_eq!(counts.get("left-out-harmonics"), harmonics, "{format:?}");
         let kinds = |scene: &Scene, options: &WriteOptions| write(scene, options).unwrap_err().kind();
         assert_eq!(kinds(&lossy, &options.clone().with_strict(true)), ErrorKind::Unsupported);
         let triangle = polyhaul_testkit::corpus::samples("obj/good", "obj").remove(0);

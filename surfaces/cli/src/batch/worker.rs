@@ -114,7 +114,10 @@ impl Worker<'_> {
                 .with_format(Some(to))
                 .with_durable(args.style.write.is_given("durable"))
                 .with_hash(true);
-            let options = options.with_strict(session.everywhere.strict).with_run(run.clone());
+            let options = options
+                .with_strict(session.everywhere.strict)
+                .with_allow(session.everywhere.allowed())
+                .with_run(run.clone());
             import_texture(&source, &output, &options)?.report
         } else {
             let writer = Writer::new(output.as_path()).options(&write);

@@ -199,8 +199,7 @@ impl Run<'_> {
         let run = self.plan.read.run.clone().with_threads(Some(threads)).with_read_throttle(read_throttle);
         // The original was loaded as strictly as requested; copies have other extensions.
         let resolver = variant.resolver.clone();
-        let strict = false;
-        let options = self.plan.read.clone().with_run(run).with_resolver(resolver).with_strict(strict);
+        let options = self.plan.read.clone().with_run(run).with_resolver(resolver).with_strict(false);
         let (load, seconds) = files::load(&variant.main, &options, self.plan.until)?;
         let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
         // Names that are not Unicode are only shown.

@@ -80,13 +80,20 @@ fn strict_refuses_what_the_target_cannot_store() {
     let folder = Folder::new("streams-strict");
     let scene = folder.file("a.obj", &format!("{SOUND}o b\nl 1 2\n"));
     let target = folder.file("a.stl", "old");
-    let ran = run(&["convert", "--strict", &scene, &target]).expect(1);
+    let ran = run(&["convert", "--strict=all", &scene, &target]).expect(1);
     assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("stores only triangles"), "{ran:?}");
     assert!(ran.stderr.contains("without --strict"), "{ran:?}");
     assert_eq!(std::fs::read(&target).unwrap(), b"old");
-    let ran = run(&["convert", "--strict", "--to", "stl", &scene, "-"]).expect(1);
+    let ran = run(&["convert", "--strict=all", "--to", "stl", &scene, "-"]).expect(1);
     assert!(ran.stdout.is_empty(), "{ran:?}");
-    run(&["convert", &scene, &target]).expect(0);
+    let allow = "--allow=changed-faces,left-out-names";
+    run(&["convert", "--strict=all", &scene, &target, allow, "--allow", "left-out-lines"]).expect(0);
+    // Nobody expects these of STL: they are notes.
+    let ran = run(&["convert", "--strict", &scene, &target]).expect(0);
+    assert!(ran.stderr.starts_with("note[changed-faces]: "), "{ran:?}");
+    let ran = run(&["convert", "--allow", "left-out-name", &scene, &target]).expect(2);
+    assert!(ran.stderr.contains("did you mean `left-out-names`?"), "{ran:?}");
+    run(&["convert", "--strict=none", &scene, &target]).expect(2);
 }
 
 #[test]

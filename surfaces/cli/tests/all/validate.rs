@@ -34,11 +34,14 @@ fn every_complaint_is_listed() {
 }
 
 #[test]
-fn warnings_fail_only_when_strict() {
+fn only_faults_make_a_file_invalid() {
     let text = SOUND.replace("f 1 2 3 4", "f 1 2 3 3");
-    let ran = run_with(&["validate", "-"], text.as_bytes()).expect(0);
-    assert!(ran.stderr.contains("warning[degenerate-face]"), "{ran:?}");
-    run_with(&["validate", "--strict", "-"], text.as_bytes()).expect(1);
+    for args in [&["validate", "-"][..], &["validate", "--strict", "-"]] {
+        let ran = run_with(args, text.as_bytes()).expect(0);
+        assert!(ran.stderr.contains("note[degenerate-face]"), "{ran:?}");
+        let ran = run_with(args, format!("{text}what 1\n").as_bytes()).expect(1);
+        assert!(ran.stdout.starts_with("-: invalid with 2 warnings"), "{ran:?}");
+    }
     let quiet = run_with(&["validate", "-q", "-"], text.as_bytes()).expect(0);
     assert!(quiet.stderr.is_empty() && quiet.stdout.is_empty());
 }

@@ -77,7 +77,7 @@ impl<'d> Trial<'d> {
         let random = &mut self.random;
         let mut options = ReadOptions::default();
         options.run.threads = Some(1);
-        options.strict = random.once_in(8);
+        options.strict = random.once_in(8).into();
         options.on_error = if random.once_in(4) { OnError::Warn } else { OnError::Raise };
         options.limits = Limits::default().with_pixels(MAX_PIXELS).with_decompressed_bytes(1 << 20);
         if random.once_in(2) {

@@ -38,6 +38,7 @@ pub use value::{OptionChoice, OptionKind, OptionValue};
 /// - `=> [obj, ply]`: an option by this name that applies to these formats; `=> []` applies to all. Its type is an
 ///   [`OptionValue`]. `in 1..=9` limits numbers, and `alias "name"` is another name for it.
 /// - `=> group`: a field that is a struct of options.
+/// - `into` before any of these: the method takes whatever converts to the type.
 /// - nothing: a field that only Rust sets. `#[doc(hidden)]` above it keeps it out of the public interface.
 ///
 /// ```
@@ -66,7 +67,7 @@ macro_rules! options {
             $(
                 $(#[doc = $docs_of:expr])*
                 $(#[doc($hidden:ident)])?
-                pub $field:ident: $type:ty = $default:expr, $with:ident
+                pub $field:ident: $type:ty = $default:expr, $with:ident $($into:ident)?
                 $(=> $scope:tt $(in $range:expr)? $(, alias $alias:literal)?)?;
             )+
         }
@@ -84,14 +85,11 @@ macro_rules! options {
         }
 
         impl $name {
-            $(
+            $($crate::option_setter! {
                 #[doc = concat!("The same options with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
                 $(#[doc($hidden)])?
-                #[must_use]
-                pub fn $with(self, $field: $type) -> Self {
-                    $name { $field, ..self }
-                }
-            )+
+                $with $field: $type $(, $into)?
+            })+
         }
 
         impl $crate::options::OptionGroup for $name {
@@ -122,6 +120,26 @@ macro_rules! options {
                 $($crate::option_field!(set self, row, $field: $type, text, { $($scope ($($range)?))? });)+
                 None
             }
+        }
+    };
+}
+
+/// The method that sets one field.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! option_setter {
+    ($(#[$attribute:meta])+ $with:ident $field:ident: $type:ty) => {
+        $(#[$attribute])+
+        #[must_use]
+        pub fn $with(self, $field: $type) -> Self {
+            Self { $field, ..self }
+        }
+    };
+    ($(#[$attribute:meta])+ $with:ident $field:ident: $type:ty, into) => {
+        $(#[$attribute])+
+        #[must_use]
+        pub fn $with(self, $field: impl Into<$type>) -> Self {
+            Self { $field: $field.into(), ..self }
         }
     };
 }

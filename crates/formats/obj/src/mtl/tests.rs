@@ -341,8 +341,10 @@ fn a_diagnostic_says_what_where_and_what_was_expected() {
 
 #[test]
 fn strict_makes_an_error_of_the_first_warning() {
-    let options =
-        ParseOptions { faults: FaultPolicy { strict: true, ..FaultPolicy::default() }, ..ParseOptions::default() };
+    let options = ParseOptions {
+        faults: FaultPolicy { strict: true.into(), ..FaultPolicy::default() },
+        ..ParseOptions::default()
+    };
     let error = read_with(b"newmtl m\nNs x\nKd y", &options).unwrap_err();
     assert_eq!((error.kind(), error.place().to_string()), (ErrorKind::Malformed, "lib.mtl:2:4".into()));
 }

@@ -68,6 +68,9 @@ impl PbrtScene<'_> {
             self.entities.plymesh = Some(class);
             self.plymesh(index, event.spot)?;
         }
+        if self.options.faults.is_thorough {
+            self.check_shape(index, event.spot)?;
+        }
         Ok(())
     }
 
@@ -263,6 +266,9 @@ impl PbrtScene<'_> {
         };
         self.keep(entity.motion);
         self.warn_of_old_class(directive, &entity, event, content)?;
+        if self.options.faults.is_thorough {
+            self.check_entity(directive, &entity, event, content)?;
+        }
         match directive {
             D::Camera => return self.camera(entity),
             D::Film => self.render.film = Some(entity),

@@ -51,8 +51,9 @@ impl PbrtScene<'_> {
             let name = self.render.text(name);
             let message = format!("the material `{}` is not defined", shown(name));
             let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
-            self.warnings.note(self.options.faults, "missing-material", diagnostic)?;
+            self.warnings.note(self.options.faults, "undefined-material", diagnostic)?;
         }
+        self.check_names()?;
         self.render.states.shrink_to_fit();
         let mut directives = Vec::new();
         for (&(_, name, _), count) in Directive::ALL.iter().zip(self.directives).filter(|(_, count)| *count > 0) {

@@ -3,6 +3,7 @@
 //! It advances as far as pieces have been read; reading and parsing happen elsewhere. Directives change [`state`] and
 //! create [`entities`].
 
+mod check;
 mod entities;
 mod finish;
 mod state;
@@ -87,6 +88,8 @@ pub(super) struct PbrtScene<'a> {
     names: HashMap<Box<str>, u32>,
     state: state::PbrtState,
     entities: entities::PbrtTables,
+    /// Names to check at the end, for validation.
+    checks: check::PbrtChecks,
     done: bool,
     warned_of_transform_begin: bool,
     /// Whether a class of an older version was noted.
@@ -109,6 +112,7 @@ impl<'a> PbrtScene<'a> {
             names: HashMap::new(),
             state: state::PbrtState::default(),
             entities: entities::PbrtTables::default(),
+            checks: check::PbrtChecks::default(),
             done: false,
             warned_of_transform_begin: false,
             warned_of_version: false,

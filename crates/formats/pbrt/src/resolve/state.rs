@@ -226,6 +226,11 @@ impl PbrtScene<'_> {
             D::MediumInterface => {
                 graphics.inside = named(event.a);
                 graphics.outside = named(event.b);
+                if self.options.faults.is_thorough {
+                    let at = self.at(event.spot);
+                    self.checks.media.note(content.text(event.a), at)?;
+                    self.checks.media.note(content.text(event.b), at)?;
+                }
             }
             D::NamedMaterial => {
                 graphics.material = MaterialUse::Named(content.name(event.a));

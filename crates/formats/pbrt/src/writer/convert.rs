@@ -10,7 +10,8 @@ use super::materials::ShapeParameters;
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_geometry::exact::rounded;
 use polyhaul_geometry::linear::{IDENTITY32, IDENTITY64};
-use polyhaul_geometry::parts::{loose_vertices, note_left_out};
+use polyhaul_geometry::losses::{LeftOut, note_left_out};
+use polyhaul_geometry::parts::{columns, loose_vertices, tables};
 use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Diagnostic, Result, try_push};
 use polyhaul_model::names;
@@ -28,7 +29,7 @@ pub fn from_meshes(
     materials: &[Material],
     run: &RunOptions,
 ) -> Result<(Render, Warnings)> {
-    let mut warnings = Warnings::default();
+    let mut warnings = Warnings::for_target("pbrt");
     note(scene, run, &mut warnings)?;
     let mut converter = Converter {
         builder: Builder::default(),
@@ -52,14 +53,18 @@ pub fn from_meshes(
     for (mesh, objects) in scene.meshes.iter().zip(of_mesh) {
         converter.mesh(mesh, &objects)?;
     }
-    let approximated = materials.iter().filter(|material| !material.missing && !is_exact(material)).count() as u64;
-    let message = format!("pbrt has different material models: {approximated} approximated");
-    warnings.push_many("changed-materials", approximated, Diagnostic::new(message));
-    let undefined = materials.iter().filter(|material| material.missing && !material.name.is_empty()).count() as u64;
+    let names = |is_listed: &dyn Fn(&Material) -> bool| -> Vec<&str> {
+        materials.iter().filter(|material| is_listed(material)).map(|material| material.name.as_str()).collect()
+    };
+    let approximated = names(&|material| !material.missing && !is_exact(material));
+    let listed = names::listed(&approximated);
+    let message = format!("pbrt has different material models: {} approximated: {listed}", approximated.len());
+    warnings.push_many("changed-materials", approximated.len() as u64, Diagnostic::new(message));
+    let undefined = names(&|material| material.missing && !material.name.is_empty());
     let kinds = [
-        ("left-out-materials", "names of undefined materials", undefined),
-        ("left-out-names", "object names", converter.nameless),
-        ("left-out-normals", "normals of shapes with missing normals", converter.normals),
+        LeftOut::named("left-out-materials", "names of undefined materials", undefined),
+        LeftOut::new("left-out-names", "object names", converter.nameless),
+        LeftOut::new("left-out-normals", "normals of shapes with missing normals", converter.normals),
     ];
     note_left_out("pbrt", kinds, "", &mut warnings);
     Ok((converter.builder.finish(), warnings))
@@ -83,20 +88,22 @@ fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> 
         ("left-out-lines", "lines", sum(|mesh| mesh.lines.len())),
         ("left-out-points", "points", sum(|mesh| mesh.points.len())),
         ("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
-        ("left-out-columns", "vertex and face columns", {
-            sum(|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
-        }),
-        ("left-out-tables", "tables", scene.tables.len() as u64),
         ("left-out-vertices", "vertices not used by a face", loose),
-        ("left-out-groups", "face groups", sum(|mesh| mesh.groups.len())),
         ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
-        ("left-out-vertex-groups", "vertex groups", sum(|mesh| mesh.vertex_groups.len())),
         ("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
         ("left-out-uv-depths", "third uv coordinates", sum(|mesh| mesh.uv_depths.len())),
         ("left-out-remarks", "comments", (scene.comments.len() + scene.infos.len()) as u64),
     ];
-    note_left_out("pbrt", kinds, "", warnings);
+    let groups = scene.meshes.iter().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
+    let vertex_groups = scene.meshes.iter().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
+    let named = [
+        columns(scene.meshes.iter(), |_| false),
+        tables(scene),
+        LeftOut::named("left-out-groups", "face groups", groups),
+        LeftOut::named("left-out-vertex-groups", "vertex groups", vertex_groups),
+    ];
+    note_left_out("pbrt", kinds.map(LeftOut::from).into_iter().chain(named), "", warnings);
     Ok(())
 }
 

@@ -2,7 +2,8 @@
 
 use super::order::by_place;
 use super::{CHUNK, LARGEST_HARMONIC, LARGEST_OTHER, PACKED, RANGES, TRIPLE};
-use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_changed, note_clamped, splats_to_write};
+use polyhaul_geometry::losses::note;
+use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
 use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::splats::{SplatColumns, Splats, color_of, opacity_of, unit_quaternion};
@@ -41,7 +42,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     let order = if job.options.own.keep_order { None } else { Some(by_place(splats.positions, job.run)?) };
     let moved = order.iter().flatten().zip(0..).filter(|(number, place)| *number != place).count();
     let message = format!("{moved} splats have another place in the order, which is now by position");
-    note_changed(job.output, "changed-order", moved as u64, message, warnings);
+    note(job.output, "changed-order", moved as u64, message, warnings);
     warnings.refuse_losses(job.strict)?;
     let moved = match &order {
         // A page takes its values from everywhere; by columns they are near each other.

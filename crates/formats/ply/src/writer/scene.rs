@@ -12,9 +12,10 @@ use super::tables::{PlyNeed, count_type, longest};
 use super::text::PlyKind;
 use super::{PlyElement, PlyProperty, Remarks};
 use polyhaul_geometry::lines::edge_count;
+use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts;
-use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, note_changed, note_left_out};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{Dialect, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Domain, Mesh, Scalar, names};
@@ -29,8 +30,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     let PlyJob { scene, parts, options, run, .. } = *job;
     let kinds = homeless(parts, job.materials);
     let depths = homes(parts).map(|part| part.mesh.uv_depths.len() as u64).sum();
-    let others =
-        [("left-out-names", "object names", named(parts)), ("left-out-uv-depths", "third uv coordinates", depths)];
+    let others = [named(parts), LeftOut::new("left-out-uv-depths", "third uv coordinates", depths)];
     note_left_out("PLY", kinds.into_iter().chain(others), job.output, warnings);
     super::note_remarks([&scene.comments, &scene.infos], job.output, warnings);
     let splits = splits(job)?;
@@ -408,9 +408,24 @@ impl PlyChannels {
     fn note(&self, job: &PlyJob<'_>, warnings: &mut Warnings) {
         let [outside, rounded] = if job.options.scene.float_colors { [0; 2] } else { [self.outside, self.rounded] };
         let kinds = [
-            ("missing-color", "vertices without a color were written as white", self.missing, None),
-            ("clamped-color", "color values outside 0 to 1 were clamped", outside, FLOATS),
-            ("changed-colors", "color values were rounded to bytes", rounded, FLOATS),
+            (
+                "missing-color",
+                ["vertex without a color was written as white", "vertices without a color were written as white"],
+                self.missing,
+                None,
+            ),
+            (
+                "clamped-color",
+                ["color value outside 0 to 1 was clamped", "color values outside 0 to 1 were clamped"],
+                outside,
+                FLOATS,
+            ),
+            (
+                "changed-colors",
+                ["color value was rounded to bytes", "color values were rounded to bytes"],
+                rounded,
+                FLOATS,
+            ),
         ];
         note_changed(kinds, job.output, warnings);
     }
@@ -432,10 +447,10 @@ impl<'a> PlyColumns<'a> {
     ) -> Result<Self> {
         let mut columns = PlyColumns::default();
         for (number, mesh) in meshes.enumerate() {
-            let mut left_out = 0;
+            let mut left_out = Vec::new();
             for (place, column) in mesh.iter().enumerate() {
                 if taken.iter().any(|property| property.name == column.name.as_str()) {
-                    left_out += 1;
+                    try_push(&mut left_out, column.name.as_str(), "names")?;
                     continue;
                 }
                 let need = PlyNeed::from_column(column)?;
@@ -445,9 +460,8 @@ impl<'a> PlyColumns<'a> {
                     None => try_push(&mut columns.all, (column.name.as_str(), need), "the plan")?,
                 }
             }
-            let message = format!("{left_out} columns with the names of other properties were dropped");
-            let place = Place { file: output.into(), ..Place::default() };
-            warnings.push_many("left-out-columns", left_out, Diagnostic { place, ..Diagnostic::new(message) });
+            let what = "columns with the names of other properties";
+            note_left_out("PLY", [LeftOut::named("left-out-columns", what, left_out)], output, warnings);
         }
         Ok(columns)
     }

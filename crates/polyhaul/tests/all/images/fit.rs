@@ -3,7 +3,8 @@
 use super::load;
 use crate::support::try_written_image;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
-use polyhaul::options::{ImageWriteOptions, RunOptions};
+use polyhaul::options::{ImageWriteOptions, RunOptions, Strict};
+use polyhaul::severity::Severity;
 use polyhaul::{Format, ReadOptions, Report, WriteOptions};
 
 /// Writes an image and reads it back.
@@ -25,11 +26,12 @@ fn noted(image: &Image, format: Format, style: ImageWriteOptions) -> Vec<String>
             WriteOptions::default().with_format(Some(format)).with_image(style).with_strict(strict).with_run(run);
         try_written_image(image, &options).map(|(_, report)| report)
     };
-    let first = write(1, false).unwrap();
+    let first = write(1, Strict::Off).unwrap();
     for threads in [2, 7] {
-        assert_eq!(write(threads, false).unwrap().warnings, first.warnings);
+        assert_eq!(write(threads, Strict::Off).unwrap().warnings, first.warnings);
     }
-    assert_eq!(write(2, true).is_ok(), first.warnings.is_empty());
+    assert_eq!(write(2, Strict::All).is_ok(), first.warnings.is_empty());
+    assert_eq!(write(2, Strict::Losses).is_ok(), first.warnings.total_of(Severity::Note) == first.warnings.total());
     messages(&first).into_iter().map(str::to_owned).collect()
 }
 

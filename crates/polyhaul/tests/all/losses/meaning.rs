@@ -108,8 +108,8 @@ fn points_need_three_columns() {
 #[test]
 fn names_that_a_table_cannot_keep_are_warned_of() {
     let cases: [(&str, Format, &str); 5] = [
-        ("a,b\n1,2\n", Format::Txt, "left-out-names"),
-        ("a,b\n1,2\n", Format::Npy, "left-out-names"),
+        ("a,b\n1,2\n", Format::Txt, "left-out-column-names"),
+        ("a,b\n1,2\n", Format::Npy, "left-out-column-names"),
         ("a b,c\n1,2\n", Format::Ply, "changed-names"),
         ("a,a\n1,2\n", Format::Ply, "changed-names"),
         ("x,y,z,time\n1,2,3,4\n", Format::Xyz, "left-out-columns"),

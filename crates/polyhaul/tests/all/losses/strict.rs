@@ -1,8 +1,9 @@
-//! With `strict` every warning that writing gives is an error, before the first byte and before an old file is gone.
+//! With `strict` every loss that writing gives is an error, and with `all` every note, before the first byte and before an old file is gone.
 
 use crate::support::{memory, try_converted, try_written};
 use polyhaul::model::{Array, Channels, Column, Image, Samples, Scene, Table, Values, VertexGroup};
-use polyhaul::options::{Digits, PbrtMeshes, RunOptions, Smoothing};
+use polyhaul::options::{Digits, KindSet, OptionValue, PbrtMeshes, RunOptions, Smoothing, Strict};
+use polyhaul::severity::Severity;
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::output::Shared;
@@ -15,7 +16,7 @@ const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\npr
     property float weight\nelement camera 1\nproperty double view_px\nend_header\n1 2 3 4\n5\n";
 const PBRT: &str = "WorldBegin LightSource \"point\" Shape \"sphere\"\n";
 
-fn options(format: Format, strict: bool, threads: usize) -> (ReadOptions, WriteOptions) {
+fn options(format: Format, strict: impl Into<Strict>, threads: usize) -> (ReadOptions, WriteOptions) {
     let run = RunOptions::default().with_threads(Some(threads)).with_chunk_bytes(Some(7));
     let resolve = |name: &str| Ok(Some(Input::Memory(b"newmtl brick\nKd 1 0 0\n".to_vec(), name.into())));
     let resolver = Some(polyhaul::options::Resolve(std::sync::Arc::new(resolve)));
@@ -24,11 +25,11 @@ fn options(format: Format, strict: bool, threads: usize) -> (ReadOptions, WriteO
 }
 
 /// The error of a strict conversion, and what a lenient one warns of.
-fn both(text: &str, name: &str, format: Format) -> (Error, Report) {
+fn both(text: &str, name: &str, format: Format, strict: Strict) -> (Error, Report) {
     let mut errors = Vec::new();
     for threads in [1, 2, 3, 7, 64] {
         let out = Shared::default();
-        let (read, write) = options(format, true, threads);
+        let (read, write) = options(format, strict, threads);
         let error = polyhaul::Reader::new(memory(text, name))
             .options(&read)
             .convert(polyhaul::Writer::new(Output::Writer(Box::new(out.clone()), "out".into())).options(&write))
@@ -45,27 +46,84 @@ fn both(text: &str, name: &str, format: Format) -> (Error, Report) {
 #[test]
 fn a_loss_is_an_error_that_names_it_and_its_count() {
     let cases = [
-        (OBJ, "a.obj", Format::Stl, "materials: 1 "),
-        (OBJ, "a.obj", Format::Ply, "materials: 1 "),
-        (PLY, "a.ply", Format::Obj, "vertex and face columns: 1 "),
-        (PLY, "a.ply", Format::Csv, "more than one element: 1 "),
-        (PLY, "a.ply", Format::Xyz, "more than one element: 1 "),
-        (PBRT, "a.pbrt", Format::Obj, "lights: 1 "),
-        (PBRT, "a.pbrt", Format::Ply, "lights: 1 "),
+        (OBJ, "a.obj", Format::Stl, Strict::All, "materials: 1 "),
+        (OBJ, "a.obj", Format::Ply, Strict::All, "materials: 1 "),
+        (PLY, "a.ply", Format::Obj, Strict::All, "vertex and face columns: 1 "),
+        (PLY, "a.ply", Format::Csv, Strict::Losses, "more than one element: 1 "),
+        (PLY, "a.ply", Format::Xyz, Strict::Losses, "more than one element: 1 "),
+        (PBRT, "a.pbrt", Format::Obj, Strict::Losses, "shapes of class"),
+        (PBRT, "a.pbrt", Format::Obj, Strict::All, "lights: 1 "),
+        (PBRT, "a.pbrt", Format::Ply, Strict::All, "lights: 1 "),
     ];
-    for (text, name, format, said) in cases {
-        let (error, report) = both(text, name, format);
+    for (text, name, format, strict, said) in cases {
+        let (error, report) = both(text, name, format, strict);
         let what = format!("{name} to {format:?}: {error}");
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{what}");
         assert!(error.to_string().contains(said), "{what}");
-        assert_eq!(error.diagnostic().hint.as_deref(), Some("without --strict this is a warning"), "{what}");
-        // Every kind is named with its count, the first in its own words.
-        for (code, count) in
-            report.warnings.counts().iter().filter(|(code, _)| **code != report.warnings.kept()[0].code)
-        {
-            assert!(error.to_string().contains(&format!("{code}: {count}")), "{what}");
+        let first = report.warnings.first_refused(strict.into()).unwrap().code;
+        let hint = format!("without --strict this is a warning; `--allow {first}` accepts it");
+        assert_eq!(error.diagnostic().hint, Some(hint), "{what}");
+        // Every kind that is refused is named with its count, the first in its own words.
+        for ((code, severity), count) in report.warnings.severities().iter().filter(|((code, _), _)| *code != first) {
+            let is_refused = strict == Strict::All || *severity > Severity::Note;
+            assert_eq!(error.to_string().contains(&format!("{code}: {count}")), is_refused, "{what}");
         }
     }
+}
+
+/// What Blender writes for its default cube, but for numbers.
+const CUBE: &str = "mtllib a.mtl\no Cube\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvn 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n\
+    s 0\nusemtl brick\nf 1/1/1 2/2/1 3/3/1 4/4/1\n";
+
+#[test]
+fn what_everybody_expects_is_only_a_note() {
+    for format in [Format::Glb, Format::Stl, Format::Ply, Format::Off] {
+        let (read, write) = options(format, true, 2);
+        let report = try_converted(memory(CUBE, "a.obj"), &read, &write).unwrap().1;
+        assert!(report.warnings.total() > 0, "{format:?}");
+        assert_eq!(report.warnings.total_of(Severity::Note), report.warnings.total(), "{format:?}");
+        both(CUBE, "a.obj", format, Strict::All);
+    }
+    // A table could have columns of uvs.
+    let (error, _) = both(CUBE, "a.obj", Format::Csv, Strict::Losses);
+    assert!(error.to_string().contains("left-out-normals: 1") && error.to_string().contains("uvs: 4"), "{error}");
+}
+
+#[test]
+fn allowed_kinds_pass() {
+    let (read, write) = options(Format::Csv, true, 2);
+    let convert = |codes: &str| {
+        let allow = KindSet::parse(codes).unwrap();
+        try_converted(memory(CUBE, "a.obj"), &read.clone().with_allow(allow), &write.clone().with_allow(allow))
+    };
+    assert!(convert("left-out-uvs").unwrap_err().to_string().contains("normals: 1 dropped"));
+    assert_eq!(convert("left-out-uvs,left-out-normals").unwrap().1.warnings.counts()["left-out-uvs"], 4);
+}
+
+/// A triangle whose back is not shown.
+const SINGLE_SIDED: &str = r#"{
+    "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+    "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "material": 0}]}],
+    "materials": [{"doubleSided": false}],
+    "accessors": [
+        {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]}
+    ],
+    "bufferViews": [{"buffer": 0, "byteLength": 36}],
+    "buffers": [{"byteLength": 36, "uri": "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]
+}"#;
+
+#[test]
+fn what_a_reader_drops_is_judged_by_the_format_that_is_written() {
+    let convert = |format| {
+        let (read, write) = options(format, true, 2);
+        try_converted(memory(SINGLE_SIDED, "a.gltf"), &read.with_strict(true), &write)
+    };
+    assert_eq!(convert(Format::Stl).unwrap().1.warnings.counts()["left-out-culling"], 1);
+    let error = convert(Format::Glb).unwrap_err();
+    assert!(error.to_string().contains("back faces were hidden"), "{error}");
+    assert!(
+        polyhaul::inspect::validate(memory(SINGLE_SIDED, "a.gltf"), &options(Format::Glb, true, 2).0).unwrap().valid
+    );
 }
 
 #[test]
@@ -144,7 +202,7 @@ fn shapes_that_a_mesh_only_approximates_are_counted() {
     };
     let odd = mesh("trianglemesh", "\"normal N\" [ 0 0 1 ] \"vector3 S\" [ 1 0 0 1 0 0 1 0 0 ]");
     let text = format!("WorldBegin\n{}{}{odd}", mesh("loopsubdiv", ""), mesh("trianglemesh", ""));
-    let report = both(&text, "a.pbrt", Format::Obj).1;
+    let report = both(&text, "a.pbrt", Format::Obj, Strict::Losses).1;
     assert_eq!(*report.warnings.counts(), [("changed-shapes", 1), ("left-out-columns", 2)].into());
 }
 
@@ -156,7 +214,7 @@ fn an_old_file_stays_whatever_is_written() {
         .unwrap()
         .value;
     for format in [Format::Stl, Format::Ply] {
-        let write = options(format, true, 2).1;
+        let write = options(format, Strict::All, 2).1;
         refused_over_an_old_file(&format!("a.{}", format.name()), |out| {
             polyhaul::Writer::new(out).options(&write).scene(&scene)
         });
@@ -192,8 +250,8 @@ fn a_scene_of_many_files_is_refused_as_one() {
     let read = ReadOptions::default();
     let (_, mut write) = options(Format::Pbrt, true, 2);
     write.pbrt.meshes = PbrtMeshes::Ply { vertices: 1 };
-    // pbrt cannot store lines.
-    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nl 1 2\n";
+    // The other vertices of the shape have no normals.
+    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvn 0 0 1\nf 1//1 2//1 3//1\nf 2 3 4\n";
     let error = polyhaul::Reader::new(Input::Memory(text.into(), "a.obj".into()))
         .options(&read)
         .convert(polyhaul::Writer::new(&path).options(&write));

@@ -114,7 +114,7 @@ Material \"diffuse\" \"string normalmap\" \"bumps.png\"
 Texture \"a\" \"spectrum\" \"imagemap\" \"string filename\" \"a.png\"
 Texture \"b\" \"float\" \"imagemap\" \"string filename\" \"a.png\"
 AreaLightSource \"diffuse\" \"string filename\" \"../lamp.png\"
-Shape \"bilinearmesh\" \"string emissionfilename\" \"glow.png\"
+Shape \"bilinearmesh\" \"point3 P\" [ 0 0 0 1 0 0 0 1 0 1 1 0 ] \"string emissionfilename\" \"glow.png\"
 Include \"parts/one.pbrt\"\nInclude \"parts/one.pbrt\"\n";
 
 #[test]

@@ -157,7 +157,7 @@ const BAD: [(&str, &str); 42] = [
     ("missing_bracket", "3:31: this list is not closed with `]`"),
     ("missing_value", "3:16: this parameter has no values"),
     ("mixed_values", "3:35: expected numbers, found a string"),
-    ("named_material_undefined", "missing-material"),
+    ("named_material_undefined", "undefined-material"),
     ("nesting_30k", "ok"),
     ("no_type", "3:16: this declaration has no"),
     ("nonutf8", "non-utf8-name"),

@@ -13,4 +13,5 @@ mod scenes;
 mod single;
 mod support;
 mod traps;
+mod validated;
 mod versions;

@@ -27,8 +27,8 @@ const OUTCOMES: [(Trap, &str); 33] = [
     (Trap::LongArray, "1 shapes"),
     (Trap::LongStringArray, "1 shapes"),
     (Trap::OneLine, "3000 shapes"),
-    (Trap::LongString, "0 shapes, missing-material 1"),
-    (Trap::EscapedString, "0 shapes, missing-material 1"),
+    (Trap::LongString, "0 shapes, undefined-material 1"),
+    (Trap::EscapedString, "0 shapes, undefined-material 1"),
     (Trap::LongNumber, "1 shapes"),
     (
         Trap::LongWord,

@@ -1,0 +1,175 @@
+//! Checks of validation: names that pbrt-v4 does not have, names without a definition, and meshes that cannot be drawn.
+//!
+//! Reading does not need them: scenes keep what they say, and conversions to meshes find the same faults when they make
+//! the meshes. Nothing here changes the scene.
+
+use super::super::directive::Directive;
+use super::super::event::{PbrtEvent, PieceContent, Spot};
+use super::super::known;
+use super::super::versions::{self, PbrtKind};
+use super::{PbrtScene, SceneSpot};
+use polyhaul_model::error::{Diagnostic, Error, Result, try_push, try_string};
+use polyhaul_model::names::shown;
+use polyhaul_model::render::{Entity, ParameterType, ParameterValues, Parameters, Shape};
+use std::collections::HashSet;
+
+/// Names that are used, each where it is used first.
+#[derive(Default)]
+pub(super) struct NameUses {
+    seen: HashSet<String>,
+    first: Vec<(String, SceneSpot)>,
+}
+
+impl NameUses {
+    pub(super) fn note(&mut self, name: &str, at: SceneSpot) -> Result<()> {
+        if name.is_empty() || self.seen.contains(name) {
+            return Ok(());
+        }
+        self.seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.seen.insert(try_string(name)?);
+        try_push(&mut self.first, (try_string(name)?, at), "names")
+    }
+}
+
+/// The uses of names that are checked at the end of a scene.
+#[derive(Default)]
+pub(super) struct PbrtChecks {
+    pub(super) textures: NameUses,
+    pub(super) media: NameUses,
+}
+
+/// A fault of an entity: its kind, and its message.
+type EntityFault = (&'static str, String);
+
+impl PbrtScene<'_> {
+    /// Checks the class and the parameters of an entity.
+    pub(super) fn check_entity(
+        &mut self,
+        directive: Directive,
+        entity: &Entity,
+        event: &PbrtEvent,
+        content: &PieceContent,
+    ) -> Result<()> {
+        let Some(kind) = PbrtKind::of_directive(directive) else { return Ok(()) };
+        let parameters = self.render.parameters(entity);
+        let class = match directive {
+            Directive::MakeNamedMaterial | Directive::MakeNamedMedium => parameters.string("type").unwrap_or_default(),
+            Directive::Texture => content.operands.get(event.a as usize + 2).map_or("", |&class| content.text(class)),
+            _ => content.text(event.a),
+        };
+        let faults = name_faults(kind, class, parameters);
+        let textures = texture_names(parameters)?;
+        self.note_faults(faults, &textures, event.spot)
+    }
+
+    /// Checks the last shape.
+    pub(super) fn check_shape(&mut self, index: usize, spot: Spot) -> Result<()> {
+        let Some(shape) = self.render.shape(index) else { return Ok(()) };
+        let parameters = shape.parameters();
+        let mut faults = name_faults(PbrtKind::Shape, shape.class(), parameters);
+        faults.extend(mesh_faults(&shape));
+        let textures = texture_names(parameters)?;
+        self.note_faults(faults, &textures, spot)
+    }
+
+    fn note_faults(&mut self, faults: Vec<EntityFault>, textures: &[String], spot: Spot) -> Result<()> {
+        let at = self.at(spot);
+        textures.iter().try_for_each(|name| self.checks.textures.note(name, at))?;
+        faults.into_iter().try_for_each(|(code, message)| self.note(spot, code, message))
+    }
+
+    /// Warns about names that are used and not defined.
+    pub(super) fn check_names(&mut self) -> Result<()> {
+        let textures = std::mem::take(&mut self.checks.textures);
+        let media = std::mem::take(&mut self.checks.media);
+        let defined = self.render.textures.iter().map(|texture| self.render.text(texture.entity.name));
+        let undefined_textures = undefined(textures, defined.collect());
+        let defined = self.render.media.iter().map(|medium| self.render.text(medium.name));
+        let undefined_media = undefined(media, defined.collect());
+        let textures = undefined_textures.into_iter().map(|used| ("undefined-texture", "texture", used));
+        let media = undefined_media.into_iter().map(|used| ("undefined-medium", "medium", used));
+        for (code, what, (name, at)) in textures.chain(media) {
+            let message = format!("the {what} `{}` is not defined", shown(&name));
+            let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
+            self.warnings.note(self.options.faults, code, diagnostic)?;
+        }
+        Ok(())
+    }
+}
+
+/// The uses of names that are not among the defined ones.
+fn undefined(uses: NameUses, defined: HashSet<&str>) -> Vec<(String, SceneSpot)> {
+    uses.first.into_iter().filter(|(name, _)| !defined.contains(&**name)).collect()
+}
+
+/// The textures that parameters name.
+fn texture_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for parameter in parameters.iter().filter(|parameter| parameter.kind == ParameterType::Texture) {
+        if let ParameterValues::Strings(strings) = parameter.values {
+            strings.iter().try_for_each(|name| try_push(&mut names, try_string(name)?, "names"))?;
+        }
+    }
+    Ok(names)
+}
+
+/// The names of a class and of parameters that pbrt-v4 does not have, and no older version either: these have warnings
+/// of their own.
+fn name_faults(kind: PbrtKind, class: &str, parameters: Parameters<'_>) -> Vec<EntityFault> {
+    let mut faults = Vec::new();
+    if !known::is_class(kind, class) && versions::of_class(kind, class).is_none() {
+        faults.push(("unknown-class", format!("pbrt has no {} `{}`", kind.name(), shown(class))));
+    }
+    for parameter in parameters.iter() {
+        let name = parameter.name;
+        if !known::is_parameter(kind, name) && versions::of_parameter(kind, name).is_none() {
+            faults
+                .push(("unknown-parameter", format!("no {} of pbrt has the parameter `{}`", kind.name(), shown(name))));
+        }
+    }
+    faults
+}
+
+/// What keeps a shape with arrays from being a mesh.
+fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
+    let class = shape.class();
+    let width = match class {
+        "trianglemesh" | "loopsubdiv" => 3,
+        "bilinearmesh" => 4,
+        _ => return Vec::new(),
+    };
+    let parameters = shape.parameters();
+    let Some(points) = parameters.get("P").and_then(|points| points.values.rows::<3>()).map(<[_]>::len) else {
+        return vec![("missing-parameter", format!("this `{class}` has no parameter \"point3 P\""))];
+    };
+    let mut faults = Vec::new();
+    match parameters.get("indices").map(|indices| indices.values) {
+        Some(ParameterValues::Integers(indices)) => {
+            if let Some(index) = indices.iter().find(|&&index| index < 0 || index as usize >= points) {
+                let message = format!("the index {index} of this `{class}` is out of range: it has {points} points");
+                faults.push(("index-out-of-range", message));
+            }
+            if indices.len() % width != 0 {
+                let message = format!("this `{class}` has {} indices; expected a multiple of {width}", indices.len());
+                faults.push(("wrong-count", message));
+            }
+        }
+        _ if points != width => {
+            let message = format!("this `{class}` has {points} points and no parameter \"integer indices\"");
+            faults.push(("missing-parameter", message));
+        }
+        _ => {}
+    }
+    let counts = [
+        ("N", parameters.get("N").map(|normals| normals.values.rows::<3>().map_or(0, <[_]>::len))),
+        ("S", parameters.get("S").map(|tangents| tangents.values.rows::<3>().map_or(0, <[_]>::len))),
+        ("uv", parameters.get("uv").map(|uvs| uvs.values.rows::<2>().map_or(0, <[_]>::len))),
+    ];
+    for (name, count) in counts {
+        if let Some(count) = count.filter(|count| *count != points) {
+            let message = format!("this `{class}` has {count} values of `{name}` for {points} points");
+            faults.push(("wrong-count", message));
+        }
+    }
+    faults
+}

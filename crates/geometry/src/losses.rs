@@ -1,0 +1,121 @@
+//! Warnings about what a format cannot store, or stores changed: one form for all writers.
+//!
+//! A warning names what was lost, as far as it has names, up to a limit.
+
+use polyhaul_model::error::{Diagnostic, Place};
+use polyhaul_model::names::{MAX_LISTED, listed_of};
+use polyhaul_model::warnings::Warnings;
+
+/// Data of one kind that a format cannot store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The kind of warning.
+    pub code: &'static str,
+    /// What the format cannot store, such as `materials`.
+    pub what: &'static str,
+    /// How many are dropped; 0 for no warning.
+    pub count: u64,
+    /// The names of the first few.
+    pub names: Vec<String>,
+}
+
+impl LeftOut {
+    /// Data without names.
+    pub fn new(code: &'static str, what: &'static str, count: u64) -> LeftOut {
+        LeftOut { code, what, count, names: Vec::new() }
+    }
+
+    /// Data with these names; those that are empty are counted only.
+    pub fn named<'n>(code: &'static str, what: &'static str, names: impl IntoIterator<Item = &'n str>) -> LeftOut {
+        let mut left_out = LeftOut::new(code, what, 0);
+        for name in names {
+            left_out.count += 1;
+            if left_out.names.len() < MAX_LISTED && !name.is_empty() {
+                left_out.names.push(name.to_owned());
+            }
+        }
+        left_out
+    }
+
+    fn message(&self, format: &str) -> String {
+        let LeftOut { what, count, names, .. } = self;
+        let listed = if names.is_empty() { String::new() } else { format!(": {}", listed_of(names, *count)) };
+        format!("{format} cannot store {what}: {count} dropped{listed}")
+    }
+}
+
+impl From<(&'static str, &'static str, u64)> for LeftOut {
+    fn from((code, what, count): (&'static str, &'static str, u64)) -> LeftOut {
+        LeftOut::new(code, what, count)
+    }
+}
+
+/// Warns about data that a format cannot store.
+pub fn note_left_out(
+    format: &str,
+    kinds: impl IntoIterator<Item = impl Into<LeftOut>>,
+    output: &str,
+    warnings: &mut Warnings,
+) {
+    for kind in kinds {
+        let left_out: LeftOut = kind.into();
+        note(output, left_out.code, left_out.count, left_out.message(format), warnings);
+    }
+}
+
+/// Warns about data that is changed: a code, what happened to one and to several, a count, and a hint.
+pub fn note_changed<'w>(
+    kinds: impl IntoIterator<Item = (&'static str, [&'w str; 2], u64, Option<&'static str>)>,
+    output: &str,
+    warnings: &mut Warnings,
+) {
+    for (code, words, count, hint) in kinds {
+        let place = Place { file: output.into(), ..Place::default() };
+        let hint = hint.map(String::from);
+        let message = format!("{count} {}", words[usize::from(count != 1)]);
+        warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(message) });
+    }
+}
+
+/// Warns with a message that covers `count` warnings of a kind.
+pub fn note(output: &str, code: &'static str, count: u64, message: String, warnings: &mut Warnings) {
+    let place = Place { file: output.into(), ..Place::default() };
+    warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(warnings: &Warnings) -> Vec<&str> {
+        warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect()
+    }
+
+    #[test]
+    fn losses_name_the_first_few() {
+        let mut warnings = Warnings::for_target("stl");
+        let many: Vec<String> = (0..MAX_LISTED + 3).map(|number| format!("m{number}")).collect();
+        let kinds = [
+            LeftOut::named("left-out-materials", "materials", ["wood", "glass"]),
+            LeftOut::named("left-out-names", "object names", many.iter().map(String::as_str)),
+            LeftOut::new("left-out-uvs", "uvs", 14),
+            LeftOut::new("left-out-lines", "lines", 0),
+        ];
+        note_left_out("STL", kinds, "a.stl", &mut warnings);
+        let names = "`m0`, `m1`, `m2`, `m3`, `m4`, `m5`, `m6`, `m7` and 3 more";
+        let expected = [
+            "STL cannot store materials: 2 dropped: `wood`, `glass`".to_owned(),
+            format!("STL cannot store object names: 11 dropped: {names}"),
+            "STL cannot store uvs: 14 dropped".to_owned(),
+        ];
+        assert_eq!(messages(&warnings), expected);
+    }
+
+    #[test]
+    fn words_agree_with_their_number() {
+        let mut warnings = Warnings::for_target("glb");
+        let words = ["normal was scaled", "normals were scaled"];
+        note_changed([("changed-normals", words, 1, None), ("changed-normals", words, 2, None)], "", &mut warnings);
+        assert_eq!(messages(&warnings), ["1 normal was scaled", "2 normals were scaled"]);
+    }
+}

@@ -1,0 +1,111 @@
+//! The table of kinds of warnings: complete, as the oracle expects it, and a page of the guide.
+
+use polyhaul::Format;
+use polyhaul::severity::{KINDS, kind};
+use polyhaul_testkit::slots::expected;
+use std::path::{Path, PathBuf};
+
+/// Each cell follows from what the format has slots for.
+#[test]
+fn every_severity_is_the_one_that_slots_imply() {
+    let mut wrong = Vec::new();
+    for kind in &KINDS {
+        for target in std::iter::once("").chain(Format::ALL.map(Format::name)) {
+            let severity = kind.severity_for(target);
+            if let Some(expected) = expected(kind.code, target).filter(|expected| *expected != severity) {
+                wrong.push(format!(
+                    "{} to `{target}` is a {}; expected {}",
+                    kind.code,
+                    severity.name(),
+                    expected.name()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Codes in the sources that are in the table but for their first word, and are no kinds of warnings.
+const OTHERS: [&str; 1] = ["other-programs"];
+
+/// Text that begins like a code of the table and is not in it would be counted as an unknown fault.
+#[test]
+fn every_code_in_the_sources_is_in_the_table() {
+    let first_words: Vec<&str> = KINDS.iter().filter_map(|kind| kind.code.split('-').next()).collect();
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let mut unknown = Vec::new();
+    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (before, literal) in text.split('"').zip(text.split('"').skip(1)) {
+            let first = literal.split('-').next().unwrap_or_default();
+            let looks_like_a_code =
+                literal.contains('-') && literal.chars().all(is_word) && first_words.contains(&first);
+            let is_planted = before.ends_with("planted(");
+            if looks_like_a_code && !is_planted && kind(literal).is_none() && !OTHERS.contains(&literal) {
+                unknown.push(format!("{literal} in {}", path.display()));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// The sources of a folder, without tests.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("tests") {
+            paths.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+const INTRODUCTION: &str = "\
+# Losses
+
+Whatever a reader does not keep, or an output cannot hold, is a warning with a kind, a place and a severity:
+
+- A **note**: the output's format has no slot for it and everybody expects that (materials in STL, smoothing groups in
+  glTF), or it carries no information (comments).
+- A **loss**: the format has a slot that was not used, or a value, an element or a reference is changed or gone.
+- A **fault**: the file breaks the rules of its format.
+
+`--strict` (`strict=True` in Python) refuses losses and faults: the conversion fails before it replaces the old file.
+`--strict=all` (`strict=\"all\"`) refuses notes, too. `--allow left-out-uvs,left-out-normals`
+(`allow=[\"left-out-uvs\", \"left-out-normals\"]`) lets these kinds pass. `validate` calls a file invalid only for faults.
+
+The severity of a kind depends on the format that is written. The table has the severity for most formats and for a
+program that reads a file, then the formats that have another one. `by value` means that the size of the change decides.
+
+| kind | what it counts | severity | exceptions |
+| --- | --- | --- | --- |
+";
+
+/// The page of the guide.
+fn page() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    for kind in &KINDS {
+        let severity = if kind.is_by_value { "by value" } else { kind.severity.name() };
+        let exceptions = match kind.exception() {
+            Some((severity, targets)) => format!("{}: {}", severity.name(), targets.join(", ")),
+            None => String::new(),
+        };
+        page += &format!("| `{}` | {} | {severity} | {exceptions} |\n", kind.code, kind.words[1]);
+    }
+    page += "\nThis page is generated from the table of kinds (`crates/core/model/src/severity.rs`).\n";
+    page
+}
+
+#[test]
+fn the_page_of_losses_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/losses.md");
+    let current = page();
+    if std::env::var_os("POLYHAUL_WRITE_PAGE").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+    let saved = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(saved == current, "docs/guide/losses.md is not current: run `cargo xtask option-page`");
+}

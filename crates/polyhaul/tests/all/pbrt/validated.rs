@@ -1,0 +1,68 @@
+//! Validation finds what makes a renderer or a conversion stop: names that do not exist, and meshes that are none.
+
+use crate::support::memory;
+use polyhaul::ReadOptions;
+use polyhaul::inspect::validate;
+use polyhaul::severity::Severity;
+use polyhaul_testkit::corpus::samples;
+
+/// The kinds and places of what validation finds.
+fn found(text: &str) -> Vec<(&'static str, String)> {
+    let validation = validate(memory(text, "a.pbrt"), &ReadOptions::default()).unwrap();
+    let warnings = &validation.report.warnings;
+    assert_eq!(validation.valid, warnings.total_of(Severity::Fault) == 0, "{text}");
+    warnings.kept().iter().map(|warning| (warning.code, warning.diagnostic.place.to_string())).collect()
+}
+
+#[test]
+fn names_that_do_not_exist_are_found() {
+    let cases = [
+        ("Material \"difuse\"", "unknown-class", 1),
+        ("LightSource \"pont\"", "unknown-class", 1),
+        ("MakeNamedMaterial \"a\" \"string type\" \"glas\"", "unknown-class", 1),
+        ("Texture \"t\" \"float\" \"chekerboard\"", "unknown-class", 1),
+        ("Shape \"sphere\" \"float radious\" 2", "unknown-parameter", 1),
+        ("LightSource \"point\" \"rgb J\" [1 1 1]", "unknown-parameter", 1),
+        ("NamedMaterial \"nowhere\"", "undefined-material", 1),
+        ("Material \"diffuse\" \"texture reflectance\" \"nowhere\"", "undefined-texture", 1),
+        ("MediumInterface \"nowhere\" \"\"", "undefined-medium", 1),
+        ("ObjectInstance \"nowhere\"", "missing-object", 1),
+    ];
+    for (directive, code, column) in cases {
+        let place = format!("a.pbrt:2:{column}");
+        let listed = found(&format!("WorldBegin\n{directive}\n"));
+        assert_eq!(listed, [(code, place)], "{directive}");
+        // Reading keeps what it does not need.
+        let read = polyhaul::Reader::new(memory(&format!("WorldBegin\n{directive}\n"), "a.pbrt")).scene();
+        assert_eq!(read.is_err(), code == "missing-object", "{directive}");
+    }
+}
+
+#[test]
+fn meshes_that_cannot_be_drawn_are_found() {
+    let mesh = |more: &str| format!("WorldBegin\nShape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] {more}\n");
+    let cases = [
+        ("\"integer indices\" [0 1 3]", "index-out-of-range"),
+        ("\"integer indices\" [0 1 -1]", "index-out-of-range"),
+        ("\"integer indices\" [0 1 2 0]", "wrong-count"),
+        ("\"normal N\" [0 0 1]", "wrong-count"),
+        ("\"point2 uv\" [0 0]", "wrong-count"),
+    ];
+    for (more, code) in cases {
+        assert_eq!(found(&mesh(more)), [(code, "a.pbrt:2:1".to_owned())], "{more}");
+    }
+    assert_eq!(found("WorldBegin\nShape \"trianglemesh\"\n"), [("missing-parameter", "a.pbrt:2:1".to_owned())]);
+    assert!(found(&mesh("\"integer indices\" [0 1 2]")).is_empty() && found(&mesh("")).is_empty());
+}
+
+/// Samples that renderers read.
+#[test]
+fn good_scenes_have_known_names() {
+    for sample in samples("pbrt/good", "pbrt") {
+        let options = ReadOptions::default().with_allow_outside(true);
+        let Ok(validation) = validate(sample.path.as_path(), &options) else { continue };
+        let counts = validation.report.warnings.counts();
+        let unknown = ["unknown-class", "unknown-parameter"].map(|code| counts.get(code).copied().unwrap_or(0));
+        assert_eq!(unknown, [0; 2], "{}: {:?}", sample.name, validation.report.warnings.kept());
+    }
+}

@@ -1,0 +1,71 @@
+//! Hints in Python's words. The library names options as the command does: `--float-colors` is `float_colors=True` here.
+
+use polyhaul::options::{OptionGroup, OptionKind, OptionRow};
+use polyhaul::{ReadOptions, WriteOptions};
+
+/// The hint with keywords in place of flags.
+pub(crate) fn with_keywords(hint: &str) -> String {
+    let mut text = String::new();
+    let mut rest = hint;
+    while let Some((before, after)) = rest.split_once("--") {
+        text.push_str(before);
+        let size = after.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(after.len());
+        let (flag, more) = after.split_at(size);
+        let is_start = before.is_empty() || before.ends_with([' ', '`', '(']);
+        let Some(row) = row_of(flag).filter(|_| is_start) else {
+            text.push_str("--");
+            rest = after;
+            continue;
+        };
+        // In quotes, a value may follow.
+        let value = more.split_once('`').map_or("", |(value, _)| value);
+        let value = if before.ends_with('`') { value } else { "" };
+        text.push_str(&keyword(&row, flag, value.trim()));
+        rest = &more[value.len()..];
+    }
+    text + rest
+}
+
+/// The option of a flag, without its dashes.
+fn row_of(flag: &str) -> Option<OptionRow> {
+    let name = flag.replace('-', "_");
+    let positive = name.strip_prefix("no_").unwrap_or(&name);
+    let named = |name: &str| ReadOptions::row(name).or_else(|| WriteOptions::row(name));
+    named(&name).or_else(|| named(positive))
+}
+
+fn keyword(row: &OptionRow, flag: &str, value: &str) -> String {
+    let name = row.name;
+    match row.kind {
+        OptionKind::Flag => format!("{name}={}", if flag.starts_with("no-") { "False" } else { "True" }),
+        OptionKind::Special { name: "Kinds", .. } => format!("{name}=[\"{value}\"]"),
+        _ if name == "strict" => format!("{name}=True"),
+        _ if value.is_empty() => name.into(),
+        _ if value.parse::<f64>().is_ok() => format!("{name}={value}"),
+        _ => format!("{name}=\"{value}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_keywords() {
+        let pairs = [
+            ("use --float-colors to keep them", "use float_colors=True to keep them"),
+            ("use `--digits shortest` for exact numbers", "use `digits=\"shortest\"` for exact numbers"),
+            ("choose one with `--element`: a, b", "choose one with `element`: a, b"),
+            (
+                "without --strict this is a warning; `--allow left-out-uvs` accepts it",
+                "without strict=True this is a warning; `allow=[\"left-out-uvs\"]` accepts it",
+            ),
+            ("read it with `--from ply`", "read it with `format=\"ply\"`"),
+            ("pbrt --upgrade old.pbrt > new.pbrt", "pbrt --upgrade old.pbrt > new.pbrt"),
+            ("write 2.5", "write 2.5"),
+        ];
+        for (hint, shown) in pairs {
+            assert_eq!(with_keywords(hint), shown);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What each format has a slot for, written by hand from the formats' descriptions, and the severities that follow.
+//!
+//! This is the independent counterpart of the table of kinds of warnings (`polyhaul::severity`), which is never asked:
+//! a loss that a format has no slot for is a note, one that it has a slot for is a loss, and a kind that says that the
+//! file breaks its format is a fault. [`crate::losses`] compares the severities of warnings with those of values that
+//! were read back.
+
+use polyhaul::diff::Difference;
+use polyhaul::severity::Severity;
+
+/// What became of an attribute in a conversion, judged by the values read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing differs.
+    Equal,
+    /// Values are there, and others than before.
+    Moved,
+    /// Values are not there, and the format has a slot for them.
+    Gone,
+    /// The format has no slot for them.
+    NoSlot,
+}
+
+impl Fate {
+    /// The severity of a warning about it; `None` if values cannot tell.
+    pub fn severity(self) -> Option<Severity> {
+        match self {
+            Fate::Equal => None,
+            Fate::Moved | Fate::Gone => Some(Severity::Loss),
+            Fate::NoSlot => Some(Severity::Note),
+        }
+    }
+}
+
+/// The fate of the attribute of a kind of warnings, in a conversion to `to` with these differences.
+pub fn fate(code: &str, to: &str, differences: &[Difference]) -> Option<Fate> {
+    let attribute = attribute(code)?;
+    if !has_slot(to, attribute) {
+        return Some(Fate::NoSlot);
+    }
+    let names = compared(attribute);
+    let mut of_attribute = differences.iter().filter(|difference| names.contains(&difference.what)).peekable();
+    if of_attribute.peek().is_none() {
+        return Some(Fate::Equal);
+    }
+    let is_gone = of_attribute.any(|difference| difference.message.contains("only in the first"));
+    Some(if is_gone { Fate::Gone } else { Fate::Moved })
+}
+
+/// The names that a comparison has for an attribute.
+fn compared(attribute: &str) -> &'static [&'static str] {
+    match attribute {
+        "polygons" => &["faces"],
+        "uvs" => &["uvs"],
+        "normals" | "face normals" => &["normals"],
+        "colors" => &["colors"],
+        "alpha" => &["alpha"],
+        "columns" => &["columns"],
+        "column-names" => &["column names"],
+        "names" => &["names"],
+        "materials" => &["materials", "material definitions"],
+        "phong" | "maps" | "textures" => &["material definitions"],
+        "vertices" => &["vertices"],
+        "lines" => &["lines"],
+        "points" => &["points"],
+        "tables" => &["tables"],
+        "lights" => &["lights"],
+        "cameras" => &["cameras"],
+        "media" => &["media"],
+        "settings" => &["settings"],
+        "motion" => &["motion"],
+        "shapes" => &["shapes"],
+        "pixels" => &["pixels"],
+        "channels" => &["channels"],
+        "attributes" => &["attributes"],
+        _ => &[],
+    }
+}
+
+/// The attribute that warnings of a kind are about, if they are about one that is left out or changed.
+pub fn attribute(code: &str) -> Option<&str> {
+    Some(match code {
+        "changed-faces" => "polygons",
+        "changed-materials" => "phong",
+        "changed-remarks" => "remarks",
+        "changed-samples" | "cut-samples" => "pixels",
+        "changed-positions" | "changed-numbers" | "changed-order" | "changed-transforms" | "clamped-numbers" => {
+            "positions"
+        }
+        "clamped-color" | "missing-color" => "colors",
+        "changed-splats" | "changed-channels" | "changed-reference" | "changed-names" => return None,
+        _ => code.strip_prefix("left-out-").or_else(|| code.strip_prefix("changed-"))?,
+    })
+}
+
+/// Whether a format has a slot for an attribute. Every format has one for the elements themselves.
+fn has_slot(to: &str, attribute: &str) -> bool {
+    const ELEMENTS: &str =
+        "positions, objects, shapes, meshes, nodes, primitives, extensions, flags, parts, layers, slices, pixels";
+    let has = |list: &str| list.split(", ").any(|slot| slot == attribute);
+    // Comments say nothing to programs, and smaller mip levels are made from the largest.
+    attribute != "remarks" && attribute != "levels" && (has(ELEMENTS) || has(slots(to)))
+}
+
+/// The attributes that files of a format store; an empty name is that of a program, which can take anything.
+fn slots(to: &str) -> &'static str {
+    match to {
+        "" => {
+            "faces, polygons, normals, uvs, uv-depths, colors, alpha, face-colors, lines, points, curves, weights, vertices, \
+             groups, smoothing, sharp-edges, vertex-groups, names, column-names, columns, tables, attributes, channels, \
+             frames, materials, material-properties, phong, maps, textures, images, wrap-modes, alpha-cutoffs, culling, \
+             occlusion-maps, texture-coordinates, texture-rotations, harmonics, lights, cameras, media, settings, motion, \
+             skins, skin-weights, animations, morph-targets, tangents"
+        }
+        // Materials of MTL have no alpha test, no rotation of textures and no occlusion.
+        "obj" => {
+            "faces, polygons, normals, uvs, uv-depths, colors, lines, points, curves, weights, vertices, groups, smoothing, \
+             sharp-edges, names, materials, material-properties, phong, maps, textures, images, wrap-modes"
+        }
+        // A property of a vertex can have any name, and points are vertices.
+        "ply" => {
+            "faces, polygons, normals, uvs, uv-depths, colors, alpha, face-colors, lines, weights, vertices, vertex-groups, \
+             column-names, columns, tables, attributes, harmonics, tangents"
+        }
+        // Facets, and normals of facets.
+        "stl" => "faces",
+        // Normals are those of vertices, and the ones that are left out those of faces.
+        "off" => "faces, polygons, uvs, colors, alpha, face-colors, lines, points, vertices",
+        "pbrt" => {
+            "faces, normals, uvs, materials, material-properties, phong, maps, textures, images, wrap-modes, lights, cameras, \
+             media, settings, motion, tangents"
+        }
+        // Materials are metallic-roughness ones.
+        "glb" => {
+            "faces, normals, uvs, colors, alpha, lines, points, vertices, names, column-names, columns, attributes, \
+             materials, maps, textures, images, wrap-modes, alpha-cutoffs, culling, occlusion-maps, texture-coordinates, \
+             texture-rotations, harmonics, lights, cameras, motion, skins, skin-weights, animations, morph-targets, tangents"
+        }
+        "csv" | "tsv" | "npy" => {
+            "normals, uvs, uv-depths, colors, alpha, weights, vertices, vertex-groups, column-names, columns, tables, \
+             attributes, tangents"
+        }
+        // The same without names.
+        "txt" => {
+            "normals, uvs, uv-depths, colors, alpha, weights, vertices, vertex-groups, columns, tables, attributes, tangents"
+        }
+        "xyz" => "normals, colors, vertices, tables",
+        "pts" => "colors, vertices, tables",
+        "spz" | "compressed.ply" | "sog" => "vertices, harmonics",
+        "splat" => "vertices",
+        "png" => "colors, alpha, faces, frames",
+        "tga" | "dds" | "ktx2" => "colors, alpha, faces",
+        "hdr" | "jpg" => "colors, faces",
+        "exr" => "colors, alpha, faces, channels, attributes",
+        _ => "",
+    }
+}
+
+/// Attributes of images.
+const OF_IMAGES: &str = "alpha, attributes, channels, colors, faces, frames, layers, levels, parts, pixels, slices";
+/// Attributes of images that scenes do not have.
+const OF_IMAGES_ALONE: &str = "channels, frames, layers, levels, parts, pixels, slices";
+
+/// The severity that follows from the slots of a format; `None` if no conversion to it has warnings of this kind.
+pub fn expected(code: &str, to: &str) -> Option<Severity> {
+    if ["bmp", "psd"].contains(&to) {
+        // They are only read.
+        return None;
+    }
+    let is_image = ["png", "tga", "hdr", "jpg", "exr", "dds", "ktx2"].contains(&to);
+    let is_scene = !is_image && !to.is_empty();
+    let is_among = |list: &str, attribute: &str| list.split(", ").any(|other| other == attribute);
+    let Some(attribute) = attribute(code) else { return Some(without_slot(code)) };
+    let is_elsewhere = is_image && !is_among(OF_IMAGES, attribute) || is_scene && is_among(OF_IMAGES_ALONE, attribute);
+    // Only splats have harmonics, and only formats of meshes, tables and splats are written from them.
+    let is_unreached = attribute == "harmonics" && !["", "glb", "spz", "splat", "compressed.ply", "sog"].contains(&to);
+    // Values are changed where they are stored; what takes the place of polygons and of Phong's model are others.
+    let is_changed = !code.starts_with("left-out-") && !has_slot(to, attribute);
+    let is_replaced =
+        attribute == "polygons" && has_slot(to, "faces") || attribute == "phong" && has_slot(to, "materials");
+    if is_elsewhere || is_unreached || is_changed && !is_replaced && attribute != "remarks" {
+        return None;
+    }
+    Some(if has_slot(to, attribute) { Severity::Loss } else { Severity::Note })
+}
+
+/// The severity of a kind that is about no attribute: whether something is lost, or says nothing; else the file breaks
+/// its format.
+fn without_slot(code: &str) -> Severity {
+    const NOTES: &str = "continued-comment, degenerate-face, empty-solid, left-in-files, other-format, outside-mesh, \
+                         outside-texture, transform-begin, unchecked-mesh, unchecked-texture, unused-alpha";
+    const LOSSES: &str = "changed-channels, changed-names, changed-reference, changed-splats, element-left-out, irregular-mesh, \
+                          irregular-texture, missing-library, missing-material, missing-reference, missing-texture, non-finite, non-utf8-name, \
+                          outside-reference, rounded, uncopied-reference, unresolved-reference, unsupported-statement";
+    let is_among = |list: &str| list.split(", ").any(|other| other == code);
+    match code {
+        _ if is_among(NOTES) => Severity::Note,
+        _ if is_among(LOSSES) => Severity::Loss,
+        _ => Severity::Fault,
+    }
+}
