@@ -168,8 +168,8 @@ _NUMBERS = {
 }
 
 
-#: What the library's hints call options, and what they are called here.
-_TERMS = {"--from obj": 'format="obj"', "--to obj": 'format="obj"', "Limits::": "polyhaul.Limits."}
+#: What the library's hints call limits, and what they are called here. Options have their keywords already.
+_TERMS = {"Limits::": "polyhaul.Limits."}
 
 
 def make(

@@ -17,9 +17,11 @@ pub(crate) fn with_keywords(hint: &str) -> String {
             rest = after;
             continue;
         };
-        // In quotes, a value may follow.
-        let value = more.split_once('`').map_or("", |(value, _)| value);
-        let value = if before.ends_with('`') { value } else { "" };
+        // In quotes, a value may follow; a format follows anyway.
+        let value = match more.find(['`', ',', ';']).unwrap_or(more.len()) {
+            size if before.ends_with('`') || row.name == "format" => &more[..size],
+            _ => "",
+        };
         text.push_str(&keyword(&row, flag, value.trim()));
         rest = &more[value.len()..];
     }
@@ -60,6 +62,7 @@ mod tests {
                 "without --strict this is a warning; `--allow left-out-uvs` accepts it",
                 "without strict=True this is a warning; `allow=[\"left-out-uvs\"]` accepts it",
             ),
+            ("specify the format, as in --to obj", "specify the format, as in format=\"obj\""),
             ("read it with `--from ply`", "read it with `format=\"ply\"`"),
             ("pbrt --upgrade old.pbrt > new.pbrt", "pbrt --upgrade old.pbrt > new.pbrt"),
             ("write 2.5", "write 2.5"),

@@ -171,12 +171,19 @@ def test_strict_refuses_losses_of_writing(tmp_path: Path) -> None:
     source.write_bytes(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nl 1 2\n")
     target.write_bytes(b"old")
     scene = polyhaul.read(source)
+    with pytest.raises(polyhaul.UnsupportedError, match="lines") as caught:
+        polyhaul.write(scene, target, strict="all")
+    assert caught.value.hint == 'without strict=True this is a warning; `allow=["left-out-lines"]` accepts it'
     with pytest.raises(polyhaul.UnsupportedError, match="lines"):
-        polyhaul.write(scene, target, strict=True)
-    with pytest.raises(polyhaul.UnsupportedError, match="lines"):
-        polyhaul.convert(source, target, strict=True)
+        polyhaul.convert(source, target, strict="all")
     assert target.read_bytes() == b"old"
-    assert polyhaul.write(scene, target).warnings.counts["left-out-lines"] == 1
-    pixels = np.zeros((1, 1, 4), np.uint8)
-    with pytest.raises(polyhaul.UnsupportedError, match="alpha"):
-        polyhaul.write_image(pixels, tmp_path / "a.hdr", strict=True)
+    # Nobody expects lines of STL: they are a note.
+    report = polyhaul.write(scene, target, strict=True)
+    assert report.warnings.severities == {"note": 1, "loss": 0, "fault": 0}
+    assert report.warnings[0].severity == "note"
+    assert polyhaul.convert(source, target, strict="all", allow=["left-out-lines"]).warnings.total == 1
+    with pytest.raises(ValueError, match="did you mean `left-out-lines`"):
+        polyhaul.convert(source, target, allow="left-out-line")
+    half = np.full((1, 1, 3), 0.5, np.float32)
+    with pytest.raises(polyhaul.UnsupportedError, match="rounded"):
+        polyhaul.write_image(half, tmp_path / "a.png", strict=True)

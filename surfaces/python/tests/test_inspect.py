@@ -44,7 +44,13 @@ def test_a_good_file_is_valid(cube: Path) -> None:
     (cube.parent / "red.png").unlink()
     validation = polyhaul.validate(cube)
     assert validation and validation.complaints.counts == {"missing-texture": 1} and validation.error is None
-    assert not polyhaul.validate(cube, strict=True)
+    # A missing texture is no fault of the file.
+    assert polyhaul.validate(cube, strict=True)
+    faulty = cube.parent / "faulty.obj"
+    faulty.write_bytes(cube.read_bytes() + b"what 1\n")
+    validation = polyhaul.validate(faulty)
+    assert not validation and validation.error is None
+    assert [complaint.severity for complaint in validation.complaints if complaint.code == "unknown-statement"] == ["fault"]
 
 
 def test_streams_and_errors_of_the_system() -> None:
