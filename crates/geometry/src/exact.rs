@@ -52,8 +52,8 @@ fn is_far(scene: &Scene) -> Result<bool> {
         && is_coarse(bounds_of(scene, &boxes(scene, Mesh::exact_bounds)?)?))
 }
 
-/// Whether floats are too coarse for a scene with this box; never for a single point, which has no size to compare with,
-/// nor beyond the range of floats.
+/// Whether floats are too coarse for a scene with this box; never for a single point, which has no size to compare
+/// with, nor beyond the range of floats.
 fn is_coarse(bounds: Option<Bounds<f64>>) -> bool {
     let is_in_range =
         |bounds: &Bounds<f64>| bounds.min.iter().chain(&bounds.max).all(|value| value.abs() <= f64::from(f32::MAX));
@@ -129,9 +129,9 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
     Ok(placed.chain(others).reduce(Bounds::union))
 }
 
-/// Turns a scene to other axes, scales it, and moves meshes in double precision by the transforms of their objects, which
-/// then have the identity; unless `keeps_transforms`, also meshes whose objects have transforms in double precision.
-/// Objects that shared a mesh get one each.
+/// Turns a scene to other axes, scales it, and moves meshes in double precision by the transforms of their objects,
+/// which then have the identity; unless `keeps_transforms`, also meshes whose objects have transforms in double
+/// precision. Objects that shared a mesh get one each.
 ///
 /// # Errors
 /// As for [`transform_axes`] and [`affine::transform`].
@@ -236,18 +236,18 @@ fn shift_mesh(mesh: &mut Mesh, origin: [f64; 3], run: &RunOptions) -> Result<Pos
     let exact = mesh.exact_positions.to_mut()?;
     let pieces = exact.chunks_mut(PIECE).zip(mesh.positions.to_mut()?.chunks_mut(PIECE));
     let work = |(): &mut (), (exact, singles): (&mut [Vector], &mut [[f32; 3]])| {
-        let mut found = PositionLoss::default();
+        let mut piece = PositionLoss::default();
         let mut places = 0;
         for (position, single) in exact.iter_mut().zip(singles) {
             let moved: Vector = std::array::from_fn(|axis| position[axis] - origin[axis]);
             *single = moved.map(|value| value as f32);
             for axis in 0..3 {
                 let error = (moved[axis] - f64::from(single[axis])).abs();
-                found.add(position[axis], error, &mut places);
+                piece.add(position[axis], error, &mut places);
             }
             *position = moved;
         }
-        loss.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        loss.lock().unwrap_or_else(PoisonError::into_inner).extend(piece);
     };
     for_each_item(run.worker_threads(), pieces, || (), work);
     Ok(loss.into_inner().unwrap_or_else(PoisonError::into_inner))

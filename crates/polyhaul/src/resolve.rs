@@ -28,14 +28,14 @@ pub(crate) const OUTSIDE_HINT: &str = "use --allow-outside to read it";
 /// The file that a name refers to.
 pub(crate) struct FoundFile {
     /// Where its bytes come from.
-    pub(crate) origin: Origin,
+    pub(crate) origin: FoundAt,
     /// For a file next to the scene, the path without links, which was checked, is opened, and identifies the file; for
     /// one whose path the host supplied, that path; for a member of an archive, its place there.
     pub(crate) real: Option<PathBuf>,
 }
 
 /// Where the bytes of a referenced file come from.
-pub(crate) enum Origin {
+pub(crate) enum FoundAt {
     /// The file: its path without links, and as written in the scene, for messages.
     File { real: PathBuf, shown: String },
     /// The member of the archive that the scene lies in.
@@ -58,7 +58,7 @@ impl FoundFile {
     /// Whether it is a file, and no folder.
     fn is_file(&self) -> bool {
         match &self.origin {
-            Origin::File { real, .. } => place::is_file(real) || containers::is_inner_file(real),
+            FoundAt::File { real, .. } => place::is_file(real) || containers::is_inner_file(real),
             _ => true,
         }
     }
@@ -87,11 +87,11 @@ impl<'o> Resolver<'o> {
     }
 
     /// The folder for relative names in a file of the scene, which was found by `name`.
-    pub(crate) fn folder_of(&self, origin: &Origin, name: &str) -> SourceFolder {
+    pub(crate) fn folder_of(&self, origin: &FoundAt, name: &str) -> SourceFolder {
         let scene = self.near.source_folder(self.options);
         match (origin, scene.path()) {
-            (Origin::Host(Input::Path(path), _), Some(_)) => scene.with_library(folder_of(path)),
-            (Origin::Host(Input::Path(path), _), None) => SourceFolder::new(folder_of(path)),
+            (FoundAt::Host(Input::Path(path), _), Some(_)) => scene.with_library(folder_of(path)),
+            (FoundAt::Host(Input::Path(path), _), None) => SourceFolder::new(folder_of(path)),
             (_, Some(folder)) => {
                 let file = folder.join(slashed(name));
                 scene.with_library(file.parent().unwrap_or(folder))
@@ -105,7 +105,7 @@ impl<'o> Resolver<'o> {
         if let Some(input) = self.ask(name)? {
             // A path supplied by the host identifies the file like that of one next to the scene.
             let real = if let Input::Path(path) = &input { place::real(path).ok() } else { None };
-            return Ok(FoundFile { origin: Origin::Host(input, try_string(name)?), real });
+            return Ok(FoundFile { origin: FoundAt::Host(input, try_string(name)?), real });
         }
         self.find_file(name)
     }
@@ -158,7 +158,7 @@ impl<'o> Resolver<'o> {
                     };
                 };
                 let member = member?;
-                return Ok(FoundFile { real: Some(PathBuf::from(&**member.shown())), origin: Origin::Member(member) });
+                return Ok(FoundFile { real: Some(PathBuf::from(&**member.shown())), origin: FoundAt::Member(member) });
             }
             near => near.path().unwrap_or(Path::new("")),
         };
@@ -173,23 +173,23 @@ impl<'o> Resolver<'o> {
         if !allow_outside && !real.starts_with(place::real(&folder).map_err(failed)?) {
             return Err(outside("a symlink leads outside the scene's folder"));
         }
-        Ok(FoundFile { real: Some(real.clone()), origin: Origin::File { real, shown } })
+        Ok(FoundFile { real: Some(real.clone()), origin: FoundAt::File { real, shown } })
     }
 
     /// Opens a file that was found; also returns the name for messages.
-    pub(crate) fn open(&self, origin: Origin) -> Result<(Opened, String)> {
+    pub(crate) fn open(&self, origin: FoundAt) -> Result<(Opened, String)> {
         let options = self.options;
         Ok(match origin {
-            Origin::File { real, shown } => (Opened::regular(&real, &shown, options)?, shown),
-            Origin::Member(member) => {
+            FoundAt::File { real, shown } => (Opened::regular(&real, &shown, options)?, shown),
+            FoundAt::Member(member) => {
                 let shown = try_string(member.shown())?;
                 (Opened::member(member, options)?, shown)
             }
-            Origin::Host(Input::Path(path), _) => {
+            FoundAt::Host(Input::Path(path), _) => {
                 let shown = path.display().to_string();
                 (Opened::regular(&path, &shown, options)?, shown)
             }
-            Origin::Host(input, requested) => {
+            FoundAt::Host(input, requested) => {
                 let opened = Opened::new(input, options)?;
                 let shown = if opened.name().is_empty() { requested } else { try_string(opened.name())? };
                 (opened, shown)
@@ -198,8 +198,8 @@ impl<'o> Resolver<'o> {
     }
 
     /// Reads a file that was found, as this format.
-    pub(crate) fn read(&self, origin: Origin, format: &'static str, warnings: &mut Warnings) -> Result<Read> {
-        let is_host = matches!(origin, Origin::Host(Input::Reader(..), _));
+    pub(crate) fn read(&self, origin: FoundAt, format: &'static str, warnings: &mut Warnings) -> Result<Read> {
+        let is_host = matches!(origin, FoundAt::Host(Input::Reader(..), _));
         let read = self.open(origin).and_then(|(opened, name)| self.read_opened(opened, name, format, warnings));
         // Errors of the host's reader are the host's, like those of its callback.
         read.map_err(|error| match error.kind() {
@@ -237,7 +237,7 @@ fn read_range(near: &Near, options: &ReadOptions, name: &str, offset: u64, count
     let mut resolver = Resolver::beside(near, options);
     let origin = resolver.find(name)?.origin;
     // An image in a buffer that is an image could go on forever.
-    if let Origin::File { real: path, .. } | Origin::Host(Input::Path(path), _) = &origin
+    if let FoundAt::File { real: path, .. } | FoundAt::Host(Input::Path(path), _) = &origin
         && containers::is_inner_file(path)
     {
         return Err(Error::new(ErrorKind::Unsupported, "a buffer is an image inside a file"));

@@ -9,7 +9,7 @@ use divan::{Bencher, black_box};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::Lists;
 use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
-use polyhaul_text::parse::tokens::{self, Precision};
+use polyhaul_text::parse::tokens::{self, TokenPrecision};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING};
 use std::fmt::Write;
 
@@ -235,9 +235,9 @@ impl NumberText {
             LongSingles => tokens::floats(window, 0, &mut out.singles[..count]),
             Integers => tokens::integers(window, 0, &mut out.integers[..count]),
             NearDoubles => {
-                tokens::doubles(window, 0, Precision::Single, &mut out.doubles[..count], &mut out.marks[..count])
+                tokens::doubles(window, 0, TokenPrecision::Single, &mut out.doubles[..count], &mut out.marks[..count])
             }
-            _ => tokens::doubles(window, 0, Precision::Double, &mut out.doubles[..count], &mut out.marks[..count]),
+            _ => tokens::doubles(window, 0, TokenPrecision::Double, &mut out.doubles[..count], &mut out.marks[..count]),
         }
     }
 }

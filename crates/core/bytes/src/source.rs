@@ -419,8 +419,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Keeps what is read of a stream from its start on, as long as that is at most `limit_bytes`, so that it can be read
-    /// again. Does nothing for other sources, and after the first read.
+    /// Keeps what is read of a stream from its start on, as long as that is at most `limit_bytes`, so that it can be
+    /// read again. Does nothing for other sources, and after the first read.
     ///
     /// ```
     /// use polyhaul_bytes::Source;
@@ -464,8 +464,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Makes a stream start again, if all that was read of it was kept; returns whether it does. What is kept is used up
-    /// by that. Other sources have no current position and always return `true`.
+    /// Makes a stream start again, if all that was read of it was kept; returns whether it does. What is kept is used
+    /// up by that. Other sources have no current position and always return `true`.
     ///
     /// # Errors
     /// If another thread panicked while it read.

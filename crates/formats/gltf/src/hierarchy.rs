@@ -10,28 +10,28 @@ use polyhaul_model::error::{Error, Result, try_push};
 
 /// The world matrix of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct World {
+pub(crate) struct NodeWorld {
     /// From transforms in single precision.
     pub(crate) single: Matrix4,
     /// From transforms as they are written.
     pub(crate) exact: Matrix4,
 }
 
-impl World {
-    pub(crate) const IDENTITY: World = World { single: IDENTITY64, exact: IDENTITY64 };
+impl NodeWorld {
+    pub(crate) const IDENTITY: NodeWorld = NodeWorld { single: IDENTITY64, exact: IDENTITY64 };
 }
 
 /// Calls `visit` with each node of the scene and its world matrix, parents first and in the order of the file.
-pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &World) -> Result<()>) -> Result<()> {
+pub(crate) fn walk(document: &Document, mut visit: impl FnMut(usize, &NodeWorld) -> Result<()>) -> Result<()> {
     let parents = parents(document)?;
     check_cycles(document, &parents)?;
-    let mut stack: Vec<(usize, World)> = Vec::new();
+    let mut stack: Vec<(usize, NodeWorld)> = Vec::new();
     for root in roots(document, &parents)? {
-        try_push(&mut stack, (root, World::IDENTITY), "nodes")?;
+        try_push(&mut stack, (root, NodeWorld::IDENTITY), "nodes")?;
         while let Some((index, parent)) = stack.pop() {
             let node = &document.nodes[index];
             let single = multiply(&parent.single, &local(node, |value| f64::from(value as f32)));
-            let world = World { single, exact: multiply(&parent.exact, &local(node, |value| value)) };
+            let world = NodeWorld { single, exact: multiply(&parent.exact, &local(node, |value| value)) };
             visit(index, &world)?;
             stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
             stack.extend(node.children.iter().rev().map(|&child| (child, world)));

@@ -6,7 +6,7 @@ use crate::accessors::AccessorValues;
 use crate::convert::Finish;
 use crate::document::{Node, extension};
 use crate::fills::AccessorFill;
-use crate::hierarchy::{World, multiply, placed};
+use crate::hierarchy::{NodeWorld, multiply, placed};
 use crate::layout::{AccessorLayout, Component};
 use crate::log::{GltfLog, malformed, over_limit};
 use polyhaul_model::error::{Result, try_push};
@@ -58,12 +58,12 @@ impl NodeInstances {
     }
 
     /// The world matrix of an instance of a node at `world`. The values must have been read.
-    pub(crate) fn world(&self, instance: usize, world: &World) -> World {
+    pub(crate) fn world(&self, instance: usize, world: &NodeWorld) -> NodeWorld {
         let translation = value(&self.translations, instance).unwrap_or([0.0; 3]);
         let rotation = value(&self.rotations, instance).unwrap_or([0.0, 0.0, 0.0, 1.0]);
         let scale = value(&self.scales, instance).unwrap_or([1.0; 3]);
         let local = placed(translation.map(f64::from), rotation.map(f64::from), scale.map(f64::from));
-        World { single: multiply(&world.single, &local), exact: multiply(&world.exact, &local) }
+        NodeWorld { single: multiply(&world.single, &local), exact: multiply(&world.exact, &local) }
     }
 }
 

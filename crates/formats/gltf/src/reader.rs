@@ -23,7 +23,7 @@ use crate::buffers::{Buffers, OpenBufferFile};
 use crate::chunks::{Chunks, chunks};
 use crate::document::{Document, Node, component};
 use crate::hierarchy;
-use crate::hierarchy::{World, walk};
+use crate::hierarchy::{NodeWorld, walk};
 use crate::instances::NodeInstances;
 use crate::json;
 use crate::log::{GltfLog, located, malformed, over_limit, unsupported};
@@ -116,7 +116,7 @@ struct PlacedMesh {
     /// `None` if the file has no nodes.
     node: Option<usize>,
     mesh: usize,
-    world: World,
+    world: NodeWorld,
     /// The number among the instances of the node.
     instance: Option<usize>,
 }
@@ -130,7 +130,7 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
         for mesh in 0..document.meshes.len() {
             push(
                 &mut placed,
-                PlacedMesh { node: None, mesh, world: World::IDENTITY, instance: None },
+                PlacedMesh { node: None, mesh, world: NodeWorld::IDENTITY, instance: None },
                 values.limits.objects,
             )?;
         }

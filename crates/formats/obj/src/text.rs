@@ -77,7 +77,7 @@ pub(super) fn slot_bytes(chunk_bytes: usize) -> usize {
 }
 
 /// A line for each row: the prefix, then the numbers.
-pub(super) fn rows<const N: usize, R: Coordinate>(
+pub(super) fn rows<const N: usize, R: ObjCoordinate>(
     out: &mut Out,
     prefix: &[u8],
     digits: Digits,
@@ -98,7 +98,7 @@ pub(super) fn rows<const N: usize, R: Coordinate>(
 }
 
 /// Lines whose numbers have the fewest digits, many numbers at a time.
-fn shortest<const N: usize, R: Coordinate>(out: &mut Out, prefix: &[u8], rows: &[[R; N]]) -> Result<()> {
+fn shortest<const N: usize, R: ObjCoordinate>(out: &mut Out, prefix: &[u8], rows: &[[R; N]]) -> Result<()> {
     // What is between two lines ends one and starts the next.
     let mut between = [b'\n'; 8];
     let between = &mut between[..1 + prefix.len()];
@@ -124,7 +124,7 @@ fn shortest<const N: usize, R: Coordinate>(out: &mut Out, prefix: &[u8], rows: &
 }
 
 /// A blank before each number.
-pub(super) fn numbers<R: Coordinate>(page: &mut Page<'_>, values: &[R], digits: Digits) {
+pub(super) fn numbers<R: ObjCoordinate>(page: &mut Page<'_>, values: &[R], digits: Digits) {
     for &value in values {
         page.byte(b' ');
         match digits {
@@ -135,12 +135,12 @@ pub(super) fn numbers<R: Coordinate>(page: &mut Page<'_>, values: &[R], digits: 
 }
 
 /// A 32-bit or 64-bit float.
-pub(super) trait Coordinate: Real {
+pub(super) trait ObjCoordinate: Real {
     fn fixed(self, page: &mut Page<'_>, digits: usize);
     fn shortest(self, page: &mut Page<'_>);
 }
 
-impl Coordinate for f32 {
+impl ObjCoordinate for f32 {
     fn fixed(self, page: &mut Page<'_>, digits: usize) {
         page.fixed_f32(self, digits);
     }
@@ -150,7 +150,7 @@ impl Coordinate for f32 {
     }
 }
 
-impl Coordinate for f64 {
+impl ObjCoordinate for f64 {
     fn fixed(self, page: &mut Page<'_>, digits: usize) {
         page.fixed_f64(self, digits);
     }

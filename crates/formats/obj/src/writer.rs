@@ -4,7 +4,7 @@
 //! numbers, headers and curves.
 
 use super::plan::{ObjPlan, ObjPlanPiece, ObjSection, PieceKind};
-use super::text::{Coordinate, ObjDigits, ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
+use super::text::{ObjCoordinate, ObjDigits, ObjText, ObjWritten, chunk_bytes, numbers, rows, slot_bytes};
 use super::{elements, evaluated};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::names;
@@ -185,7 +185,7 @@ impl ObjText<'_> {
     }
 
     /// Writes the line of a position, with its weight or color.
-    pub(super) fn position<R: Coordinate>(
+    pub(super) fn position<R: ObjCoordinate>(
         &self,
         mesh: &Mesh,
         index: usize,

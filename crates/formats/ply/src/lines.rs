@@ -13,7 +13,7 @@ use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::number;
 use polyhaul_text::parse::rows::Window;
-use polyhaul_text::parse::tokens::{self, Precision};
+use polyhaul_text::parse::tokens::{self, TokenPrecision};
 use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
 
@@ -304,7 +304,7 @@ impl PlyLines<'_> {
                 let same = numbers.even(window, lines, columns.len());
                 // Once it is known that something was rounded, the digits that only tell this do not matter.
                 let is_known = *narrows && segment.rounded || !columns.contains(&Scalar::F64);
-                let precision = if is_known { Precision::Single } else { Precision::Double };
+                let precision = if is_known { TokenPrecision::Single } else { TokenPrecision::Double };
                 let max_rows = if *narrows && !is_known { same.min(PROBED_ROWS) } else { same };
                 let taken = numbers.rows(window, first, precision, max_rows, columns, rows)?;
                 segment.rounded |= *narrows && !is_known && numbers.are_rounded(columns, taken);
@@ -407,7 +407,7 @@ impl PlyNumbers {
         &mut self,
         window: Window<'_>,
         first: usize,
-        precision: Precision,
+        precision: TokenPrecision,
         max_rows: usize,
         columns: &[Scalar],
         rows: &mut Vec<u8>,

@@ -370,8 +370,8 @@ fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Resul
     })
 }
 
-/// Writes a triangle whose positions have double precision. `normal` is the one that it has with single precision: if the
-/// mesh has none, it is computed from the exact positions.
+/// Writes a triangle whose positions have double precision. `normal` is the one that it has with single precision: if
+/// the mesh has none, it is computed from the exact positions.
 fn exact_lines(
     text: &mut Out,
     piece: &StlPiece<'_>,

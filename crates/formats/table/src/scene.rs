@@ -170,8 +170,8 @@ impl TablePoints<'_> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
     }
 
-    /// Removes the columns of positions: combined to 32-bit floats and, if they need it, to doubles. `None` if there are
-    /// none.
+    /// Removes the columns of positions: combined to 32-bit floats and, if they need it, to doubles. `None` if there
+    /// are none.
     fn positions(&mut self, target: &mut PointTarget<'_>) -> Result<Option<TablePositions>> {
         let is_exact = self.are_exact(target)?;
         let exact = if is_exact { self.gather(POSITION, |value| value)? } else { None };
@@ -183,21 +183,24 @@ impl TablePoints<'_> {
     fn are_exact(&self, target: &mut PointTarget<'_>) -> Result<bool> {
         let is_binary = target.is_binary;
         let mut loss = target.pass.loss();
-        let mut bounds = Bounds { min: [f64::INFINITY; 3], max: [f64::NEG_INFINITY; 3] };
+        let mut bounds = Bounds { min: [0.0f64; 3], max: [0.0f64; 3] };
         for (axis, name) in POSITION.into_iter().enumerate() {
             let Some(Values::F64(values)) = self.find(name).map(|number| &self.columns[number].values) else {
                 continue;
             };
-            let found = Mutex::new(FoundLoss::new(loss));
+            let total = Mutex::new(FoundLoss::new(loss));
             let work = |(): &mut (), piece: &[f64]| {
                 let piece = double_loss(piece, FoundLoss::new(target.pass.loss()), is_binary);
-                found.lock().unwrap_or_else(PoisonError::into_inner).extend(piece);
+                total.lock().unwrap_or_else(PoisonError::into_inner).extend(piece);
             };
             for_each_item(self.run.worker_threads(), values.chunks(PIECE), || (), work);
-            let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            loss = found.loss;
-            bounds.min[axis] = found.min;
-            bounds.max[axis] = found.max;
+            let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+            loss = total.loss;
+            // Without any number, there is no box.
+            if total.min <= total.max {
+                bounds.min[axis] = total.min;
+                bounds.max[axis] = total.max;
+            }
         }
         let precision = target.pass.precision;
         if precision == Precision::Auto && is_binary && loss.long > 0 {
@@ -294,21 +297,21 @@ impl FoundLoss {
 }
 
 /// The loss of some doubles; binary ones have no digits, and all that are not 32-bit floats count.
-fn double_loss(values: &[f64], mut found: FoundLoss, is_binary: bool) -> FoundLoss {
+fn double_loss(values: &[f64], mut sum: FoundLoss, is_binary: bool) -> FoundLoss {
     let mut places = 0;
     for &value in values {
         let error = (value - f64::from(value as f32)).abs();
         if value.is_finite() {
-            found.min = found.min.min(value);
-            found.max = found.max.max(value);
+            sum.min = sum.min.min(value);
+            sum.max = sum.max.max(value);
         }
         if is_binary {
-            found.loss.long += u64::from(error > 0.0);
-        } else if found.loss.short == 0 || found.loss.counts_all {
-            found.loss.add_moved(value, error, &mut places);
+            sum.loss.long += u64::from(error > 0.0);
+        } else if sum.loss.short == 0 || sum.loss.counts_all {
+            sum.loss.add_moved(value, error, &mut places);
         }
     }
-    found
+    sum
 }
 
 /// Writes a part of a column to one place of each row.

@@ -34,10 +34,10 @@ use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
 use polyhaul_geometry::exact;
-use polyhaul_model::Precision;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
+use polyhaul_model::{Precision, Scene};
 use polyhaul_pipeline::crew::within;
 
 /// A difference between two assets.
@@ -130,19 +130,7 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
             [image, read(b, options, |_| ContentShape::Image, &mut report)?.0]
         }
         (Content::Scene(first), Content::Scene(second)) => {
-            let is_exact = [exact::is_exact(&first)?, exact::is_exact(&second)?];
-            let double = ReadOptions { precision: Precision::Double, ..options.clone() };
-            let mut again = |input, scene| match options.precision {
-                Precision::Auto => {
-                    read(input, &double, |_| ContentShape::Scene, &mut report).map(|(content, _)| content)
-                }
-                _ => Ok(Content::Scene(scene)),
-            };
-            match is_exact {
-                [true, false] => [Content::Scene(first), again(b, second)?],
-                [false, true] => [again(a, first)?, Content::Scene(second)],
-                _ => [Content::Scene(first), Content::Scene(second)],
-            }
+            alike([a, b], [first, second], options, &mut report)?.map(Content::Scene)
         }
         (a, b) => [a, b],
     };
@@ -170,6 +158,21 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
         }
     };
     Ok(Comparison { kind, differences: differences.all, report })
+}
+
+/// Two scenes in the same precision: if one of them needs doubles, the other is read again with doubles.
+fn alike(inputs: [&Opened; 2], scenes: [Scene; 2], options: &ReadOptions, report: &mut Report) -> Result<[Scene; 2]> {
+    let [first, second] = scenes;
+    let is_exact = [exact::is_exact(&first)?, exact::is_exact(&second)?];
+    if is_exact[0] == is_exact[1] || options.precision != Precision::Auto {
+        return Ok([first, second]);
+    }
+    let double = ReadOptions { precision: Precision::Double, ..options.clone() };
+    let mut again = |input| match read(input, &double, |_| ContentShape::Scene, report)?.0 {
+        Content::Scene(scene) => Ok(scene),
+        _ => Err(Error::new(ErrorKind::Internal, "a scene was read as something else")),
+    };
+    if is_exact[0] { Ok([first, again(inputs[1])?]) } else { Ok([again(inputs[0])?, second]) }
 }
 
 /// Reads an input, and adds its report to `report`.
@@ -220,7 +223,7 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Dif
 }
 
 /// A scene as meshes, if it is one for a renderer.
-fn flattened(scene: polyhaul_model::Scene, limits: &Limits, report: &mut Report) -> Result<polyhaul_model::Scene> {
+fn flattened(scene: Scene, limits: &Limits, report: &mut Report) -> Result<Scene> {
     let loaded = Loaded::new(scene, Report::default()).flattened(limits)?;
     report.extend(loaded.report);
     Ok(loaded.value)

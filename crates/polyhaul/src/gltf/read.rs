@@ -7,7 +7,7 @@
 use crate::containers::Near;
 use crate::options::ReadOptions;
 use crate::read_job::ReadJob;
-use crate::resolve::{Origin, Resolver, unread};
+use crate::resolve::{FoundAt, Resolver, unread};
 use polyhaul_bytes::place;
 use polyhaul_insight::Moved;
 use polyhaul_model::Scene;
@@ -80,7 +80,7 @@ impl<'o> BufferFiles<'o> {
         Ok(bytes)
     }
 
-    fn open(&mut self, origin: Origin, max_bytes: u64) -> Result<Vec<u8>> {
+    fn open(&mut self, origin: FoundAt, max_bytes: u64) -> Result<Vec<u8>> {
         let (opened, _) = self.resolver.open(origin)?;
         let plain = opened.plain(self.options)?;
         let source = Bytes::new(plain.source(), plain.garbage());

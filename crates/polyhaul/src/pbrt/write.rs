@@ -110,8 +110,8 @@ pub(crate) fn save(
     Ok(report)
 }
 
-/// A scene of meshes whose positions 32-bit floats hold: coordinates that need more are relative to an origin, which is a
-/// part of the transforms of objects.
+/// A scene of meshes whose positions 32-bit floats hold: coordinates that need more are relative to an origin, which is
+/// a part of the transforms of objects.
 fn placed<'a>(
     scene: Cow<'a, Scene>,
     output: &Output,

@@ -165,9 +165,12 @@ impl<'a> PeekableStream<'a> {
             Err(error) => {
                 let copy = repeat(&error);
                 self.is_original = matches!(self.tape, Tape::On(..));
-                let [kept, returned] = if self.is_original { [error, copy] } else { [copy, error] };
-                self.failed = Some(kept);
-                Err(returned)
+                if self.is_original {
+                    self.failed = Some(error);
+                    return Err(copy);
+                }
+                self.failed = Some(copy);
+                Err(error)
             }
         }
     }

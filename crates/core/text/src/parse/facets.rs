@@ -168,7 +168,8 @@ fn convert_any(window: Window<'_>, batch: &mut Batch, facet: usize, loss: &mut D
         let Some(text) = window.padded.get(..batch.ends[at] as usize) else { return false };
         let Some(start) = text.iter().rposition(|&byte| is_space(byte)) else { return false };
         let token = &text[start + 1..];
-        let (Some(single), Some(double)) = (number::f32(token), number::f64(token)) else { return false };
+        let Some(single) = number::f32(token) else { return false };
+        let Some(double) = number::f64(token) else { return false };
         batch.singles[at] = single;
         batch.doubles[at] = double;
         if place >= 3 {

@@ -35,7 +35,7 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
     unsafe { marked(numbers, out, marks, Decimal::marked) }
 }
 
-/// [`f64s`] if only the nearest f32s and integers matter; see [`super::tokens::Precision`].
+/// [`f64s`] if only the nearest f32s and integers matter; see [`super::tokens::TokenPrecision`].
 ///
 /// # Safety
 /// As for [`f32s`].

@@ -53,7 +53,7 @@ const TENTHS: [f64; 32] = {
     table
 };
 
-/// Half a unit of a number's last digit, as kernels compare it: between the errors of numbers that were printed from f32s,
+/// Half a unit of a number's last digit, as kernels compare it: between the errors of numbers printed from f32s,
 /// at most 0.5, and of those that [`positions`] counts. A product of 12 digits with [`TENTHS`] is less than 2^-12 units
 /// off.
 const HALF_UNIT: f64 = 0.5 + 1.0 / (1 << 12) as f64;

@@ -114,7 +114,8 @@ impl NumberRun<'_> {
         }
     }
 
-    /// [`long_f64s`](Self::long_f64s) if only the nearest f32s and integers matter; see [`super::tokens::Precision`].
+    /// [`long_f64s`](Self::long_f64s) if only the nearest f32s and integers matter; see
+    /// [`super::tokens::TokenPrecision`].
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].

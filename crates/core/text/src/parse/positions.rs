@@ -1,9 +1,9 @@
 //! Parses coordinates, and finds out what they lose as f32s.
 //!
 //! A number loses something that matters if it has at most [`SHORT_DIGITS`] significant digits and differs from its
-//! nearest f32 by more than half a unit of its last digit: a program that prints f32s never writes such a number. Longer
-//! numbers differ from their f32s nearly always; whether that matters depends on the size of the model, so they are only
-//! counted. [`rows`](super::rows) and [`tokens`](super::tokens) convert numbers that are not coordinates.
+//! nearest f32 by more than half a unit of its last digit: a program that prints f32s never writes such a number.
+//! Longer numbers differ from their f32s nearly always; whether that matters depends on the size of the model, so they
+//! are only counted. [`rows`](super::rows) and [`tokens`](super::tokens) convert numbers that are not coordinates.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
@@ -19,8 +19,8 @@ use std::ops::Range;
 pub const SHORT_DIGITS: u32 = 12;
 /// Number of rows converted together: their numbers stay in the first-level cache.
 const ROWS: usize = 64;
-/// The error from which on a short number loses something, in units of its last digit. Numbers printed from f32s are up to
-/// 0.5 off, and kernels report all from [`HALF_UNIT`](super::HALF_UNIT) on, which they compute less exactly.
+/// The error from which on a short number loses something, in units of its last digit. Numbers printed from f32s are up
+/// to 0.5 off, and kernels report all from [`HALF_UNIT`](super::HALF_UNIT) on, which they compute less exactly.
 const MAX_ERROR: f64 = 0.5 + 1.0 / (1 << 10) as f64;
 /// Maximum number of values per row.
 const MAX_WIDTH: usize = 12;
@@ -85,8 +85,9 @@ impl DigitLoss {
         self.largest = self.largest.max(error);
     }
 
-    /// Adds the loss of a number that is known as a double, and that is moved by `error`. Its digits are the fewest that
-    /// read back as the same double. `places` is how many decimal places the last number had; it only affects speed.
+    /// Adds the loss of a number that is known as a double, and that is moved by `error`. Its digits are the fewest
+    /// that read back as the same double. `places` is how many decimal places the last number had; it only affects
+    /// speed.
     ///
     /// ```
     /// use polyhaul_text::parse::positions::DigitLoss;
@@ -213,8 +214,8 @@ impl CoordinateRun<'_> {
         )
     }
 
-    /// Adds the losses of the coordinates of the first `rows` rows. Unless the run is suspicious, only numbers that were
-    /// not checked lose something.
+    /// Adds the losses of the coordinates of the first `rows` rows. Unless the run is suspicious, only numbers that
+    /// were not checked lose something.
     #[cold]
     fn note(self, rows: usize, is_suspicious: bool, unchecked: &Unchecked, loss: &mut DigitLoss) {
         let RowShape { width, coordinates: (first, end), .. } = self.shape;
@@ -289,18 +290,18 @@ pub fn position_rows<const N: usize>(
     let mut batch = Batch::new();
     let mut parsed = 0;
     while parsed < count {
-        let wanted = (count - parsed).min(ROWS);
-        let found = window.row_ends::<N>(line + parsed, keyword, &mut batch.ends[..wanted * N]);
+        let batch_rows = (count - parsed).min(ROWS);
+        let alike = window.row_ends::<N>(line + parsed, keyword, &mut batch.ends[..batch_rows * N]);
         let shape = RowShape { width: N, coordinates: (0, 3), has_doubles };
         // SAFETY: the ends are of whole lines of the index: at least 64 (PADDING) bytes into the text, and inside it,
         // because `fits()`.
-        let rows = unsafe { batch.convert(window, 0..found, shape, loss) };
+        let rows = unsafe { batch.convert(window, 0..alike, shape, loss) };
         singles[parsed..parsed + rows].as_flattened_mut().copy_from_slice(&batch.singles[..rows * N]);
         if has_doubles {
             doubles[parsed..parsed + rows].as_flattened_mut().copy_from_slice(&batch.doubles[..rows * N]);
         }
         parsed += rows;
-        if rows < wanted {
+        if rows < batch_rows {
             break;
         }
     }
@@ -406,23 +407,23 @@ impl Window<'_> {
     fn row_ends<const N: usize>(&self, line: usize, keyword: LineKeyword, out: &mut [u32]) -> usize {
         let (rows, _) = out.as_chunks_mut::<N>();
         let count = rows.len();
-        let mut found = 0;
+        let mut alike = 0;
         if N == 3 {
             // Four rows fill the ends that one check covers.
             for four in rows.as_chunks_mut::<4>().0 {
-                let Some(ends) = self.rows::<N, 4>(line + found, keyword) else { break };
+                let Some(ends) = self.rows::<N, 4>(line + alike, keyword) else { break };
                 for (row, ends) in four.iter_mut().zip(ends.as_chunks::<4>().0) {
                     row.copy_from_slice(&ends[1..=N]);
                 }
-                found += 4;
+                alike += 4;
             }
         }
-        for row in &mut rows[found..] {
-            let Some(ends) = self.rows::<N, 1>(line + found, keyword) else { break };
+        for row in &mut rows[alike..] {
+            let Some(ends) = self.rows::<N, 1>(line + alike, keyword) else { break };
             row.copy_from_slice(&ends[1..=N]);
-            found += 1;
+            alike += 1;
         }
-        found.min(count)
+        alike.min(count)
     }
 }
 

@@ -63,7 +63,7 @@ pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
 
 /// How exact the values of [`doubles`] are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
+pub enum TokenPrecision {
     /// The nearest f64s.
     Double,
     /// Values that have the same nearest f32s as the nearest f64s; integers are exact. This is faster for numbers with
@@ -75,11 +75,17 @@ pub enum Precision {
 /// how many.
 ///
 /// The notation is as for [`floats`]. Values of `out` and `marks` after the parsed ones may change.
-pub fn doubles(window: Window<'_>, first: usize, precision: Precision, out: &mut [f64], marks: &mut [u8]) -> usize {
+pub fn doubles(
+    window: Window<'_>,
+    first: usize,
+    precision: TokenPrecision,
+    out: &mut [f64],
+    marks: &mut [u8],
+) -> usize {
     let Some(tokens) = TokenRun::new(window, first, out.len().min(marks.len())) else { return 0 };
     let marked = match precision {
-        Precision::Double => Decimal::marked,
-        Precision::Single => Decimal::nearly_marked,
+        TokenPrecision::Double => Decimal::marked,
+        TokenPrecision::Single => Decimal::nearly_marked,
     };
     let single = |(out, marks): &mut (&mut [f64], &mut [u8]), index: usize| {
         let value = tokens.decimal(index).and_then(marked);
@@ -99,8 +105,8 @@ pub fn doubles(window: Window<'_>, first: usize, precision: Precision, out: &mut
             let out = &mut out[converted..];
             let marks = &mut marks[converted..];
             match precision {
-                Precision::Double => numbers.long_f64s(out, marks),
-                Precision::Single => numbers.near_f64s(out, marks),
+                TokenPrecision::Double => numbers.long_f64s(out, marks),
+                TokenPrecision::Single => numbers.near_f64s(out, marks),
             }
         },
         single,

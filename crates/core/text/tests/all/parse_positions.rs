@@ -71,12 +71,12 @@ fn losses_as_defined() {
     for (token, expected) in cases {
         let mut loss = DigitLoss::default();
         loss.add(token.as_bytes());
-        let found = match (loss.short, loss.long) {
+        let counted = match (loss.short, loss.long) {
             (1, 0) => Loss::Short,
             (0, 1) => Loss::Long,
             _ => Loss::Nothing,
         };
-        assert_eq!((found, naive(token)), (expected, expected), "{token}");
+        assert_eq!((counted, naive(token)), (expected, expected), "{token}");
     }
 }
 
@@ -101,9 +101,9 @@ impl Expected {
     }
 
     fn check(&self, loss: &DigitLoss) {
-        let all = self.short..=self.short + self.unclear;
+        let possible = self.short..=self.short + self.unclear;
         if loss.counts_all {
-            assert!(all.contains(&loss.short), "{self:?} {loss:?}");
+            assert!(possible.contains(&loss.short), "{self:?} {loss:?}");
             assert_eq!(loss.long, self.long, "{self:?} {loss:?}");
         } else if self.unclear == 0 {
             assert_eq!(loss.short > 0, self.short > 0, "{self:?} {loss:?}");
@@ -126,8 +126,8 @@ fn check_rows<const N: usize>(text: &str) -> (u64, u64) {
         let lines: Vec<Vec<&str>> =
             (0..windows[0].index.lines().len()).filter_map(|line| words(line_of(windows[0], line), "v")).collect();
         lines.iter().for_each(|row| expected.add(row));
-        for (window, all) in windows.iter().zip(&mut by_level) {
-            for (has_doubles, losses) in [false, true].into_iter().zip(all) {
+        for (window, by_doubles) in windows.iter().zip(&mut by_level) {
+            for (has_doubles, losses) in [false, true].into_iter().zip(by_doubles) {
                 for loss in losses {
                     fast += check_window::<N>(*window, &lines, has_doubles, loss);
                 }
@@ -258,10 +258,12 @@ fn tokens_of_any_width() {
         windows(text.as_bytes(), |windows| {
             for &window in windows {
                 let mut loss = losses()[1];
-                let (mut singles, mut doubles) = (vec![7.0; rows * width], vec![7.0; rows * width]);
+                let mut singles = vec![7.0; rows * width];
+                let mut doubles = vec![7.0; rows * width];
                 let mut at = 0;
                 while at < tokens.len() {
-                    let (singles, doubles) = (&mut singles[at..], &mut doubles[at..]);
+                    let singles = &mut singles[at..];
+                    let doubles = &mut doubles[at..];
                     let parsed = position_tokens(window, at, width, singles, doubles, &mut loss) * width;
                     at += parsed;
                     if at < tokens.len() && parsed == 0 {

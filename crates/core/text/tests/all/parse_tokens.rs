@@ -4,7 +4,7 @@ use crate::parse_support::{Random, windows};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::Window;
 use polyhaul_text::parse::rows::long_float_rows;
-use polyhaul_text::parse::tokens::Precision;
+use polyhaul_text::parse::tokens::TokenPrecision;
 use polyhaul_text::parse::{number, tokens};
 use polyhaul_text::scan::{Index, PADDING};
 
@@ -127,7 +127,7 @@ fn any_notation_has_the_nearest_value_on_every_level() {
                 let mut marks = vec![9; 90];
                 let count = tokens::floats(window, 0, &mut floats);
                 assert_eq!(count, 90, "{:?}: {:?}", window.level, words.get(count));
-                let count = tokens::doubles(window, 0, Precision::Double, &mut doubles, &mut marks);
+                let count = tokens::doubles(window, 0, TokenPrecision::Double, &mut doubles, &mut marks);
                 assert_eq!(count, 90, "{:?}: {:?}", window.level, words.get(count));
                 for (at, word) in words.iter().enumerate() {
                     let value: f64 = word.parse().unwrap();
@@ -216,8 +216,8 @@ fn values_for_f32s_are_near_enough_and_integers_exact() {
             .collect();
         windows(format!(" {}\n", words.join(" ")).as_bytes(), |windows| {
             for &window in windows {
-                let near = all_doubles(window, &words, Precision::Single);
-                let exact = all_doubles(window, &words, Precision::Double);
+                let near = all_doubles(window, &words, TokenPrecision::Single);
+                let exact = all_doubles(window, &words, TokenPrecision::Double);
                 for (word, (near, exact)) in words.iter().zip(near.into_iter().zip(exact)) {
                     assert_eq!((near.0 as f32).to_bits(), (exact.0 as f32).to_bits(), "{word} {:?}", window.level);
                     assert_eq!(number::narrow(near.0).is_some(), number::narrow(exact.0).is_some(), "{word}");
@@ -230,7 +230,7 @@ fn values_for_f32s_are_near_enough_and_integers_exact() {
 }
 
 /// All numbers of a window with their marks; numbers that stop a run are parsed by Rust.
-fn all_doubles(window: Window<'_>, words: &[String], precision: Precision) -> Vec<(f64, u8)> {
+fn all_doubles(window: Window<'_>, words: &[String], precision: TokenPrecision) -> Vec<(f64, u8)> {
     let mut values = vec![0.0; words.len()];
     let mut marks = vec![9; words.len()];
     let mut at = 0;

@@ -49,10 +49,10 @@ fn doubles_that_are_not_floats_are_kept() {
     let floats = scene(header("ascii", lines) + "0.5 nan -inf\n");
     assert!(floats.report.warnings.is_empty() && !floats.value.meshes[0].is_exact());
     let text = header("ascii", lines) + "0.5 0.123456789 0\n";
-    let kept = scene(&text);
-    assert!(kept.report.warnings.is_empty());
-    assert_eq!(kept.value.meshes[0].exact_positions, [[0.5, 0.123456789, 0.0]]);
-    assert_eq!(kept.value.meshes[0].positions, [[0.5, 0.123456789, 0.0]]);
+    let doubles = scene(&text);
+    assert!(doubles.report.warnings.is_empty());
+    assert_eq!(doubles.value.meshes[0].exact_positions, [[0.5, 0.123456789, 0.0]]);
+    assert_eq!(doubles.value.meshes[0].positions, [[0.5, 0.123456789, 0.0]]);
     let single = crate::ply::support::options(1, None).with_precision(Precision::Single);
     let rounded = polyhaul::Reader::new(crate::ply::support::memory(text.as_bytes())).options(&single).scene().unwrap();
     assert_eq!(rounded.report.warnings.counts()["rounded"], 1);

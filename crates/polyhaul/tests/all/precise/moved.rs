@@ -31,13 +31,13 @@ fn a_transform_is_applied_in_double_precision() {
 
 #[test]
 fn boxes_are_of_doubles() {
-    let kept = points().iter().filter(|[x, ..]| *x <= 454_123.244).count();
+    let inside = points().iter().filter(|[x, ..]| *x <= 454_123.244).count();
     for (name, text) in TEXTS {
         let scene = read_with(&[("bounds", "0,0,0,454123.244,9e9,9e9")], &text(&points()), name);
-        let mut found = positions(&scene);
-        found.sort_by(|a, b| a[0].total_cmp(&b[0]));
-        found.dedup();
-        assert_eq!(found.len(), kept, "{name}");
+        let mut inside_points = positions(&scene);
+        inside_points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        inside_points.dedup();
+        assert_eq!(inside_points.len(), inside, "{name}");
     }
 }
 

@@ -49,7 +49,8 @@ pub fn stl(points: &[[f64; 3]]) -> String {
 pub fn ply(points: &[[f64; 3]]) -> String {
     let lines = "property double x\nproperty double y\nproperty double z\n";
     let faces: String = triangles().into_iter().map(|[a, b, c]| format!("3 {a} {b} {c}\n")).collect();
-    let (vertices, count) = (text(points, " "), triangles().len());
+    let vertices = text(points, " ");
+    let count = triangles().len();
     format!(
         "ply\nformat ascii 1.0\nelement vertex {}\n{lines}element face {count}\n\
          property list uchar int vertex_indices\nend_header\n{vertices}{faces}",

@@ -146,9 +146,9 @@ fn a_last_digit_is_a_difference() {
             polyhaul::diff(memory(&text, name), memory(other, name), &read_options(1, None), 0.0).unwrap().differences
         };
         assert!(compare(&text).is_empty(), "{name}");
-        let found = compare(&changed);
-        let largest = found[0].largest.unwrap();
-        assert!((largest - 0.001).abs() < 1e-8, "{name}: {found:?}");
+        let differences = compare(&changed);
+        let largest = differences[0].largest.unwrap();
+        assert!((largest - 0.001).abs() < 1e-8, "{name}: {differences:?}");
     }
     // A file of doubles is compared with all digits of a text, even if its coordinates are ordinary.
     let points: Vec<[f64; 3]> = (0..40).map(|at| [1.0 / f64::from(at + 3), 0.1, 0.2 * f64::from(at)]).collect();
