@@ -70,6 +70,8 @@ export type Domain = 'indexed' | 'corner' | 'vertex' | 'face';
 export interface Mesh {
   /** x, y, z for each. */
   positions?: Float32Array;
+  /** The same in double precision, if 32-bit floats lose something that matters. */
+  exactPositions?: Float64Array;
   positionWeights?: Float32Array;
   /** Red, green, blue, alpha for each position, as the file has them. */
   colors?: Float32Array;
@@ -205,8 +207,10 @@ type Indices = Uint32Array | ArrayLike<number>;
 /** A mesh to be written: polygons, polylines, points, or positions alone. */
 export interface MeshToWrite {
   name?: string;
-  /** x, y, z for each. */
-  positions: Floats;
+  /** x, y, z for each; a `Float64Array` is written in double precision. */
+  positions: Floats | Float64Array;
+  /** Written in place of `positions`. */
+  exactPositions?: Float64Array;
   /** Triangles: three indices of positions for each. */
   indices?: Indices | null;
   /** Polygons, instead of `indices`; with indices of uvs and normals, if these are not one for each position. */

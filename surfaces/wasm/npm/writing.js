@@ -3,7 +3,7 @@
 
 /** What meshes have. */
 const ELEMENTS = ['indices', 'faces', 'lines', 'points'];
-const ATTRIBUTES = ['positions', 'uvs', 'uvDomain', 'normals', 'normalDomain', 'colors'];
+const ATTRIBUTES = ['positions', 'exactPositions', 'uvs', 'uvDomain', 'normals', 'normalDomain', 'colors'];
 const MESH = new Set(['name', 'material', 'materials', ...ELEMENTS, ...ATTRIBUTES]);
 /** Types of columns. */
 const NUMBERS = /^(Int8|Uint8|Int16|Uint16|Int32|Uint32|BigInt64|BigUint64|Float32|Float64)Array$/;
@@ -52,7 +52,9 @@ function describeMesh({ lines, arrays }, mesh) {
   const count = positions.length / 3;
   const faces = elementsOf(mesh, 'faces') ?? (mesh.indices ? triangles(mesh.indices) : undefined);
   const polylines = elementsOf(mesh, 'lines');
-  lines.push(`mesh ${oneLine(mesh.name ?? '')}`, `positions ${put(arrays, Float32Array, positions, 3)}`);
+  const exact = mesh.exactPositions ?? (positions instanceof Float64Array ? positions : undefined);
+  const placed = exact ? put(arrays, Float64Array, exact, 3) : put(arrays, Float32Array, positions, 3);
+  lines.push(`mesh ${oneLine(mesh.name ?? '')}`, `positions ${placed}`);
   if (colors?.length) lines.push(`colors ${push(arrays, quads(colors, count), 4)}`);
   const place = faces && put(arrays, Uint32Array, faces.positions, 1);
   const indices = {};

@@ -116,6 +116,7 @@ fn array<T>(json: &mut Json, name: &str, kind: &str, width: usize, items: &[T]) 
 fn mesh(json: &mut Json, mesh: &Mesh) {
     json.object(|json| {
         array(json, "positions", "f32", 3, &mesh.positions);
+        array(json, "exactPositions", "f64", 3, &mesh.exact_positions);
         array(json, "positionWeights", "f32", 1, &mesh.position_weights);
         array(json, "colors", "f32", 4, &mesh.colors);
         array(json, "uvs", "f32", 2, &mesh.uvs);

@@ -6,7 +6,7 @@
 //! | line | meaning |
 //! |---|---|
 //! | `mesh NAME` | starts a mesh, which the following lines describe |
-//! | `positions ARRAY`, `colors ARRAY` | of three and four floats |
+//! | `positions ARRAY`, `colors ARRAY` | of three floats or doubles, and four floats |
 //! | `uvs ARRAY DOMAIN`, `normals ARRAY DOMAIN` | `indexed`, or `vertex`: one for each position |
 //! | `faces OFFSETS POSITIONS UVS NORMALS`, `lines ...` | polygons and polylines; `-` for no indices |
 //! | `points ARRAY` | points |
@@ -22,6 +22,7 @@ use std::collections::HashMap;
 pub(crate) enum GivenArray {
     Pairs(Array<[f32; 2]>),
     Triples(Array<[f32; 3]>),
+    ExactTriples(Array<[f64; 3]>),
     Quads(Array<[f32; 4]>),
     Numbers(Values),
 }
@@ -36,6 +37,7 @@ impl GivenArray {
                     $(($number, 1) => zeros(count).map(|(array, at)| (GivenArray::Numbers(Values::$variant(array)), at)),)+
                     (8, 2) => zeros(count).map(|(array, at)| (GivenArray::Pairs(array), at)),
                     (8, 3) => zeros(count).map(|(array, at)| (GivenArray::Triples(array), at)),
+                    (9, 3) => zeros(count).map(|(array, at)| (GivenArray::ExactTriples(array), at)),
                     (8, 4) => zeros(count).map(|(array, at)| (GivenArray::Quads(array), at)),
                     _ => None,
                 }
@@ -105,7 +107,7 @@ impl Description {
     fn fill(&mut self, key: &str, words: &[&str]) -> Option<()> {
         let mut mesh = self.scene.meshes.pop()?;
         match (key, words) {
-            ("positions", [array]) => mesh.positions = self.triples(array)?,
+            ("positions", [array]) => self.positions(array, &mut mesh)?,
             ("colors", [array]) => mesh.colors = self.quads(array)?,
             ("uvs", [array, domain]) => (mesh.uvs, mesh.uv_domain) = (self.pairs(array)?, domain_of(domain)?),
             ("normals", [array, domain]) => {
@@ -154,6 +156,19 @@ impl Description {
 
     fn triples(&mut self, word: &str) -> Option<Array<[f32; 3]>> {
         if let GivenArray::Triples(array) = self.given(word)? { Some(std::mem::take(array)) } else { None }
+    }
+
+    /// Positions in single or double precision.
+    fn positions(&mut self, word: &str, mesh: &mut Mesh) -> Option<()> {
+        match self.given(word)? {
+            GivenArray::Triples(array) => mesh.positions = std::mem::take(array),
+            GivenArray::ExactTriples(array) => {
+                mesh.set_exact_positions(std::mem::take(array).into_vec().ok()?).ok()?;
+                mesh.drop_needless_precision();
+            }
+            _ => return None,
+        }
+        Some(())
     }
 
     fn quads(&mut self, word: &str) -> Option<Array<[f32; 4]>> {

@@ -22,7 +22,7 @@ use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::place::Placer;
-use polyhaul_pipeline::precision::PrecisionWatch;
+use polyhaul_pipeline::precision::{PrecisionWatch, asks_for_doubles};
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::cpu::Level;
@@ -107,9 +107,15 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
 ///
 /// # Errors
 /// As for [`read`], and [`ErrorKind::Unsupported`] for statements that need the parts before it: indices that count
-/// backwards, polypaint and curves.
+/// backwards, polypaint and curves; also for coordinates that need double precision, which the other parts have to have,
+/// too.
 pub fn read_part(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
-    read_as(text, options, ObjKeeps::Part)
+    read_as(text, options, ObjKeeps::Part).map_err(|error| match asks_for_doubles(&error) {
+        true => {
+            Error::new(ErrorKind::Unsupported, "coordinates need double precision, which other parts must have, too")
+        }
+        false => error,
+    })
 }
 
 fn read_as(text: TextChunks<'_>, options: &ParseOptions, keeps: ObjKeeps) -> Result<Obj> {

@@ -59,6 +59,18 @@ test('a mesh is the same when it is read again', async () => {
   assert.ok(stl.warnings.some(({ text }) => /STL cannot store uvs/.test(text)));
 });
 
+test('coordinates that floats cannot hold stay as they are', async () => {
+  const positions = Float64Array.of(454123.125, 5411234.456, 100.5, 454124, 5411235.789, 100.25, 454125, 5411234, 99.5);
+  const { blob } = await write({ positions, indices: [0, 1, 2] }, 'a.obj');
+  assert.match(await blob.text(), /^v 454123.125 5411234.456 100.5$/m);
+  const { meshes } = await read(blob, { name: 'a.obj' });
+  assert.deepEqual(meshes[0].exactPositions, positions);
+  assert.deepEqual(meshes[0].positions, Float32Array.from(positions));
+  const again = await write(meshes[0], 'a.ply');
+  assert.deepEqual((await read(again.blob, { name: 'a.ply' })).meshes[0].exactPositions, positions);
+  assert.equal((await read(blob, { name: 'a.obj', precision: 'single' })).meshes[0].exactPositions, undefined);
+});
+
 test('polygons, polylines, points and several meshes', async () => {
   const positions = [0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0];
   const faces = { offsets: [0, 4], positions: [0, 1, 2, 3], uvs: [0, 0, 1, 1] };

@@ -78,6 +78,11 @@ fn ply_made() -> Vec<Sample> {
     let faces: String = (0..1100).map(|line| format!("3 0 0 {}\n", 1 + line)).collect();
     let lines = MESH.replace("vertex 3", "vertex 1").replace("face 2", "face 1100");
     let short = &faces[..faces.len() - 5 * "3 0 0 1099\n".len()];
+    let doubles = MESH.replace("float", "double");
+    let survey = "454123.125 5411234.456 100.5\n454124 5411235.789 1e-3\n4 5 0.12345678901234567\n3 0 1 2\n3 0 1 2\n";
+    made.push(good("georeferenced", ply("ascii", &doubles, survey)));
+    let numbers = [0.5, 5_411_234.456, 0.1, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(f64::to_le_bytes).concat();
+    made.push(good("doubles", ply(BINARY, &doubles.replace("face 2", "face 0"), numbers)));
     made.push(bad("more flaws than are kept", ply("ascii", &lines, format!("0 0 0\n{faces}"))));
     made.push(bad("other flaws behind them", ply("ascii", &lines, format!("0 0 0\n{short}{}", "2 0 0\n".repeat(5)))));
     made
@@ -170,6 +175,10 @@ pub const STL: Samples = Samples {
         vec![
             bad("more flaws than are kept", format!("solid a\n{lines}endsolid\n")),
             bad("a solid that is not closed", format!("solid a\n{FACET}")),
+            good(
+                "georeferenced",
+                format!("solid a\n{}{FACET}endsolid\n", FACET.replace("vertex 0 ", "vertex 5411234.456 ")),
+            ),
         ]
     },
     // Without its size, a file that begins like text is text.
@@ -231,7 +240,11 @@ pub const OFF: Samples = Samples {
     made: || {
         let vertices = "1 2 3 4\n0 0 0\n".repeat(300);
         let faces = "0\n3 0 1 9999\n3 0 1 1 1 2 3 4 5\n3 0 1 1 7\n".repeat(600);
-        vec![bad("more flaws than are kept", format!("OFF 600 2400 0\n{vertices}{faces}"))]
+        let survey = "454123.125 5411234.456 100.5\n454124 5411235.789 1e-3\n454125 5411234 99.5\n";
+        vec![
+            bad("more flaws than are kept", format!("OFF 600 2400 0\n{vertices}{faces}")),
+            good("georeferenced", format!("OFF 63 1 0\n{}{survey}3 0 61 62\n", "1 2 3\n".repeat(60))),
+        ]
     },
     has_place: has_line_or_offset,
     prefix: has_all_rows,

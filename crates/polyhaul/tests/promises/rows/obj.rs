@@ -87,6 +87,10 @@ const MIXED: [&[u8]; 14] = [
 /// Statements with a flaw each, more than are kept as warnings.
 const FLAWS: usize = 1100;
 
+/// Points that need double precision.
+const SURVEY: &str =
+    "v 454123.125 5411234.456 100.5\nv +454124 5411235.789 1e-3 1 .5 0\nv 454123 -5.411235457E6 99.5\n";
+
 fn made() -> Vec<Sample> {
     let numbered = |line: &dyn Fn(usize) -> String| (0..FLAWS).map(line).collect::<String>();
     let triangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
@@ -103,6 +107,9 @@ fn made() -> Vec<Sample> {
         bad("indices out of range", triangle.to_owned() + &numbered(&|line| format!("f 1 2 {}\n", 10 + line))),
         bad("wide faces", triangle.to_owned() + &numbered(&|line| format!("f{} {line}\n", " 3".repeat(line % 9)))),
         bad("flaws of all kinds", triangle.to_owned() + &numbered(&mixed)),
+        good("georeferenced", [SURVEY, "f 1 2 3\n"].concat()),
+        good("georeferenced at the end", [&triangle.repeat(60), SURVEY, "f 1 2 3\n"].concat()),
+        good("long numbers far away", "v 5411234.00012345678 1.5 2e-3\nv 5411235.333333333333333 1 2\n".repeat(9)),
         bad("colors", "v 0 0 0\n".to_owned() + &"#MRGB ff\nfoo\n".repeat(FLAWS)),
     ];
     made.extend(MIXED.map(|text| bad(String::from_utf8_lossy(text), text)));

@@ -98,6 +98,7 @@ fn texts(separator: &str) -> Vec<Sample> {
     vec![
         good("numbers", numbers(separator, 40)),
         good("names and numbers", format!("# made\n{names}\n{}", numbers(separator, 3))),
+        good("georeferenced", ["454123.125", "5411234.456", "100.5\n"].join(separator).repeat(30)),
         good("nothing", ""),
         refused("a row of four", format!("{}{}\n", numbers(separator, 3), ["1", "2", "3", "4"].join(separator))),
         bad("blank lines and comments", "\n#\n\na b\n\n# x\n\n1 2"),
