@@ -45,7 +45,8 @@ impl LeftOut {
 }
 
 impl From<(&'static str, &'static str, u64)> for LeftOut {
-    fn from((code, what, count): (&'static str, &'static str, u64)) -> LeftOut {
+    fn from(kind: (&'static str, &'static str, u64)) -> LeftOut {
+        let (code, what, count) = kind;
         LeftOut::new(code, what, count)
     }
 }
@@ -81,6 +82,12 @@ pub fn note_changed<'w>(
 pub fn note(output: &str, code: &'static str, count: u64, message: String, warnings: &mut Warnings) {
     let place = Place { file: output.into(), ..Place::default() };
     warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
+}
+
+/// The message about polygons that became triangles.
+pub fn triangulated(format: &str, count: u64) -> String {
+    let words = if count == 1 { "polygon was" } else { "polygons were" };
+    format!("{format} stores only triangles: {count} {words} triangulated")
 }
 
 #[cfg(test)]

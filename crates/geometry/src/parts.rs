@@ -162,8 +162,8 @@ pub fn named(parts: &[Part<'_>]) -> LeftOut {
 
 /// Returns the vertex and face columns of meshes, except for those that are kept, as a loss.
 pub fn columns<'m>(meshes: impl Iterator<Item = &'m Mesh>, is_kept: impl Fn(&Column) -> bool) -> LeftOut {
-    let all = meshes.flat_map(|mesh| mesh.vertex_columns.iter().chain(&mesh.face_columns));
-    let names = all.filter(|column| !is_kept(column)).map(|column| column.name.as_str());
+    let columns = meshes.flat_map(|mesh| mesh.vertex_columns.iter().chain(&mesh.face_columns));
+    let names = columns.filter(|column| !is_kept(column)).map(|column| column.name.as_str());
     LeftOut::named("left-out-columns", "vertex and face columns", names)
 }
 

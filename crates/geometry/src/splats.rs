@@ -111,8 +111,8 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
         ("left-out-remarks", "remarks", (infos + job.scene.comments.len()) as u64),
     ];
     let named = [named(job.parts), tables(job.scene)];
-    let all = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
-    note_left_out(target.format, all, job.output, warnings);
+    let left_out = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
+    note_left_out(target.format, left_out, job.output, warnings);
     let message = format!("{} rounds the numbers of splats: {}", target.format, target.precision);
     note(job.output, "changed-numbers", left.count, message, warnings);
 }

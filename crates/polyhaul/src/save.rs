@@ -15,6 +15,7 @@ use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
 use polyhaul_geometry::check;
 use polyhaul_geometry::linear::IDENTITY64;
+use polyhaul_geometry::losses::triangulated;
 use polyhaul_geometry::splat_placement::SplatPlacement;
 use polyhaul_geometry::transform::transform_meshes;
 use polyhaul_model::copy;
@@ -127,12 +128,6 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     let message = triangulated(format.name(), count);
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
-}
-
-/// The message about polygons that became triangles.
-pub(crate) fn triangulated(format: &str, count: u64) -> String {
-    let words = if count == 1 { "polygon was" } else { "polygons were" };
-    format!("{format} stores only triangles: {count} {words} triangulated")
 }
 
 /// Whether the options require different arrays than the caller's. Those of evaluated objects are transformed while

@@ -400,7 +400,7 @@ impl Everywhere {
 
     /// The kinds of warnings that are no errors.
     pub fn allowed(&self) -> KindSet {
-        self.allow.iter().fold(KindSet::default(), |all, set| all.union(*set))
+        self.allow.iter().fold(KindSet::default(), |allowed, set| allowed.union(*set))
     }
 
     /// What reading does with broken statements; this option and `--strict` exclude each other.

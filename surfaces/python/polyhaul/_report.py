@@ -77,7 +77,8 @@ class Warnings(Sequence[Warning]):
 
     def __str__(self) -> str:
         counts = ", ".join(f"{code}: {count}" for code, count in self.counts.items())
-        return f"{self.total} warnings ({counts})" if counts else "no warnings"
+        words = "warning" if self.total == 1 else "warnings"
+        return f"{self.total} {words} ({counts})" if counts else "no warnings"
 
 
 @dataclass(frozen=True, slots=True)

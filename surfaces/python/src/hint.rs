@@ -1,4 +1,5 @@
-//! Hints in Python's words. The library names options as the command does: `--float-colors` is `float_colors=True` here.
+//! Hints in Python's words. The library names options as the command does: `--float-colors` is `float_colors=True`
+//! here.
 
 use polyhaul::options::{OptionGroup, OptionKind, OptionRow};
 use polyhaul::{ReadOptions, WriteOptions};

@@ -16,7 +16,7 @@ from conftest import CUBE, LIBRARY, REPOSITORY
 GUIDE = REPOSITORY / "docs" / "guide"
 #: Pages without Python.
 OTHERS = (
-    "blender.md", "browser.md", "command.md", "c.md", "limits.md", "options.md", "preview.md",
+    "blender.md", "browser.md", "command.md", "c.md", "limits.md", "losses.md", "options.md", "preview.md",
     "report.md", "rust.md", "sweep.md", "trace.md", "verdict.md", "watch.md",
 )
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "surfaces" / "python" / "README.md", *sorted(GUIDE.glob("*.md"))]

@@ -5,8 +5,6 @@
 //! of a format, or empty if a file is read for a program rather than for a conversion.
 //! `tools/testkit/src/losses.rs` classifies losses without it.
 
-use crate::error::planted;
-use crate::options::{OptionChoice, OptionKind, OptionValue};
 use std::borrow::Cow;
 
 /// How bad a warning is.
@@ -56,7 +54,6 @@ impl WarningKind {
     /// The severity in a conversion to `target`, the name of a format; empty if there is no target.
     pub fn severity_for(&self, target: &str) -> Severity {
         match self.exception {
-            _ if planted("severity-cell") && (self.code, target) == ("left-out-uvs", "stl") => Loss,
             Some((severity, _)) if self.is_exception(target) => severity,
             _ => self.severity,
         }
@@ -354,38 +351,6 @@ impl From<bool> for Strict {
     }
 }
 
-/// `true` and `false` have the names `losses` and `off`, too.
-impl OptionValue for Strict {
-    const KIND: OptionKind = {
-        const fn choice(name: &'static str, docs: &'static str) -> OptionChoice {
-            OptionChoice { name, docs, format: "" }
-        }
-        OptionKind::Choice(&[
-            choice("false", "Warnings are no errors."),
-            choice("true", "Losses and faults are errors."),
-            choice("all", "Notes are errors, too."),
-        ])
-    };
-
-    fn parse(text: &str) -> Result<Strict, String> {
-        match text {
-            "false" | "off" => Ok(Strict::Off),
-            "true" | "losses" => Ok(Strict::Losses),
-            "all" => Ok(Strict::All),
-            _ => Err(format!("expected {}", Self::KIND.expected())),
-        }
-    }
-
-    fn print(&self) -> String {
-        let text = match self {
-            Strict::Off => "false",
-            Strict::Losses => "true",
-            Strict::All => "all",
-        };
-        text.into()
-    }
-}
-
 /// A set of kinds of warnings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindSet {
@@ -426,26 +391,6 @@ impl KindSet {
         };
         self.bits[at / 64] |= 1 << (at % 64);
         Ok(())
-    }
-}
-
-/// A list of codes, separated by commas.
-impl OptionValue for KindSet {
-    const KIND: OptionKind = OptionKind::Special {
-        name: "Kinds",
-        expected: "kinds of warnings, separated by commas, such as `left-out-uvs`",
-        words: &[],
-    };
-
-    fn parse(text: &str) -> Result<KindSet, String> {
-        let mut set = KindSet::default();
-        let codes = text.split(',').map(str::trim).filter(|code| !code.is_empty());
-        codes.into_iter().try_for_each(|code| set.insert(code))?;
-        Ok(set)
-    }
-
-    fn print(&self) -> String {
-        self.codes().collect::<Vec<_>>().join(",")
     }
 }
 
@@ -506,6 +451,7 @@ impl<T: Into<Strict>> From<T> for Strictness {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::OptionValue;
 
     #[test]
     fn the_table_is_sorted_and_names_formats() {

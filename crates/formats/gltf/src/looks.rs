@@ -325,9 +325,9 @@ fn left_out_properties(material: &Material) -> Vec<String> {
         ("d -halo", material.halo),
         ("sharpness", material.sharpness.is_some()),
     ];
-    let known = properties.into_iter().filter(|(_, is_lost)| *is_lost).map(|(property, _)| property);
+    let lost = properties.into_iter().filter(|(_, is_lost)| *is_lost).map(|(property, _)| property);
     let others = material.other.iter().map(|other| other.split_whitespace().next().unwrap_or_default());
-    known.chain(others).map(|property| format!("{property} of {}", material.name)).collect()
+    lost.chain(others).map(|property| format!("{property} of {}", material.name)).collect()
 }
 
 /// Whether glTF has a property for a map with a usable image.

@@ -82,10 +82,17 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
     let materials = job.materials.len() as u64;
     let names = odd_names(job.materials);
+    let changed = [sum(&scaled_normals), colors, materials, names, of_splats(&|mesh, _| mesh.positions.len()), rounded];
+    note_converted(changed, job.output, warnings);
+    note_changes(job, &plan.changes, warnings);
+    Ok(())
+}
+
+/// Warns about values that are converted, by their numbers: normals, colors, materials, names, splats and columns.
+fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
+    let [normals, colors, materials, names, splats, columns] = counts;
     let kinds = [
-        ("changed-normals", ["normal was scaled to unit length", "normals were scaled to unit length"], {
-            sum(&scaled_normals)
-        }),
+        ("changed-normals", ["normal was scaled to unit length", "normals were scaled to unit length"], normals),
         (
             "changed-colors",
             [
@@ -110,19 +117,17 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
             ],
             names,
         ),
-        ("changed-numbers", [SPLATS_CHANGED; 2], of_splats(&|mesh, _| mesh.positions.len())),
+        ("changed-numbers", [SPLATS_CHANGED; 2], splats),
         (
             "changed-columns",
             [
                 "vertex column was rounded to 32-bit floats, which glTF has",
                 "vertex columns were rounded to 32-bit floats, which glTF has",
             ],
-            rounded,
+            columns,
         ),
     ];
-    note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), job.output, warnings);
-    note_changes(job, &plan.changes, warnings);
-    Ok(())
+    note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), output, warnings);
 }
 
 /// Warns about values that the plan changes.

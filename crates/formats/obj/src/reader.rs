@@ -107,15 +107,11 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
 ///
 /// # Errors
 /// As for [`read`], and [`ErrorKind::Unsupported`] for statements that need the parts before it: indices that count
-/// backwards, polypaint and curves; also for coordinates that need double precision, which the other parts have to have,
-/// too.
+/// backwards, polypaint and curves; also for coordinates that need double precision, which the other parts have to
+/// have, too.
 pub fn read_part(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
-    read_as(text, options, ObjKeeps::Part).map_err(|error| match asks_for_doubles(&error) {
-        true => {
-            Error::new(ErrorKind::Unsupported, "coordinates need double precision, which other parts must have, too")
-        }
-        false => error,
-    })
+    let alone = || Error::new(ErrorKind::Unsupported, "all parts need double precision, not only this one");
+    read_as(text, options, ObjKeeps::Part).map_err(|error| if asks_for_doubles(&error) { alone() } else { error })
 }
 
 fn read_as(text: TextChunks<'_>, options: &ParseOptions, keeps: ObjKeeps) -> Result<Obj> {

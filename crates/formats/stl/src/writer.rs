@@ -72,8 +72,8 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
         ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len().saturating_sub(1)) as u64),
     ];
     let named = [named(names), columns(homes(job.parts).map(|part| part.mesh), is_kept), tables(job.scene)];
-    let all = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
-    note_left_out("STL", all, job.output, warnings);
+    let left_out = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
+    note_left_out("STL", left_out, job.output, warnings);
     Ok(())
 }
 

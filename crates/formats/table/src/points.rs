@@ -112,8 +112,8 @@ impl<'a> Points<'a> {
         ];
         let name = self.format.name();
         let named = [named(parts), LeftOut { what: "further tables", ..tables(scene) }];
-        let all = homeless(parts, materials).into_iter().chain(named).chain(others.map(LeftOut::from));
-        note_left_out(name, all, output, warnings);
+        let left_out = homeless(parts, materials).into_iter().chain(named).chain(others.map(LeftOut::from));
+        note_left_out(name, left_out, output, warnings);
         if has_colors {
             ByteColors::from_meshes(homes(parts).map(|part| part.mesh)).note(name, output, warnings);
         }

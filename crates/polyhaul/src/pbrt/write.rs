@@ -15,12 +15,12 @@ use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put
 use crate::precise::{self, PreciseScene, PreciseTarget};
 use crate::references::Relinker;
 use crate::report::{Clock, Report};
-use crate::save::triangulated;
 use crate::{ops, references};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::Sink;
 use polyhaul_geometry::dedup::number_rows;
 use polyhaul_geometry::linear::IDENTITY64;
+use polyhaul_geometry::losses::triangulated;
 use polyhaul_geometry::parts;
 use polyhaul_insight::Moved;
 use polyhaul_model::copy;

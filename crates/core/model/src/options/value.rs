@@ -1,6 +1,7 @@
 //! Values of options as text.
 
 use super::scene::Origin;
+use crate::severity::{KindSet, Strict};
 use crate::{Axis, Bounds, Encoding, Texel};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -311,6 +312,58 @@ impl OptionValue for Encoding {
 
     fn print(&self) -> String {
         self.to_string()
+    }
+}
+
+/// `true` and `false` have the names `losses` and `off`, too.
+impl OptionValue for Strict {
+    const KIND: OptionKind = {
+        const fn choice(name: &'static str, docs: &'static str) -> OptionChoice {
+            OptionChoice { name, docs, format: "" }
+        }
+        OptionKind::Choice(&[
+            choice("false", "Warnings are no errors."),
+            choice("true", "Losses and faults are errors."),
+            choice("all", "Notes are errors, too."),
+        ])
+    };
+
+    fn parse(text: &str) -> Result<Strict, String> {
+        match text {
+            "false" | "off" => Ok(Strict::Off),
+            "true" | "losses" => Ok(Strict::Losses),
+            "all" => Ok(Strict::All),
+            _ => Err(format!("expected {}", Self::KIND.expected())),
+        }
+    }
+
+    fn print(&self) -> String {
+        let text = match self {
+            Strict::Off => "false",
+            Strict::Losses => "true",
+            Strict::All => "all",
+        };
+        text.into()
+    }
+}
+
+/// A list of codes, separated by commas.
+impl OptionValue for KindSet {
+    const KIND: OptionKind = OptionKind::Special {
+        name: "Kinds",
+        expected: "kinds of warnings, separated by commas, such as `left-out-uvs`",
+        words: &[],
+    };
+
+    fn parse(text: &str) -> Result<KindSet, String> {
+        let mut set = KindSet::default();
+        let codes = text.split(',').map(str::trim).filter(|code| !code.is_empty());
+        codes.into_iter().try_for_each(|code| set.insert(code))?;
+        Ok(set)
+    }
+
+    fn print(&self) -> String {
+        self.codes().collect::<Vec<_>>().join(",")
     }
 }
 

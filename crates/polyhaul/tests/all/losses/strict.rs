@@ -1,4 +1,5 @@
-//! With `strict` every loss that writing gives is an error, and with `all` every note, before the first byte and before an old file is gone.
+//! With `strict` every loss that writing gives is an error, and with `all` every note: before the first byte, and
+//! before an old file is gone.
 
 use crate::support::{memory, try_converted, try_written};
 use polyhaul::model::{Array, Channels, Column, Image, Samples, Scene, Table, Values, VertexGroup};

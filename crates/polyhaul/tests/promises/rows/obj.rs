@@ -2,7 +2,7 @@
 
 use crate::content::{Content, Reading};
 use crate::samples::{
-    LimitSample, NO_SAMPLES, Prefix, Sample, Samples, bad, file_part, has_line_or_offset, limited, shape,
+    LimitSample, NO_SAMPLES, Prefix, Sample, Samples, bad, file_part, good, has_line_or_offset, limited, shape,
 };
 use polyhaul_testkit::generate::Shape;
 use polyhaul_testkit::naive;
