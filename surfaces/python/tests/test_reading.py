@@ -187,7 +187,7 @@ def test_warnings_are_kept_with_their_places() -> None:
     (warning,) = report.warnings
     assert (warning.code, warning.path, warning.line, warning.column) == ("missing-library", "memory", 2, 8)
     assert str(warning).startswith("memory:2:8: cannot read the material library `cube.mtl`")
-    assert str(report.warnings) == "1 warnings (missing-library: 1)"
+    assert str(report.warnings) == "1 warning (missing-library: 1)"
 
 
 def test_on_error_warn_leaves_out_and_warns_once() -> None:
