@@ -39,6 +39,12 @@ fn has_double_transform(object: &Object) -> bool {
     object.transform.is_some_and(|transform| single(&transform).is_none())
 }
 
+/// Whether all meshes of a scene have doubles, and are where its objects are.
+pub fn is_placed(scene: &Scene) -> bool {
+    let is_moved = |object: &Object| object.transform.is_some_and(|transform| transform != IDENTITY64);
+    scene.meshes.iter().all(Mesh::is_exact) && !scene.objects.iter().any(is_moved)
+}
+
 /// Positions of a mesh that estimate its size.
 const SAMPLES: usize = 64;
 
@@ -203,7 +209,11 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
         let is_moved = object.transform.is_some_and(|matrix| matrix != IDENTITY64);
         *is_placed.get_mut(object.mesh).ok_or_else(|| object.no_such_mesh())? |= is_moved;
     }
+    let is_shifted = origin != [0.0; 3];
     let mut loss = PositionLoss::default();
+    if keeps_doubles && !is_shifted {
+        return Ok(loss);
+    }
     for object in scene.objects.iter_mut().filter(|object| is_placed[object.mesh]) {
         let matrix = object.transform.get_or_insert(IDENTITY64);
         matrix.iter_mut().zip(origin).for_each(|(row, origin)| row[3] -= origin);
@@ -213,7 +223,6 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
             *matrix = rounded(matrix).map(|row| row.map(f64::from));
         }
     }
-    let is_shifted = origin != [0.0; 3];
     for (mesh, is_placed) in scene.meshes.iter_mut().zip(is_placed) {
         if is_shifted && !is_placed {
             make_exact(mesh)?;
@@ -223,7 +232,7 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
         }
         if !keeps_doubles {
             mesh.exact_positions = Array::default();
-        } else if is_shifted {
+        } else {
             mesh.drop_needless_precision();
         }
     }
@@ -268,7 +277,10 @@ impl PositionLoss {
         if error > 0.0 && value.is_finite() {
             self.moved += 1;
             self.largest = self.largest.max(error);
-            self.digits.add_moved(value, error, places);
+            // One short number is enough.
+            if self.digits.short == 0 {
+                self.digits.add_moved(value, error, places);
+            }
         }
     }
 

@@ -47,6 +47,10 @@ pub(crate) fn place<'a>(
     if !is_moved && !exact::is_exact(&scene)? {
         return Ok(PreciseScene { scene, options: Cow::Borrowed(options), placement, origin: [0.0; 3] });
     }
+    let axes = placement.axes.unwrap_or(scene.axes);
+    if target.keeps_doubles && !is_moved && axes == scene.axes && placement.scale == 1.0 && exact::is_placed(&scene) {
+        return Ok(PreciseScene { scene, options: Cow::Borrowed(options), placement, origin: [0.0; 3] });
+    }
     let mut scene = match scene {
         Cow::Owned(scene) => scene,
         Cow::Borrowed(scene) => Scene { materials: scene.materials.clone(), ..copy::scene(scene)? },
@@ -54,9 +58,8 @@ pub(crate) fn place<'a>(
     if let Cow::Owned(objects) = scene.listed_objects()? {
         scene.objects = objects;
     }
-    let axes = placement.axes.unwrap_or(scene.axes);
     exact::place(&mut scene, axes, placement.scale, target.has_origin, &options.run)?;
-    let bounds = exact::scene_bounds(&scene)?;
+    let bounds = if target.keeps_doubles { None } else { exact::scene_bounds(&scene)? };
     let origin = origin_of(options.scene.origin, bounds.filter(|_| target.has_origin));
     let loss = exact::shift(&mut scene, origin, target.keeps_doubles, &options.run)?;
     if loss.moved > 0 && !target.keeps_doubles {

@@ -16,6 +16,7 @@ import trimesh
 QUADS = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\n"
 
 OBJ = {
+    "georeferenced": "v 454123.125 5411234.456 100.5\nv 0.1 0.2 0.3\nv 1 2 3.3333333333333\nf 1 2 3\n",
     "triangles": QUADS + "f 1 2 3\nf 1 3 4\n",
     "mixed": QUADS + "f 1 2 3 4\nf 1 2 5\nf 2 3 5\n",
     "uvs and normals": QUADS + "vt 0 0\nvt 1 0\nvt 1 1\nvn 0 0 1\nf 1/1/1 2/2/1 3/3/1\nf 1/2/1 2/1/1 3/3/1\n",
@@ -73,7 +74,11 @@ def same(ours: pyvista.PolyData, theirs: pyvista.PolyData) -> None:
 def test_pyvista_reads_obj_as_before(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.obj"
     path.write_text(OBJ[name])
-    same(pyvista.read(path), pyvista.OBJReader(path).read())
+    ours = pyvista.read(path)
+    theirs = pyvista.OBJReader(path).read()
+    same(ours, theirs)
+    assert ours.points.dtype == theirs.points.dtype
+    np.testing.assert_array_equal(ours.points, theirs.points)
 
 
 @pytest.mark.parametrize("name", PLY)

@@ -207,7 +207,7 @@ class _OnlyWriteOptions(TypedDict, total=False):
     1."""
     scale: float | None
     """Another name of ``global_scale``."""
-    origin: str | None
+    origin: npt.ArrayLike | Literal["auto", "none"] | None
     """The point that becomes the origin of coordinates. By default it is the center of scenes that are far from
     their origin, in formats that store it (glTF, pbrt); other formats keep coordinates as they are. Formats: obj,
     ply, stl, off, glb, pbrt, spz, splat, compressed.ply, tables."""

@@ -165,7 +165,7 @@ def _text(name: str, row: Row, value: Any) -> str:
         return str(_whole(name, value))
     if row.kind in ("positive", "Missing"):
         return str(float(value))
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return ",".join(map(str, value)) if isinstance(value, list | tuple | np.ndarray) else str(value)
 
 
 def column_names(name: str, columns: Any) -> list[str | int] | None:

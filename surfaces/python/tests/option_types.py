@@ -48,6 +48,7 @@ SPECIAL_TYPES = {
     "DigitsList": "Sequence[Digits]",
     "Matrix": "npt.ArrayLike",
     "Missing": 'float | Literal["error"]',
+    "Origin": 'npt.ArrayLike | Literal["auto", "none"]',
 }
 
 #: What Python passes for these options in addition.

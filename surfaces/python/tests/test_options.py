@@ -45,7 +45,7 @@ def test_every_option_is_set_by_name_alias_and_text(row: Row) -> None:
     samples: dict[str, Any] = {
         "flag": row.default == "false", "integer": 2, "size": 7, "positive": 0.5, "text": "x", "Axis": "NEGATIVE_X",
         "Digits": 3, "DigitsList": [3, "shortest"], "Delimiter": ";", "Missing": -1, "Meshes": "ply:7", "Filter": "x > 1",
-            "Kinds": "left-out-uvs",
+            "Kinds": "left-out-uvs", "Origin": (1, 2.5, 3),
     }  # fmt: skip
     value = row.choices[-1] if row.kind == "choice" else samples[row.kind]
     text = native(row, {row.name: value})

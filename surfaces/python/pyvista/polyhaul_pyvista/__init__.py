@@ -37,8 +37,9 @@ def read_stl(path: str, **options: Any) -> pyvista.PolyData:
 def _read(path: str, format: Any, convert: Any, options: dict[str, Any]) -> pyvista.PolyData:
     if not options:
         try:
-            # VTK may write to its arrays.
-            scene = polyhaul.read(path, format=format, load_materials=False, weld=True, writable=True)
+            # VTK may write to its arrays, and has the coordinates of OBJ files in double precision.
+            precision: Any = "double" if format == "obj" else "auto"
+            scene = polyhaul.read(path, format=format, load_materials=False, weld=True, writable=True, precision=precision)
             return convert(scene, path)
         except (_NotOurs, polyhaul.Error, OSError):
             # PyVista's own reader has its own message.

@@ -1,0 +1,98 @@
+"""Coordinates that float32 cannot hold: read, made, changed and written."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+
+import numpy as np
+import polyhaul
+import pytest
+
+LINES = ["454123.125 5411234.456 100.5", "454124.5 5411235.789 0.001", "454125.25 5411234.000123456789 99"]
+OBJ = "".join(f"v {line}\n" for line in LINES) + "f 1 2 3\n"
+EXPECTED = np.array([line.split() for line in LINES], np.float64)
+
+
+def read(text: str, name: str = "obj", **options: object) -> polyhaul.Mesh:
+    scene = polyhaul.read(text.encode(), format=name, **options)  # type: ignore[arg-type]
+    return scene.meshes[0]
+
+
+def test_positions_are_numpys_parse_of_the_text() -> None:
+    mesh = read(OBJ)
+    assert mesh.positions.dtype == np.float64
+    np.testing.assert_array_equal(mesh.positions, EXPECTED)
+    assert not mesh.positions.flags.writeable
+
+
+def test_ordinary_files_stay_single() -> None:
+    assert read("v 0.1 0.2 0.3\nv 1 2 3\nv 4 5 6\nf 1 2 3\n").positions.dtype == np.float32
+
+
+def test_the_caller_may_choose() -> None:
+    with pytest.warns(polyhaul.Warning, match=r"were rounded to 32-bit floats, by up to 0\.") as caught:
+        mesh = read(OBJ, precision="single")
+    assert mesh.positions.dtype == np.float32 and len(caught) == 1
+    np.testing.assert_array_equal(mesh.positions, EXPECTED.astype(np.float32))
+    with pytest.raises(polyhaul.Error, match="rounded"):
+        read(OBJ, precision="single", strict=True)
+    plain = read("v 0.1 0.2 0.3\nv 1 2 3\nv 4 5 6\nf 1 2 3\n", precision="double")
+    assert plain.positions.tolist() == [[0.1, 0.2, 0.3], [1, 2, 3], [4, 5, 6]]
+
+
+def test_doubles_are_kept(tmp_path: Path) -> None:
+    mesh = polyhaul.Mesh(EXPECTED, [[0, 1, 2]])
+    np.testing.assert_array_equal(mesh.positions, EXPECTED)
+    for other in (copy.copy(mesh), copy.deepcopy(mesh), pickle.loads(pickle.dumps(mesh))):
+        np.testing.assert_array_equal(other.positions, EXPECTED)
+    scene = polyhaul.Scene()
+    scene.add(mesh, name="survey")
+    for name in ("a.obj", "a.ply", "a.off"):
+        polyhaul.write(scene, tmp_path / name)
+        np.testing.assert_array_equal(polyhaul.read(tmp_path / name).meshes[0].positions, EXPECTED, name)
+
+
+def test_doubles_that_are_floats_become_floats() -> None:
+    singles = EXPECTED.astype(np.float32)
+    assert polyhaul.Mesh(singles.astype(np.float64)).positions.dtype == np.float32
+    assert polyhaul.Mesh(np.array([[1, 2, 3]])).positions.dtype == np.float32
+    assert polyhaul.Mesh(np.array([[2**24 + 1, 2, 3]])).positions.tolist() == [[2**24 + 1, 2, 3]]
+    assert polyhaul.Mesh([[np.nan, np.inf, 0.5]]).positions.dtype == np.float32
+
+
+def test_positions_are_set_in_either_precision() -> None:
+    mesh = polyhaul.Mesh(EXPECTED, [[0, 1, 2]])
+    mesh.positions = np.zeros((3, 3), np.float32)
+    assert mesh.positions.dtype == np.float32
+    mesh.positions = EXPECTED + 0.25
+    np.testing.assert_array_equal(mesh.positions, EXPECTED + 0.25)
+
+
+def test_operations_keep_doubles() -> None:
+    mesh = polyhaul.Mesh(EXPECTED, [[0, 1, 2]])
+    moved = mesh.transform([[1, 0, 0, -454123], [0, 1, 0, -5411234], [0, 0, 1, 0], [0, 0, 0, 1]])
+    np.testing.assert_allclose(moved.positions, EXPECTED - [454123, 5411234, 0], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(mesh.weld().positions, EXPECTED)
+    np.testing.assert_array_equal(mesh.triangulate().positions, EXPECTED)
+
+
+def test_transforms_are_doubles(tmp_path: Path) -> None:
+    scene = polyhaul.Scene()
+    matrix = np.eye(4)
+    matrix[:3, 3] = EXPECTED[0]
+    scene.add(polyhaul.Mesh(np.eye(3, dtype=np.float32), [[0, 1, 2]]), name="far", transform=matrix)
+    assert scene.objects[0].transform is not None
+    np.testing.assert_array_equal(scene.objects[0].transform, matrix)
+    polyhaul.write(scene, tmp_path / "a.ply")
+    np.testing.assert_allclose(polyhaul.read(tmp_path / "a.ply").meshes[0].positions, np.eye(3) + EXPECTED[0], rtol=0, atol=1e-9)
+
+
+def test_an_origin_moves_what_floats_cannot_hold(tmp_path: Path) -> None:
+    scene = polyhaul.Scene()
+    scene.add(polyhaul.Mesh(EXPECTED, [[0, 1, 2]]), name="survey")
+    with pytest.warns(polyhaul.Warning, match="rounded to 32-bit floats"):
+        polyhaul.write(scene, tmp_path / "a.stl", origin=(454123, 5411234, 0))
+    near = polyhaul.read(tmp_path / "a.stl").meshes[0].positions
+    np.testing.assert_allclose(near, EXPECTED - [454123, 5411234, 0], rtol=0, atol=4e-6)
