@@ -177,9 +177,9 @@ static void struct_sizes(void)
     input.struct_size = sizeof input;
     CHECK(ph_scene_read(&input, NULL, &scene, NULL) == PH_OK);
 
-    mesh.struct_size -= 1;
+    mesh.struct_size = offsetof(ph_mesh, exact_positions) - 1; /* smaller than any version */
     CHECK(ph_scene_mesh(scene, 0, &mesh) == PH_ERROR_USAGE && mesh.position_count == 0);
-    mesh.struct_size += 1;
+    mesh.struct_size = sizeof mesh;
     CHECK(ph_scene_mesh(scene, 1, &mesh) == PH_ERROR_USAGE);
     CHECK(ph_scene_mesh(scene, 0, &mesh) == PH_OK && mesh.position_count == 3);
     ph_scene_free(scene);

@@ -32,9 +32,11 @@ def test_ordinary_files_stay_single() -> None:
 
 
 def test_the_caller_may_choose() -> None:
-    with pytest.warns(polyhaul.Warning, match=r"were rounded to 32-bit floats, by up to 0\.") as caught:
-        mesh = read(OBJ, precision="single")
-    assert mesh.positions.dtype == np.float32 and len(caught) == 1
+    scene = polyhaul.read(OBJ.encode(), format="obj", precision="single")
+    assert scene.report is not None
+    mesh, warnings = scene.meshes[0], scene.report.warnings
+    assert mesh.positions.dtype == np.float32 and warnings.severities == {"note": 0, "loss": warnings.total, "fault": 0}
+    assert "rounded to 32-bit floats, by up to 0." in warnings[0].message
     np.testing.assert_array_equal(mesh.positions, EXPECTED.astype(np.float32))
     with pytest.raises(polyhaul.Error, match="rounded"):
         read(OBJ, precision="single", strict=True)
@@ -49,9 +51,10 @@ def test_doubles_are_kept(tmp_path: Path) -> None:
         np.testing.assert_array_equal(other.positions, EXPECTED)
     scene = polyhaul.Scene()
     scene.add(mesh, name="survey")
-    for name in ("a.obj", "a.ply", "a.off"):
+    turned = EXPECTED[:, [0, 2, 1]] * [1, 1, -1]
+    for name, expected in (("a.obj", turned), ("a.ply", EXPECTED), ("a.off", EXPECTED)):
         polyhaul.write(scene, tmp_path / name)
-        np.testing.assert_array_equal(polyhaul.read(tmp_path / name).meshes[0].positions, EXPECTED, name)
+        np.testing.assert_array_equal(polyhaul.read(tmp_path / name).meshes[0].positions, expected, name)
 
 
 def test_doubles_that_are_floats_become_floats() -> None:
@@ -92,7 +95,7 @@ def test_transforms_are_doubles(tmp_path: Path) -> None:
 def test_an_origin_moves_what_floats_cannot_hold(tmp_path: Path) -> None:
     scene = polyhaul.Scene()
     scene.add(polyhaul.Mesh(EXPECTED, [[0, 1, 2]]), name="survey")
-    with pytest.warns(polyhaul.Warning, match="rounded to 32-bit floats"):
-        polyhaul.write(scene, tmp_path / "a.stl", origin=(454123, 5411234, 0))
+    report = polyhaul.write(scene, tmp_path / "a.stl", origin=(454123, 5411234, 0))
+    assert report.warnings.severities["loss"] == 0 and report.warnings.counts["rounded"] > 0
     near = polyhaul.read(tmp_path / "a.stl").meshes[0].positions
     np.testing.assert_allclose(near, EXPECTED - [454123, 5411234, 0], rtol=0, atol=4e-6)

@@ -80,7 +80,7 @@ def test_transforms_are_checked_and_applied() -> None:
     matrix = np.eye(4)
     matrix[:3, 3] = [10, 20, 30]
     added = scene.add(TRIANGLE, "a", transform=matrix)
-    assert added.transform is not None and added.transform.dtype == np.float32
+    assert added.transform is not None and added.transform.dtype == np.float64
     assert "v 11.000000 20.000000 30.000000" in written(scene)
     for wrong in (np.eye(3), [1, 2, 3]):
         with pytest.raises(ValueError, match=r"transform has shape .*; expected \(4, 4\)"):

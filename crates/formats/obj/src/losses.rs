@@ -38,6 +38,7 @@ pub fn note_left_out(
 ) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let ObjExtent { not_finite, largest } = extent(scene, run)?;
+    let not_finite = if not_finite > 0 { not_finite - beyond_floats(scene) } else { 0 };
     let largest = f64::from(largest) * enlarged(scene, options);
     // Exact positions have the digits that they need.
     let digits = |mesh: &Mesh| ObjDigits::new(options).of_positions(mesh);
@@ -93,6 +94,12 @@ fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
     let threads = if is_small { 1 } else { run.worker_threads() };
     try_for_each_item(threads, &run.cancel, pieces, || (), work)?;
     Ok(ObjExtent { not_finite: not_finite.into_inner(), largest: f32::from_bits(largest.into_inner()) })
+}
+
+/// The number of finite coordinates in double precision that are infinite as 32-bit floats.
+fn beyond_floats(scene: &Scene) -> u64 {
+    let coordinates = scene.meshes.iter().flat_map(|mesh| mesh.exact_positions.as_flattened());
+    coordinates.filter(|value| value.is_finite() && (**value as f32).is_infinite()).count() as u64
 }
 
 /// Returns the number of values that are not finite, and the bits of the largest of the others without its sign.

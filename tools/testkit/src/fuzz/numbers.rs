@@ -4,6 +4,7 @@ use super::trial::Effort;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::format::Page;
 use polyhaul_text::parse::number::{self, IntegerError};
+use polyhaul_text::parse::positions::{DigitLoss, position_rows};
 use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING, is_space};
 
@@ -107,6 +108,25 @@ fn rows(data: &[u8]) {
     }
 }
 
+/// A row of coordinates: the kernel and the slow path have equal values and find the same losses.
+fn position_row(window: Window<'_>, line: usize, tokens: &[&[u8]]) {
+    let mut singles = [[0.0; 3]; 1];
+    let mut doubles = [[0.0; 3]; 1];
+    let mut loss = DigitLoss { counts_all: true, ..DigitLoss::default() };
+    if position_rows(window, line, b"v", &mut singles, &mut doubles, &mut loss) == 0 {
+        return;
+    }
+    let mut slow = DigitLoss { counts_all: true, ..DigitLoss::default() };
+    for (place, token) in tokens[1..].iter().enumerate() {
+        slow.add(token);
+        assert_eq!(number::f32(token).map(f32::to_bits), Some(singles[0][place].to_bits()), "{token:?}");
+        assert_eq!(number::f64(token).map(f64::to_bits), Some(doubles[0][place].to_bits()), "{token:?}");
+    }
+    assert_eq!((loss.short, loss.largest), (slow.short, slow.largest), "{tokens:?}");
+    // A long number may be an f32 by chance.
+    assert!(loss.long >= slow.long, "{tokens:?}");
+}
+
 /// All rows of a window, line by line, held against the slow path.
 fn window_rows(window: Window<'_>, values: &mut [u32]) {
     let mut row_ends = vec![0; MAX_LINES];
@@ -122,6 +142,7 @@ fn window_rows(window: Window<'_>, values: &mut [u32]) {
                 assert!(slow.len() == 3 && slow.iter().zip(&out[0]).all(same), "{slow:?} {out:?}");
             }
         }
+        position_row(window, line, &tokens);
         let faces = face_rows(window, line, b"f", values, &mut row_ends[..1]);
         if faces.rows == 1 {
             let taken = &values[..faces.values];

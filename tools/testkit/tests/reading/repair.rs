@@ -1,7 +1,7 @@
 //! `OnError::Warn`, `strict`, and warnings: what is left out is counted, and nothing else is.
 
 use crate::{lenient, options, read, read_text};
-use polyhaul::options::OnError;
+use polyhaul::options::{OnError, Strict};
 use polyhaul::warnings::{KEPT, KEPT_PER_KIND};
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions};
 use polyhaul_testkit::corpus::Folder;
@@ -129,7 +129,7 @@ fn strict_turns_warnings_into_errors() {
         ("usemtl nowhere", "missing-material"),
         ("mtllib nowhere.mtl", "missing-library"),
     ];
-    let strict = options(1, None).with_strict(true);
+    let strict = options(1, None).with_strict(Strict::All);
     let lenient_and_strict = strict.clone().with_on_error(OnError::Warn);
     let folder = Folder::new("repair").unwrap();
     for (note, code) in notes {

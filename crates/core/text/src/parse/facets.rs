@@ -164,7 +164,9 @@ fn convert(window: Window<'_>, batch: &mut Batch, count: usize, has_doubles: boo
 /// Converts the numbers of one facet in any notation; `false` if one is invalid.
 fn convert_any(window: Window<'_>, batch: &mut Batch, facet: usize, loss: &mut DigitLoss) -> bool {
     let numbers = facet * NUMBERS..(facet + 1) * NUMBERS;
-    numbers.enumerate().all(|(place, at)| {
+    // An invalid facet loses nothing.
+    let mut facet_loss = *loss;
+    let is_valid = numbers.enumerate().all(|(place, at)| {
         let Some(text) = window.padded.get(..batch.ends[at] as usize) else { return false };
         let Some(start) = text.iter().rposition(|&byte| is_space(byte)) else { return false };
         let token = &text[start + 1..];
@@ -173,8 +175,12 @@ fn convert_any(window: Window<'_>, batch: &mut Batch, facet: usize, loss: &mut D
         batch.singles[at] = single;
         batch.doubles[at] = double;
         if place >= 3 {
-            loss.add(token);
+            facet_loss.add(token);
         }
         true
-    })
+    });
+    if is_valid {
+        *loss = facet_loss;
+    }
+    is_valid
 }

@@ -80,6 +80,9 @@ impl PbrtScene<'_> {
 
     /// Warns about names that are used and not defined.
     pub(super) fn check_names(&mut self) -> Result<()> {
+        if !self.options.faults.is_thorough {
+            return Ok(());
+        }
         let textures = std::mem::take(&mut self.checks.textures);
         let media = std::mem::take(&mut self.checks.media);
         let defined = self.render.textures.iter().map(|texture| self.render.text(texture.entity.name));
