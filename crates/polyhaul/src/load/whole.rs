@@ -164,7 +164,7 @@ pub(crate) fn timed<T>(
     let first = ReadOptions { precision_pass: input.first_pass(options)?, ..options.clone() };
     let result = match read_once(input, detected, &first, &read) {
         // The second pass meets the error of a host's reader as it was.
-        Err(error) if asks_for_doubles(&error) || error.kind() == ErrorKind::Io && input.holds_error() => {
+        Err(error) if asks_for_doubles(&error) || is_of_reader(&error) && input.holds_error() => {
             input.rewind()?;
             let second = PrecisionPass { is_second: true, ..first.precision_pass };
             read_once(input, detected, &ReadOptions { precision_pass: second, ..first }, &read)
@@ -175,6 +175,11 @@ pub(crate) fn timed<T>(
     let (content, mut report) = result?;
     clock.stop(&mut report);
     Ok((content, report))
+}
+
+/// Whether an error is one of a reader.
+fn is_of_reader(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io | ErrorKind::Host)
 }
 
 /// One pass over an input.
