@@ -113,7 +113,7 @@ impl Statement<'_, '_> {
 
     fn vertex(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         const EXPECTED: &str = "x y z, then w, or r g b, or r g b a";
-        let words = tokens.clone();
+        let words = tokens;
         let (values, count) = match self.floats::<7>(tokens, 3, EXPECTED)? {
             Ok(numbers) => numbers,
             Err(broken) => return Ok(Err(broken)),

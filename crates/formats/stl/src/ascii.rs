@@ -136,10 +136,10 @@ pub fn read(
     state.end(&job)?;
     let StlTextState { mut solids, count, watch, mut warnings, .. } = state;
     let precision = options.precision;
-    // SAFETY: the run ended without an error, so every chunk was placed and published; `count` is the sum of their
-    // triangles.
     let (bounds, exact) = match consumer {
         Some(_) => (None, Vec::new()),
+        // SAFETY: the run ended without an error, so every chunk was placed and published; `count` is the sum of their
+        // triangles.
         None => unsafe { job.facets.take_exact(count, precision.has_doubles()) },
     };
     let is_exact = watch.finish(precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;

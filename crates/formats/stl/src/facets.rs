@@ -307,7 +307,7 @@ fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<
     let mut numbers = number_rows(positions, None, threads, &run.cancel)?;
     if !exact.is_empty() {
         // Of exact positions with the same nearest floats, the lower halves of equal ones are equal.
-        for axis in 0..3 {
+        for axis in [0, 1, 2] {
             let low = |item: usize| Some(exact[item][axis].to_bits() as u32);
             numbers = number_joined(&numbers.of_item, numbers.first.len(), low, threads, &run.cancel)?;
         }

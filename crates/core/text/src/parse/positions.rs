@@ -225,9 +225,10 @@ impl CoordinateRun<'_> {
                     continue;
                 }
                 let Some(token) = self.numbers.token(self.numbers.own_ends()[at] as usize) else { continue };
-                match length_alone(token) {
-                    true => loss.long += 1,
-                    false => loss.add(token),
+                if length_alone(token) {
+                    loss.long += 1;
+                } else {
+                    loss.add(token);
                 }
                 if loss.is_known() {
                     return;

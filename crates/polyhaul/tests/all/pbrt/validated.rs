@@ -33,7 +33,7 @@ fn names_that_do_not_exist_are_found() {
         let listed = found(&format!("WorldBegin\n{directive}\n"));
         assert_eq!(listed, [(code, place)], "{directive}");
         // Reading keeps what it does not need.
-        let read = polyhaul::Reader::new(memory(&format!("WorldBegin\n{directive}\n"), "a.pbrt")).scene();
+        let read = polyhaul::Reader::new(memory(format!("WorldBegin\n{directive}\n"), "a.pbrt")).scene();
         assert_eq!(read.is_err(), code == "missing-object", "{directive}");
     }
 }

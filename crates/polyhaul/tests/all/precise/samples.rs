@@ -66,8 +66,11 @@ pub fn xyz(points: &[[f64; 3]]) -> String {
     text(points, " ")
 }
 
+/// Makes a text of points.
+type TextOf = fn(&[[f64; 3]]) -> String;
+
 /// The samples in text, by the name of a file.
-pub const TEXTS: [(&str, fn(&[[f64; 3]]) -> String); 6] =
+pub const TEXTS: [(&str, TextOf); 6] =
     [("a.obj", obj), ("a.off", off), ("a.stl", stl), ("a.ply", ply), ("a.csv", csv), ("a.xyz", xyz)];
 
 /// The scene of a file.
