@@ -4,7 +4,7 @@
 
 use polyhaul_model::error::{Diagnostic, Place};
 use polyhaul_model::names::{MAX_LISTED, listed_of};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 
 /// Data of one kind that a format cannot store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +73,7 @@ pub fn note_changed<'w>(
     for (code, words, count, hint) in kinds {
         let place = Place { file: output.into(), ..Place::default() };
         let hint = hint.map(String::from);
-        let message = format!("{count} {}", words[usize::from(count != 1)]);
-        warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(message) });
+        warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(counted(count, words)) });
     }
 }
 
@@ -86,8 +85,8 @@ pub fn note(output: &str, code: &'static str, count: u64, message: String, warni
 
 /// The message about polygons that became triangles.
 pub fn triangulated(format: &str, count: u64) -> String {
-    let words = if count == 1 { "polygon was" } else { "polygons were" };
-    format!("{format} stores only triangles: {count} {words} triangulated")
+    let what = counted(count, ["polygon was", "polygons were"]);
+    format!("{format} stores only triangles: {what} triangulated")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::SplatWriteOptions;
 use polyhaul_model::splats::{ANTIALIASED, HARMONICS, Splats};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 
 /// A scene to write as splats.
 pub type SplatsJob<'a> = PartsJob<'a, SplatWriteOptions>;
@@ -119,6 +119,7 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
 
 /// Warns that numbers were outside of what a format stores, and were set to the closest that it does.
 pub fn note_clamped(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, count: u64, warnings: &mut Warnings) {
-    let message = format!("{count} numbers of splats were outside of the range of {}, and cut to it", target.format);
+    let what = counted(count, ["number of a splat was", "numbers of splats were"]);
+    let message = format!("{what} outside the range of {}, and cut to it", target.format);
     note(job.output, "clamped-numbers", count, message, warnings);
 }

@@ -11,7 +11,7 @@ use polyhaul_geometry::losses::note_left_out;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::names::{self, VERTEX};
 use polyhaul_model::options::TableReadOptions;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Array, Column, Table, Values};
 use polyhaul_table::{self as table, TableFormat};
 use std::collections::HashSet;
@@ -132,10 +132,10 @@ fn arrange(table: &mut Table, to: Format, name: &str, warnings: &mut Warnings) -
         let place = Place { file: name.into(), ..Place::default() };
         Diagnostic { place, ..Diagnostic::new(message) }
     };
-    let message = format!("{changed} color values were rounded to bytes");
-    warnings.push_many("changed-colors", changed, about(message));
-    let message = format!("{outside} color values outside 0 to 1 were clamped");
-    warnings.push_many("clamped-color", outside, about(message));
+    let rounded = counted(changed, ["color value was rounded to a byte", "color values were rounded to bytes"]);
+    warnings.push_many("changed-colors", changed, about(rounded));
+    let words = ["color value outside 0 to 1 was clamped", "color values outside 0 to 1 were clamped"];
+    warnings.push_many("clamped-color", outside, about(counted(outside, words)));
     let left_out = table.columns.len().saturating_sub(columns.len());
     note_left_out(
         to.name(),
@@ -217,7 +217,8 @@ fn name_for_ply(table: &mut Table, output: &str, warnings: &mut Warnings) -> Res
             column.values = narrow(std::mem::take(&mut column.values))?;
         }
     }
-    let message = format!("{changed} column names were changed: PLY names must be unique and contain no spaces");
+    let what = counted(changed, ["column name was", "column names were"]);
+    let message = format!("{what} changed: PLY names must be unique and contain no spaces");
     let place = Place { file: output.into(), ..Place::default() };
     warnings.push_many("changed-names", changed, Diagnostic { place, ..Diagnostic::new(message) });
     Ok(())

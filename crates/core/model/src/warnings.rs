@@ -24,6 +24,17 @@ pub fn is_kept<'a>(codes: impl ExactSizeIterator<Item = &'a str>, code: &str) ->
     codes.len() < KEPT || codes.filter(|other| *other == code).take(KEPT_PER_KIND).count() < KEPT_PER_KIND
 }
 
+/// A count with what it counts, for one and for several.
+///
+/// ```
+/// use polyhaul_model::warnings::counted;
+/// let words = ["material was dropped", "materials were dropped"];
+/// assert_eq!([1, 2].map(|count| counted(count, words)), ["1 material was dropped", "2 materials were dropped"]);
+/// ```
+pub fn counted(count: u64, words: [&str; 2]) -> String {
+    format!("{count} {}", words[usize::from(count != 1)])
+}
+
 /// The severity of a problem in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {

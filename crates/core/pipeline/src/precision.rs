@@ -8,7 +8,7 @@
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::precision::MAX_MOVE;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Bounds, Precision};
 use polyhaul_text::parse::positions::DigitLoss;
 use std::sync::Arc;
@@ -185,8 +185,8 @@ impl PrecisionWatch {
 
 /// The message of a warning that coordinates were rounded; `bound` is `up to` for the largest error, or `at most`.
 pub fn rounded(count: u64, bound: &str, error: f64) -> String {
-    let noun = if count == 1 { "coordinate was" } else { "coordinates were" };
-    format!("{count} {noun} rounded to 32-bit floats, by {bound} {}", shown(error))
+    let what = counted(count, ["coordinate was", "coordinates were"]);
+    format!("{what} rounded to 32-bit floats, by {bound} {}", shown(error))
 }
 
 /// An error with three digits.

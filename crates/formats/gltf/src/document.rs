@@ -101,10 +101,14 @@ objects! {
         textures: Vec<GltfTexture>,
         images: Vec<GltfImage>,
         samplers: Vec<Sampler>,
-        skins: Vec<Skipped>,
-        animations: Vec<Skipped>,
-        cameras: Vec<Skipped>,
+        skins: Vec<UnreadItem>,
+        animations: Vec<UnreadItem>,
+        cameras: Vec<UnreadItem>,
         extensions: Extensions,
+    }
+    /// An item that is not read, except for its name.
+    UnreadItem {
+        name: Option<String>,
     }
     /// The part of a document that locates images.
     ImageDocument {

@@ -1,11 +1,12 @@
 //! Errors and warnings of the reader, with the name of the file.
 //!
-//! Messages name the JSON property (`accessors[3].bufferView`). Losses are counted by kind, with one message for the
-//! first loss of each.
+//! Messages name the JSON property (`accessors[3].bufferView`). Losses are counted by kind, with messages for the first
+//! few of each.
 
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
 use polyhaul_model::limits::FaultPolicy;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::names::{MAX_LISTED, listed_of};
+use polyhaul_model::warnings::{Warnings, counted};
 use std::sync::Arc;
 
 /// The error of data that breaks the rules of glTF.
@@ -35,8 +36,10 @@ pub(crate) struct GltfLog {
 /// Data of one kind that the model cannot represent.
 struct Loss {
     code: &'static str,
-    count: u64,
-    first: Diagnostic,
+    /// The first ones: how many each message covers.
+    kept: Vec<(u64, Diagnostic)>,
+    /// How many there are of the others.
+    rest: u64,
 }
 
 impl GltfLog {
@@ -81,19 +84,51 @@ impl GltfLog {
         if count == 0 {
             return Ok(());
         }
-        if let Some(loss) = self.losses.iter_mut().find(|loss| loss.code == code) {
-            loss.count = loss.count.saturating_add(count);
+        let existing = self.losses.iter().position(|loss| loss.code == code);
+        let number = existing.unwrap_or(self.losses.len());
+        if existing.is_none() {
+            try_push(&mut self.losses, Loss { code, kept: Vec::new(), rest: 0 }, "warnings")?;
+        }
+        if self.losses[number].kept.len() == MAX_LISTED {
+            self.losses[number].rest = self.losses[number].rest.saturating_add(count);
             return Ok(());
         }
         let diagnostic = self.diagnostic(message());
-        let first = subject.map_or_else(|| diagnostic.clone(), |subject| diagnostic.clone().about(subject));
-        try_push(&mut self.losses, Loss { code, count, first }, "warnings")
+        let diagnostic = subject.map_or_else(|| diagnostic.clone(), |subject| diagnostic.clone().about(subject));
+        try_push(&mut self.losses[number].kept, (count, diagnostic), "warnings")
+    }
+
+    /// Counts items that are dropped, such as cameras, with the names of the first few.
+    pub(crate) fn lose_named<'n>(
+        &mut self,
+        code: &'static str,
+        words: [&str; 2],
+        names: impl IntoIterator<Item = Option<&'n str>>,
+    ) -> Result<()> {
+        let mut count = 0;
+        let mut listed = Vec::new();
+        for name in names {
+            count += 1;
+            if let Some(name) = name.filter(|_| listed.len() < MAX_LISTED) {
+                try_push(&mut listed, name, "names")?;
+            }
+        }
+        let message = || {
+            let names = if listed.is_empty() { String::new() } else { format!(": {}", listed_of(&listed, count)) };
+            counted(count, words) + &names
+        };
+        self.lose(code, count, message)
     }
 
     /// All warnings, the losses last.
     pub(crate) fn finish(mut self) -> Result<Warnings> {
-        for Loss { code, count, first } in self.losses {
-            self.warnings.note_dropped(self.faults, code, count, first)?;
+        for Loss { code, kept, rest } in self.losses {
+            for (count, diagnostic) in kept {
+                self.warnings.note_dropped(self.faults, code, count, diagnostic)?;
+            }
+            if rest > 0 {
+                self.warnings.count(code, rest);
+            }
         }
         Ok(self.warnings)
     }
@@ -121,6 +156,22 @@ pub(crate) fn located(error: Error, file: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn losses_name_the_first_few() {
+        let mut log = GltfLog::new("a.glb", FaultPolicy::default());
+        let words = ["camera was dropped", "cameras were dropped"];
+        log.lose_named("left-out-cameras", words, [Some("eye"), None, Some("top")]).unwrap();
+        for number in 0..20 {
+            log.lose("left-out-morph-targets", 2, || format!("meshes[{number}]: morph targets were dropped")).unwrap();
+        }
+        let warnings = log.finish().unwrap();
+        let messages: Vec<_> = warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
+        assert_eq!(messages.len(), 1 + MAX_LISTED);
+        assert_eq!(messages[0], "3 cameras were dropped: `eye`, `top` and 1 more");
+        assert_eq!(messages[2], "meshes[1]: morph targets were dropped");
+        assert_eq!((warnings.counts()["left-out-cameras"], warnings.counts()["left-out-morph-targets"]), (3, 40));
+    }
 
     #[test]
     fn losses_are_counted_by_kind_and_errors_get_a_place() {

@@ -152,6 +152,10 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
     values.fill(&mut fills)?;
     drop(fills);
     let reached = uses.len();
+    let mut is_reached = Vec::new();
+    is_reached.try_reserve_exact(document.nodes.len())?;
+    is_reached.resize(document.nodes.len(), false);
+    uses.iter().filter_map(|(mesh_use, _)| mesh_use.node).for_each(|node| is_reached[node] = true);
     for (mesh_use, instances) in uses {
         let Some(instances) = instances else {
             push(&mut placed, mesh_use, values.limits.objects.max(values.limits.instanced_objects))?;
@@ -169,9 +173,9 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
     if reached as u64 > values.limits.objects {
         return Err(over_limit(&format!("{reached} nodes with meshes"), values.limits.objects, "objects"));
     }
-    let with_mesh = document.nodes.iter().filter(|node| node.mesh.is_some()).count();
-    let lost = (with_mesh - reached) as u64;
-    log.lose("left-out-nodes", lost, || format!("{lost} nodes with meshes are not in the default scene"))?;
+    let others = document.nodes.iter().enumerate().filter(|(number, node)| node.mesh.is_some() && !is_reached[*number]);
+    let words = ["node with a mesh is not in the default scene", "nodes with meshes are not in the default scene"];
+    log.lose_named("left-out-nodes", words, others.map(|(_, node)| node.name.as_deref()))?;
     Ok(placed)
 }
 
@@ -185,16 +189,17 @@ fn push(placed: &mut Vec<PlacedMesh>, mesh_use: PlacedMesh, limit: u64) -> Resul
 /// Counts the parts of the file that are not read.
 fn note_unread(document: &Document, log: &mut GltfLog) -> Result<()> {
     let lights = document.extensions.get("KHR_lights_punctual").and_then(|extension| extension.get("lights"));
-    let lights = lights.and_then(Value::as_array).map_or(0, Vec::len);
+    let lights = lights.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let kinds = [
-        ("left-out-skins", "skins", document.skins.len()),
-        ("left-out-animations", "animations", document.animations.len()),
-        ("left-out-cameras", "cameras", document.cameras.len()),
-        ("left-out-lights", "lights", lights),
+        ("left-out-skins", ["skin was dropped", "skins were dropped"], &document.skins),
+        ("left-out-animations", ["animation was dropped", "animations were dropped"], &document.animations),
+        ("left-out-cameras", ["camera was dropped", "cameras were dropped"], &document.cameras),
     ];
-    for (code, what, count) in kinds {
-        log.lose(code, count as u64, || format!("{count} {what} were dropped"))?;
+    for (code, words, items) in kinds {
+        log.lose_named(code, words, items.iter().map(|item| item.name.as_deref()))?;
     }
+    let names = lights.iter().map(|light| light.get("name").and_then(Value::as_str));
+    log.lose_named("left-out-lights", ["light was dropped", "lights were dropped"], names)?;
     for name in json::unread_extensions(document) {
         let message = || format!("the extension `{}` was ignored", names::shown(name));
         log.lose_about("left-out-extensions", 1, message, Some(name))?;
@@ -243,8 +248,9 @@ impl SceneBuilder<'_, '_, '_> {
                 self.scene.meshes.push(mesh);
             }
         }
-        let lost = (count - used.len()) as u64;
-        self.log.lose("left-out-meshes", lost, || format!("{lost} meshes are not in the default scene"))
+        let others = self.values.document.meshes.iter().zip(is_used).filter(|(_, is_used)| !is_used);
+        let words = ["mesh is not in the default scene", "meshes are not in the default scene"];
+        self.log.lose_named("left-out-meshes", words, others.map(|(mesh, _)| mesh.name.as_deref()))
     }
 
     /// Whether the transforms of objects need double precision. If they do, but are not to have it, warns.

@@ -7,7 +7,7 @@ use crate::texels::Texels;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::pixels::check_pixels;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Array, ColorSpace, Texture};
 use polyhaul_pipeline::options::ParseOptions;
 use std::sync::Arc;
@@ -140,6 +140,7 @@ pub(crate) fn note_other_pictures(
         warnings.note_dropped(options.faults, code, dropped as u64, Diagnostic::at(file, 0, message))?;
     }
     let smaller = texture.levels.len().saturating_sub(1);
-    let message = format!("only the largest level was read; {smaller} smaller ones were skipped");
+    let what = counted(smaller as u64, ["smaller one was skipped", "smaller ones were skipped"]);
+    let message = format!("only the largest level was read; {what}");
     warnings.note_dropped(options.faults, "left-out-levels", smaller as u64, Diagnostic::at(file, 0, message))
 }

@@ -95,7 +95,7 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
         ),
         (
             "changed-colors",
-            ["color value was rounded to bytes", "color values were rounded to bytes"],
+            ["color value was rounded to a byte", "color values were rounded to bytes"],
             rounded,
             Some("use --float-colors to keep them"),
         ),

@@ -13,7 +13,7 @@ use super::lines::LineCounts;
 use super::rows::{OffChunk, OffRows};
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{NONE, Scene};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::job::ChunkJob;
@@ -120,7 +120,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     let bounds = if watch.wants_bounds() { unsafe { job.arrays.bounds(counts.vertices) } } else { None };
     let is_exact = watch.finish(options.precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;
     if let Some(said) = color {
-        let message = format!("the colors of {colored} faces were dropped");
+        let message = format!("the colors of {} were dropped", counted(colored, ["face", "faces"]));
         let code = OffFault::Color.code();
         warnings.push_many_as(code, options.faults.severity(code), colored, Diagnostic { message, ..said });
     }

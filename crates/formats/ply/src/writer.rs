@@ -15,7 +15,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted
 use polyhaul_model::names;
 use polyhaul_model::names::word;
 use polyhaul_model::options::{Digits, FormatOptions, PlyWriteOptions};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::arrays::{grow_exact, partition_point};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
@@ -83,7 +83,8 @@ pub fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnin
     let lines = remarks.into_iter().flatten().flat_map(|remark| remark.split(['\n', '\r']));
     let count = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
     let place = Place { file: output.into(), ..Place::default() };
-    let message = format!("control characters in {count} comments were replaced by `_`");
+    let what = counted(count, ["comment", "comments"]);
+    let message = format!("control characters in {what} were replaced by `_`");
     warnings.push_many("changed-remarks", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 

@@ -146,7 +146,7 @@ impl ByteColors {
     fn note(&self, format: &str, output: &str, warnings: &mut Warnings) {
         let missing = ["vertex without a color was written as black", "vertices without a color were written as black"];
         let outside = ["color value outside 0 to 1 was clamped", "color values outside 0 to 1 were clamped"];
-        let rounded = ["color value was rounded to bytes", "color values were rounded to bytes"];
+        let rounded = ["color value was rounded to a byte", "color values were rounded to bytes"];
         let kinds = [
             ("missing-color", missing, self.missing, None),
             ("clamped-color", outside, self.outside, None),

@@ -22,7 +22,7 @@ use polyhaul_image::samples::{Cut, convert_samples};
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::{Limits, OnError};
 use polyhaul_model::options::ImageWriteOptions;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{ColorSpace, Encoding, Image, Samples, Texture};
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
@@ -168,7 +168,8 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
         _ => Cut::default(),
     };
     let cut = cut.above + cut.below + cut.not_numbers;
-    let mut diagnostic = Diagnostic::new(format!("{cut} samples outside the 8-bit range were clamped"));
+    let words = ["sample outside the 8-bit range was clamped", "samples outside the 8-bit range were clamped"];
+    let mut diagnostic = Diagnostic::new(counted(cut, words));
     diagnostic.place.file = name.into();
     warnings.push_many("cut-samples", cut, diagnostic);
     let levels = match options.mips {

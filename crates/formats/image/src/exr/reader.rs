@@ -16,7 +16,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_h
 use polyhaul_model::names::shown;
 use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::pixels::{check_pixels, check_ratio, min_file_bytes};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{ChannelType, ColorSpace, Image, ImageChannel, ImagePart, PartChannel, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::job::ChunkJob;
@@ -188,7 +188,8 @@ fn note_losses(
         note("left-out-parts", others().count() as u64, message)?;
     }
     let levels = part.small_levels();
-    note("left-out-levels", levels, format!("only the largest level was read; {levels} smaller ones were skipped"))?;
+    let what = counted(levels, ["smaller one was skipped", "smaller ones were skipped"]);
+    note("left-out-levels", levels, format!("only the largest level was read; {what}"))?;
     let is_enlarged = |(number, channel): &(usize, &ExrChannel)| {
         let is_chroma = picture.colors.chroma.is_some_and(|chroma| chroma.contains(number));
         picture.is_read[*number] && channel.sampling != [1, 1] && !is_chroma

@@ -7,7 +7,7 @@ use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to
 use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::splats::{SplatColumns, Splats, color_of, opacity_of, unit_quaternion};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -41,7 +41,8 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     let splats = splats_to_write(job, &TARGET, warnings)?;
     let order = if job.options.own.keep_order { None } else { Some(by_place(splats.positions, job.run)?) };
     let moved = order.iter().flatten().zip(0..).filter(|(number, place)| *number != place).count();
-    let message = format!("{moved} splats have another place in the order, which is now by position");
+    let what = counted(moved as u64, ["splat has", "splats have"]);
+    let message = format!("{what} another place in the order, which is now by position");
     note(job.output, "changed-order", moved as u64, message, warnings);
     warnings.refuse_losses(job.strict)?;
     let moved = match &order {

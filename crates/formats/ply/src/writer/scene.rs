@@ -422,7 +422,7 @@ impl PlyChannels {
             ),
             (
                 "changed-colors",
-                ["color value was rounded to bytes", "color values were rounded to bytes"],
+                ["color value was rounded to a byte", "color values were rounded to bytes"],
                 rounded,
                 FLOATS,
             ),

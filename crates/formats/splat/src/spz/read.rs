@@ -11,12 +11,14 @@ use crate::records::{ByteTable, RecordReader, resize_column};
 use polyhaul_bytes::{Codec, DecompressLimits, Source, decompressed};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted, try_push};
 use polyhaul_model::splats::{ANTIALIASED, HARMONICS, SplatColumns};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::{Extent, Garbage, ask};
 use std::ops::Range;
 
+/// What is dropped of extensions.
+const EXTENSION_BYTES: [&str; 2] = ["byte of extensions was dropped", "bytes of extensions were dropped"];
 /// Splats to reserve memory for at first, if the size of a file is unknown.
 const ROUND: usize = 1 << 16;
 /// Maximum compression ratio of gzip.
@@ -128,7 +130,7 @@ impl SpzReader<'_> {
         let rest = feed.drain()?;
         let faults = self.options.faults;
         if self.header.flags & HAS_EXTENSIONS != 0 {
-            let diagnostic = Diagnostic::at(feed.name(), end, format!("{rest} bytes of extensions were dropped"));
+            let diagnostic = Diagnostic::at(feed.name(), end, counted(rest as u64, EXTENSION_BYTES));
             return warnings.note_dropped(faults, "left-out-extensions", u64::from(rest > 0), diagnostic);
         }
         if rest > 0 {
@@ -152,7 +154,7 @@ impl SpzReader<'_> {
         }
         let extensions = table - LONG_HEADER_BYTES as u64;
         let diagnostic =
-            Diagnostic::at(&name, LONG_HEADER_BYTES as u64, format!("{extensions} bytes of extensions were dropped"));
+            Diagnostic::at(&name, LONG_HEADER_BYTES as u64, counted(u64::from(extensions), EXTENSION_BYTES));
         warnings.note_dropped(self.options.faults, "left-out-extensions", u64::from(extensions > 0), diagnostic)?;
         pass(feed, extensions)?;
         let SpzHeader { count, degree, version, .. } = self.header;
