@@ -244,7 +244,9 @@ class Importer:
                 with warnings.catch_warnings():
                     # They are reported one by one.
                     warnings.simplefilter("ignore", polyhaul.PolyhaulWarning)
-                    scene = polyhaul.read(path, on_error="warn", progress=job.progress, **self.reading())
+                    # Blender has 32-bit floats: a warning says what they lose.
+                    reading = self.reading() | {"precision": "single"}
+                    scene = polyhaul.read(path, on_error="warn", progress=job.progress, **reading)
                 builder.build(scene, path)
                 job.read(path, scene.report)
         return {"FINISHED"} if builder.finish() else {"CANCELLED"}

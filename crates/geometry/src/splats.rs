@@ -107,7 +107,7 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
         ("left-out-normals", "normals", left.normals),
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
         ("left-out-columns", "columns other than those of splats", left.columns),
-        ("left-out-harmonics", "spherical harmonics above the degree that is written, as columns", left.harmonics),
+        ("left-out-harmonics", "spherical-harmonic columns above the written degree", left.harmonics),
         ("left-out-remarks", "remarks", (infos + job.scene.comments.len()) as u64),
     ];
     let named = [named(job.parts), tables(job.scene)];
@@ -119,7 +119,7 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
 
 /// Warns that numbers were outside of what a format stores, and were set to the closest that it does.
 pub fn note_clamped(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, count: u64, warnings: &mut Warnings) {
-    let what = counted(count, ["number of a splat was", "numbers of splats were"]);
-    let message = format!("{what} outside the range of {}, and cut to it", target.format);
+    let what = counted(count, ["splat value was", "splat values were"]);
+    let message = format!("{what} outside the range of {} and clamped to it", target.format);
     note(job.output, "clamped-numbers", count, message, warnings);
 }

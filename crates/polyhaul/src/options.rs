@@ -30,7 +30,7 @@ polyhaul_model::options! {
         pub on_error: OnError = OnError::Raise, with_on_error => [];
         /// Treat losses and faults as errors; with `all`, notes too.
         pub strict: Strict = Strict::Off, with_strict into => [];
-        /// Kinds of warnings that are no errors in spite of `strict`.
+        /// Kinds of warnings to accept despite `strict`.
         pub allow: KindSet = KindSet::default(), with_allow => [];
         /// The name of the format that a conversion writes, which decides on severities.
         #[doc(hidden)]
@@ -40,7 +40,8 @@ polyhaul_model::options! {
         pub is_thorough: bool = false, with_thorough;
         /// Limits on what the data may request, such as sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
-        /// The precision of positions.
+        /// The precision of positions. By default, 32-bit floats; 64-bit floats for files that would otherwise lose
+        /// digits, such as georeferenced ones.
         pub precision: Precision = Precision::Auto, with_precision => [];
         /// Which pass over the input this is.
         #[doc(hidden)]
@@ -173,7 +174,7 @@ polyhaul_model::options! {
         /// notes too, such as a part that the format has no slot for. An existing file is left untouched. The kind is
         /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
         pub strict: Strict = Strict::Off, with_strict into => [];
-        /// Kinds of warnings that are no errors in spite of `strict`.
+        /// Kinds of warnings to accept despite `strict`.
         pub allow: KindSet = KindSet::default(), with_allow => [];
         /// The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4.
         pub compression: Compression = Compression::Auto, with_compression => [], alias "compress";

@@ -67,8 +67,8 @@ pub(crate) fn place<'a>(
         let message = rounded(loss.moved, "up to", loss.largest);
         let hint = match options.scene.origin {
             Origin::Auto if has_origin => "write PLY or OBJ, which keep all digits",
-            _ if has_origin => "use the origin `auto`, or write PLY or OBJ, which keep all digits",
-            _ => "move the coordinates near 0 with `origin`, or write PLY or OBJ, which keep all digits",
+            _ if has_origin => "use `--origin auto`, or write PLY or OBJ, which keep all digits",
+            _ => "move the coordinates closer to 0 with `--origin`, or write PLY or OBJ, which keep all digits",
         };
         let place = Place { file: output.into(), ..Place::default() };
         let diagnostic = Diagnostic { place, hint: Some(hint.into()), ..Diagnostic::new(message) };

@@ -318,7 +318,7 @@ typedef struct ph_report_info {
      */
     uint64_t note_count;
     /**
-     * The number of warnings that are losses: what is changed or gone although there is a slot for it.
+     * The number of warnings that are losses: data changed or dropped although the format has a slot for it.
      */
     uint64_t loss_count;
     /**
@@ -1629,7 +1629,7 @@ ph_status ph_convert(const struct ph_input *input,
  *   strict = false|true|all; default false
  *       Treat losses and faults as errors; with `all`, notes too.
  *   allow = (kinds of warnings, separated by commas, such as `left-out-uvs`); default ""
- *       Kinds of warnings that are no errors in spite of `strict`.
+ *       Kinds of warnings to accept despite `strict`.
  *
  * Reading
  *

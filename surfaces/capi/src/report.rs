@@ -33,7 +33,7 @@ pub struct ph_report_info {
     pub kept_warning_count: u64,
     /// The number of warnings that are notes: what the format has no slot for, and everybody expects to be dropped.
     pub note_count: u64,
-    /// The number of warnings that are losses: what is changed or gone although there is a slot for it.
+    /// The number of warnings that are losses: data changed or dropped although the format has a slot for it.
     pub loss_count: u64,
     /// The number of warnings that are faults: the file breaks its format.
     pub fault_count: u64,

@@ -131,14 +131,14 @@ pub struct Everywhere {
     pub memory_limit: Option<u64>,
     /// Treat losses and faults as errors, when reading and when writing; with `all`, notes too
     ///
-    /// A loss is something that the output could store and does not, or a value that changes; a fault is something that
-    /// breaks the rules of the input's format. Notes are about what nobody expects of the output, such as materials in
-    /// STL.
+    /// A loss is something that the output could store but does not, or a value that changes; a fault is something that
+    /// breaks the rules of the input's format. Notes are about data that nobody expects the output to hold, such as
+    /// materials in STL.
     #[arg(long, global = true, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true,
           value_parser = values::strict)]
     pub strict: Strict,
-    /// Kinds of warnings that are no errors in spite of `--strict`, such as `left-out-uvs`
+    /// Kinds of warnings to accept despite `--strict`, such as `left-out-uvs`
     #[arg(long, global = true, value_name = "CODE,...", value_parser = values::kinds)]
     pub allow: Vec<KindSet>,
     /// What to do about invalid statements
@@ -297,9 +297,9 @@ pub struct InfoArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A file is invalid if it breaks the rules of its format: reading it with default options would fail, or
-a warning is a fault. Losses and notes are listed and do not count. Files are always read to the end.
-Besides the problems found while reading, degenerate faces and missing textures are listed, and names
-that pbrt does not have.
+a warning is a fault. Losses and notes are listed but do not count. Files are always read to the end.
+Besides the problems found while reading, degenerate faces, missing textures and names unknown to pbrt
+are listed.
 
 Examples:
   polyhaul validate scene.obj

@@ -108,7 +108,7 @@ class _SharedOptions(TypedDict, total=False):
     strict: bool | Literal["all"] | None
     """Treat losses and faults as errors; with ``all``, notes too. Default: False."""
     allow: Sequence[str] | str | None
-    """Kinds of warnings that are no errors in spite of ``strict``."""
+    """Kinds of warnings to accept despite ``strict``."""
 
 
 class _OnlyReadOptions(TypedDict, total=False):
@@ -117,7 +117,8 @@ class _OnlyReadOptions(TypedDict, total=False):
     on_error: Literal["raise", "warn"] | None
     """What to do with data that breaks its format's rules. Default: ``"raise"``."""
     precision: Literal["auto", "single", "double"] | None
-    """The precision of positions. Default: ``"auto"``."""
+    """The precision of positions. By default, 32-bit floats; 64-bit floats for files that would otherwise lose
+    digits, such as georeferenced ones."""
     allow_outside: bool
     """Read and copy files outside the scene's folder too. Default: False."""
     load_materials: bool
@@ -208,9 +209,9 @@ class _OnlyWriteOptions(TypedDict, total=False):
     scale: float | None
     """Another name of ``global_scale``."""
     origin: npt.ArrayLike | Literal["auto", "none"] | None
-    """The point that becomes the origin of coordinates. By default it is the center of scenes that are far from
-    their origin, in formats that store it (glTF, pbrt); other formats keep coordinates as they are. Formats: obj,
-    ply, stl, off, glb, pbrt, spz, splat, compressed.ply, tables."""
+    """The point that becomes the origin of coordinates. By default, formats that store it (glTF, pbrt) use the
+    center of the scene if it is far from the origin; other formats keep coordinates as they are. Formats: obj, ply,
+    stl, off, glb, pbrt, spz, splat, compressed.ply, tables."""
     triangulate: bool
     """Cut faces into triangles. STL and glTF always have triangles. Formats: obj, ply, stl, off, glb. Default:
     False."""

@@ -464,8 +464,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Makes a stream start again, if all that was read of it was kept; returns whether it does. What is kept is used
-    /// up by that. Other sources have no current position and always return `true`.
+    /// Rewinds a stream to its start if everything read so far was kept; returns whether it did. This uses up what was
+    /// kept. Other sources have no current position and always return `true`.
     ///
     /// # Errors
     /// If another thread panicked while it read.

@@ -12,7 +12,7 @@ pub struct Mesh {
     /// x, y, z in the source's units.
     pub positions: Array<[f32; 3]>,
     /// The positions in double precision: empty if 32-bit floats lose nothing that matters, otherwise one per position,
-    /// whose nearest floats are in `positions`. Whoever moves, adds or removes positions does the same to these.
+    /// whose nearest floats are in `positions`. Code that moves, adds or removes positions must do the same to these.
     pub exact_positions: Array<[f64; 3]>,
     /// Rational weights: empty, or one per position (1 where the source gave none).
     pub position_weights: Array<f32>,

@@ -164,9 +164,9 @@ impl PrecisionWatch {
         let place = Place { file: file.clone(), ..Place::default() };
         let is_cut = self.loss.short > 0 || bounds.is_some_and(|bounds| bounds.is_coarse());
         let remedy = match pass.precision {
-            Precision::Auto if is_cut => "use the precision `double`, or read a file instead of a pipe",
-            Precision::Single if is_cut => "use the precision `auto` or `double`",
-            _ => "use the precision `double`",
+            Precision::Auto if is_cut => "use `--precision double`, or read a file instead of a pipe",
+            Precision::Single if is_cut => "use `--precision auto` or `--precision double`",
+            _ => "use `--precision double`",
         };
         if self.loss.short > 0 {
             let message = rounded(self.loss.short, "up to", self.loss.largest);

@@ -57,7 +57,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-columns", "face columns, lists and columns of the same name", columns),
         (
             "left-out-harmonics",
-            "spherical harmonics above the degree that is written, as columns",
+            "spherical-harmonic columns above the written degree",
             of_splats(&|_, splats| splats.left_out_columns()),
         ),
         ("left-out-colors", "vertex colors of splats", of_splats(&|mesh, _| mesh.colors.len())),
@@ -96,8 +96,8 @@ fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
         (
             "changed-colors",
             [
-                "vertex color was missing, or not from 0 to 1: it became white, or was cut",
-                "vertex colors were missing, or not from 0 to 1: they became white, or were cut",
+                "vertex color was missing or outside 0 to 1: set to white or clamped",
+                "vertex colors were missing or outside 0 to 1: set to white or clamped",
             ],
             colors,
         ),
@@ -112,8 +112,8 @@ fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
         (
             "changed-names",
             [
-                "name of a material is empty or repeated: readers change it",
-                "names of materials are empty or repeated: readers change them",
+                "material name is empty or repeated: readers change it",
+                "material names are empty or repeated: readers change them",
             ],
             names,
         ),
@@ -121,8 +121,8 @@ fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
         (
             "changed-columns",
             [
-                "vertex column was rounded to 32-bit floats, which glTF has",
-                "vertex columns were rounded to 32-bit floats, which glTF has",
+                "vertex column was rounded to 32-bit floats, the widest type in glTF",
+                "vertex columns were rounded to 32-bit floats, the widest type in glTF",
             ],
             columns,
         ),

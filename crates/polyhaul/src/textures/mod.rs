@@ -66,7 +66,7 @@ polyhaul_model::options! {
         pub on_error: OnError = OnError::default(), with_on_error;
         /// Treat warnings as errors.
         pub strict: Strict = Strict::Off, with_strict into;
-        /// Kinds of warnings that are no errors in spite of `strict`.
+        /// Kinds of warnings to accept despite `strict`.
         pub allow: KindSet = KindSet::default(), with_allow;
         /// Threads, memory, cancellation. Progress of many counts files.
         pub run: RunOptions = RunOptions::default(), with_run;

@@ -19,8 +19,8 @@ crate::options! {
         /// Scale positions by this factor.
         pub global_scale: f64 = 1.0, with_global_scale
             => [obj, ply, stl, off, glb, spz, splat, compressed_ply, tables], alias "scale";
-        /// The point that becomes the origin of coordinates. By default it is the center of scenes that are far from
-        /// their origin, in formats that store it (glTF, pbrt); other formats keep coordinates as they are.
+        /// The point that becomes the origin of coordinates. By default, formats that store it (glTF, pbrt) use the
+        /// center of the scene if it is far from the origin; other formats keep coordinates as they are.
         pub origin: Origin = Origin::Auto, with_origin
             => [obj, ply, stl, off, glb, pbrt, spz, splat, compressed_ply, tables];
         /// Cut faces into triangles. STL and glTF always have triangles.

@@ -322,7 +322,7 @@ impl OptionValue for Strict {
             OptionChoice { name, docs, format: "" }
         }
         OptionKind::Choice(&[
-            choice("false", "Warnings are no errors."),
+            choice("false", "Warnings are not errors."),
             choice("true", "Losses and faults are errors."),
             choice("all", "Notes are errors, too."),
         ])

@@ -126,8 +126,10 @@ fn name_faults(kind: PbrtKind, class: &str, parameters: Parameters<'_>) -> Vec<E
     for parameter in parameters.iter() {
         let name = parameter.name;
         if !known::is_parameter(kind, name) && versions::of_parameter(kind, name).is_none() {
-            faults
-                .push(("unknown-parameter", format!("no {} of pbrt has the parameter `{}`", kind.name(), shown(name))));
+            faults.push((
+                "unknown-parameter",
+                format!("`{}` is not a parameter of any pbrt {}", shown(name), kind.name()),
+            ));
         }
     }
     faults

@@ -41,8 +41,8 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     let splats = splats_to_write(job, &TARGET, warnings)?;
     let order = if job.options.own.keep_order { None } else { Some(by_place(splats.positions, job.run)?) };
     let moved = order.iter().flatten().zip(0..).filter(|(number, place)| *number != place).count();
-    let what = counted(moved as u64, ["splat has", "splats have"]);
-    let message = format!("{what} another place in the order, which is now by position");
+    let what = counted(moved as u64, ["splat was", "splats were"]);
+    let message = format!("{what} reordered: splats are now sorted by position");
     note(job.output, "changed-order", moved as u64, message, warnings);
     warnings.refuse_losses(job.strict)?;
     let moved = match &order {

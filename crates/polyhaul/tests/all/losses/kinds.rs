@@ -66,9 +66,10 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 const INTRODUCTION: &str = "\
 # Losses
 
-Whatever a reader does not keep, or an output cannot hold, is a warning with a kind, a place and a severity:
+Whatever a reader does not keep, or an output cannot hold, is reported as a warning with a kind, a location and a
+severity:
 
-- A **note**: the output's format has no slot for it and everybody expects that (materials in STL, smoothing groups in
+- A **note**: the output's format has no slot for it, as users expect (materials in STL, smoothing groups in
   glTF), or it carries no information (comments).
 - A **loss**: the format has a slot that was not used, or a value, an element or a reference is changed or gone.
 - A **fault**: the file breaks the rules of its format.
@@ -77,8 +78,8 @@ Whatever a reader does not keep, or an output cannot hold, is a warning with a k
 `--strict=all` (`strict=\"all\"`) refuses notes, too. `--allow left-out-uvs,left-out-normals`
 (`allow=[\"left-out-uvs\", \"left-out-normals\"]`) lets these kinds pass. `validate` calls a file invalid only for faults.
 
-The severity of a kind depends on the format that is written. The table has the severity for most formats and for a
-program that reads a file, then the formats that have another one. `by value` means that the size of the change decides.
+The severity of a kind depends on the format that is written. The `severity` column applies to most formats, and to
+programs that only read a file; `exceptions` lists the formats with a different severity. `by value` means that the size of the change decides.
 
 | kind | what it counts | severity | exceptions |
 | --- | --- | --- | --- |

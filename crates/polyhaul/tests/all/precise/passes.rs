@@ -126,7 +126,7 @@ fn a_pipe_is_read_again_if_enough_was_kept() {
     let loaded = read(stream(&late, "a.obj"), &options);
     let diagnostic = &loaded.report.warnings.kept()[0].diagnostic;
     assert_eq!(diagnostic.message, "1 coordinate was rounded to 32-bit floats, by up to 0.0440");
-    assert_eq!(diagnostic.hint.as_deref(), Some("use the precision `double`, or read a file instead of a pipe"));
+    assert_eq!(diagnostic.hint.as_deref(), Some("use `--precision double`, or read a file instead of a pipe"));
     options.precision = Precision::Double;
     assert!(is_exact(&read(stream(&late, "a.obj"), &options)));
     assert!(is_exact(&read(memory(&late, "a.obj"), &read_options(2, 50_000))));

@@ -87,7 +87,7 @@ fn formats_of_floats_have_an_origin_or_warn() {
                 let error = error(&placed, [0.0; 3]);
                 assert!(error > HALF_STEP / 2.0 && error <= HALF_STEP, "{name} to {}: {error}", format.name());
                 let hint = message.hint.as_deref().unwrap();
-                assert!(hint.contains("`origin`"), "{hint}");
+                assert!(hint.contains("`--origin`"), "{hint}");
             }
             let strict = to(format).with_strict(true);
             let result = try_converted(memory(&text, name), &ReadOptions::default(), &strict);
@@ -185,5 +185,5 @@ fn single_precision_rounds_and_says_so() {
     assert!(String::from_utf8(bytes).unwrap().contains("v 454123.125000 5411234.500000 100.500000\n"));
     let diagnostic = &report.warnings.kept()[0].diagnostic;
     assert!(diagnostic.message.contains("were rounded to 32-bit floats, by up to 0.2"), "{}", diagnostic.message);
-    assert_eq!(diagnostic.hint.as_deref(), Some("use the precision `auto` or `double`"));
+    assert_eq!(diagnostic.hint.as_deref(), Some("use `--precision auto` or `--precision double`"));
 }
