@@ -130,7 +130,7 @@ impl SpzReader<'_> {
         let rest = feed.drain()?;
         let faults = self.options.faults;
         if self.header.flags & HAS_EXTENSIONS != 0 {
-            let diagnostic = Diagnostic::at(feed.name(), end, counted(rest as u64, EXTENSION_BYTES));
+            let diagnostic = Diagnostic::at(feed.name(), end, counted(rest, EXTENSION_BYTES));
             return warnings.note_dropped(faults, "left-out-extensions", u64::from(rest > 0), diagnostic);
         }
         if rest > 0 {
@@ -153,8 +153,7 @@ impl SpzReader<'_> {
             return Err(fault(&name, HEADER_BYTES as u64, "the table of streams overlaps the header"));
         }
         let extensions = table - LONG_HEADER_BYTES as u64;
-        let diagnostic =
-            Diagnostic::at(&name, LONG_HEADER_BYTES as u64, counted(u64::from(extensions), EXTENSION_BYTES));
+        let diagnostic = Diagnostic::at(&name, LONG_HEADER_BYTES as u64, counted(extensions, EXTENSION_BYTES));
         warnings.note_dropped(self.options.faults, "left-out-extensions", u64::from(extensions > 0), diagnostic)?;
         pass(feed, extensions)?;
         let SpzHeader { count, degree, version, .. } = self.header;
