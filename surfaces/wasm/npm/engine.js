@@ -112,7 +112,7 @@ export class Engine {
    * instance, as places.
    *
    * @param file the file: an object with `size` and `read(offset, target)`, and `ready(offset)` if it can be waited for
-   * @param {object} options `name`, `format`, `skip`, `tables`
+   * @param {object} options `name`, `format`, `skip`, `precision`, `tables`
    * @param {Map<string, object>} [others] files that it may refer to, by name
    * @param {(bytes: number) => void} [onProgress]
    */

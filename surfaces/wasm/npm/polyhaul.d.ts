@@ -10,6 +10,8 @@ export interface ReadOptions {
   module?: 'obj' | 'ply' | 'stl';
   /** Leave out what breaks the format's rules, with warnings, instead of failing. Default: false. */
   skip?: boolean;
+  /** The precision of positions: `auto` adds `exactPositions` if 32-bit floats lose something that matters. Default: auto. */
+  precision?: 'auto' | 'single' | 'double';
   /** Files that this one may refer to, such as material libraries, by the names it has for them. */
   others?: Record<string, Blob | ArrayBuffer>;
   /** Move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards. Default: false. */

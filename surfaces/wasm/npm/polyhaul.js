@@ -48,6 +48,7 @@ export const prepared = (kind) => ready[kind];
  * @param {'obj' | 'ply' | 'stl'} [options.module] use a smaller module, which reads this format alone
  * @param {string} [options.format] the format, if neither the name nor the content tells: `'obj'`, `'ply'`, ...
  * @param {boolean} [options.skip] leave out what breaks the format's rules, with warnings, instead of failing
+ * @param {'auto' | 'single' | 'double'} [options.precision] of positions
  * @param {Record<string, Blob | ArrayBuffer>} [options.others] files that this one may refer to, by the names it has for them
  * @param {boolean} [options.transfer] move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards
  * @param {number} [options.rangeBytes] the size of the ranges in which a large file is loaded from a server that has them;
@@ -115,7 +116,7 @@ export async function draw(source, options = {}) {
   return run('draw', source, options);
 }
 
-async function run(task, source, { name, format, skip, others = {}, onProgress, workers, module: reading, ...how }, more = {}) {
+async function run(task, source, { name, format, skip, precision, others = {}, onProgress, workers, module: reading, ...how }, more = {}) {
   const { signal } = how;
   signal?.throwIfAborted();
   const kind = task === 'convert' ? 'converting' : (reading ?? 'reading');
@@ -123,7 +124,7 @@ async function run(task, source, { name, format, skip, others = {}, onProgress, 
   const inputs = [prepare(kind), opened(source, how), Promise.all(named)];
   const [module, { file, moved = [] }, files] = await unlessAborted(Promise.all(inputs), signal);
   const total = file.size ?? file.byteLength;
-  const options = { name: name ?? nameOf(source), format, skip, ...more };
+  const options = { name: name ?? nameOf(source), format, skip, precision, ...more };
   const message = { kind, module, task, file, others: Object.fromEntries(files), options };
   const tell = (bytes) => onProgress?.(bytes, total);
   const isObj = task === 'draw' && (format ?? options.name.split('.').pop()).toLowerCase() === 'obj';

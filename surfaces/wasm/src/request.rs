@@ -1,6 +1,6 @@
 //! Requests: lines of a key, a space and a value, as the head of the crate lists them.
 
-use polyhaul::options::OnError;
+use polyhaul::options::{OnError, OptionValue, Precision};
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use std::path::Path;
 
@@ -44,6 +44,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, String> {
             ("drawn", "1") => drawn = true,
             ("part", "1") => options = options.with_obj_part(true),
             ("skip", "1") => options = options.with_on_error(OnError::Warn),
+            ("precision", value) => options = options.with_precision(Precision::parse(value)?),
             (key, value) => return Err(format!("unknown option `{key}` with the value `{value}`")),
         }
     }

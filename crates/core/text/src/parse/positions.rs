@@ -3,7 +3,7 @@
 //! A number loses something that matters if it has at most [`SHORT_DIGITS`] significant digits and differs from its
 //! nearest f32 by more than half a unit of its last digit: a program that prints f32s never writes such a number.
 //! Longer numbers differ from their f32s nearly always; whether that matters depends on the size of the model, so they
-//! are only counted. [`rows`](super::rows) and [`tokens`](super::tokens) convert numbers that are not coordinates.
+//! are only counted. [`rows`](super::rows) and [`tokens`] convert numbers that are not coordinates.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
