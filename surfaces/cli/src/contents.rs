@@ -7,7 +7,6 @@ use polyhaul::inspect::{
     RenderInventory, TextureSummary,
 };
 use polyhaul::model::{Bounds, Channels, ColorSpace, Scalar};
-use polyhaul::precision::shortest;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -177,9 +176,7 @@ impl<'a> Listed<'a> {
     pub fn new(inventory: &'a Inventory) -> Self {
         Listed {
             contents: inventory.contents,
-            bounds: inventory
-                .bounds
-                .map(|Bounds { min, max }| Extent { min: min.map(shortest), max: max.map(shortest) }),
+            bounds: inventory.bounds.map(|Bounds { min, max }| Extent { min, max }),
             object_names: &inventory.object_names,
             material_names: &inventory.material_names,
             material_libraries: &inventory.material_libraries,

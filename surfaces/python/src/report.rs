@@ -6,7 +6,6 @@ use crate::options::scalar_name;
 use crate::profile;
 use polyhaul::Report;
 use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, FileSummary, Inventory, RenderInventory};
-use polyhaul::precision::shortest;
 use polyhaul::report::Moved;
 use polyhaul::severity::Severity;
 use polyhaul::warnings::Warnings;
@@ -51,7 +50,7 @@ pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult
     for (name, count) in inventory.contents.by_name() {
         fields.set_item(name, count)?;
     }
-    let bounds = inventory.bounds.map(|bounds| (bounds.min.map(shortest), bounds.max.map(shortest)));
+    let bounds = inventory.bounds.map(|bounds| (bounds.min, bounds.max));
     fields.set_item("bounds", bounds)?;
     fields.set_item("object_names", &inventory.object_names)?;
     fields.set_item("material_names", &inventory.material_names)?;

@@ -4,6 +4,7 @@
 
 use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
 use polyhaul_model::error::{Result, try_push, try_string};
+use polyhaul_model::precision::shortest;
 use polyhaul_model::{Bounds, Mesh, Scene};
 use polyhaul_pipeline::parallel::for_each_item;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,7 +83,8 @@ counts! {
 pub struct Inventory {
     /// The counts.
     pub contents: Contents,
-    /// The box around all finite positions, in the source's units; `None` if there are none.
+    /// The box around all finite positions, in the source's units, with the fewest digits of 32-bit floats if positions
+    /// are such; `None` if there are none.
     pub bounds: Option<Bounds<f64>>,
     /// The name of each object, in file order; empty for unnamed objects.
     pub object_names: Vec<String>,
@@ -175,7 +177,8 @@ fn bounds(scene: &Scene, threads: usize) -> Option<Bounds<f64>> {
     );
     let mut boxes = boxes.into_inner().unwrap_or_else(PoisonError::into_inner);
     boxes.sort_unstable_by_key(|(at, _)| *at);
-    boxes.into_iter().map(|(_, bounds)| bounds).reduce(Bounds::union).map(Bounds::widened)
+    let bounds = boxes.into_iter().map(|(_, bounds)| bounds).reduce(Bounds::union)?.widened();
+    Some(Bounds { min: bounds.min.map(shortest), max: bounds.max.map(shortest) })
 }
 
 impl Inventory {
