@@ -173,7 +173,7 @@ class EXPORT_OT_polyhaul_obj(bpy.types.Operator, Exporter, options.ObjExportOpti
     def written(self, context: Any) -> dict[str, Any]:
         groups = "bitflags" if self.smooth_group_bitflags else "groups"
         smoothing = groups if self.export_smooth_groups else "flags"
-        return {name: getattr(self, name) for name in WRITTEN} | {"smoothing": smoothing}
+        return {name: getattr(self, name) for name in WRITTEN} | {"smoothing": smoothing, "dialect": "blender"}
 
 
 class EXPORT_OT_polyhaul_ply(bpy.types.Operator, Exporter, options.PlyExportOptions):

@@ -6,10 +6,10 @@ use polyhaul_geometry::exact;
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::limits::FaultPolicy;
-use polyhaul_model::options::{Origin, Placement};
+use polyhaul_model::options::{Dialect, Origin, Placement};
 use polyhaul_model::precision::spacing;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Axes, Bounds, Scene};
+use polyhaul_model::{Axes, Bounds, Mesh, Scene};
 use polyhaul_pipeline::precision::rounded;
 use std::borrow::Cow;
 
@@ -44,7 +44,8 @@ pub(crate) fn place<'a>(
     warnings: &mut Warnings,
 ) -> Result<PreciseScene<'a>> {
     let is_moved = matches!(options.scene.origin, Origin::At(_));
-    if !is_moved && !exact::is_exact(&scene)? {
+    let is_single = options.scene.dialect == Dialect::Blender && !scene.meshes.iter().any(Mesh::is_exact);
+    if !is_moved && (is_single || !exact::is_exact(&scene)?) {
         return Ok(PreciseScene { scene, options: Cow::Borrowed(options), placement, origin: [0.0; 3] });
     }
     let axes = placement.axes.unwrap_or(scene.axes);
