@@ -1748,8 +1748,8 @@ ph_status ph_convert(const struct ph_input *input,
  *       Write colors as floats from 0 to 1 instead of bytes.
  *   ascii = true|false; default false; ply, stl
  *       Write text instead of binary data.
- *   dialect = common|blender; default common; ply, stl
- *       The conventions of PLY and STL files.
+ *   dialect = common|blender; default common; obj, ply, stl
+ *       The conventions of files.
  *   digits = none|(0 to 12, or shortest); default none; obj, ply, stl, off, tables
  *       Decimal places of numbers in text.
  *   instances = auto|flatten|once|gpu|nodes; default auto

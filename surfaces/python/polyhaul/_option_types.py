@@ -234,7 +234,8 @@ class _OnlyWriteOptions(TypedDict, total=False):
     ascii: bool
     """Write text instead of binary data. Formats: ply, stl. Default: False."""
     dialect: Literal["common", "blender"] | None
-    """The conventions of PLY and STL files. Formats: ply, stl. Default: ``"common"``."""
+    """The conventions of files. With ``blender``, transforms of objects are applied in 32-bit floats, as Blender
+    does. Formats: obj, ply, stl. Default: ``"common"``."""
     digits: Digits | Sequence[Digits] | Mapping[str, Digits] | None
     """Decimal places of numbers in text. By default, OBJ has 6 for positions and uvs and 4 for normals and colors;
     other formats have the fewest digits that read back as the same number. A dict has those of ``"positions"``,
