@@ -136,8 +136,8 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
 }
 
 /// Turns a scene to other axes, scales it, and moves meshes in double precision by the transforms of their objects,
-/// which then have the identity; unless `keeps_transforms`, also all others if a mesh has double precision or transforms
-/// move objects far away. Objects that shared a mesh get one each.
+/// which then have the identity; unless `keeps_transforms`, also all others if a mesh has double precision or
+/// transforms move objects far away. Objects that shared a mesh get one each.
 ///
 /// # Errors
 /// As for [`transform_axes`] and [`affine::transform`].

@@ -36,7 +36,8 @@ crate::options! {
         pub float_colors: bool = false, with_float_colors => [ply, off];
         /// Write text instead of binary data.
         pub ascii: bool = false, with_ascii => [ply, stl];
-        /// The conventions of files. With `blender`, transforms of objects are applied in 32-bit floats, as Blender does.
+        /// The conventions of files. With `blender`, transforms of objects are applied in 32-bit floats, as Blender
+        /// does.
         pub dialect: Dialect = Dialect::Common, with_dialect => [obj, ply, stl];
         /// Decimal places of numbers in text. By default, OBJ has 6 for positions and uvs and 4 for normals and colors;
         /// other formats have the fewest digits that read back as the same number.
