@@ -26,13 +26,13 @@ pub fn rounded(matrix: &Matrix4) -> Matrix4<f32> {
     matrix.map(|row| row.map(|value| value as f32))
 }
 
-/// Whether positions or transforms of a scene need double precision. Transforms that are not 32-bit floats do not, as
-/// long as floats are fine enough where they move objects.
+/// Whether positions or transforms of a scene need double precision.
 ///
 /// # Errors
 /// If there is no memory.
 pub fn is_exact(scene: &Scene) -> Result<bool> {
-    Ok(scene.meshes.iter().any(Mesh::is_exact) || is_far(scene)?)
+    let has_doubles = scene.meshes.iter().any(Mesh::is_exact) || scene.objects.iter().any(has_double_transform);
+    Ok(has_doubles || is_far(scene)?)
 }
 
 fn has_double_transform(object: &Object) -> bool {
@@ -136,8 +136,9 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
 }
 
 /// Turns a scene to other axes, scales it, and moves meshes in double precision by the transforms of their objects,
-/// which then have the identity; unless `keeps_transforms`, also all others if a mesh has double precision or
-/// transforms move objects far away. Objects that shared a mesh get one each.
+/// which then have the identity. Unless `keeps_transforms`, that is also done for all others if a mesh has double
+/// precision or transforms move objects far away, and for those whose objects have transforms in double precision.
+/// Objects that shared a mesh get one each.
 ///
 /// # Errors
 /// As for [`transform_axes`] and [`affine::transform`].
@@ -147,7 +148,8 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
     let any_exact = !keeps_transforms && scene.meshes.iter().any(Mesh::is_exact);
     let is_moved = |scene: &Scene, object: &Object| {
         let is_exact = any_exact || scene.meshes.get(object.mesh).is_some_and(Mesh::is_exact);
-        object.transform.filter(|matrix| *matrix != IDENTITY64 && (is_exact || is_far))
+        let is_moved = |matrix: &Matrix4| is_exact || is_far || !keeps_transforms && single(matrix).is_none();
+        object.transform.filter(|matrix| *matrix != IDENTITY64 && is_moved(matrix))
     };
     let mut users = Vec::new();
     users.try_reserve_exact(scene.meshes.len())?;
