@@ -37,10 +37,14 @@ impl LeftOut {
         left_out
     }
 
+    /// The names as the end of a message; empty if there are none.
+    pub fn listed(&self) -> String {
+        if self.names.is_empty() { String::new() } else { format!(": {}", listed_of(&self.names, self.count)) }
+    }
+
     fn message(&self, format: &str) -> String {
-        let LeftOut { what, count, names, .. } = self;
-        let listed = if names.is_empty() { String::new() } else { format!(": {}", listed_of(names, *count)) };
-        format!("{format} cannot store {what}: {count} dropped{listed}")
+        let LeftOut { what, count, .. } = self;
+        format!("{format} cannot store {what}: {count} dropped{}", self.listed())
     }
 }
 

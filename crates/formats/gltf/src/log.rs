@@ -3,9 +3,10 @@
 //! Messages name the JSON property (`accessors[3].bufferView`). Losses are counted by kind, with messages for the first
 //! few of each.
 
+use polyhaul_geometry::losses::LeftOut;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
 use polyhaul_model::limits::FaultPolicy;
-use polyhaul_model::names::{MAX_LISTED, listed_of};
+use polyhaul_model::names::MAX_LISTED;
 use polyhaul_model::warnings::{Warnings, counted};
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl GltfLog {
             return Ok(());
         }
         let diagnostic = self.diagnostic(message());
-        let diagnostic = subject.map_or_else(|| diagnostic.clone(), |subject| diagnostic.clone().about(subject));
+        let diagnostic = if let Some(subject) = subject { diagnostic.about(subject) } else { diagnostic };
         try_push(&mut self.losses[number].kept, (count, diagnostic), "warnings")
     }
 
@@ -105,19 +106,8 @@ impl GltfLog {
         words: [&str; 2],
         names: impl IntoIterator<Item = Option<&'n str>>,
     ) -> Result<()> {
-        let mut count = 0;
-        let mut listed = Vec::new();
-        for name in names {
-            count += 1;
-            if let Some(name) = name.filter(|_| listed.len() < MAX_LISTED) {
-                try_push(&mut listed, name, "names")?;
-            }
-        }
-        let message = || {
-            let names = if listed.is_empty() { String::new() } else { format!(": {}", listed_of(&listed, count)) };
-            counted(count, words) + &names
-        };
-        self.lose(code, count, message)
+        let left_out = LeftOut::named(code, "", names.into_iter().map(Option::unwrap_or_default));
+        self.lose(code, left_out.count, || counted(left_out.count, words) + &left_out.listed())
     }
 
     /// All warnings, the losses last.

@@ -14,6 +14,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_h
 use polyhaul_model::names;
 use polyhaul_model::options::StlReadOptions;
 use polyhaul_model::warnings::{KEPT, Warnings, is_kept};
+use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::consumer::{KnownPositions, MeshConsumer};
 use polyhaul_pipeline::job::ChunkJob;
@@ -83,9 +84,9 @@ struct StlBatch {
 }
 
 impl StlBatch {
-    fn new(has_doubles: bool) -> StlBatch {
-        let exact = if has_doubles { vec![[[0.0; 3]; 3]; TOGETHER] } else { Vec::new() };
-        StlBatch { facets: [[[0.0; 3]; 4]; TOGETHER], exact }
+    fn new(has_doubles: bool) -> Result<StlBatch> {
+        let exact = zeroed(if has_doubles { TOGETHER } else { 0 }, "triangles")?;
+        Ok(StlBatch { facets: [[[0.0; 3]; 4]; TOGETHER], exact })
     }
 }
 
@@ -178,7 +179,7 @@ impl StlParsed {
         self.has_doubles = precision.has_doubles();
         self.lines = polyhaul_text::lines::count(text.bytes()) as u64;
         let mut at = text.start + self.head(text.bytes())?;
-        let mut room = StlBatch::new(precision.has_doubles());
+        let mut room = StlBatch::new(precision.has_doubles())?;
         while at < text.end {
             // The newline after the text ends a last line that has none.
             index.scan(text.padded(), at, text.end + 1, Level::best());
