@@ -40,6 +40,8 @@ mod values;
 mod watch;
 mod words;
 
+pub use peak::map_large_arrays;
+
 use args::{Cli, Command};
 use clap::FromArgMatches;
 use exit::{DONE, FAILED, USAGE};

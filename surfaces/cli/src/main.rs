@@ -8,5 +8,6 @@ use std::process::ExitCode;
 static ALLOCATOR: SpillAllocator = SpillAllocator;
 
 fn main() -> ExitCode {
+    polyhaul_cli::map_large_arrays();
     ExitCode::from(polyhaul_cli::main(std::env::args_os().collect()))
 }

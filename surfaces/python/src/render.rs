@@ -108,7 +108,7 @@ impl NativeRender {
     fn parameters(&self, kind: &str, index: usize) -> PyResult<Vec<(String, &'static str, ValuesOut)>> {
         let parameters = self::parameters(self.render(), kind, index).ok_or_else(missing)?;
         let out = |(at, parameter): (usize, Parameter<'_>)| {
-            (parameter.name.to_owned(), parameter.kind.name(), self.values(kind, index, at, parameter.values))
+            (parameter.name.to_owned(), parameter.kind.name(), self.values(kind, index, at, &parameter))
         };
         Ok(parameters.iter().enumerate().map(out).collect())
     }
@@ -235,28 +235,40 @@ impl NativeRender {
     }
 
     /// The values of a parameter, in place.
-    fn values(&self, kind: &str, index: usize, at: usize, values: ParameterValues<'_>) -> ValuesOut {
-        fn held<'a>(scene: &'a Scene, kind: &str, index: usize, at: usize) -> Option<ParameterValues<'a>> {
+    fn values(&self, kind: &str, index: usize, at: usize, parameter: &Parameter<'_>) -> ValuesOut {
+        fn held<'a>(scene: &'a Scene, kind: &str, index: usize, at: usize) -> Option<Parameter<'a>> {
             let parameters = parameters(scene.render.as_deref()?, kind, index)?;
-            parameters.iter().nth(at).map(|parameter| parameter.values)
+            parameters.iter().nth(at)
+        }
+        fn values_of<'a>(parameter: Parameter<'a>) -> ParameterValues<'a> {
+            parameter.values
         }
         let scene = self.scene.clone();
-        ValuesOut::Numbers(match values {
+        ValuesOut::Numbers(match parameter.values {
             ParameterValues::Strings(strings) => {
                 return ValuesOut::Strings(strings.iter().map(str::to_owned).collect());
             }
-            ParameterValues::Floats(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
-                Some(ParameterValues::Floats(values)) => values,
-                _ => &[],
-            }),
-            ParameterValues::Integers(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
-                Some(ParameterValues::Integers(values)) => values,
-                _ => &[],
-            }),
-            ParameterValues::Bools(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
-                Some(ParameterValues::Bools(values)) => values,
-                _ => &[],
-            }),
+            ParameterValues::Floats(_) if !parameter.exact.is_empty() => {
+                Array::part_of(scene, |scene| held(scene, kind, index, at).map_or(&[][..], |parameter| parameter.exact))
+            }
+            ParameterValues::Floats(_) => {
+                Array::part_of(scene, |scene| match held(scene, kind, index, at).map(values_of) {
+                    Some(ParameterValues::Floats(values)) => values,
+                    _ => &[],
+                })
+            }
+            ParameterValues::Integers(_) => {
+                Array::part_of(scene, |scene| match held(scene, kind, index, at).map(values_of) {
+                    Some(ParameterValues::Integers(values)) => values,
+                    _ => &[],
+                })
+            }
+            ParameterValues::Bools(_) => {
+                Array::part_of(scene, |scene| match held(scene, kind, index, at).map(values_of) {
+                    Some(ParameterValues::Bools(values)) => values,
+                    _ => &[],
+                })
+            }
         })
     }
 }

@@ -55,6 +55,7 @@ fn segment(segment: &Segment) -> Result<Segment> {
         bools: array(&segment.bools)?.into(),
         strings: segment.strings.clone(),
         doubles: segment.doubles.clone(),
+        exact: array(&segment.exact)?.into(),
         folder: segment.folder.clone(),
     })
 }

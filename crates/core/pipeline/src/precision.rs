@@ -153,7 +153,11 @@ impl PrecisionWatch {
         self.loss.long > 0
     }
 
-    fn warn(
+    /// Warns of what rounding lost of positions with the box `bounds`.
+    ///
+    /// # Errors
+    /// In strict mode, that of a loss.
+    pub fn warn(
         &self,
         bounds: Option<Bounds>,
         pass: PrecisionPass,

@@ -10,6 +10,7 @@ use polyhaul_pipeline::chunk::ParsedAhead;
 use polyhaul_pipeline::huge;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{Lists, ends_token, is_blank};
+use polyhaul_text::parse::positions::DigitLoss;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +22,7 @@ pub(super) const NUMBER_BYTES: usize = 8;
 /// Numbers of a list.
 pub(super) struct AheadNumbers {
     values: AheadValues,
+    loss: DigitLoss,
     /// The number of line ends in their text, and the bytes after the last one.
     pub(super) lines: u32,
     pub(super) tail: usize,
@@ -49,6 +51,12 @@ impl AheadNumbers {
             AheadValues::Floats(values) => values.len(),
             AheadValues::Integers(values) => values.len(),
         }
+    }
+
+    /// What they lose as floats if they are coordinates: whether there are short numbers that do, and how many long
+    /// ones.
+    pub(super) fn loss(&self) -> DigitLoss {
+        self.loss
     }
 
     /// Appends them to a list of floats, which `later` more will follow. Converting an integer gives the same float as
@@ -114,7 +122,8 @@ impl AheadPool {
         if start >= end {
             return None;
         }
-        let (values, stop) = self.integers(text, start..end).or_else(|| self.floats(text, start..end))?;
+        let mut loss = DigitLoss::default();
+        let (values, stop) = self.integers(text, start..end).or_else(|| self.floats(text, start..end, &mut loss))?;
         // A capital after white space may start a directive, which the text must still contain.
         let next = text.get(stop..range.end)?.iter().find(|&&byte| !is_blank(byte));
         if next.is_some_and(u8::is_ascii_uppercase) {
@@ -123,7 +132,10 @@ impl AheadPool {
         let skipped = text.get(start..stop)?;
         let lines = skipped.iter().map(|&byte| u32::from(byte == b'\n')).sum();
         let tail = skipped.len() - memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1);
-        let numbers = AheadNumbers { values, lines, tail, pool: self.clone() };
+        if let AheadValues::Integers(values) = &values {
+            loss.short = values.iter().map(|&value| u64::from(is_between_floats(value))).sum();
+        }
+        let numbers = AheadNumbers { values, loss, lines, tail, pool: self.clone() };
         (numbers.len() >= MIN_NUMBERS).then(|| ParsedAhead { range: start..stop, values: Box::new(numbers) })
     }
 
@@ -142,11 +154,16 @@ impl AheadPool {
     }
 
     /// The numbers of a range up to another token.
-    fn floats(&self, text: &[u8], range: Range<usize>) -> Option<(AheadValues, usize)> {
+    fn floats(&self, text: &[u8], range: Range<usize>, loss: &mut DigitLoss) -> Option<(AheadValues, usize)> {
         let mut values = self.floats.take(range.len())?;
-        let stop = Lists::new(text, range.end, Level::best()).f32s(range.start, &mut values)?.offset;
+        let stop = Lists::new(text, range.end, Level::best()).coordinates(range.start, &mut values, loss)?.offset;
         Some((AheadValues::Floats(values), stop.min(range.end)))
     }
+}
+
+/// Whether an integer is not a 32-bit float.
+fn is_between_floats(value: i32) -> bool {
+    f64::from(value as f32) != f64::from(value)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::render::{
-    Declaration, Entity, InstanceRun, Motion, Name, Node, ObjectDefinition, ParameterRange, ParameterType, Placing,
-    Render, Segment, ShapeState, Step, StepKind, StoredParameter, StoredShape, Transform, ValueKind,
+    Declaration, Entity, ExactValues, InstanceRun, Motion, Name, Node, ObjectDefinition, ParameterRange, ParameterType,
+    Placing, Render, Segment, ShapeState, Step, StepKind, StoredParameter, StoredShape, Transform, ValueKind,
 };
 use std::collections::HashMap;
 
@@ -19,6 +19,8 @@ pub type Given<'a> = (ParameterType, &'a str, GivenValues);
 pub enum GivenValues {
     /// Numbers of all types except `integer`, in order.
     Floats(Vec<f32>),
+    /// Points in double precision.
+    Doubles(Vec<f64>),
     /// Integers.
     Integers(Vec<i32>),
     /// `true` and `false`.
@@ -84,6 +86,8 @@ impl Builder {
         let mut declarations = Vec::new();
         let mut parameters = Vec::new();
         let mut floats = Vec::new();
+        let mut doubles = Vec::new();
+        let mut exact = Vec::new();
         let mut integers = Vec::new();
         let mut bools = Vec::new();
         let mut strings = Vec::new();
@@ -93,6 +97,15 @@ impl Builder {
             let name = names.len() as u32 - 1;
             let (values, start, end) = match values {
                 GivenValues::Floats(values) => (ValueKind::Floats, floats.len(), append(&mut floats, values)?),
+                GivenValues::Doubles(values) => {
+                    let start = floats.len();
+                    let list = ExactValues { floats: start as u32, doubles: doubles.len() as u32 };
+                    try_push(&mut exact, list, "values")?;
+                    floats.try_reserve(values.len())?;
+                    floats.extend(values.iter().map(|&value| value as f32));
+                    append(&mut doubles, values)?;
+                    (ValueKind::Floats, start, floats.len())
+                }
                 GivenValues::Integers(values) => (ValueKind::Integers, integers.len(), append(&mut integers, values)?),
                 GivenValues::Bools(values) => (ValueKind::Bools, bools.len(), append(&mut bools, values)?),
                 GivenValues::Strings(values) => {
@@ -118,6 +131,8 @@ impl Builder {
             integers: integers.into(),
             bools: bools.into(),
             strings: strings.into(),
+            exact: exact.into(),
+            doubles: doubles.into(),
             ..Segment::default()
         };
         try_push(&mut self.render.segments, new_segment, "values")?;

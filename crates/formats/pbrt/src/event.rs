@@ -2,10 +2,11 @@
 
 use super::directive::{COUNT, Directive};
 use super::intern::PbrtNames;
+use super::points::PointLoss;
 use super::shelf::{PbrtShelf, ShelfRoom, room_of};
 use polyhaul_model::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_copy, try_string};
 use polyhaul_model::names;
-use polyhaul_model::render::{Declaration, Name, Segment, StoredParameter};
+use polyhaul_model::render::{Declaration, ExactValues, Name, Segment, StoredParameter};
 use polyhaul_model::shared_slice::SharedSlice;
 use polyhaul_model::warnings::{Weight, is_kept};
 use std::sync::Arc;
@@ -73,6 +74,9 @@ pub(super) struct PbrtParsed {
     pub(super) bools: Vec<bool>,
     pub(super) strings: Vec<u32>,
     pub(super) doubles: Vec<f64>,
+    pub(super) exact: Vec<ExactValues>,
+    /// What points lost as floats.
+    pub(super) rounding: PointLoss,
     /// Strings of directives that have more than two.
     pub(super) operands: Vec<u32>,
     /// How many lines end in it, and the length of the rest after the last line end.
@@ -95,6 +99,7 @@ pub(super) struct PieceContent {
     pub(super) files: Vec<(u32, usize)>,
     /// The number of bytes of text.
     pub(super) bytes: u64,
+    pub(super) rounding: PointLoss,
 }
 
 impl PbrtParsed {
@@ -114,6 +119,8 @@ impl PbrtParsed {
         self.bools.clear();
         self.strings.clear();
         self.doubles.clear();
+        self.exact.clear();
+        self.rounding = PointLoss::default();
         self.operands.clear();
     }
 
@@ -170,6 +177,7 @@ impl PbrtParsed {
             bools: exactly(&self.bools)?,
             strings: room.keep(&self.strings)?,
             doubles: room.keep(&self.doubles)?,
+            exact: exactly(&self.exact)?,
             ..Segment::default()
         };
         Ok(PieceContent {
@@ -183,6 +191,7 @@ impl PbrtParsed {
             end: self.end,
             files: Vec::new(),
             bytes: 0,
+            rounding: self.rounding,
         })
     }
 }

@@ -11,6 +11,7 @@
 use super::ahead::AheadPool;
 use super::borders::DIRECTIVES;
 use super::event::PieceContent;
+use polyhaul_model::Precision;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::options::{Cancel, ParseOptions};
@@ -148,6 +149,9 @@ struct PbrtRound {
     is_over: bool,
 }
 
+/// The scene's own file.
+pub(super) const MAIN: usize = 0;
+
 /// All files of a scene.
 pub(super) struct PbrtLibrary<'f> {
     table: Mutex<PbrtTable>,
@@ -155,6 +159,8 @@ pub(super) struct PbrtLibrary<'f> {
     chunk_bytes: usize,
     line_bytes: u64,
     ahead: Arc<AheadPool>,
+    /// Whether all points are read in double precision.
+    wants_doubles: bool,
 }
 
 /// The origin of a piece.
@@ -191,7 +197,8 @@ pub(super) enum PbrtNext {
 impl<'f> PbrtLibrary<'f> {
     pub(super) fn new(opener: &'f dyn FileOpener, options: &ParseOptions, chunk_bytes: usize) -> PbrtLibrary<'f> {
         let line_bytes = options.limits.line_bytes;
-        PbrtLibrary { table: Mutex::default(), opener, chunk_bytes, line_bytes, ahead: Arc::default() }
+        let wants_doubles = options.precision.precision == Precision::Double;
+        PbrtLibrary { table: Mutex::default(), opener, chunk_bytes, line_bytes, ahead: Arc::default(), wants_doubles }
     }
 
     fn lock(&self) -> MutexGuard<'_, PbrtTable> {
@@ -278,7 +285,12 @@ impl<'f> PbrtLibrary<'f> {
         let chunk_bytes = chunk_bytes.unwrap_or(self.chunk_bytes);
         let text = text.cut(chunk_bytes, self.line_bytes, PADDING).at_borders(DIRECTIVES);
         let pool = self.ahead.clone();
-        let text = text.parse_ahead(Box::new(move |text, range| pool.numbers(text, range)));
+        // Numbers that are parsed in advance have no doubles.
+        let text = if self.wants_doubles {
+            text
+        } else {
+            text.parse_ahead(Box::new(move |text, range| pool.numbers(text, range)))
+        };
         let mut table = self.lock();
         let entry = &mut table.files[file];
         entry.identity = identity;

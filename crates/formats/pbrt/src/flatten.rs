@@ -328,7 +328,9 @@ fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
         _ => return Ok(None),
     };
     let parameters = shape.parameters();
-    let points = parameters.get("P").and_then(|points| points.values.rows::<3>()).unwrap_or_default();
+    let coordinates = parameters.get("P");
+    let points = coordinates.and_then(|points| points.values.rows::<3>()).unwrap_or_default();
+    let exact = coordinates.map_or(&[][..], |points| points.exact.as_chunks().0);
     let width = if quads { 4 } else { 3 };
     let indices = parameters.get("indices").map(|indices| indices.values);
     let mut corners: Vec<u32> = Vec::new();
@@ -366,6 +368,7 @@ fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     let normals = normals.filter(|normals| normals.len() == points.len());
     Ok(Some(Mesh {
         positions: array(points)?,
+        exact_positions: array(exact)?,
         uvs: array(uvs.unwrap_or_default())?,
         uv_domain: Domain::Vertex,
         normals: array(normals.unwrap_or_default())?,

@@ -55,7 +55,11 @@ fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
         indices.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
     }
     let mut given = vec![(ParameterType::Integer, "indices", GivenValues::Integers(indices))];
-    given.push((ParameterType::Point3, "P", floats(mesh.positions.as_flattened())?));
+    let points = match mesh.is_exact() {
+        true => GivenValues::Doubles(try_copy(mesh.exact_positions.as_flattened(), "values")?),
+        false => floats(mesh.positions.as_flattened())?,
+    };
+    given.push((ParameterType::Point3, "P", points));
     if mesh.normal_domain == Domain::Vertex && mesh.normals.len() == mesh.positions.len() {
         given.push((ParameterType::Normal, "N", floats(mesh.normals.as_flattened())?));
     }
@@ -76,13 +80,14 @@ type OwnedParameter = (ParameterType, String, GivenValues);
 fn other_parameters(render: &Render, shape: usize) -> Result<Option<Vec<OwnedParameter>>> {
     let mut others = Vec::new();
     let parameters = render.shape(shape).into_iter().flat_map(|shape| shape.parameters().iter());
-    for Parameter { kind, name, values } in parameters {
+    for Parameter { kind, name, values, exact } in parameters {
         match name {
             "filename" => continue,
             "displacement" | "edgelength" => return Ok(None),
             _ => {}
         }
         let values = match values {
+            ParameterValues::Floats(_) if !exact.is_empty() => GivenValues::Doubles(try_copy(exact, "values")?),
             ParameterValues::Floats(values) => GivenValues::Floats(try_copy(values, "values")?),
             ParameterValues::Integers(values) => GivenValues::Integers(try_copy(values, "values")?),
             ParameterValues::Bools(values) => GivenValues::Bools(try_copy(values, "values")?),

@@ -9,6 +9,8 @@ use polyhaul_pipeline::chunk::{Gap, Text};
 use polyhaul_pipeline::place::excerpt;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{self, ListStop, Lists, ends_token};
+use polyhaul_text::parse::positions::DigitLoss;
+use std::cell::Cell;
 
 /// Reads text from start to end.
 pub(super) struct Lexer<'a> {
@@ -45,6 +47,15 @@ pub(super) struct TokenMark {
     pub(super) at: usize,
     pub(super) len: usize,
     pub(super) spot: Spot,
+}
+
+/// The start of a list that may be read again.
+#[derive(Clone, Copy)]
+pub(super) struct ListBookmark {
+    at: usize,
+    lines: u32,
+    line_start: usize,
+    gaps: usize,
 }
 
 /// An error in a token, or one of the machine.
@@ -285,6 +296,52 @@ impl<'a> Lexer<'a> {
         while self.take_gap(out, Lists::f32s, AheadNumbers::floats)? {}
         let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
+    }
+
+    /// Like [`Lexer::floats`], for coordinates: adds what they lose as floats.
+    pub(super) fn coordinates(&mut self, out: &mut Vec<f32>, loss: &mut DigitLoss) -> PbrtParse<bool> {
+        // Two closures use the loss, one after the other.
+        let sum = Cell::new(*loss);
+        let parse = |lists: &mut Lists<'a>, at: usize, out: &mut Vec<f32>| {
+            let mut digits = sum.get();
+            let stop = lists.coordinates(at, out, &mut digits);
+            sum.set(digits);
+            stop
+        };
+        let append = |numbers: &AheadNumbers, out: &mut Vec<f32>, later: usize| {
+            let mut digits = sum.get();
+            digits.extend(numbers.loss());
+            sum.set(digits);
+            // Their digits are in the text alone.
+            Ok(numbers.floats(out, later)? && numbers.loss().short == 0)
+        };
+        while self.take_gap(out, parse, append)? {}
+        let stop = parse(&mut self.lists, self.at, out);
+        *loss = sum.get();
+        self.stopped(stop)
+    }
+
+    /// Like [`Lexer::floats`], for the nearest doubles, in a text without gaps.
+    pub(super) fn exact(&mut self, out: &mut Vec<f64>) -> PbrtParse<bool> {
+        let stop = self.lists.exact(self.at, out);
+        self.stopped(stop)
+    }
+
+    /// The place of the next token.
+    pub(super) fn bookmark(&self) -> ListBookmark {
+        ListBookmark { at: self.at, lines: self.lines, line_start: self.line_start, gaps: self.gaps.len() }
+    }
+
+    /// Returns to an earlier token, unless numbers after it were parsed in advance: these are missed then, and the
+    /// result is `false`.
+    pub(super) fn return_to(&mut self, bookmark: ListBookmark) -> bool {
+        let ListBookmark { at, lines, line_start, gaps } = bookmark;
+        if self.gaps.len() < gaps {
+            self.missed = true;
+            return false;
+        }
+        (self.at, self.lines, self.line_start) = (at, lines, line_start);
+        true
     }
 
     pub(super) fn doubles(&mut self, out: &mut Vec<f64>) -> PbrtParse<bool> {

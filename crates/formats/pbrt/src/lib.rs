@@ -37,6 +37,7 @@ pub mod looks;
 mod parameters;
 mod parse;
 pub mod places;
+mod points;
 mod reader;
 mod resolve;
 mod shelf;

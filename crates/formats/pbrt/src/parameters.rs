@@ -1,7 +1,8 @@
 //! Parameters: declarations, and their values, which are parsed directly into the arrays of the model.
 
 use super::directive::Directive;
-use super::lexer::{PbrtFault, PbrtParse, PbrtToken, TokenMark};
+use super::event::PbrtParsed;
+use super::lexer::{Lexer, PbrtFault, PbrtParse, PbrtToken, TokenMark};
 use super::parse::ParsePiece;
 use super::versions::PbrtVersion;
 use polyhaul_model::error::try_push;
@@ -78,6 +79,9 @@ impl<'t> ParsePiece<'t, '_> {
             ValueKind::Floats if kind == ParameterType::Spectrum && self.lexer.peek() == PbrtToken::String => {
                 stored.declaration = self.twin(number, declaration)?;
                 (stored.start, stored.count) = self.strings(in_brackets, bracket, mark)?;
+            }
+            ValueKind::Floats if kind == ParameterType::Point3 && in_brackets => {
+                (stored.start, stored.count) = self.points(bracket)?;
             }
             ValueKind::Floats => (stored.start, stored.count) = self.floats(in_brackets, bracket, mark)?,
             ValueKind::Integers => (stored.start, stored.count) = self.integers(in_brackets, bracket, mark)?,
@@ -184,17 +188,7 @@ impl<'t> ParsePiece<'t, '_> {
         if let Some(value) = only {
             try_push(&mut self.parsed.floats, value, "values")?;
         } else if in_brackets {
-            loop {
-                self.lexer.floats(&mut self.parsed.floats)?;
-                let stopped = self.lexer.at;
-                if self.is_closed(bracket)? {
-                    break;
-                }
-                // More may follow after a comment.
-                if self.lexer.at == stopped {
-                    self.not_a(PbrtToken::Word, "numbers")?;
-                }
-            }
+            self.list(bracket, |lexer, parsed| lexer.floats(&mut parsed.floats))?;
         } else {
             let word = self.single(mark, "numbers")?;
             let Some(value) = self.lexer.float(word) else { return Err(self.no_number()) };
@@ -202,6 +196,25 @@ impl<'t> ParsePiece<'t, '_> {
             try_push(&mut self.parsed.floats, value, "values")?;
         }
         Ok((first as u32, (self.parsed.floats.len() - first) as u32))
+    }
+
+    /// Takes numbers with `take` up to the end of a list that `bracket` opens.
+    pub(super) fn list(
+        &mut self,
+        bracket: TokenMark,
+        mut take: impl FnMut(&mut Lexer<'t>, &mut PbrtParsed) -> PbrtParse<bool>,
+    ) -> PbrtParse<()> {
+        loop {
+            take(&mut self.lexer, self.parsed)?;
+            let stopped = self.lexer.at;
+            if self.is_closed(bracket)? {
+                return Ok(());
+            }
+            // More may follow after a comment.
+            if self.lexer.at == stopped {
+                self.not_a(PbrtToken::Word, "numbers")?;
+            }
+        }
     }
 
     fn integers(&mut self, in_brackets: bool, bracket: TokenMark, mark: TokenMark) -> PbrtParse<(u32, u32)> {

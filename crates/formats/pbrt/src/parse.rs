@@ -7,6 +7,7 @@ use super::borders::starts_directive;
 use super::directive::{Directive, PbrtForm};
 use super::event::{PbrtComplaint, PbrtEvent, PbrtEventKind, PbrtParsed, Spot};
 use super::lexer::{Lexer, PbrtFault, PbrtParse, PbrtToken, TokenMark};
+use super::points::PointLoss;
 use super::versions;
 use super::versions::PbrtVersion;
 use polyhaul_model::error::{Error, Result, limit_hint, planted, try_push};
@@ -34,7 +35,10 @@ pub(super) struct ParsePiece<'t, 'o> {
 const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 
 /// The lengths of all arrays at the start of a directive: a broken directive is rolled back to them.
-struct PbrtSizes([usize; 7]);
+struct PbrtSizes {
+    lengths: [usize; 8],
+    rounding: PointLoss,
+}
 
 impl PbrtParser<'_> {
     /// Parses a text. Returns `false` if the bytes of gaps are needed: their numbers are not part of a list, or a
@@ -67,20 +71,22 @@ impl PbrtParser<'_> {
 
 impl PbrtSizes {
     fn from_parsed(p: &PbrtParsed) -> PbrtSizes {
-        let values = [p.floats.len(), p.integers.len(), p.bools.len(), p.strings.len(), p.doubles.len()];
-        let [a, b, c, d, e] = values;
-        PbrtSizes([a, b, c, d, e, p.parameters.len(), p.operands.len()])
+        let [a, b, c, d] = [p.floats.len(), p.integers.len(), p.bools.len(), p.strings.len()];
+        let lengths = [a, b, c, d, p.doubles.len(), p.exact.len(), p.parameters.len(), p.operands.len()];
+        PbrtSizes { lengths, rounding: p.rounding }
     }
 
     fn restore(&self, p: &mut PbrtParsed) {
-        let [a, b, c, d, e, f, g] = self.0;
+        let [a, b, c, d, e, f, g, h] = self.lengths;
         p.floats.truncate(a);
         p.integers.truncate(b);
         p.bools.truncate(c);
         p.strings.truncate(d);
         p.doubles.truncate(e);
-        p.parameters.truncate(f);
-        p.operands.truncate(g);
+        p.exact.truncate(f);
+        p.parameters.truncate(g);
+        p.operands.truncate(h);
+        p.rounding = self.rounding;
     }
 }
 

@@ -211,7 +211,8 @@ impl RenderComparison<'_> {
             (Some(a), Some(b)) => (self.same_file)([(folders[0], &a), (folders[1], &b)]),
             _ => false,
         };
-        a.values.same(&b.values) || is_same_file()
+        let [exact_a, exact_b] = [a, b].map(|parameter| parameter.exact.iter().map(|value| value.to_bits()));
+        a.values.same(&b.values) && exact_a.eq(exact_b) || is_same_file()
     }
 
     fn texture(&self, a: &Texture, b: &Texture) -> bool {

@@ -11,8 +11,8 @@ mod parameters;
 
 pub use instances::{Instance, InstanceRun, Instances, Placing};
 pub use parameters::{
-    Declaration, Parameter, ParameterRange, ParameterType, ParameterValues, Parameters, Segment, StoredParameter,
-    Strings, ValueKind,
+    Declaration, ExactValues, Parameter, ParameterRange, ParameterType, ParameterValues, Parameters, Segment,
+    StoredParameter, Strings, ValueKind,
 };
 
 use std::collections::HashMap;

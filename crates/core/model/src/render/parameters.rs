@@ -2,6 +2,7 @@
 
 use super::{Name, Render};
 use crate::shared_slice::SharedSlice;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The type in a parameter's declaration.
@@ -128,6 +129,15 @@ pub struct ParameterRange {
     pub count: u32,
 }
 
+/// A list of floats that is known in double precision, because floats would lose something that matters.
+#[derive(Clone, Copy, Debug)]
+pub struct ExactValues {
+    /// Its first value in [`Segment::floats`].
+    pub floats: u32,
+    /// Its first value in [`Segment::doubles`].
+    pub doubles: u32,
+}
+
 /// The values of a piece of text. Names are indices into its own table.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
@@ -145,10 +155,25 @@ pub struct Segment {
     pub bools: Box<[bool]>,
     /// Indices into the names.
     pub strings: SharedSlice<u32>,
-    /// The numbers of transforms.
+    /// Lists of `floats` that are known in double precision, in order.
+    pub exact: Box<[ExactValues]>,
+    /// The numbers of transforms, and of lists of points in double precision.
     pub doubles: SharedSlice<f64>,
     /// The folder of the file with this text, relative to the scene's folder: empty, or ending in a slash.
     pub folder: Arc<str>,
+}
+
+impl Segment {
+    /// The values of a range of floats in double precision, if they are known.
+    fn exact_values(&self, kind: ValueKind, range: &Range<usize>) -> &[f64] {
+        if self.exact.is_empty() || kind != ValueKind::Floats {
+            return &[];
+        }
+        let at = self.exact.binary_search_by_key(&range.start, |exact| exact.floats as usize);
+        let exact = at.ok().and_then(|at| self.exact.get(at));
+        let values = exact.and_then(|exact| self.doubles.get(exact.doubles as usize..)?.get(..range.len()));
+        values.unwrap_or_default()
+    }
 }
 
 /// The parameters of an entity, in the order of the file.
@@ -168,6 +193,9 @@ pub struct Parameter<'a> {
     pub name: &'a str,
     /// Its values.
     pub values: ParameterValues<'a>,
+    /// Its values in double precision, if they are points that 32-bit floats would round by an amount that matters;
+    /// empty otherwise.
+    pub exact: &'a [f64],
 }
 
 /// Parameters whose strings are file names, for any entity.
@@ -252,6 +280,7 @@ impl<'a> Parameters<'a> {
         let declaration = segment.declarations.get(values.declaration as usize)?;
         let range = values.start as usize..values.start as usize + values.count as usize;
         let name = self.render.text(*segment.names.get(declaration.name as usize)?);
+        let exact = segment.exact_values(declaration.values, &range);
         let values = match declaration.values {
             ValueKind::Floats => ParameterValues::Floats(segment.floats.get(range)?),
             ValueKind::Integers => ParameterValues::Integers(segment.integers.get(range)?),
@@ -262,7 +291,7 @@ impl<'a> Parameters<'a> {
                 values: segment.strings.get(range)?,
             }),
         };
-        Some(Parameter { kind: declaration.kind, name, values })
+        Some(Parameter { kind: declaration.kind, name, values, exact })
     }
 }
 

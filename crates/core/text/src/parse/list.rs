@@ -11,12 +11,14 @@ use super::consts::{ALL_ODD, BELOW_SINGLE, HALF_SINGLE, TOGETHER};
 use super::list_x86 as x86;
 use super::number::{self, IntegerError};
 use super::plain::{NumberRun, Preceding, RunProgress};
+use super::positions::DigitLoss;
 use super::swar;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 use super::vector;
 use crate::cpu::Level;
 use crate::scan::PADDING;
 use crate::scan::portable::{class, classes};
+use std::ops::Range;
 
 /// Maximum number of ends that are found before they are converted.
 const MAX_ENDS: usize = 128;
@@ -68,18 +70,28 @@ impl<'a> Lists<'a> {
     /// # Errors
     /// `None` if `out` cannot grow.
     pub fn f32s(&mut self, start: usize, out: &mut Vec<f32>) -> Option<ListStop> {
-        self.take::<Singles>(start, out)
+        self.take::<Singles>(start, out, &mut DigitLoss::default())
+    }
+
+    /// Like [`Lists::f32s`], for coordinates: adds what they lose as f32s to `loss`.
+    pub fn coordinates(&mut self, start: usize, out: &mut Vec<f32>, loss: &mut DigitLoss) -> Option<ListStop> {
+        self.take::<Coordinates>(start, out, loss)
+    }
+
+    /// Like [`Lists::f32s`], for the nearest f64s.
+    pub fn exact(&mut self, start: usize, out: &mut Vec<f64>) -> Option<ListStop> {
+        self.take::<Exact>(start, out, &mut DigitLoss::default())
     }
 
     /// Like [`Lists::f32s`], for f64s: the nearest of each number, or its neighbor if rounding it to f32 would not
     /// yield the number's nearest f32.
     pub fn f64s(&mut self, start: usize, out: &mut Vec<f64>) -> Option<ListStop> {
-        self.take::<Doubles>(start, out)
+        self.take::<Doubles>(start, out, &mut DigitLoss::default())
     }
 
     /// Like [`Lists::f32s`], for decimal integers. Stops at one that does not fit.
     pub fn i32s(&mut self, start: usize, out: &mut Vec<i32>) -> Option<ListStop> {
-        self.take::<Integers>(start, out)
+        self.take::<Integers>(start, out, &mut DigitLoss::default())
     }
 
     /// The numbers from `start` on, as with [`Lists::f64s`], and the end of the last one, if there are exactly 16.
@@ -93,7 +105,7 @@ impl<'a> Lists<'a> {
             return None;
         }
         let mut out = [0.0; COUNT + TOGETHER];
-        self.convert::<Doubles>(start, &mut out).ok()?;
+        self.convert::<Doubles>(start, &mut out, &mut DigitLoss::default()).ok()?;
         Some((*out.first_chunk()?, list_end))
     }
 
@@ -109,7 +121,7 @@ impl<'a> Lists<'a> {
         start >= PADDING && start <= end && padded.len() >= end + PADDING && padded.len() <= u32::MAX as usize
     }
 
-    fn take<K: ListNumber>(&mut self, start: usize, out: &mut Vec<K::Value>) -> Option<ListStop> {
+    fn take<K: ListNumber>(&mut self, start: usize, out: &mut Vec<K::Value>, loss: &mut DigitLoss) -> Option<ListStop> {
         if !self.has_room(start) {
             return Some(ListStop { offset: start, overflow: false });
         }
@@ -120,7 +132,7 @@ impl<'a> Lists<'a> {
             let room = self.tokens.count + TOGETHER;
             out.try_reserve(room).ok()?;
             out.resize(first + room, K::Value::default());
-            let converted = self.convert::<K>(offset, &mut out[first..]);
+            let converted = self.convert::<K>(offset, &mut out[first..], loss);
             let count = converted.map_or_else(|(count, _)| count, |()| self.tokens.count);
             out.truncate(first + count);
             if let Err((_, stop)) = converted {
@@ -138,6 +150,9 @@ impl<'a> Lists<'a> {
                         out.try_reserve(1).ok()?;
                         out.push(value);
                         offset += token.len();
+                        if K::IS_CHECKED {
+                            loss.note(token);
+                        }
                     }
                     Err(error) => return Some(ListStop { offset, overflow: error == IntegerError::Overflow }),
                 }
@@ -150,21 +165,30 @@ impl<'a> Lists<'a> {
     /// # Errors
     /// If one is invalid: how many precede it, and its offset.
     #[inline]
-    fn convert<K: ListNumber>(&self, start: usize, out: &mut [K::Value]) -> Result<(), (usize, ListStop)> {
+    fn convert<K: ListNumber>(
+        &self,
+        start: usize,
+        out: &mut [K::Value],
+        loss: &mut DigitLoss,
+    ) -> Result<(), (usize, ListStop)> {
         let Lists { padded, level, ref tokens, .. } = *self;
         let count = tokens.count;
+        let numbers = NumberRun { padded, ends: &tokens.ends[..count + TOGETHER], preceding: Preceding::List, level };
         let mut converted = 0;
         while converted < count {
-            let ends = &tokens.ends[converted..count + TOGETHER];
+            let first = converted;
+            let mut may_lose = false;
             let RunProgress { converted: more, mut odd } =
-                K::plain(NumberRun { padded, ends, preceding: Preceding::List, level }, &mut out[converted..]);
+                K::plain(numbers.part(first, count - first), &mut out[first..], &mut may_lose);
             converted += more;
             let next = count.min(converted + TOGETHER);
+            if K::IS_CHECKED && !loss.is_known() {
+                let unchecked = Unchecked { from: if may_lose { first } else { next }, after: converted, odd };
+                self.note(start, first..next, unchecked, loss);
+            }
             // If two are not plain, the file has many such numbers: with exponents, or more digits.
             if converted < next && odd.count_ones() > 1 {
-                let ends = &tokens.ends[converted..next + TOGETHER];
-                let more =
-                    K::long(NumberRun { padded, ends, preceding: Preceding::List, level }, &mut out[converted..]);
+                let more = K::long(numbers.part(converted, next - converted), &mut out[converted..]);
                 converted += more;
                 odd = odd.checked_shr(more as u32).unwrap_or(0);
             }
@@ -174,16 +198,46 @@ impl<'a> Lists<'a> {
                     break;
                 }
                 odd &= odd - 1;
-                let before = if index == 0 { start } else { tokens.ends[index - 1] as usize };
-                let end = tokens.ends[index] as usize;
-                let number_start = skip_blanks(padded, before, end);
+                let (number_start, token) = self.token(start, index);
                 let overflow = |error| ListStop { offset: number_start, overflow: error == IntegerError::Overflow };
-                out[index] = K::any(&padded[number_start..end]).map_err(|error| (index, overflow(error)))?;
+                out[index] = K::any(token).map_err(|error| (index, overflow(error)))?;
             }
             converted = next;
         }
         Ok(())
     }
+
+    /// The number at `index` of those found, of which the first starts at or after `start`: its offset and its text.
+    fn token(&self, start: usize, index: usize) -> (usize, &'a [u8]) {
+        let ends = &self.tokens.ends;
+        let before = if index == 0 { start } else { ends[index - 1] as usize };
+        let end = ends[index] as usize;
+        let number_start = skip_blanks(self.padded, before, end);
+        (number_start, &self.padded[number_start..end])
+    }
+
+    /// Adds the losses of those numbers of a range that were not checked.
+    #[inline]
+    fn note(&self, start: usize, range: Range<usize>, unchecked: Unchecked, loss: &mut DigitLoss) {
+        let is_checked = |&at: &usize| {
+            at < unchecked.from && !(at >= unchecked.after && unchecked.odd >> (at - unchecked.after) & 1 != 0)
+        };
+        if unchecked.from < range.end || unchecked.after < range.end {
+            for at in range.filter(|at| !is_checked(at)) {
+                loss.note(self.token(start, at).1);
+                if loss.is_known() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Numbers that were not checked: those from `from` on, and of those from `after` on the ones with a bit in `odd`.
+struct Unchecked {
+    from: usize,
+    after: usize,
+    odd: u8,
 }
 
 /// Parses all of a token as a number in any notation and returns the nearest f32.
@@ -205,24 +259,29 @@ pub fn i32(token: &[u8]) -> Result<i32, IntegerError> {
 }
 
 /// A type of numbers in lists.
-pub(super) trait ListNumber {
+trait ListNumber {
     type Value: Copy + Default;
-    /// Converts numbers until one is not plain. `out` has room for [`TOGETHER`] more.
-    fn plain(numbers: NumberRun<'_>, out: &mut [Self::Value]) -> RunProgress;
+    /// Whether `plain` checks what numbers lose.
+    const IS_CHECKED: bool = false;
+    /// Converts numbers until one is not plain. `out` has room for [`TOGETHER`] more. Sets `may_lose` if one may differ
+    /// from its f32 by half a unit of its last digit, and in any case if one does.
+    fn plain(numbers: NumberRun<'_>, out: &mut [Self::Value], may_lose: &mut bool) -> RunProgress;
     /// Converts numbers that may be longer, until one has another notation; returns how many.
     fn long(numbers: NumberRun<'_>, out: &mut [Self::Value]) -> usize;
     /// Parses a number in any notation.
     fn any(token: &[u8]) -> Result<Self::Value, IntegerError>;
 }
 
-pub(super) struct Singles;
-pub(super) struct Doubles;
-pub(super) struct Integers;
+struct Singles;
+struct Coordinates;
+struct Doubles;
+struct Exact;
+struct Integers;
 
 impl ListNumber for Singles {
     type Value = f32;
 
-    fn plain(numbers: NumberRun<'_>, out: &mut [f32]) -> RunProgress {
+    fn plain(numbers: NumberRun<'_>, out: &mut [f32], _: &mut bool) -> RunProgress {
         // SAFETY: `level` came from `Lists::new`, which calls `usable()`. `ends` came from `find` over `start..=end`,
         // for which `has_room` checked `start >= PADDING` (64) and `padded.len() >= end + PADDING`.
         unsafe { numbers.list_f32s(out) }
@@ -242,10 +301,48 @@ impl ListNumber for Singles {
     }
 }
 
+impl ListNumber for Coordinates {
+    type Value = f32;
+    const IS_CHECKED: bool = true;
+
+    fn plain(numbers: NumberRun<'_>, out: &mut [f32], may_lose: &mut bool) -> RunProgress {
+        // SAFETY: as in `Singles::plain`: the same `NumberRun` of `Lists::convert`.
+        unsafe { numbers.checked_list_f32s(out, may_lose) }
+    }
+
+    fn long(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
+        Singles::long(numbers, out)
+    }
+
+    fn any(token: &[u8]) -> Result<f32, IntegerError> {
+        Singles::any(token)
+    }
+}
+
+impl ListNumber for Exact {
+    type Value = f64;
+
+    fn plain(numbers: NumberRun<'_>, out: &mut [f64], _: &mut bool) -> RunProgress {
+        // SAFETY: as in `Singles::plain`: the same `NumberRun` of `Lists::convert`.
+        let converted = unsafe { numbers.f64s(out, &mut [0; MAX_ENDS + SLACK]) };
+        RunProgress { converted, odd: ALL_ODD }
+    }
+
+    fn long(numbers: NumberRun<'_>, out: &mut [f64]) -> usize {
+        // SAFETY: as in `Singles::plain`.
+        unsafe { numbers.long_f64s(out, &mut [0; TOGETHER]) }
+    }
+
+    fn any(token: &[u8]) -> Result<f64, IntegerError> {
+        let decimal = is_number(token).then(|| number::f64(token)).flatten();
+        decimal.or_else(|| hexadecimal(token)).ok_or(IntegerError::Malformed)
+    }
+}
+
 impl ListNumber for Doubles {
     type Value = f64;
 
-    fn plain(numbers: NumberRun<'_>, out: &mut [f64]) -> RunProgress {
+    fn plain(numbers: NumberRun<'_>, out: &mut [f64], _: &mut bool) -> RunProgress {
         // SAFETY: as in `Singles::plain`: the same `NumberRun` of `Lists::convert`.
         unsafe { numbers.list_f64s::<{ MAX_ENDS + SLACK }>(out) }
     }
@@ -269,7 +366,7 @@ impl ListNumber for Doubles {
 impl ListNumber for Integers {
     type Value = i32;
 
-    fn plain(numbers: NumberRun<'_>, out: &mut [i32]) -> RunProgress {
+    fn plain(numbers: NumberRun<'_>, out: &mut [i32], _: &mut bool) -> RunProgress {
         // SAFETY: as in `Singles::plain`: `has_room` put 64 bytes before every end, and `usable()` in `Lists::new`
         // returned this level.
         let converted = unsafe { numbers.i32s(out) };
@@ -459,6 +556,44 @@ mod tests {
                 let stop = Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap();
                 assert_eq!(out, values);
                 assert_eq!(bytes[stop.offset], b'"');
+            }
+        }
+    }
+
+    #[test]
+    fn coordinates_are_floats_whose_losses_are_the_sum_of_those_of_the_numbers() {
+        let mut numbers: Vec<String> = (0..300).map(|n| format!("{}.{:03}", n * 7 - 900, n)).collect();
+        let odd =
+            ["5411234.456", "1e-3", "0.1234567890123456", "16777217", "1E5", "3.4028236e38", "0x11", "-8.0000001"];
+        for (at, number) in odd.into_iter().enumerate() {
+            numbers.insert(at * 31 + at % 3, number.to_owned());
+            numbers.insert(at * 29, "2.5".to_owned());
+        }
+        // Six in a row that are not plain.
+        numbers.extend(odd[..6].iter().map(|&number| number.to_owned()));
+        let text = numbers.join(" ");
+        let mut expected = DigitLoss::default();
+        numbers.iter().for_each(|number| expected.add(number.as_bytes()));
+        assert!(expected.short > 6 && expected.long == 2);
+        let floats: Vec<f32> = numbers.iter().map(|number| super::f32(number.as_bytes()).unwrap()).collect();
+        let doubles: Vec<f64> =
+            numbers.iter().map(|number| if number == "0x11" { 17.0 } else { number.parse().unwrap() }).collect();
+        for level in Level::all() {
+            let (bytes, start, end) = padded(&text);
+            let mut out = Vec::new();
+            let mut loss = DigitLoss { counts_all: true, ..DigitLoss::default() };
+            assert_eq!(Lists::new(&bytes, end, level).coordinates(start, &mut out, &mut loss).unwrap().offset, end);
+            assert_eq!(DigitLoss { counts_all: false, ..loss }, expected, "{level:?}");
+            assert_eq!(out, floats);
+            let mut exact = Vec::new();
+            assert_eq!(Lists::new(&bytes, end, level).exact(start, &mut exact).unwrap().offset, end);
+            assert_eq!(exact, doubles);
+            for number in &numbers {
+                let (bytes, start, end) = padded(&format!("[1 2 {number} 4]"));
+                let [mut loss, mut alone] = [DigitLoss::default(); 2];
+                Lists::new(&bytes, end, level).coordinates(start + 1, &mut Vec::new(), &mut loss).unwrap();
+                alone.add(number.as_bytes());
+                assert_eq!(loss, alone, "{number} {level:?}");
             }
         }
     }

@@ -246,6 +246,20 @@ impl NumberRun<'_> {
         }
     }
 
+    /// Like [`NumberRun::list_f32s`]; sets `loses` as [`NumberRun::checked_f32s`] does, for all numbers that are not odd.
+    ///
+    /// # Safety
+    /// As for [`NumberRun::f32s`].
+    pub(super) unsafe fn checked_list_f32s(self, out: &mut [f32], loses: &mut bool) -> RunProgress {
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the kernel needs the ends, this function's first condition, and AVX-512, by its second.
+            Level::Avx512 => unsafe { x86::checked_list_f32s_avx512(self, out, loses) },
+            // SAFETY: the conditions of `checked_f32s` are the same.
+            _ => RunProgress { converted: unsafe { self.checked_f32s(out, loses) }, odd: ALL_ODD },
+        }
+    }
+
     /// Like [`NumberRun::list_f32s`], for f64s; stops at one halfway between two f32s. `out` has at most `MAX_COUNT`
     /// elements.
     ///

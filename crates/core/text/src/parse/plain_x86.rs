@@ -85,6 +85,31 @@ pub(super) unsafe fn list_f32s_avx512(numbers: NumberRun<'_>, out: &mut [f32]) -
     RunProgress { converted, odd }
 }
 
+/// Like [`list_f32s_avx512`]; sets `loses` as [`NumberRun::checked_list_f32s`] does.
+///
+/// # Safety
+/// As for [`f32s_avx512`].
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn checked_list_f32s_avx512(
+    numbers: NumberRun<'_>,
+    out: &mut [f32],
+    loses: &mut bool,
+) -> RunProgress {
+    let mut odd = ALL_ODD;
+    let mut lost = 0;
+    let convert = |eight: &EightNumbers, at: usize| {
+        odd = ALL_ODD;
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
+        odd = eight.odd | eight.f32s(out);
+        lost |= eight.losses() & !odd;
+        odd == 0
+    };
+    // SAFETY: the conditions of `eights` are the same and do not include `preceding`.
+    let converted = unsafe { eights(NumberRun { preceding: Preceding::List, ..numbers }, convert) };
+    *loses |= lost != 0;
+    RunProgress { converted, odd }
+}
+
 /// Like [`list_f32s_avx512`], for f64s; one halfway between two f32s is odd.
 ///
 /// # Safety

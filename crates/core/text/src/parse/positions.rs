@@ -64,19 +64,29 @@ impl DigitLoss {
     /// assert_eq!(loss, DigitLoss::default());
     /// ```
     pub fn add(&mut self, token: &[u8]) {
-        let Some(value) = number::f64(token) else { return };
-        let Some(single) = number::f32(token) else { return };
+        let decimal = Decimal::from_token(token);
+        let near = decimal.and_then(|decimal| Some((decimal.f64()?, decimal.f32()?)));
+        let Some((value, single)) = near.or_else(|| Some((number::f64(token)?, number::f32(token)?))) else { return };
         let error = (value - f64::from(single)).abs();
         // Neither NaN nor infinity.
         if !(error > 0.0 && value.is_finite()) {
             return;
         }
-        match Decimal::from_token(token).and_then(last_unit) {
+        match decimal.and_then(last_unit) {
             // Beyond the range of f32s.
             _ if error.is_infinite() => self.add_short(error),
             Some(unit) if error > MAX_ERROR * unit => self.add_short(error),
             Some(_) => {}
             None => self.long += 1,
+        }
+    }
+
+    /// Like [`DigitLoss::add`], but a long number counts without a look at its f32.
+    pub(super) fn note(&mut self, token: &[u8]) {
+        if length_alone(token) {
+            self.long += 1;
+        } else if !is_brief(token) {
+            self.add(token);
         }
     }
 
@@ -135,7 +145,7 @@ impl DigitLoss {
     }
 
     /// Whether further numbers cannot change what a reader decides.
-    fn is_known(&self) -> bool {
+    pub(super) fn is_known(&self) -> bool {
         self.short > 0 && !self.counts_all
     }
 }
@@ -225,11 +235,7 @@ impl CoordinateRun<'_> {
                     continue;
                 }
                 let Some(token) = self.numbers.token(self.numbers.own_ends()[at] as usize) else { continue };
-                if length_alone(token) {
-                    loss.long += 1;
-                } else {
-                    loss.add(token);
-                }
+                loss.note(token);
                 if loss.is_known() {
                     return;
                 }
@@ -254,6 +260,18 @@ impl Unchecked {
     fn has(&self, at: usize) -> bool {
         self.marks[at / 64] >> (at % 64) & 1 != 0
     }
+}
+
+/// Whether a token surely has so few digits that a float holds them: at most six, and an exponent of one digit or below
+/// 30. Many such numbers are noise around 0, and checking them with [`DigitLoss::add`] would take longer than
+/// converting all others.
+fn is_brief(token: &[u8]) -> bool {
+    let is_mark = |byte: &u8| byte | 0x20 == b'e';
+    let at = token.iter().position(is_mark).unwrap_or(token.len());
+    let digits = token[..at].iter().filter(|byte| byte.is_ascii_digit()).count();
+    let exponent = token.get(at + 1..).unwrap_or_default();
+    let exponent = exponent.strip_prefix(b"-").or(exponent.strip_prefix(b"+")).unwrap_or(exponent);
+    digits <= 6 && matches!(exponent, [] | [_] | [b'0'..=b'2', _])
 }
 
 /// Whether a token surely has more than [`SHORT_DIGITS`] significant digits: no exponent, a first digit that is not 0,

@@ -2,10 +2,13 @@
 
 use super::{PbrtScene, SceneSpot};
 use crate::directive::Directive;
+use crate::files::MAIN;
+use crate::points::PointLoss;
 use polyhaul_model::error::{Diagnostic, Place, Result, try_push};
 use polyhaul_model::names::shown;
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::precision::{PrecisionPass, PrecisionWatch};
 
 /// A scene that was read.
 pub struct Pbrt {
@@ -54,6 +57,7 @@ impl PbrtScene<'_> {
             self.warnings.note(self.options.faults, "undefined-material", diagnostic)?;
         }
         self.check_names()?;
+        self.check_rounding()?;
         self.render.states.shrink_to_fit();
         let mut directives = Vec::new();
         for (&(_, name, _), count) in Directive::ALL.iter().zip(self.directives).filter(|(_, count)| *count > 0) {
@@ -61,5 +65,18 @@ impl PbrtScene<'_> {
         }
         let PbrtScene { render, warnings, meshes, .. } = self;
         Ok(Pbrt { render, warnings, meshes, directives, threads })
+    }
+
+    /// Warns of what points lost as 32-bit floats.
+    fn check_rounding(&mut self) -> Result<()> {
+        let PointLoss { digits, bounds } = self.rounding;
+        let pass = PrecisionPass { is_second: false, restart_bytes: 0, ..self.options.precision };
+        PrecisionWatch::of(digits).warn(
+            bounds,
+            pass,
+            self.options.faults,
+            &self.library.file_name(MAIN),
+            &mut self.warnings,
+        )
     }
 }

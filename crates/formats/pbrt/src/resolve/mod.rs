@@ -13,6 +13,7 @@ pub use finish::{MeshUse, Pbrt};
 use super::directive::{COUNT, Directive};
 use super::event::{PbrtComplaint, PbrtEvent, PbrtEventKind, PieceContent, Spot, exactly, place};
 use super::files::{FilePiece, MAX_DEPTH, PbrtLibrary, PbrtNext};
+use super::points::PointLoss;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::render::{Name, Render};
@@ -78,6 +79,8 @@ pub(super) struct PbrtScene<'a> {
     render: Render,
     warnings: Warnings,
     meshes: Vec<MeshUse>,
+    /// What points lost as 32-bit floats.
+    rounding: PointLoss,
     /// The number of each directive.
     directives: [u64; COUNT],
     frames: Vec<PbrtFrame>,
@@ -105,6 +108,7 @@ impl<'a> PbrtScene<'a> {
             render: Render::default(),
             warnings: Warnings::default(),
             meshes: Vec::new(),
+            rounding: PointLoss::default(),
             directives: [0; COUNT],
             frames: vec![main],
             file_count: 0,
@@ -146,6 +150,7 @@ impl<'a> PbrtScene<'a> {
     /// Moves a piece into the model: its values unchanged, its names into the common table.
     fn enter(&mut self, mut content: Box<PieceContent>) -> Result<()> {
         self.count_bytes(content.bytes)?;
+        self.rounding.extend(content.rounding);
         self.directives.iter_mut().zip(content.directives).for_each(|(sum, count)| *sum += u64::from(count));
         let mut names = Vec::new();
         names.try_reserve_exact(content.names.len())?;

@@ -369,7 +369,7 @@ impl PbrtPageSlot {
         let mut next = range.start + usize::from(planted("pbrt-pages") && range.start > 0);
         self.out.format(|page| {
             let mut pen = PbrtPen { page, compact, bad: false };
-            let is_complete = list.values(&mut pen, &parameter.values, &mut next, range.end);
+            let is_complete = list.values(&mut pen, parameter, &mut next, range.end);
             bad |= pen.bad;
             is_complete
         })?;
@@ -464,8 +464,11 @@ impl<'l> PbrtList<'l> {
     }
 
     /// Writes values up to `end` while they fit; `false` if some did not.
-    fn values(&self, pen: &mut PbrtPen<'_, '_>, values: &ParameterValues<'_>, next: &mut usize, end: usize) -> bool {
-        match values {
+    fn values(&self, pen: &mut PbrtPen<'_, '_>, parameter: &Parameter<'_>, next: &mut usize, end: usize) -> bool {
+        match &parameter.values {
+            ParameterValues::Floats(_) if !parameter.exact.is_empty() => {
+                self.each(pen, next, end, |pen, at| pen.double(parameter.exact[at]))
+            }
             ParameterValues::Floats(values) if values.len() < MIN_BATCH || !are_finite(&values[*next..end]) => {
                 self.each(pen, next, end, |pen, at| pen.single(values[at]))
             }

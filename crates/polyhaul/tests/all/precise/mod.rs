@@ -2,5 +2,6 @@
 
 mod moved;
 mod passes;
+mod render;
 mod samples;
 mod targets;
