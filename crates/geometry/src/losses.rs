@@ -7,7 +7,7 @@ use polyhaul_model::names::{MAX_LISTED, listed_of};
 use polyhaul_model::warnings::{Warnings, counted};
 
 /// Data of one kind that a format cannot store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// The kind of warning.
     pub code: &'static str,
@@ -28,13 +28,16 @@ impl LeftOut {
     /// Data with these names; those that are empty are counted only.
     pub fn named<'n>(code: &'static str, what: &'static str, names: impl IntoIterator<Item = &'n str>) -> LeftOut {
         let mut left_out = LeftOut::new(code, what, 0);
-        for name in names {
-            left_out.count += 1;
-            if left_out.names.len() < MAX_LISTED && !name.is_empty() {
-                left_out.names.push(name.to_owned());
-            }
-        }
+        names.into_iter().for_each(|name| left_out.add(name));
         left_out
+    }
+
+    /// Adds one; an empty name is counted only.
+    pub fn add(&mut self, name: &str) {
+        self.count += 1;
+        if self.names.len() < MAX_LISTED && !name.is_empty() {
+            self.names.push(name.to_owned());
+        }
     }
 
     /// The names as the end of a message; empty if there are none.
@@ -64,7 +67,10 @@ pub fn note_left_out(
 ) {
     for kind in kinds {
         let left_out: LeftOut = kind.into();
-        note(output, left_out.code, left_out.count, left_out.message(format), warnings);
+        let place = Place { file: output.into(), ..Place::default() };
+        let diagnostic = Diagnostic { place, ..Diagnostic::new(left_out.message(format)) };
+        let LeftOut { code, count, names, .. } = left_out;
+        warnings.push_many(code, count, Diagnostic { names, ..diagnostic });
     }
 }
 
@@ -119,6 +125,8 @@ mod tests {
             "STL cannot store uvs: 14 dropped".to_owned(),
         ];
         assert_eq!(messages(&warnings), expected);
+        let named: Vec<usize> = warnings.kept().iter().map(|warning| warning.diagnostic.names.len()).collect();
+        assert_eq!(named, [2, MAX_LISTED, 0]);
     }
 
     #[test]

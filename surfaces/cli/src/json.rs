@@ -68,6 +68,8 @@ struct JsonListed<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    names: &'a [String],
     #[serde(flatten)]
     place: At,
 }
@@ -163,6 +165,7 @@ impl<'a> JsonWarnings<'a> {
             severity: warning.severity.name(),
             message: &warning.diagnostic.message,
             subject: warning.subject(),
+            names: &warning.diagnostic.names,
             place: At::new(&warning.diagnostic.place),
         });
         let severities = Severity::ALL.map(|severity| (severity.name(), log.total_of(severity))).into();
@@ -209,7 +212,8 @@ mod tests {
         let mut report = Report { bytes_in: 7, threads: 2, ..Report::default() };
         let place = Place { file: "a.obj".into(), line: Some(3), column: None, offset: Some(9) };
         let subject = Some("mat_1".to_owned());
-        report.warnings.push("bad-value", Diagnostic { place, subject, ..Diagnostic::new("is odd") });
+        let names = vec!["a".to_owned(), "b".to_owned()];
+        report.warnings.push("bad-value", Diagnostic { place, subject, names, ..Diagnostic::new("is odd") });
         report.phase("read", || ());
         let value = parsed(&document("info", Some(json!({"faces": 1})), 0.5, &report, None, None));
         assert_eq!(value["faces"], 1);
@@ -217,7 +221,7 @@ mod tests {
         assert_eq!(value["phases"][0]["name"], "read");
         assert_eq!(value["warnings"]["counts"], json!({"bad-value": 1}));
         assert_eq!(value["warnings"]["severities"], json!({"note": 0, "loss": 0, "fault": 1}));
-        let listed = json!({"code": "bad-value", "severity": "fault", "message": "is odd", "subject": "mat_1", "file": "a.obj", "line": 3, "column": null, "offset": 9});
+        let listed = json!({"code": "bad-value", "severity": "fault", "message": "is odd", "subject": "mat_1", "names": ["a", "b"], "file": "a.obj", "line": 3, "column": null, "offset": 9});
         assert_eq!(value["warnings"]["listed"], json!([listed]));
         assert!(value.get("error").is_none());
     }

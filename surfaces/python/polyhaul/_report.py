@@ -41,6 +41,8 @@ class Warning:
     excerpt: str | None = None
     #: The name that the warning is about: a material, a texture, a file.
     subject: str | None = None
+    #: The names of what was lost: the first few.
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         expected = f"; expected {self.expected}" if self.expected else ""

@@ -10,7 +10,7 @@ use polyhaul::report::Moved;
 use polyhaul::severity::Severity;
 use polyhaul::warnings::Warnings;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use std::collections::BTreeMap;
 
 /// The report of a job. It is also added to the profile of the context, if any.
@@ -119,6 +119,7 @@ fn warnings<'py>(py: Python<'py>, log: &Warnings) -> PyResult<Bound<'py, PyList>
         fields.set_item("code", warning.code)?;
         fields.set_item("severity", warning.severity.name())?;
         fields.set_item("subject", warning.subject())?;
+        fields.set_item("names", PyTuple::new(py, &warning.diagnostic.names)?)?;
         list.append(fields)?;
     }
     Ok(list)

@@ -81,6 +81,25 @@ def test_operations_keep_doubles() -> None:
     np.testing.assert_array_equal(mesh.triangulate().positions, EXPECTED)
 
 
+def test_points_of_a_scene_for_a_renderer() -> None:
+    text = "WorldBegin\nShape \"trianglemesh\" \"point3 P\" [%s] \"point2 uv\" [0 0 1 0 0.123456789 1]\n"
+    for numbers, dtype in ((" ".join(LINES), np.float64), ("0 0 0 .1 0 0 0 .1 0", np.float32)):
+        data = (text % numbers).encode()
+        assert polyhaul.read(data, format="pbrt").meshes[0].positions.dtype == dtype
+        render = polyhaul.read(data, format="pbrt", flatten=False).render
+        assert render is not None
+        parameters = render.shapes[0].parameters
+        assert parameters["P"].values.dtype == dtype
+        assert parameters["uv"].values.dtype == np.float32
+        np.testing.assert_array_equal(parameters["P"].values.ravel(), np.array(numbers.split(), dtype))
+
+
+def test_losses_have_names(tmp_path: Path) -> None:
+    mesh = polyhaul.Mesh(np.eye(3), [[0, 1, 2]], face_columns={"part": [1]})
+    report = polyhaul.write(mesh, tmp_path / "a.glb")
+    assert [(warning.code, warning.names) for warning in report.warnings] == [("left-out-columns", ("part",))]
+
+
 def test_transforms_are_doubles(tmp_path: Path) -> None:
     scene = polyhaul.Scene()
     matrix = np.eye(4)

@@ -150,6 +150,8 @@ export interface Place {
   hint?: string;
   /** The name that the message is about. */
   subject?: string;
+  /** The names of what was lost: the first few. */
+  names?: string[];
   /** The line, and the part of it that is meant. */
   excerpt?: string;
   marked?: [number, number];

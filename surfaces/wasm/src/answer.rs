@@ -95,6 +95,9 @@ fn diagnosed(json: &mut Json, diagnostic: &Diagnostic) {
             json.key(name).string(text);
         }
     }
+    if !diagnostic.names.is_empty() {
+        json.key("names").list(&diagnostic.names, |json, name| json.string(name));
+    }
     if let Some(excerpt) = &diagnostic.excerpt {
         json.key("excerpt").string(&excerpt.text);
         json.key("marked").list([excerpt.marked.start, excerpt.marked.end], |json, at| json.integer(at as u64));

@@ -88,6 +88,8 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// The name of the subject: a material, a texture, a file.
     pub subject: Option<String>,
+    /// The names of what was lost: the first few.
+    pub names: Vec<String>,
     /// The location.
     pub place: Place,
     /// The source line.

@@ -11,13 +11,24 @@ use polyhaul_model::precision::MAX_MOVE;
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Bounds, Precision};
 use polyhaul_text::parse::positions::DigitLoss;
+use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 /// Bytes from the start of a text after which the first pass looks at the box of what was read.
 const EARLY_BYTES: u64 = 1 << 20;
 
-/// The message of an error that stops the first pass, and that no caller sees.
-const NEEDS_DOUBLES: &str = "this file must be read in double precision";
+/// The cause of an error that stops the first pass, and that no caller sees.
+#[derive(Debug)]
+struct NeedsDoubles;
+
+impl fmt::Display for NeedsDoubles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this file must be read in double precision")
+    }
+}
+
+impl std::error::Error for NeedsDoubles {}
 
 /// One of at most two passes over a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,12 +70,12 @@ impl PrecisionPass {
 
 /// The error that stops the first pass.
 pub fn needs_doubles() -> Error {
-    Error::new(ErrorKind::Internal, NEEDS_DOUBLES)
+    Error::new(ErrorKind::Internal, NeedsDoubles.to_string()).caused_by(io::Error::other(NeedsDoubles))
 }
 
 /// Whether an error means that the input must be read again, with doubles.
 pub fn asks_for_doubles(error: &Error) -> bool {
-    error.kind() == ErrorKind::Internal && error.diagnostic().message == NEEDS_DOUBLES
+    error.io_error().and_then(io::Error::get_ref).is_some_and(|cause| cause.is::<NeedsDoubles>())
 }
 
 /// Observes the coordinates of a text in order.

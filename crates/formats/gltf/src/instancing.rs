@@ -63,18 +63,14 @@ pub(crate) fn assign<'n>(
     Ok(nodes)
 }
 
-/// The name of a node from the names of its instances, and the number of names that are lost.
-pub(crate) fn common_name<'n>(names: impl Iterator<Item = &'n str> + Clone) -> (&'n str, u64) {
+/// The name of a node from the names of its instances, if it has them all.
+pub(crate) fn common_name<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Option<&'n str> {
     let first = names.clone().next().unwrap_or_default();
     if names.clone().all(|name| name == first) {
-        return (first, 0);
+        return Some(first);
     }
-    if let Some((base, 0)) = numbered(first)
-        && names.clone().enumerate().all(|(index, name)| numbered(name) == Some((base, index)))
-    {
-        return (base, 0);
-    }
-    ("", names.filter(|name| !name.is_empty()).count() as u64)
+    let (base, _) = numbered(first).filter(|&(_, index)| index == 0)?;
+    names.enumerate().all(|(index, name)| numbered(name) == Some((base, index))).then_some(base)
 }
 
 impl<'n> Grouping<'n> {
@@ -158,9 +154,9 @@ mod tests {
     #[test]
     fn names_of_a_node_are_common_or_lost() {
         let common = |names: &[&'static str]| common_name(names.iter().copied());
-        assert_eq!(common(&["tree", "tree"]), ("tree", 0));
-        assert_eq!(common(&["tree_0", "tree_1"]), ("tree", 0));
-        assert_eq!(common(&["tree_0", "tree_0"]), ("tree_0", 0));
-        assert_eq!(common(&["tree_0", "bush_1", ""]), ("", 2));
+        assert_eq!(common(&["tree", "tree"]), Some("tree"));
+        assert_eq!(common(&["tree_0", "tree_1"]), Some("tree"));
+        assert_eq!(common(&["tree_0", "tree_0"]), Some("tree_0"));
+        assert_eq!(common(&["tree_0", "bush_1", ""]), None);
     }
 }

@@ -82,6 +82,14 @@ impl GltfLog {
         message: impl FnOnce() -> String,
         subject: Option<&str>,
     ) -> Result<()> {
+        self.keep(code, count, |log| {
+            let diagnostic = log.diagnostic(message());
+            if let Some(subject) = subject { diagnostic.about(subject) } else { diagnostic }
+        })
+    }
+
+    /// Counts what is dropped, and keeps the first messages of a kind.
+    fn keep(&mut self, code: &'static str, count: u64, describe: impl FnOnce(&GltfLog) -> Diagnostic) -> Result<()> {
         if count == 0 {
             return Ok(());
         }
@@ -94,8 +102,7 @@ impl GltfLog {
             self.losses[number].rest = self.losses[number].rest.saturating_add(count);
             return Ok(());
         }
-        let diagnostic = self.diagnostic(message());
-        let diagnostic = if let Some(subject) = subject { diagnostic.about(subject) } else { diagnostic };
+        let diagnostic = describe(self);
         try_push(&mut self.losses[number].kept, (count, diagnostic), "warnings")
     }
 
@@ -107,7 +114,8 @@ impl GltfLog {
         names: impl IntoIterator<Item = Option<&'n str>>,
     ) -> Result<()> {
         let left_out = LeftOut::named(code, "", names.into_iter().map(Option::unwrap_or_default));
-        self.lose(code, left_out.count, || counted(left_out.count, words) + &left_out.listed())
+        let message = counted(left_out.count, words) + &left_out.listed();
+        self.keep(code, left_out.count, |log| Diagnostic { names: left_out.names, ..log.diagnostic(message) })
     }
 
     /// All warnings, the losses last.

@@ -28,8 +28,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let of_splats = |count: &dyn Fn(&Mesh, &SplatPlaces) -> usize| {
         splats().map(|(mesh, splats)| count(mesh, splats) as u64).sum::<u64>()
     };
-    let left_out = meshes.iter().zip(&places).map(|(mesh, splats)| columns_left_out(mesh, splats.as_ref()) as u64);
-    let columns = sum(&|mesh| mesh.face_columns.len()) + left_out.sum::<u64>();
+    let columns = meshes.iter().zip(&places).flat_map(|(mesh, splats)| columns_left_out(mesh, splats.as_ref()));
     let has_splats = splats().next().is_some();
     let linear = job.scene.infos.iter().filter(|info| has_splats && *info == LINEAR_COLORS).count();
     let mut loose = 0;
@@ -39,10 +38,6 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let [properties, maps] = looks::left_out(job.materials, job.images);
     let others = [
         ("left-out-vertices", "vertices not used by an element", loose),
-        ("left-out-objects", "objects without elements, which readers skip", {
-            plan.document.nodes.iter().filter(|node| node.mesh.is_none() && node.children.is_empty()).count() as u64
-        }),
-        ("left-out-names", "different names of instances", plan.changes.names),
         ("left-out-smoothing", "smoothing", sum(&|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", "sharp edges", sum(&|mesh| mesh.sharp_edges.len())),
         ("left-out-curves", "free-form curves", sum(&|mesh| mesh.curves.len())),
@@ -54,7 +49,6 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
             sum(&|mesh| if mesh.faces.is_empty() { mesh.uvs.len() } else { 0 }),
         ),
         ("left-out-normals", "normals of lines and points", bare_normals(plan)),
-        ("left-out-columns", "face columns, lists and columns of the same name", columns),
         (
             "left-out-harmonics",
             "spherical-harmonic columns above the written degree",
@@ -63,9 +57,14 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-colors", "vertex colors of splats", of_splats(&|mesh, _| mesh.colors.len())),
         ("left-out-remarks", "remarks", (job.scene.infos.len() - linear + job.scene.comments.len()) as u64),
     ];
+    let bare = plan.document.nodes.iter().filter(|node| node.mesh.is_none() && node.children.is_empty());
+    let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
     let groups = meshes.iter().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
     let vertex_groups = meshes.iter().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let named = [
+        LeftOut::named("left-out-objects", "objects without elements, which readers skip", bare),
+        LeftOut { code: "left-out-names", what: "different names of instances", ..plan.changes.names.clone() },
+        LeftOut::named("left-out-columns", "face columns, lists and columns of the same name", columns),
         LeftOut::named(
             "left-out-material-properties",
             "properties of materials",

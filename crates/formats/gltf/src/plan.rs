@@ -19,6 +19,7 @@ use crate::transforms::{InstanceTransform, UNROTATED, column_major, is_decomposa
 use crate::views::{GltfView, MESHOPT, Views};
 use polyhaul_geometry::frame::Frame;
 use polyhaul_geometry::linear::{IDENTITY32, Matrix4};
+use polyhaul_geometry::losses::LeftOut;
 use polyhaul_geometry::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE};
@@ -40,12 +41,12 @@ pub(crate) struct GltfPlan<'a> {
 }
 
 /// Counts of differences between the scene and the file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
     /// Normals that were missing or had no direction.
     pub(crate) repaired_normals: u64,
     /// Names of objects that became instances.
-    pub(crate) names: u64,
+    pub(crate) names: LeftOut,
     /// Transforms that are rounded to a translation, a rotation and a scale.
     pub(crate) transforms: u64,
     /// Maximum change of these transforms, relative to the length of the matrix's columns.
@@ -220,9 +221,11 @@ impl<'a> PlanBuilder<'a, '_> {
             check_matrix(matrix.as_ref(), &job.parts[first].object.name)?;
             node.matrix = matrix.map(column_major).map(|entries| entries.map(shortest_double));
         } else {
-            let (name, lost) = instancing::common_name(objects.iter().map(|&object| &*job.parts[object].object.name));
-            self.changes.names += lost;
-            node.name = named(name);
+            let names = objects.iter().map(|&object| &*job.parts[object].object.name);
+            match instancing::common_name(names.clone()) {
+                Some(name) => node.name = named(name),
+                None => names.filter(|name| !name.is_empty()).for_each(|name| self.changes.names.add(name)),
+            }
             let attributes = self.instances(objects, shown)?;
             node.extensions.insert(instances::NAME.into(), serde_json::json!({ "attributes": attributes }));
         }
@@ -558,16 +561,17 @@ fn other_columns<'m>(
     others.map(|(number, column)| (number, format!("_{}", column.name), column))
 }
 
-/// Counts the columns of a mesh without an attribute: lists, columns with the name of another one, and all columns of a
-/// mesh without vertices.
-pub(crate) fn columns_left_out(mesh: &Mesh, splats: Option<&SplatPlaces>) -> usize {
-    if mesh.positions.is_empty() {
-        return mesh.vertex_columns.len();
-    }
-    let names: HashSet<_> = other_columns(mesh, splats).map(|(_, name, _)| name).collect();
-    let of_splats = mesh.vertex_columns.iter().enumerate();
-    let of_splats = of_splats.filter(|(number, column)| splats.is_some_and(|splats| splats.has(*number, &column.name)));
-    mesh.vertex_columns.len() - names.len() - of_splats.count()
+/// The columns of a mesh without an attribute: those of faces, lists, columns with the name of another one, and all
+/// columns of a mesh without vertices.
+pub(crate) fn columns_left_out<'m>(mesh: &'m Mesh, splats: Option<&SplatPlaces>) -> Vec<&'m str> {
+    let mut seen = HashSet::new();
+    let is_left_out = |&(number, column): &(usize, &'m Column)| {
+        let is_of_splats = splats.is_some_and(|splats| splats.has(number, &column.name));
+        let is_first = column.offsets.is_none() && seen.insert(&*column.name);
+        mesh.positions.is_empty() || !is_of_splats && !is_first
+    };
+    let of_vertices = mesh.vertex_columns.iter().enumerate().filter(is_left_out).map(|(_, column)| column);
+    of_vertices.chain(&mesh.face_columns).map(|column| &*column.name).collect()
 }
 
 /// Returns an error for a transform that overflows: with quantized positions, it includes their size.

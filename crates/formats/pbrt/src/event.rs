@@ -2,13 +2,14 @@
 
 use super::directive::{COUNT, Directive};
 use super::intern::PbrtNames;
-use super::points::PointLoss;
 use super::shelf::{PbrtShelf, ShelfRoom, room_of};
+use polyhaul_model::Bounds;
 use polyhaul_model::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_copy, try_string};
 use polyhaul_model::names;
 use polyhaul_model::render::{Declaration, ExactValues, Name, Segment, StoredParameter};
 use polyhaul_model::shared_slice::SharedSlice;
 use polyhaul_model::warnings::{Weight, is_kept};
+use polyhaul_text::parse::positions::DigitLoss;
 use std::sync::Arc;
 
 /// A position in a piece of text: lines from 0, columns from 0.
@@ -51,6 +52,21 @@ pub(super) struct PbrtComplaint {
     pub(super) spot: Spot,
     /// The offset in the text, for order.
     pub(super) excerpt: Option<Excerpt>,
+}
+
+/// What lists of points lost because they stayed 32-bit floats.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PointLoss {
+    pub(super) digits: DigitLoss,
+    /// The box around the lists that have long numbers.
+    pub(super) bounds: Option<Bounds>,
+}
+
+impl PointLoss {
+    pub(super) fn extend(&mut self, other: PointLoss) {
+        self.digits.extend(other.digits);
+        self.bounds = self.bounds.into_iter().chain(other.bounds).reduce(Bounds::union);
+    }
 }
 
 /// A piece of text that was parsed. The vectors are reused; values of the model are copied once.

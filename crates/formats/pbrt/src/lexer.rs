@@ -340,7 +340,9 @@ impl<'a> Lexer<'a> {
             self.missed = true;
             return false;
         }
-        (self.at, self.lines, self.line_start) = (at, lines, line_start);
+        self.at = at;
+        self.lines = lines;
+        self.line_start = line_start;
         true
     }
 

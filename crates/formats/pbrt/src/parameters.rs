@@ -1,7 +1,7 @@
 //! Parameters: declarations, and their values, which are parsed directly into the arrays of the model.
 
 use super::directive::Directive;
-use super::event::PbrtParsed;
+use super::event::{PbrtEvent, PbrtParsed};
 use super::lexer::{Lexer, PbrtFault, PbrtParse, PbrtToken, TokenMark};
 use super::parse::ParsePiece;
 use super::versions::PbrtVersion;
@@ -13,6 +13,11 @@ use polyhaul_text::parse::number::IntegerError;
 
 /// Maximum parameters of a directive.
 const MAX_PARAMETERS: usize = u16::MAX as usize;
+
+/// The message about an index of a mesh.
+pub(super) fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
+    format!("the index {index} of this `{class}` is out of range: it has {points} points")
+}
 
 impl<'t> ParsePiece<'t, '_> {
     /// Takes all parameters; returns their number.
@@ -31,6 +36,32 @@ impl<'t> ParsePiece<'t, '_> {
             return Err(self.lexer.fault(mark, "too-many-parameters", message));
         }
         Ok(count as u16)
+    }
+
+    /// Checks the indices of a shape that will become a mesh.
+    pub(super) fn check_indices(&self, event: &PbrtEvent, mark: TokenMark) -> PbrtParse<()> {
+        let class = self.parsed.names.get(event.a);
+        if !matches!(class, b"trianglemesh" | b"bilinearmesh" | b"loopsubdiv") {
+            return Ok(());
+        }
+        let PbrtParsed { declarations, parameters, integers, .. } = &*self.parsed;
+        let values = |name: &[u8], kind: ValueKind| {
+            let of_shape = &parameters[event.b as usize..];
+            let is_named = |declaration: &Declaration| {
+                declaration.values == kind && self.parsed.names.get(declaration.name) == name
+            };
+            of_shape.iter().find(|parameter| declarations.get(parameter.declaration as usize).is_some_and(is_named))
+        };
+        let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
+        let Some(indices) = values(b"indices", ValueKind::Integers) else { return Ok(()) };
+        let indices = &integers[indices.start as usize..][..indices.count as usize];
+        match indices.iter().find(|&&index| index as u32 >= points) {
+            Some(&index) => {
+                let message = index_out_of_range(&String::from_utf8_lossy(class), index, points as usize);
+                Err(self.lexer.fault(mark, "index-out-of-range", message))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Notes parameters that have the same name.

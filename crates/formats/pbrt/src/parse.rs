@@ -5,9 +5,8 @@
 
 use super::borders::starts_directive;
 use super::directive::{Directive, PbrtForm};
-use super::event::{PbrtComplaint, PbrtEvent, PbrtEventKind, PbrtParsed, Spot};
+use super::event::{PbrtComplaint, PbrtEvent, PbrtEventKind, PbrtParsed, PointLoss, Spot};
 use super::lexer::{Lexer, PbrtFault, PbrtParse, PbrtToken, TokenMark};
-use super::points::PointLoss;
 use super::versions;
 use super::versions::PbrtVersion;
 use polyhaul_model::error::{Error, Result, limit_hint, planted, try_push};
@@ -129,6 +128,9 @@ impl ParsePiece<'_, '_> {
                 event.a = self.name(directive, mark)?;
                 event.b = self.parsed.parameters.len() as u32;
                 event.count = self.parameters(directive, mark)?;
+                if directive == Directive::Shape && !matches!(self.options.faults.target, "" | "pbrt") {
+                    self.check_indices(&event, mark)?;
+                }
             }
             PbrtForm::Texture => {
                 event.a = self.parsed.operands.len() as u32;

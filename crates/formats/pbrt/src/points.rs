@@ -4,27 +4,13 @@
 //! the losses ask for it. Numbers that were parsed in advance have no doubles; if they lose something, the text of the
 //! piece is parsed once more. The rules are in [`polyhaul_model::precision`].
 
+use super::event::PointLoss;
 use super::lexer::{PbrtParse, TokenMark};
 use super::parse::ParsePiece;
 use polyhaul_model::error::try_push;
 use polyhaul_model::render::ExactValues;
 use polyhaul_model::{Bounds, Precision};
 use polyhaul_text::parse::positions::DigitLoss;
-
-/// What lists of points lost because they stayed 32-bit floats.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PointLoss {
-    pub(super) digits: DigitLoss,
-    /// The box around the lists that have long numbers.
-    pub(super) bounds: Option<Bounds>,
-}
-
-impl PointLoss {
-    pub(super) fn extend(&mut self, other: PointLoss) {
-        self.digits.extend(other.digits);
-        self.bounds = self.bounds.into_iter().chain(other.bounds).reduce(Bounds::union);
-    }
-}
 
 impl ParsePiece<'_, '_> {
     /// Takes the numbers of a list of points that `bracket` opens: the first float, and how many there are.
@@ -35,7 +21,8 @@ impl ParsePiece<'_, '_> {
         let mut digits = DigitLoss { counts_all: precision == Precision::Single, ..DigitLoss::default() };
         self.list(bracket, |lexer, parsed| lexer.coordinates(&mut parsed.floats, &mut digits))?;
         let floats = &self.parsed.floats[first..];
-        let (start_of_list, count) = (first as u32, floats.len() as u32);
+        let list_start = first as u32;
+        let count = floats.len() as u32;
         let bounds = if digits.long > 0 { Bounds::of(floats.as_chunks().0) } else { None };
         let is_needed = digits.short > 0 || bounds.is_some_and(|bounds| bounds.is_coarse());
         if precision == Precision::Single || precision == Precision::Auto && !is_needed {
@@ -43,9 +30,9 @@ impl ParsePiece<'_, '_> {
         } else if self.lexer.return_to(start) {
             let doubles = self.parsed.doubles.len() as u32;
             self.list(bracket, |lexer, parsed| lexer.exact(&mut parsed.doubles))?;
-            let exact = ExactValues { floats: start_of_list, doubles };
+            let exact = ExactValues { floats: list_start, doubles };
             try_push(&mut self.parsed.exact, exact, "values")?;
         }
-        Ok((start_of_list, count))
+        Ok((list_start, count))
     }
 }

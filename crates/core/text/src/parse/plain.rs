@@ -246,7 +246,8 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::list_f32s`]; sets `loses` as [`NumberRun::checked_f32s`] does, for all numbers that are not odd.
+    /// Like [`NumberRun::list_f32s`]; sets `loses` as [`NumberRun::checked_f32s`] does, for all numbers that are not
+    /// odd.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].

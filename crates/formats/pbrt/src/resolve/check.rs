@@ -6,6 +6,7 @@
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
 use super::super::known;
+use super::super::parameters::index_out_of_range;
 use super::super::versions::{self, PbrtKind};
 use super::{PbrtScene, SceneSpot};
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push, try_string};
@@ -151,8 +152,7 @@ fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
     match parameters.get("indices").map(|indices| indices.values) {
         Some(ParameterValues::Integers(indices)) => {
             if let Some(index) = indices.iter().find(|&&index| index < 0 || index as usize >= points) {
-                let message = format!("the index {index} of this `{class}` is out of range: it has {points} points");
-                faults.push(("index-out-of-range", message));
+                faults.push(("index-out-of-range", index_out_of_range(class, *index, points)));
             }
             if indices.len() % width != 0 {
                 let message = format!("this `{class}` has {} indices; expected a multiple of {width}", indices.len());

@@ -2,8 +2,8 @@
 
 use super::{PbrtScene, SceneSpot};
 use crate::directive::Directive;
+use crate::event::PointLoss;
 use crate::files::MAIN;
-use crate::points::PointLoss;
 use polyhaul_model::error::{Diagnostic, Place, Result, try_push};
 use polyhaul_model::names::shown;
 use polyhaul_model::render::Render;

@@ -11,9 +11,8 @@ mod state;
 pub use finish::{MeshUse, Pbrt};
 
 use super::directive::{COUNT, Directive};
-use super::event::{PbrtComplaint, PbrtEvent, PbrtEventKind, PieceContent, Spot, exactly, place};
+use super::event::{PbrtComplaint, PbrtEvent, PbrtEventKind, PieceContent, PointLoss, Spot, exactly, place};
 use super::files::{FilePiece, MAX_DEPTH, PbrtLibrary, PbrtNext};
-use super::points::PointLoss;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::render::{Name, Render};

@@ -35,7 +35,7 @@ pub fn from_meshes(
         builder: Builder::default(),
         looks: Vec::new(),
         defined: HashSet::new(),
-        nameless: 0,
+        nameless: LeftOut::new("left-out-names", "object names", 0),
         normals: 0,
         run,
     };
@@ -59,11 +59,13 @@ pub fn from_meshes(
     let approximated = names(&|material| !material.missing && !is_exact(material));
     let listed = names::listed(&approximated);
     let message = format!("pbrt has different material models: {} approximated: {listed}", approximated.len());
-    warnings.push_many("changed-materials", approximated.len() as u64, Diagnostic::new(message));
+    let count = approximated.len() as u64;
+    let named = approximated.into_iter().take(names::MAX_LISTED).map(str::to_owned).collect();
+    warnings.push_many("changed-materials", count, Diagnostic { names: named, ..Diagnostic::new(message) });
     let undefined = names(&|material| material.missing && !material.name.is_empty());
     let kinds = [
         LeftOut::named("left-out-materials", "names of undefined materials", undefined),
-        LeftOut::new("left-out-names", "object names", converter.nameless),
+        converter.nameless,
         LeftOut::new("left-out-normals", "normals of shapes with missing normals", converter.normals),
     ];
     note_left_out("pbrt", kinds, "", &mut warnings);
@@ -130,7 +132,8 @@ struct Converter<'a> {
     /// Names of definitions that are in use.
     defined: HashSet<String>,
     /// The number of objects whose names are dropped.
-    nameless: u64,
+    /// The names of objects that are lost.
+    nameless: LeftOut,
     /// Normals that are dropped because other vertices of their shape have none.
     normals: u64,
     run: &'a RunOptions,
@@ -215,14 +218,15 @@ impl Converter<'_> {
             _ => None,
         };
         let Some(first) = shared else {
-            self.nameless += objects.iter().filter(|object| !object.name.is_empty()).count() as u64;
+            let names = objects.iter().map(|object| &*object.name).filter(|name| !name.is_empty());
+            names.for_each(|name| self.nameless.add(name));
             return objects.iter().try_for_each(|object| {
                 let transform = self.place(object)?;
                 self.object(mesh, &welded, object, transform, &mut scratch)
             });
         };
         let is_other = |object: &&&Object| !object.name.is_empty() && object.name != first.name;
-        self.nameless += objects.iter().filter(is_other).count() as u64;
+        objects.iter().filter(is_other).for_each(|object| self.nameless.add(&object.name));
         let first_shape = self.builder.render.shapes.len();
         self.object(mesh, &welded, first, Transform::IDENTITY, &mut scratch)?;
         let mut name = first.name.clone();

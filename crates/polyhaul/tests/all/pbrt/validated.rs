@@ -1,9 +1,10 @@
 //! Validation finds what makes a renderer or a conversion stop: names that do not exist, and meshes that are none.
 
-use crate::support::memory;
-use polyhaul::ReadOptions;
+use crate::support::{memory, try_converted};
 use polyhaul::inspect::validate;
+use polyhaul::options::OnError;
 use polyhaul::severity::Severity;
+use polyhaul::{ErrorKind, Format, ReadOptions, WriteOptions};
 use polyhaul_testkit::corpus::samples;
 
 /// The kinds and places of what validation finds.
@@ -64,5 +65,30 @@ fn good_scenes_have_known_names() {
         let counts = validation.report.warnings.counts();
         let unknown = ["unknown-class", "unknown-parameter"].map(|code| counts.get(code).copied().unwrap_or(0));
         assert_eq!(unknown, [0; 2], "{}: {:?}", sample.name, validation.report.warnings.kept());
+    }
+}
+
+/// A conversion to meshes places the fault, too, and can go on without the shape.
+#[test]
+fn a_conversion_places_an_index_that_is_out_of_range() {
+    let good = "Shape \"trianglemesh\" \"point3 P\" [0 0 0  1 0 0  0 1 0] \"integer indices\" [0 1 2]\n";
+    for index in ["3", "-1", "2147483647"] {
+        let text = format!(
+            "WorldBegin\n{good}  Shape \"bilinearmesh\" \"integer indices\" [0 1 2 {index}]\n \
+             \"point3 P\" [0 0 0  1 0 0  0 1 0]\n{good}"
+        );
+        let options = WriteOptions::default().with_format(Some(Format::Obj));
+        let error = try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+        let place = &error.diagnostic().place;
+        assert_eq!((&*place.file, place.line, place.column), ("a.pbrt", Some(3), Some(3)));
+        assert!(error.to_string().contains(&format!("the index {index} of this `bilinearmesh`")), "{error}");
+        let lenient = ReadOptions::default().with_on_error(OnError::Warn);
+        let (bytes, report) = try_converted(memory(&text, "a.pbrt"), &lenient, &options).unwrap();
+        assert_eq!(report.warnings.counts()["index-out-of-range"], 1);
+        assert_eq!(String::from_utf8(bytes).unwrap().matches("\nf ").count(), 2);
+        // A scene keeps what it says.
+        let scene = WriteOptions::default().with_format(Some(Format::Pbrt));
+        try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &scene).unwrap();
     }
 }
