@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _arrays
-from polyhaul._arrays import Floats, Indices
+from polyhaul._arrays import Coordinates, Floats, Indices
 from polyhaul._mesh import Mesh
 from polyhaul._polyhaul import NativeRender
 
@@ -51,7 +51,7 @@ class Parameter:
     type: ParameterType
     #: (n,) float32, int32 or bool; (n, 2) or (n, 3) float32 for points, vectors, normals and colours, and (n, 2) for
     #: a spectrum of wavelengths and values; (n,) str, as objects, for strings and for names of textures and spectra.
-    #: Read-only.
+    #: Points that float32 cannot hold are float64. Read-only.
     values: npt.NDArray[Any]
 
     @property
@@ -413,7 +413,8 @@ class Render:
         return Shape(self, index)
 
     def _parameters(self, kind: str, index: int) -> dict[str, Parameter]:
-        return {name: _parameter(type, values) for name, type, values in self._native.parameters(kind, index)}
+        parameters = self._native.parameters(kind, index)
+        return {name: _parameter(type, values, is_exact) for name, type, values, is_exact in parameters}
 
     def _attributes(self, last: int | None) -> dict[str, Parameter]:
         """Parameters of a chain of attributes; later ones take precedence."""
@@ -424,12 +425,12 @@ class Render:
         return attributes
 
 
-def _parameter(type: Any, values: Any) -> Parameter:
+def _parameter(type: Any, values: Any, is_exact: bool) -> Parameter:
     if isinstance(values, list):
         strings = np.array(values, object)
         strings.flags.writeable = False
         return Parameter(type, strings)
-    dtype: npt.DTypeLike = {"integer": np.int32, "bool": np.bool_}.get(type, np.float32)
+    dtype: npt.DTypeLike = {"integer": np.int32, "bool": np.bool_}.get(type, np.float64 if is_exact else np.float32)
     return Parameter(type, _arrays.view(values, dtype, _WIDTHS.get(type, 0)))
 
 
@@ -470,10 +471,10 @@ def _own_mesh(kind: str, parameters: Parameters) -> Mesh | None:
     return Mesh(positions, indices if len(indices) else None, **fields)
 
 
-def _rows(parameters: Parameters, name: str, width: int) -> Floats | None:
+def _rows(parameters: Parameters, name: str, width: int) -> Coordinates | None:
     """The numbers of a float parameter as rows of ``width``; ``None`` if it has no floats."""
     given = parameters.get(name)
-    if given is None or given.values.dtype != np.float32:
+    if given is None or given.values.dtype not in (np.float32, np.float64):
         return None
     flat = given.values.reshape(-1)
     return flat[: len(flat) // width * width].reshape(-1, width)

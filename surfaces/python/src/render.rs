@@ -104,11 +104,12 @@ impl NativeRender {
         self.render().attributes.get(index).map(|attribute| attribute.before).ok_or_else(missing)
     }
 
-    /// The parameters of a thing: name, type and values of each.
-    fn parameters(&self, kind: &str, index: usize) -> PyResult<Vec<(String, &'static str, ValuesOut)>> {
+    /// The parameters of a thing: name, type and values of each, and whether they have double precision.
+    fn parameters(&self, kind: &str, index: usize) -> PyResult<Vec<(String, &'static str, ValuesOut, bool)>> {
         let parameters = self::parameters(self.render(), kind, index).ok_or_else(missing)?;
         let out = |(at, parameter): (usize, Parameter<'_>)| {
-            (parameter.name.to_owned(), parameter.kind.name(), self.values(kind, index, at, &parameter))
+            let values = self.values(kind, index, at, &parameter);
+            (parameter.name.to_owned(), parameter.kind.name(), values, !parameter.exact.is_empty())
         };
         Ok(parameters.iter().enumerate().map(out).collect())
     }
