@@ -6,6 +6,7 @@
 //! content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. The
 //! signatures of formats are in the registry. Nothing here reads on or parses.
 
+use crate::foreign;
 use crate::format::{Format, HEAD_BYTES, Head};
 use crate::options::ReadOptions;
 use crate::plain::Plain;
@@ -60,7 +61,7 @@ impl Detected {
     fn other(&self, plain: &Plain) -> Result<Option<Format>> {
         let looks = match self.looks {
             Looks::Known(looks) => looks,
-            Looks::AtHand => few_look_like(plain)?,
+            Looks::AtHand => looks_like(plain, &mut [0; HEAD_BYTES], plain.source().len())?,
         };
         // The content of `compressed.ply` is a PLY file.
         let is_container = |format: Format| self.format.name().rsplit('.').next() == Some(format.name());
@@ -70,8 +71,14 @@ impl Detected {
     /// Adds to an error that the bytes look like another format. The hint of a limit, which says how to raise it,
     /// stays.
     pub(crate) fn hint(&self, plain: &Plain, error: Error) -> Error {
-        let Ok(Some(other)) = self.other(plain) else { return error };
-        let advice = self.advice(other);
+        let advice = match self.other(plain) {
+            Ok(Some(other)) => self.advice(other),
+            Ok(None) => match self.foreign(plain) {
+                Some(hint) => hint,
+                None => return error,
+            },
+            Err(_) => return error,
+        };
         match error.diagnostic().hint.clone().filter(|_| error.kind() == ErrorKind::Limit) {
             Some(raise) => error.with_hint(format!("{raise}; {advice}")),
             None => error.with_hint(advice),
@@ -90,6 +97,16 @@ impl Detected {
                 .push("other-format", Diagnostic { place, hint: Some(self.advice(other)), ..Diagnostic::new(message) });
         }
         Ok(())
+    }
+
+    /// A hint if the bytes are those of a known format that is not read.
+    fn foreign(&self, plain: &Plain) -> Option<String> {
+        let mut head = [0; HEAD_BYTES];
+        let count = match self.looks {
+            Looks::AtHand => plain.peek(&mut head),
+            Looks::Known(_) => plain.peek(&mut head[..FEW_BYTES]),
+        };
+        foreign::hint(head.get(..count.ok()?)?)
     }
 
     fn advice(&self, other: Format) -> String {

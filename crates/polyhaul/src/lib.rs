@@ -37,6 +37,7 @@
 
 #[macro_use]
 mod formats;
+mod foreign;
 
 mod containers;
 mod convert;

@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 175;
+pub const KIND_COUNT: usize = 176;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -236,6 +236,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("mismatched-scopes", ["mismatched scope", "mismatched scopes"], Fault),
     row("missing-color", ["missing color", "missing colors"], Loss),
     row("missing-coordinate-system", ["undefined coordinate system", "undefined coordinate systems"], Fault),
+    row("missing-corner-value", ["missing uv or normal", "missing uvs or normals"], Fault),
     row("missing-endsolid", ["missing `endsolid`", "missing `endsolid`s"], Fault),
     row("missing-file", ["unreadable file", "unreadable files"], Fault),
     row("missing-file-name", ["missing file name", "missing file names"], Fault),

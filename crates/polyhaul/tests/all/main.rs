@@ -25,6 +25,7 @@ mod preview;
 mod references;
 mod registry;
 mod repack;
+mod reports;
 mod sog;
 mod splat_streams;
 mod splats;

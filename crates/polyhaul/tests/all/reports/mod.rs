@@ -1,0 +1,3 @@
+//! Habits and damages of files that people reported: each test is the kind of one such report.
+
+mod obj;
