@@ -1,8 +1,8 @@
 //! Finds the format of a source: the one set by the caller, otherwise that of its extension, otherwise that of its
 //! content.
 //!
-//! A format that was set is trusted: an empty `x.obj` is an empty scene, and unknown words in it are warnings. If
-//! reading then complains and the bytes look like another format, a hint or a warning says so. Without a format the
+//! A format that was set is trusted: an empty `x.obj` is an empty scene, and unknown words among its statements
+//! are warnings. If reading then complains and the bytes look like another format, a hint or a warning says so. Without a format the
 //! content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. The
 //! signatures of formats are in the registry. Nothing here reads on or parses.
 
@@ -73,7 +73,7 @@ impl Detected {
     pub(crate) fn hint(&self, plain: &Plain, error: Error) -> Error {
         let advice = match self.other(plain) {
             Ok(Some(other)) => self.advice(other),
-            Ok(None) => match self.foreign(plain) {
+            Ok(None) => match self.foreign(plain).filter(|_| error.diagnostic().hint.is_none()) {
                 Some(hint) => hint,
                 None => return error,
             },
@@ -101,12 +101,12 @@ impl Detected {
 
     /// A hint if the bytes are those of a known format that is not read.
     fn foreign(&self, plain: &Plain) -> Option<String> {
+        if matches!(self.looks, Looks::Known(_)) {
+            return None;
+        }
         let mut head = [0; HEAD_BYTES];
-        let count = match self.looks {
-            Looks::AtHand => plain.peek(&mut head),
-            Looks::Known(_) => plain.peek(&mut head[..FEW_BYTES]),
-        };
-        foreign::hint(head.get(..count.ok()?)?)
+        let count = plain.peek(&mut head).ok()?;
+        foreign::hint(head.get(..count)?)
     }
 
     fn advice(&self, other: Format) -> String {

@@ -13,7 +13,7 @@ const CONVERT: &str = "export it as glTF, OBJ or PLY from a program that reads i
 const DOWNLOAD: &str = "the server may have sent an error instead of the file: download it again";
 
 /// Contents that replace a file by mistake, or that have a wrong extension. Letters are compared without case.
-const CONTENTS: [ForeignContent; 21] = [
+const CONTENTS: [ForeignContent; 20] = [
     content(&[b"version https://git-lfs"], "a Git LFS pointer", "fetch the file itself with `git lfs pull`"),
     content(&[b"<!doctype html", b"<html", b"<head", b"<body"], "a web page", DOWNLOAD),
     content(&[b"<error", b"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<error"], "an error message in XML", DOWNLOAD),
@@ -27,14 +27,13 @@ const CONTENTS: [ForeignContent; 21] = [
     content(&[b"lasf"], "LAS", CONVERT),
     content(&[b"astm-e57"], "E57", CONVERT),
     content(&[b"# .pcd", b"version .7\nfields", b"version 0.7\nfields"], "PCD", CONVERT),
-    content(&[b"solid "], "STL as text", "use `--from stl`"),
     content(&[b"\x89hdf"], "HDF5", CONVERT),
     content(&[b"%pdf"], "a PDF document", CONVERT),
     content(&[b"pk\x03\x04"], "a ZIP archive", "give the name of the member after the archive: `a.zip/model.obj`"),
     content(&[b"rar!"], "a RAR archive", "extract it first"),
     content(&[b"7z\xbc\xaf"], "a 7z archive", "extract it first"),
     content(&[b"gif8", b"riff"], "an image or a sound", "check the name of the file"),
-    content(&[b"\0\0\0\0\0\0\0\0"], "zeros", "the file may not have been written completely: copy it again"),
+    content(&[&[0; 64]], "zeros", "the file may not have been written completely: copy it again"),
 ];
 
 const fn content(starts: &'static [&'static [u8]], name: &'static str, remedy: &'static str) -> ForeignContent {
@@ -63,12 +62,12 @@ mod tests {
             (b"Kaydara FBX Binary  \0", "FBX"),
             (b"BLENDER-v300", "a Blender file"),
             (b"# .PCD v0.7 - Point Cloud Data", "PCD"),
-            (b"\0\0\0\0\0\0\0\0\0\0", "zeros"),
+            (&[0; 80], "zeros"),
         ] {
             let hint = hint(head).unwrap();
             assert!(hint.starts_with(&format!("the content looks like {name}: ")), "{hint}");
         }
-        for head in ["v 0 0 0\n", "", "ply\n", "version 3\n", "{}", "# vt 1 2"] {
+        for head in ["v 0 0 0\n", "", "ply\n", "version 3\n", "{}", "# vt 1 2", "\0\0\0\0"] {
             assert_eq!(hint(head.as_bytes()), None, "{head}");
         }
     }

@@ -1,9 +1,10 @@
 //! OBJ as other programs write it, and as it arrives.
 
 use crate::support::{memory, read_options, try_converted};
-use polyhaul::model::{Mesh, NONE, Scene};
-use polyhaul::options::OnError;
-use polyhaul::{ErrorKind, Format, Loaded, ReadOptions, Reader, Result, WriteOptions};
+use polyhaul::model::{Color, Elements, Material, Mesh, NONE, Object, Scene};
+use polyhaul::options::{Dialect, OnError};
+use polyhaul::{ErrorKind, Format, Loaded, ReadOptions, Reader, Result, WriteOptions, Writer};
+use polyhaul_testkit::corpus::Folder;
 
 fn lenient() -> ReadOptions {
     ReadOptions::default().with_on_error(OnError::Warn)
@@ -175,22 +176,74 @@ fn a_text_without_a_statement_is_an_error_that_says_what_it_seems_to_be() {
     }
 }
 
-/// Names that are written alike must not become one.
+fn scene_with(names: &[&str]) -> Scene {
+    let colors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let material = |(name, color): (&&str, [f32; 3])| Material {
+        name: name.to_string(),
+        diffuse: Some(Color::Rgb(color)),
+        ..Material::default()
+    };
+    let corners = vec![0, 1, 2].repeat(names.len() + 1);
+    let offsets = (0..=names.len() as u32 + 1).map(|face| 3 * face).collect::<Vec<u32>>();
+    let face_materials: Vec<i32> = (0..=names.len() as i32).collect();
+    let mesh = Mesh {
+        positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].into(),
+        faces: Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() },
+        face_materials: face_materials.into(),
+        ..Mesh::default()
+    };
+    let slots = (0..names.len()).map(Some).chain([None]).collect();
+    let object = Object { end: mesh.counts(), materials: Some(slots), ..Object::default() };
+    let materials = names.iter().zip(colors).map(material).collect();
+    Scene { meshes: vec![mesh], objects: vec![object], materials, ..Scene::default() }
+}
+
+/// Names that are written alike must not become one, and faces without a material get no empty name.
 #[test]
 fn materials_whose_written_names_coincide_stay_apart() {
-    let gltf = r#"{"asset":{"version":"2.0"},"materials":[
-        {"name":"red paint","pbrMetallicRoughness":{"baseColorFactor":[1,0,0,1]}},
-        {"name":"red_paint","pbrMetallicRoughness":{"baseColorFactor":[0,1,0,1]}}]}"#;
-    let _ = gltf;
+    for (names, written) in [
+        (["red paint", "red_paint", "x"], ["red_paint", "red_paint.001", "x"]),
+        (["a", "a", "a.001"], ["a", "a.001", "a.001.001"]),
+        (["", "material", ""], ["material", "material.001", "material.002"]),
+        (["a\nb", "a_b", "a b"], ["a_b", "a_b.001", "a_b.002"]),
+    ] {
+        let folder = Folder::new("names").unwrap();
+        Writer::new(folder.join("a.obj")).scene(&scene_with(&names)).unwrap();
+        let text = folder.text("a.obj");
+        let stated: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("usemtl ")).collect();
+        assert_eq!(stated, [&written[..], &["(null)"]].concat(), "{names:?}");
+        let loaded = Reader::new(folder.join("a.obj")).scene().unwrap();
+        assert!(loaded.report.warnings.is_empty(), "{:?}", loaded.report.warnings);
+        let materials = &loaded.value.materials;
+        let colors: Vec<_> = materials.iter().map(|material| material.diffuse.clone()).collect();
+        let expected = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|color| Some(Color::Rgb(color)));
+        assert_eq!(colors[..3], expected, "{names:?}");
+        assert!(materials[3].missing && materials[3].name.is_empty());
+    }
+}
+
+#[test]
+fn a_scene_without_materials_names_none() {
+    let folder = Folder::new("unnamed").unwrap();
+    let scene = scene_with(&[]);
+    Writer::new(folder.join("a.obj")).scene(&scene).unwrap();
+    assert_eq!(folder.names(), ["a.obj"]);
+    let text = folder.text("a.obj");
+    assert!(!text.contains("mtl"), "{text}");
+    let mut blender = WriteOptions::default();
+    blender.scene.dialect = Dialect::Blender;
+    Writer::new(folder.join("b.obj")).options(&blender).scene(&scene).unwrap();
+    assert!(folder.text("b.obj").contains("\nusemtl \n"));
+}
+
+#[test]
+fn numbers_that_are_written_as_they_are_are_not_called_dropped() {
+    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvn nan 0 inf\nf 1//1 2//1 3//1\n";
     let options = WriteOptions::default().with_format(Some(Format::Obj));
-    let text = "usemtl red\tpaint\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nusemtl red paint\nf 1 3 2\n";
-    let (bytes, _) = try_converted(memory(text, "a.obj"), &ReadOptions::default(), &options).unwrap();
-    let names: Vec<String> = String::from_utf8(bytes)
-        .unwrap()
-        .lines()
-        .filter(|line| line.starts_with("usemtl"))
-        .map(str::to_owned)
-        .collect();
-    assert_eq!(names.len(), 2);
-    assert_ne!(names[0], names[1]);
+    let (bytes, report) = try_converted(memory(text, "a.obj"), &ReadOptions::default(), &options).unwrap();
+    let written = String::from_utf8(bytes).unwrap();
+    assert!(written.contains("vn nan 0.0000 inf"), "{written}");
+    let messages: Vec<&str> = report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
+    assert!(messages.iter().any(|message| message.contains("2 numbers that are not finite were written as")));
+    assert!(!messages.iter().any(|message| message.contains("dropped")), "{messages:?}");
 }
