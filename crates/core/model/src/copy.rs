@@ -14,6 +14,7 @@ pub fn scene(scene: &Scene) -> Result<Scene> {
         axes: scene.axes,
         tables: each(&scene.tables, table)?,
         comments: array(&scene.comments)?,
+        header: array(&scene.header)?,
         infos: array(&scene.infos)?,
         folder: scene.folder.clone(),
         ..Scene::default()

@@ -24,6 +24,14 @@ pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: 
     }
 }
 
+/// Decodes bytes as UTF-8, or as Latin-1 if they are not.
+pub fn latin1_or_utf8(bytes: &[u8]) -> Result<String> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => try_string(text),
+        Err(_) => latin1(bytes),
+    }
+}
+
 /// Decodes bytes as Latin-1; running out of memory is an error.
 pub fn latin1(bytes: &[u8]) -> Result<String> {
     let mut text = String::new();

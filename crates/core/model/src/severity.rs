@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 176;
+pub const KIND_COUNT: usize = 177;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -260,6 +260,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("non-utf8-name", ["name that is not UTF-8", "names that are not UTF-8"], Loss),
     row("not-a-number", ["value that is not a number", "values that are not numbers"], Fault),
     row("not-compressed", ["file that is not compressed as its name says", "files that are not compressed as their names say"], Fault),
+    row("odd-statement", ["unusual statement", "unusual statements"], Fault),
     row("old-syntax", ["outdated statement", "outdated statements"], Fault),
     row("old-version", ["outdated name", "outdated names"], Fault),
     row("other-format", ["file that looks like another format", "files that look like another format"], Note),

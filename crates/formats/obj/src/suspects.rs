@@ -52,7 +52,7 @@ pub(super) struct Suspects {
 }
 
 /// Indices that do not exist.
-pub(super) struct IndexFaults {
+pub(super) struct ObjIndexFaults {
     /// Whether there are any of positions.
     pub(super) has_positions: bool,
     /// The first of uvs, and the first of normals.
@@ -76,7 +76,7 @@ impl Suspects {
         file: &Arc<str>,
         options: &ParseOptions,
         warnings: &mut Warnings,
-    ) -> Result<IndexFaults> {
+    ) -> Result<ObjIndexFaults> {
         let totals = [counts.positions, counts.uvs, counts.normals];
         let totals = totals.map(|total| total.saturating_add(planted("obj-index").into()));
         // Chunks do not overlap.
@@ -93,7 +93,7 @@ impl Suspects {
                 }
             }
         }
-        Ok(IndexFaults { has_positions: self.largest[0] > totals[0], first_missing })
+        Ok(ObjIndexFaults { has_positions: self.largest[0] > totals[0], first_missing })
     }
 }
 

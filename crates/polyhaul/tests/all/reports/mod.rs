@@ -1,3 +1,4 @@
 //! Habits and damages of files that people reported: each test is the kind of one such report.
 
 mod obj;
+mod stl;
