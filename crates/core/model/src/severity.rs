@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 177;
+pub const KIND_COUNT: usize = 179;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -162,6 +162,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("continued-comment", ["continued comment", "continued comments"], Note),
     row("cut-run", ["truncated run", "truncated runs"], Fault),
     row("cut-samples", ["clamped sample", "clamped samples"], Loss),
+    row("decimal-integer", ["integer written as a decimal", "integers written as decimals"], Fault),
     row("degenerate-face", ["degenerate face", "degenerate faces"], Note),
     row("duplicate-material", ["duplicate material", "duplicate materials"], Fault),
     row("element-left-out", ["dropped element", "dropped elements"], Loss),
@@ -260,6 +261,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("non-utf8-name", ["name that is not UTF-8", "names that are not UTF-8"], Loss),
     row("not-a-number", ["value that is not a number", "values that are not numbers"], Fault),
     row("not-compressed", ["file that is not compressed as its name says", "files that are not compressed as their names say"], Fault),
+    row("odd-property", ["unusual property", "unusual properties"], Fault),
     row("odd-statement", ["unusual statement", "unusual statements"], Fault),
     row("old-syntax", ["outdated statement", "outdated statements"], Fault),
     row("old-version", ["outdated name", "outdated names"], Fault),

@@ -10,7 +10,7 @@
 //! it.
 
 use super::layout::{PlyShape, RowEnd};
-use super::lines::{PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
+use super::lines::{PlyDecimals, PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumbers, PlySegment};
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
 use super::words;
@@ -83,6 +83,8 @@ struct PlyTextState {
     over: bool,
     /// Whether words after the last row were reported.
     noted: bool,
+    /// Whether integers that are written as decimals were reported.
+    has_decimals: bool,
     /// An explanation for errors after a line with more values than the header declares.
     wide_line: Option<String>,
     /// The end of the text so far.
@@ -91,6 +93,9 @@ struct PlyTextState {
     warnings: Warnings,
     progress: ProgressSteps,
 }
+
+/// The kind of warnings about integers that are written as decimals.
+const DECIMAL_INTEGER: &str = "decimal-integer";
 
 struct PlyTextJob<'s, 'a> {
     chunks: TextChunks<'s>,
@@ -144,6 +149,7 @@ pub(super) fn read(
         serial: None,
         over: false,
         noted: false,
+        has_decimals: false,
         wide_line: None,
         end: body,
         outcomes,
@@ -344,7 +350,11 @@ impl PlyTextJob<'_, '_> {
             if serial.progress.is_fresh() {
                 begun = Some(word.clone());
             }
-            match serial.progress.feed(target.element, &slot.text.padded()[word.clone()], &mut parsed.rows)? {
+            let fed = serial.progress.feed(target.element, &slot.text.padded()[word.clone()], &mut parsed.rows)?;
+            if fed.is_ok() && serial.progress.was_decimal {
+                parsed.decimals.add(word.clone());
+            }
+            match fed {
                 Ok(Fed::Part) => {}
                 Ok(Fed::Last) => {
                     let start = begun.take().map_or(CARRIED, |word| word.start as u32);
@@ -505,6 +515,7 @@ impl PlyTextJob<'_, '_> {
                 None => error,
             })?;
         }
+        self.note_decimals(state, slot)?;
         if let Some(error) = slot.error.take() {
             return Err(error);
         }
@@ -516,6 +527,20 @@ impl PlyTextJob<'_, '_> {
             slot.parsed = PlyLinesParsed::default();
         }
         Ok(())
+    }
+
+    /// Warns of integers that are written as decimals; the first has its place.
+    fn note_decimals(&self, state: &mut PlyTextState, slot: &PlyTextSlot) -> Result<()> {
+        let PlyDecimals { count, first: Some(word) } = slot.parsed.decimals.clone() else { return Ok(()) };
+        if state.has_decimals {
+            state.warnings.count(DECIMAL_INTEGER, count);
+            return Ok(());
+        }
+        state.has_decimals = true;
+        let (place, excerpt) = self.placed(slot, word);
+        let message = "an integer is written as a decimal";
+        let diagnostic = Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new(message) };
+        state.warnings.note_many(self.options.faults, DECIMAL_INTEGER, count, diagnostic)
     }
 
     /// Reports the first word after the last row.

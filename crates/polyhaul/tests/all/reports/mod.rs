@@ -1,4 +1,5 @@
 //! Habits and damages of files that people reported: each test is the kind of one such report.
 
 mod obj;
+mod ply;
 mod stl;
