@@ -1,10 +1,10 @@
 //! Finds the format of a source: the one set by the caller, otherwise that of its extension, otherwise that of its
 //! content.
 //!
-//! A format that was set is trusted: an empty `x.obj` is an empty scene, and unknown words among its statements
-//! are warnings. If reading then complains and the bytes look like another format, a hint or a warning says so. Without a format the
-//! content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. The
-//! signatures of formats are in the registry. Nothing here reads on or parses.
+//! A format that was set is trusted: an empty `x.obj` is an empty scene, and unknown words among its statements are
+//! warnings. If reading then complains and the bytes look like another format, a hint or a warning says so. Without a
+//! format the content must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an
+//! error. The signatures of formats are in the registry. Nothing here reads on or parses.
 
 use crate::foreign;
 use crate::format::{Format, HEAD_BYTES, Head};

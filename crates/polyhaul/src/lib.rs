@@ -38,6 +38,7 @@
 #[macro_use]
 mod formats;
 mod foreign;
+mod letter_case;
 
 mod containers;
 mod convert;

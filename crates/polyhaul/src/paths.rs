@@ -14,11 +14,21 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// `name` as a path relative to some folder; `None` if it leaves the folder.
+/// `name` as a path relative to some folder; `None` if it leaves the folder. A `..` takes back the part before it.
 pub(crate) fn below(name: &str) -> Option<PathBuf> {
-    let path = slashed(name);
-    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    (path.components().all(stays) && !has_drive(name)).then_some(path)
+    if has_drive(name) {
+        return None;
+    }
+    let mut path = PathBuf::new();
+    for part in slashed(name).components() {
+        match part {
+            Component::Normal(part) => path.push(part),
+            Component::CurDir => {}
+            Component::ParentDir if path.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(path)
 }
 
 /// Files made on Windows name their neighbors with backslashes.

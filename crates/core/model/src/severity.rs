@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 179;
+pub const KIND_COUNT: usize = 180;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -265,6 +265,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("odd-statement", ["unusual statement", "unusual statements"], Fault),
     row("old-syntax", ["outdated statement", "outdated statements"], Fault),
     row("old-version", ["outdated name", "outdated names"], Fault),
+    row("other-case", ["name in other letters", "names in other letters"], Note),
     row("other-format", ["file that looks like another format", "files that look like another format"], Note),
     row("out-of-range", ["value out of range", "values out of range"], Fault),
     row("outside-mesh", ["mesh outside the scene's folder", "meshes outside the scene's folder"], Note),

@@ -13,8 +13,8 @@
 //! - An object without elements is kept.
 //! - A backslash before a newline joins lines, in comments only if no statement follows (with a warning). A newline is
 //!   LF, CR LF or CR.
-//! - An index of a uv or normal that does not exist counts as none (with a warning). If reading continues past errors, a
-//!   skipped line keeps its number, and elements that use it are dropped.
+//! - An index of a uv or normal that does not exist counts as none (with a warning). If reading continues past errors,
+//!   a skipped line keeps its number, and elements that use it are dropped.
 //! - `usemtl (null)` without a definition, and `usemtl` alone, mean no material.
 //! - The corners of an element can have different kinds of indices (with a warning). A slash without an index after it
 //!   counts as none (with a warning).

@@ -68,8 +68,8 @@ impl Suspects {
         if chunk.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, chunk, "forward references") }
     }
 
-    /// Reports the first index of a position that does not exist as the error, or all as warnings if the caller continues
-    /// past errors. Indices of uvs and normals that do not exist are no error: the first is described.
+    /// Reports the first index of a position that does not exist as the error, or all as warnings if the caller
+    /// continues past errors. Indices of uvs and normals that do not exist are no error: the first is described.
     pub(super) fn check(
         mut self,
         counts: Counts,

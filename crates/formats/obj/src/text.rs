@@ -26,7 +26,8 @@ pub(super) struct ObjText<'a> {
 pub const NO_MATERIAL: &str = "(null)";
 
 impl ObjText<'_> {
-    /// The name of a material in a `usemtl` line; `None` for no line: a name is missing, and no other was stated before.
+    /// The name of a material in a `usemtl` line; `None` for no line: its name is missing, and no other was stated
+    /// before.
     pub(super) fn stated_material<'n>(&self, name: &'n str) -> Option<&'n str> {
         let is_named = !name.is_empty() || self.options.scene.dialect == Dialect::Blender;
         let has_names = || self.materials.iter().any(|material| !material.name.is_empty());

@@ -43,7 +43,9 @@ pub(crate) struct Member {
 
 /// Whether a source is an archive. Nothing is consumed.
 pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
-    ask(source, || Archive::is_archive(source))
+    // Programs that unpack themselves precede the archive with themselves.
+    let is_named_zip = Path::new(source.name()).extension().is_some_and(|end| end.eq_ignore_ascii_case("zip"));
+    ask(source, || Ok(Archive::is_archive(source)? || is_named_zip && Archive::ends_as_archive(source)?))
 }
 
 /// The member that `path` names, if a part of it is an archive rather than a folder; otherwise `None`.
@@ -126,6 +128,21 @@ impl Shelf {
         Err(Error::io("opening", self.archive.name(), io::Error::new(io::ErrorKind::NotFound, missing)))
     }
 
+    /// The member `name`, or the only one whose name differs from it in case.
+    pub(crate) fn member_in_any_case(self: &Arc<Self>, name: &str, options: &ReadOptions) -> Result<Member> {
+        match (self.member(name, options), self.in_other_case(name)) {
+            (Err(error), Some(other)) if error.kind() == ErrorKind::Io => self.member(&other, options),
+            (result, _) => result,
+        }
+    }
+
+    /// The only name that differs from `name` in case.
+    fn in_other_case(&self, name: &str) -> Option<String> {
+        let lower = name.to_lowercase();
+        let mut alike = self.archive.names().filter(|other| other.to_lowercase() == lower);
+        alike.next().filter(|_| alike.next().is_none()).map(str::to_owned)
+    }
+
     /// The member of exactly this name.
     fn find(self: &Arc<Self>, name: &str) -> Result<Option<Member>> {
         let Some(number) = ask(&self.source, || self.archive.find(name))? else { return Ok(None) };
@@ -133,9 +150,10 @@ impl Shelf {
         Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown }))
     }
 
-    /// The only member whose name indicates a format, or else the main file of a scene of many files.
+    /// The only scene, or else the only table or image, or else the main file of a scene of many files.
     pub(crate) fn only_member(self: &Arc<Self>) -> Result<Member> {
-        let is_known = if self.archive.names().any(is_known) { is_known } else { is_main };
+        let ranks: [fn(&str) -> bool; 4] = [is_scene, is_table, is_known, is_main];
+        let is_known = ranks.into_iter().find(|is_listed| self.archive.names().any(is_listed)).unwrap_or(is_main);
         let mut members = self.archive.names().filter(|name| is_known(name));
         match (members.next(), members.next()) {
             (Some(name), None) => match self.find(name)? {
@@ -171,6 +189,15 @@ fn is_known(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::of_path(Path::new(name)).is_some()
 }
 
+/// Whether the name is that of a scene: neither a table, such as a text about the license, nor an image of a texture.
+fn is_scene(name: &str) -> bool {
+    is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_scene)
+}
+
+fn is_table(name: &str) -> bool {
+    is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_table)
+}
+
 /// Whether the name is that of the main file of a scene.
 fn is_main(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::is_main_file(Path::new(name))
@@ -196,6 +223,11 @@ impl Member {
     /// Its name in messages.
     pub(crate) fn shown(&self) -> &Arc<str> {
         &self.shown
+    }
+
+    /// Its name in the archive.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Its size in bytes according to its archive.
@@ -244,6 +276,10 @@ impl Member {
             let missing = io::Error::new(io::ErrorKind::NotFound, "the archive has no such member");
             Error::io("reading", &format!("{}/{name}", self.shelf.archive.name()), missing)
         };
-        Some(self.shelf.find(&name).and_then(|member| member.ok_or_else(missing)))
+        let member = self.shelf.find(&name).and_then(|member| match (member, self.shelf.in_other_case(&name)) {
+            (None, Some(other)) => self.shelf.find(&other),
+            (member, _) => Ok(member),
+        });
+        Some(member.and_then(|member| member.ok_or_else(missing)))
     }
 }

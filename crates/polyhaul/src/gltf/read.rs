@@ -69,6 +69,7 @@ impl<'o> BufferFiles<'o> {
         }
         self.count += 1;
         let located = self.resolver.find(name).map_err(|error| unread("buffer", name, error))?;
+        located.note_case(name, &mut self.warnings);
         if let Some(bytes) = located.real.as_ref().and_then(|real| self.known.get(real)) {
             return Ok(bytes.clone());
         }

@@ -133,10 +133,12 @@ impl<'a> Libraries<'a> {
 
     /// Reads the library `name`; `false` if its file was read under another name.
     fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
-        let FoundFile { origin, real } = match self.resolver.find(name) {
+        let found_file = match self.resolver.find(name) {
             Ok(file) => file,
             Err(error) => return self.note_unread(name, reference, error),
         };
+        found_file.note_case(name, &mut self.report.warnings);
+        let FoundFile { origin, real, .. } = found_file;
         if let Some(real) = real {
             if self.files.contains(&real) {
                 return Ok(false);

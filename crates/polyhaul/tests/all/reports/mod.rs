@@ -1,5 +1,6 @@
 //! Habits and damages of files that people reported: each test is the kind of one such report.
 
+mod archives;
 mod obj;
 mod ply;
 mod stl;

@@ -43,8 +43,8 @@ fn a_skipped_line_keeps_its_number() {
             let options = read_options(threads, chunk_bytes).with_on_error(OnError::Warn);
             let (mesh, dropped) = read(&text, &options, "element-left-out");
             assert_eq!(mesh.positions[..], [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [5.0; 3]], "{bad}");
-            let kept = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [5.0; 3]];
-            assert_eq!(corners(&mesh), kept, "{bad}");
+            let expected = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [5.0; 3]];
+            assert_eq!(corners(&mesh), expected, "{bad}");
             assert_eq!((mesh.lines.len(), mesh.points.len(), dropped), (1, 1, 4), "{bad}");
         }
     }
