@@ -198,10 +198,10 @@ impl<'o> Search<'o> {
                     let actual = self.letter_case.find(&self.folders[number], &path);
                     let actual = actual.filter(|_| !matches!(self.near, Near::Archive(_)));
                     let Some(actual) = actual else { continue };
-                    let found = self.look_at(&self.folders[number].join(&actual));
-                    if matches!(found, FoundTextures::There(_)) {
+                    let outcome = self.look_at(&self.folders[number].join(&actual));
+                    if matches!(outcome, FoundTextures::There(_)) {
                         self.other_name = Some(actual.to_string_lossy().into_owned());
-                        return found;
+                        return outcome;
                     }
                 }
                 found @ FoundTextures::There(_) => return found,
