@@ -110,3 +110,32 @@ fn numbers_that_are_none_have_many_spellings() {
         assert!(try_read(text, &ReadOptions::default()).unwrap().value.meshes[0].positions[0][2].is_nan());
     }
 }
+
+/// A binary file that was transferred as text, of any size.
+#[test]
+fn binary_data_that_a_text_conversion_damaged_are_an_error_with_the_cause() {
+    let header = |count: usize| {
+        format!(
+            "ply\nformat binary_little_endian 1.0\nelement vertex {count}\nproperty float x\nproperty float y\n\
+             property float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n"
+        )
+    };
+    let converted = |bytes: &[u8]| -> Vec<u8> {
+        bytes.iter().flat_map(|&byte| if byte == b'\n' { vec![b'\r', b'\n'] } else { vec![byte] }).collect()
+    };
+    for count in [3, 11, 5000] {
+        let values = (0..3 * count as u32).map(|at| f32::from_bits(0x3f80_0000 + at * 10));
+        let mut bytes = header(count).into_bytes();
+        values.for_each(|value| bytes.extend(value.to_le_bytes()));
+        bytes.extend([3, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]);
+        assert!(try_read(&bytes, &ReadOptions::default()).unwrap().report.warnings.is_empty());
+        for options in [ReadOptions::default(), ReadOptions::default().with_on_error(OnError::Warn)] {
+            let error = try_read(converted(&bytes), &options).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Malformed);
+            assert!(error.to_string().contains("every LF in them is a CR LF"), "{error}");
+        }
+        // A header with CR LF before sound data is read.
+        let sound = [converted(header(count).as_bytes()), bytes[header(count).len()..].to_vec()].concat();
+        assert_eq!(try_read(sound, &ReadOptions::default()).unwrap().value.meshes[0].positions.len(), count);
+    }
+}
