@@ -12,11 +12,18 @@
 //! the purpose of JPEG, they cause no warning. Each thread needs memory for a band of rows of about 512 KiB and its
 //! compressed form.
 //!
-//! The decoder holds the coefficients of all blocks of a progressive file until its last scan: 2 bytes for each sample
-//! on top of the image. `header`: everything before the first scan. `reader`, `writer`: the image. Format: ITU-T T.81.
+//! The decoder holds the coefficients of all blocks of a file with several scans until the last one: 2 bytes for each
+//! sample on top of the image. `segments`, `frame`: declarations. `huffman`, `blocks`, `scans`: compressed data to
+//! coefficients. `transform`, `lines`: coefficients to pixels. `reader`, `writer`: the image. Format: ITU-T T.81.
 
-mod header;
+mod blocks;
+mod frame;
+mod huffman;
+mod lines;
 mod reader;
+mod scans;
+mod segments;
+mod transform;
 mod writer;
 
 pub use reader::read;
