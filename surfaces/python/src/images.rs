@@ -129,6 +129,7 @@ impl ImageIn {
             extra: extra.into_iter().map(channel).collect(),
             stored: stored.into_iter().map(color).collect::<PyResult<_>>()?,
             attributes: attributes.into_iter().map(attribute).collect(),
+            ..Image::default()
         })
     }
 }

@@ -20,6 +20,7 @@ mod blocks;
 mod frame;
 mod huffman;
 mod lines;
+mod markers;
 mod reader;
 mod scans;
 mod segments;

@@ -4,15 +4,17 @@
 //! been read, which takes memory for all coefficients.
 
 use super::blocks::Block;
-use super::frame::{ColorModel, Frame, Scan};
+use super::frame::{Frame, Scan};
 use super::lines::{Lines, Strip};
+use super::markers::Markers;
 use super::scans::{Coefficients, ScanReader};
 use super::segments::{Segments, Tables};
 use super::transform::write_block;
+use crate::{color, orient};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
 use polyhaul_model::pixels::{check_ratio, min_file_bytes};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Channels, Image, Samples};
+use polyhaul_model::{Channels, ColorProfile, Image, Samples};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
@@ -29,13 +31,14 @@ const MAX_PIXELS_PER_BYTE: usize = 8 * 64;
 const MAX_SCANS: usize = 100;
 
 /// Reads a file.
-pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, orient: bool, warnings: &mut Warnings) -> Result<Image> {
     let decoding = Decoding::new(&bytes, &options.run);
     let segments = Segments { reader: decoding.reader(), file: bytes.name().into(), stray: None, pixels_end: 0 };
     let mut decoder = JpegDecoder {
         bytes: &bytes,
         segments,
         options,
+        orient,
         warnings,
         tables: Tables::default(),
         markers: Markers::default(),
@@ -50,18 +53,12 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok(image)
 }
 
-/// Declarations about colors.
-#[derive(Clone, Copy, Debug, Default)]
-struct Markers {
-    is_jfif: bool,
-    /// The conversion of colors that Adobe's segment declares.
-    adobe: Option<u8>,
-}
-
 struct JpegDecoder<'a, 'r> {
     bytes: &'a Bytes<'a>,
     segments: Segments<'r>,
     options: &'a ParseOptions,
+    /// Whether the picture is turned as the file says.
+    orient: bool,
     warnings: &'a mut Warnings,
     tables: Tables,
     markers: Markers,
@@ -116,7 +113,22 @@ impl JpegDecoder<'_, '_> {
         };
         let channels = if frame.components.len() == 1 { Channels::Gray } else { Channels::Rgb };
         let samples = Samples::U8(pixels.samples.into());
-        Ok(Image { width: frame.width, height: frame.height, channels, samples, ..Image::default() })
+        let mut image = Image { width: frame.width, height: frame.height, channels, samples, ..Image::default() };
+        self.describe(&mut image)?;
+        Ok(image)
+    }
+
+    /// What other segments say about the image.
+    fn describe(&mut self, image: &mut Image) -> Result<()> {
+        let file = &self.segments.file;
+        let faults = self.options.faults;
+        let profile = ColorProfile { icc: self.markers.profile(), ..ColorProfile::default() };
+        color::keep(image, profile, file, faults, self.warnings)?;
+        orient::settle(image, self.markers.orientation, self.orient, file, faults, self.warnings)?;
+        let others = self.markers.pictures.saturating_sub(1);
+        let message = format!("read the first of {} pictures of the file, dropped {others}", self.markers.pictures);
+        let first = Diagnostic::at(file, self.segments.reader.offset(), message);
+        self.warnings.note_dropped(faults, "left-out-frames", others, first)
     }
 
     /// Reads up to the frame.
@@ -161,7 +173,7 @@ impl JpegDecoder<'_, '_> {
             }
             _ => {
                 let content = self.segments.content()?;
-                self.markers.add(mark, &content);
+                self.markers.add(mark, &content)?;
             }
         }
         Ok(())
@@ -316,30 +328,5 @@ impl Pixels {
             self.lines.write(frame, &self.strips, y, &mut self.samples[y * row_bytes..][..row_bytes]);
         }
         self.rows = end;
-    }
-}
-
-impl Markers {
-    fn add(&mut self, mark: u8, content: &[u8]) {
-        match mark {
-            0xE0 if content.starts_with(b"JFIF\0") => self.is_jfif = true,
-            0xEE if content.starts_with(b"Adobe") => self.adobe = content.get(11).copied(),
-            _ => {}
-        }
-    }
-
-    /// The conversion of colors: JFIF's segment decides, then Adobe's, then the numbers of the components.
-    fn colors(self, frame: &Frame) -> ColorModel {
-        let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
-        match (ids.len(), self.adobe) {
-            (1, _) => ColorModel::Gray,
-            (4, Some(2)) => ColorModel::Ycck,
-            (4, _) => ColorModel::Cmyk,
-            (_, _) if self.is_jfif => ColorModel::Ycc,
-            (_, Some(0)) => ColorModel::Rgb,
-            (_, Some(_)) => ColorModel::Ycc,
-            _ if ids == *b"RGB" => ColorModel::Rgb,
-            _ => ColorModel::Ycc,
-        }
     }
 }
