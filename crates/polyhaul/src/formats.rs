@@ -291,7 +291,7 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::ktx2::read(bytes, options, log)?, 1)))),
-                    texture: Some(|job| image_job::read(job, |bytes, options, _| Ok((image::ktx2::texture(bytes, options)?, 1)))),
+                    texture: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::ktx2::texture(bytes, options, log)?, 1)))),
                     ..NO_READERS
                 },
                 write: Writers {
