@@ -181,6 +181,7 @@ macro_rules! format_rows {
                             log.hdr(image::hdr::losses(image, &options.run)?);
                             Ok(())
                         },
+                        stores: image::hdr::stores,
                         write: |image, options, writing| image::hdr::write(image, &options.run, writing),
                         ..IMAGE_WRITER
                     }),

@@ -12,7 +12,7 @@ use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::names;
 use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Channels, ColorProfile, ColorSpace, Image, SampleType};
+use polyhaul_model::{Channels, ColorProfile, ColorSpace, Image, ImageAttribute, SampleType};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 
@@ -93,9 +93,10 @@ impl Log<'_> {
         self.warnings.push_many(code, count, diagnostic);
     }
 
-    pub(crate) fn unnamed(&mut self, image: &Image) {
+    pub(crate) fn unnamed(&mut self, image: &Image, stores: fn(&ImageAttribute) -> bool) {
         let channels: Vec<&str> = image.extra.iter().map(|channel| channel.name.as_str()).collect();
-        let attributes: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+        let attributes = image.attributes.iter().filter(|attribute| !stores(attribute));
+        let attributes: Vec<&str> = attributes.map(|attribute| attribute.name.as_str()).collect();
         for (code, what, names) in
             [("left-out-channels", "channels", channels), ("left-out-attributes", "attributes", attributes)]
         {

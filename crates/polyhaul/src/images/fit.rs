@@ -45,7 +45,7 @@ pub(super) fn fit<'a>(
     }
     (writer.note)(&mut log, &image, from, options)?;
     if !writer.has_names {
-        log.unnamed(&image);
+        log.unnamed(&image, writer.stores);
     }
     let mut rest = stored.profile.clone();
     if image.profile == stored.profile {
@@ -59,6 +59,6 @@ pub(super) fn fit<'a>(
 /// not store them, about the file `name`.
 pub(crate) fn note_unnamed(image: &Image, holder: &str, name: &str, warnings: &mut Warnings) {
     let mut log = Log { holder, output: name, warnings };
-    log.unnamed(image);
+    log.unnamed(image, |_| false);
     log.profile(&image.profile);
 }

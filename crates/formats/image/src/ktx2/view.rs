@@ -81,7 +81,7 @@ impl Ktx2View {
     fn set_orientation(&mut self, value: &[u8]) {
         self.orientation.is_mirrored = value.first() == Some(&b'l');
         self.orientation.is_flipped = value.get(1) == Some(&b'u');
-        self.is_reversed = value.get(2) == Some(&b'i');
+        self.is_reversed = value.get(2) == Some(&b'o');
     }
 
     fn set_swizzle(&mut self, value: &[u8]) {

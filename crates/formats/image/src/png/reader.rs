@@ -150,13 +150,34 @@ impl PngInput<'_> {
                 error.with_hint(limit_hint("memory_limit"))
             }
             PngStop::Decoder(error) => {
-                let message = error.to_string();
-                // Its messages about checksums end with the decoder's view of the chunk.
-                let message = message.split(" while decoding").next().unwrap_or(&message).trim_end_matches('.');
-                fault(self.file, at, format!("not a valid PNG: {message}"))
+                fault(self.file, at, format!("not a valid PNG: {}", described(&error.to_string())))
             }
         }
     }
+}
+
+/// The fault that the library's words are about.
+fn described(words: &str) -> &'static str {
+    let words = words.to_ascii_lowercase();
+    let faults = [
+        (&["crc error"][..], "the checksum of a chunk does not match its data"),
+        (&["corrupt deflate"], "the compressed pixels are damaged"),
+        (&["enough data for image"], "the pixels end before the last row"),
+        (&["chunk is missing"], "the pixels (IDAT) are missing"),
+        (&["before ihdr"], "a chunk precedes the header (IHDR)"),
+        (&["palette"], "the palette is missing or too short"),
+        (&["transparency", "trns"], "the list of transparent colors (tRNS) is invalid"),
+        (&["dimensions"], "the image has an invalid size"),
+        (&["color/depth", "bit depth", "color type"], "the kind of color or the bits of a sample are invalid"),
+        (&["compression method"], "unknown method of compression"),
+        (&["filter method"], "a row has an unknown filter"),
+        (&["interlace method"], "unknown method of interlacing"),
+        (&["signature"], "invalid signature"),
+        (&["length wrong"], "a chunk has an invalid length"),
+        (&["critical chunk"], "a chunk that is needed has an unknown type"),
+    ];
+    let found = faults.iter().find(|(parts, _)| parts.iter().any(|part| words.contains(part)));
+    found.map_or("a chunk is invalid, misplaced or repeated", |(_, message)| message)
 }
 
 /// The options of the decoder.
