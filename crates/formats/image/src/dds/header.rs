@@ -94,7 +94,11 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         return Err(fault(&pieces.file, 0, "not a DDS file: invalid signature"));
     }
     for (at, expected, what) in [(4, 124, "header"), (76, 32, "pixel format")] {
-        // The sizes are constants; some programs write others.
+        // The sizes are constants, but some programs write 24 or nothing.
+        if !matches!(word(at), 0 | 24) && word(at) != expected {
+            let message = format!("invalid size of the {what}: {} bytes; expected {expected}", word(at));
+            return Err(fault(&pieces.file, at as u64, message));
+        }
         if word(at) != expected {
             let message = format!("the {what} declares a size of {} bytes; expected {expected}", word(at));
             let diagnostic = Diagnostic::at(&pieces.file, at as u64, message);

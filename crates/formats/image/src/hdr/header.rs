@@ -2,8 +2,8 @@
 
 use polyhaul_model::error::{Diagnostic, ErrorKind, Result, fault};
 use polyhaul_model::limits::Limits;
-use polyhaul_model::{ImageAttribute, names};
 use polyhaul_model::pixels::check_size;
+use polyhaul_model::{ImageAttribute, names};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::window::SourceWindow;
 use std::sync::Arc;

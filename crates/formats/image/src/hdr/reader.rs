@@ -51,7 +51,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> 
     rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;
     // SAFETY: `run` returned no error, so every row was taken, and `of_planes` filled it.
     let samples = Samples::F32(unsafe { raster.finish(is_mirrored.then_some(channels.count())) }.into());
-    let image = Image { width, height, channels, samples, color_space: ColorSpace::Linear, attributes, ..Image::default() };
+    let image =
+        Image { width, height, channels, samples, color_space: ColorSpace::Linear, attributes, ..Image::default() };
     Ok((image, crew.threads))
 }
 
