@@ -88,10 +88,9 @@ pub(crate) fn is_srgb(profile: &[u8]) -> bool {
     }
 }
 
-/// Whether a profile fits to the channels of an image.
-pub(crate) fn fits(profile: &[u8], image: &Image) -> bool {
-    let space: &[u8] = if image.channels.colors() == 1 { b"GRAY" } else { b"RGB " };
-    profile.get(SPACE_AT..SPACE_AT + 4) == Some(space)
+/// Whether a profile is for inks, which are not among the samples of an image.
+fn is_for_inks(profile: &[u8]) -> bool {
+    profile.get(SPACE_AT..SPACE_AT + 4) == Some(b"CMYK")
 }
 
 /// Keeps a description with its image. Programs that read the samples alone are warned.
@@ -106,8 +105,8 @@ pub(crate) fn keep(
     if profile.is_empty() {
         return Ok(());
     }
-    let misfit = profile.icc.take_if(|icc| !fits(icc, image));
-    let dropped = if misfit.is_some() { vec!["an ICC profile for other channels"] } else { Vec::new() };
+    let misfit = profile.icc.take_if(|icc| is_for_inks(icc));
+    let dropped = if misfit.is_some() { vec!["an ICC profile of inks"] } else { Vec::new() };
     let unused = if faults.target.is_empty() { profile.names() } else { Vec::new() };
     let names = [dropped, unused].concat();
     if !names.is_empty() {

@@ -95,7 +95,8 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
     }
     for (at, expected, what) in [(4, 124, "header"), (76, 32, "pixel format")] {
         // The sizes are constants, but some programs write 24 or nothing.
-        if !matches!(word(at), 0 | 24) && word(at) != expected {
+        let is_known = word(at) == 24 || at == 76 && word(at) == 0;
+        if !is_known && word(at) != expected {
             let message = format!("invalid size of the {what}: {} bytes; expected {expected}", word(at));
             return Err(fault(&pieces.file, at as u64, message));
         }

@@ -3,7 +3,11 @@
 //! How polyhaul interprets JPEG files where programs differ:
 //!
 //! - Gray stays gray; everything else becomes red, green and blue, including inks (CMYK, YCCK), without a profile.
-//! - The orientation of EXIF is ignored: pixels are as they are stored. Profiles are not applied.
+//! - Pixels are those of libjpeg with its accurate transform and interpolated colors, to the bit.
+//! - Pixels stay as they are stored unless the caller asks to turn them as EXIF data say (`unapplied-orientation`).
+//!   Profiles are kept with the image and not applied (`changed-color-space`).
+//! - The first picture of several (MPO) is read; the others are counted (`left-out-frames`), smaller copies are not.
+//! - Scans may have any of the components in any order; a sequential component has one scan.
 //! - Stray bytes between segments are skipped, as every common reader does (`stray-bytes`).
 //! - Data that ends too early is an error, and so is a file without its last marker; bytes after it are ignored.
 //!

@@ -278,9 +278,9 @@ fn packed_pixels_are_read() {
         let Samples::U16(samples) = &image.samples else { panic!("{number}") };
         assert_eq!(samples[..4], [65_535, 0, 0, 65_535], "{number}");
     }
-    let floats = pixel(122, &(15 << 6 | 14 << 17 | 16 << 27_u32).to_le_bytes());
+    let floats = pixel(122, &(15_u32 << 6 | 14 << 17 | 16 << 27).to_le_bytes());
     assert_eq!(float_samples(&floats)[..4], [1.0, 0.5, 2.0, 1.0]);
-    let shared = pixel(123, &(256 | 128 << 9 | 16 << 27_u32).to_le_bytes());
+    let shared = pixel(123, &(256_u32 | 128 << 9 | 16 << 27).to_le_bytes());
     assert_eq!(float_samples(&shared)[..4], [1.0, 0.5, 0.0, 1.0]);
     assert_eq!(float_samples(&pixel(10, &[0x81]))[0], -1.0);
     assert_eq!(&byte_samples(&pixel(1_000_470_001, &[9]))[..4], [0, 0, 0, 9]);

@@ -1,6 +1,7 @@
 //! What files say about their pixels: colors, orientation, channels in another order.
 
 use crate::images::*;
+use crate::support::try_converted;
 use polyhaul::model::{Array, ColorProfile};
 use polyhaul::options::ImageReadOptions;
 
@@ -14,13 +15,10 @@ fn jpg(name: &str) -> Vec<u8> {
 
 /// Converts a file; returns the bytes and the warnings of both sides.
 fn converted(name: &str, bytes: Vec<u8>, format: Format) -> (Vec<u8>, Vec<(&'static str, u64)>) {
-    let memory = Shared::default();
-    let read = ReadOptions::default();
     let write = WriteOptions::default().with_format(Some(format));
-    let output = Output::writer(Box::new(memory.clone()), format.name());
-    let done = polyhaul::convert_with(Input::Memory(bytes, name.into()), output, &read, &write).unwrap();
-    let all = [codes(&done.reading), codes(&done.writing)].concat();
-    (memory.bytes(), all)
+    let input = Input::Memory(bytes, name.into());
+    let (bytes, report) = try_converted(input, &ReadOptions::default(), &write).unwrap();
+    (bytes, codes(&report))
 }
 
 #[test]
@@ -115,7 +113,10 @@ fn exposure_is_kept_in_hdr_and_exr() {
     for (format, name) in [(Format::Hdr, "x.hdr"), (Format::Exr, "x.exr")] {
         let (again, counts) = converted("x.hdr", bytes.clone(), format);
         assert_eq!(counts, [], "{name}");
-        assert!(load(name, again, &ReadOptions::default()).unwrap().attributes == image.attributes, "{name}");
+        let mut attributes = load(name, again, &ReadOptions::default()).unwrap().attributes;
+        // EXR sorts them in its own way.
+        attributes.sort_by_key(|attribute| names.iter().position(|name| *name == attribute.name));
+        assert_eq!(attributes, image.attributes, "{name}");
     }
     let (_, counts) = converted("x.hdr", bytes, Format::Png);
     assert!(counts.contains(&("left-out-attributes", 3)), "{counts:?}");
