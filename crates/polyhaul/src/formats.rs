@@ -181,6 +181,7 @@ macro_rules! format_rows {
                             log.hdr(image::hdr::losses(image, &options.run)?);
                             Ok(())
                         },
+                        stores: image::hdr::stores,
                         write: |image, options, writing| image::hdr::write(image, &options.run, writing),
                         ..IMAGE_WRITER
                     }),
@@ -193,7 +194,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::png::looks_like_png(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::png::read(bytes, options, log)?, 1)))),
+                    image: Some(|job| image_job::read_turned(job, image::png::read)),
                     is_packed: true,
                     ..NO_READERS
                 },
@@ -204,6 +205,7 @@ macro_rules! format_rows {
                             log.png(image::png::losses(image));
                             Ok(())
                         },
+                        store_profile: |profile| *profile = polyhaul_model::ColorProfile::default(),
                         write: |image, options, writing| image::png::write(image, &options.image, writing),
                         ..IMAGE_WRITER
                     }),
@@ -217,7 +219,7 @@ macro_rules! format_rows {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::jpeg::looks_like_jpeg(head.bytes)),
             } => {
                 read: Readers {
-                    image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::jpeg::read(bytes, options, log)?, 1)))),
+                    image: Some(|job| image_job::read_turned(job, image::jpeg::read)),
                     is_packed: true,
                     ..NO_READERS
                 },
@@ -228,6 +230,7 @@ macro_rules! format_rows {
                             log.jpeg(image);
                             Ok(())
                         },
+                        store_profile: |profile| profile.icc = None,
                         is_lossy: true,
                         write: |image, options, writing| image::jpeg::write(image, &options.image, writing),
                         ..IMAGE_WRITER
@@ -289,7 +292,7 @@ macro_rules! format_rows {
             } => {
                 read: Readers {
                     image: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::ktx2::read(bytes, options, log)?, 1)))),
-                    texture: Some(|job| image_job::read(job, |bytes, options, _| Ok((image::ktx2::texture(bytes, options)?, 1)))),
+                    texture: Some(|job| image_job::read(job, |bytes, options, log| Ok((image::ktx2::texture(bytes, options, log)?, 1)))),
                     ..NO_READERS
                 },
                 write: Writers {

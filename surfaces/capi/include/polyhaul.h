@@ -1716,6 +1716,8 @@ ph_status ph_convert(const struct ph_input *input,
  *       Read only the channels of this layer or view: `diffuse` for `diffuse.R`, `diffuse.G` and `diffuse.B`.
  *   image.part = none|(text); default none; exr
  *       Read this part, by its name, its number (from 0) or its view.
+ *   image.orient = true|false; default false; jpg, png
+ *       Turn the picture as the file says (EXIF).
  *
  * Writing
  *

@@ -256,11 +256,18 @@ fn wrong_severities(to: &str, differences: &[Difference], report: &Report) -> Ve
 pub fn lost_of_image(from: &str, to: &str) -> &'static str {
     match (from, to) {
         // 8 bits without alpha, or a format with as many bits.
-        ("tga" | "jpg" | "bmp", "tga") | ("png" | "jpg" | "bmp", "png") | ("jpg", "exr") => "",
+        ("tga" | "bmp", "tga") | ("png" | "jpg" | "bmp", "png") => "",
+        // Descriptions of colors, which PNG stores, and JPEG if they are profiles.
+        ("jpg", "tga" | "exr") => "color-space",
         ("hdr", "hdr") | ("exr", "exr") => "",
         // No other format stores what EXR does.
         ("exr", "tga" | "png") => "pixels, channels, attributes",
         ("exr", _) => "pixels, alpha, channels, attributes",
+        ("png", "exr" | "tga") => "pixels, color-space",
+        // Exposure and the like.
+        ("hdr", "tga" | "png" | "jpg") => "pixels, attributes",
+        ("jpg", "hdr") => "pixels, color-space",
+        ("png", _) => "pixels, alpha, color-space",
         // Colors of transparent pixels, and floats that need more than 16 bits.
         (_, "exr") => "pixels",
         ("hdr" | "jpg", _) => "pixels",
@@ -276,6 +283,7 @@ pub fn image_warnings(what: &str) -> &'static [&'static str] {
         "alpha" => &["left-out-alpha"],
         "channels" => &["left-out-channels"],
         "attributes" => &["left-out-attributes"],
+        "color-space" => &["changed-color-space"],
         _ => &[],
     }
 }

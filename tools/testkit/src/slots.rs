@@ -73,6 +73,7 @@ fn compared(attribute: &str) -> &'static [&'static str] {
         "pixels" => &["pixels"],
         "channels" => &["channels"],
         "attributes" => &["attributes"],
+        "color-space" => &["color-space"],
         _ => &[],
     }
 }
@@ -95,8 +96,9 @@ pub fn attribute(code: &str) -> Option<&str> {
 
 /// Whether a format has a slot for an attribute. Every format has one for the elements themselves.
 fn has_slot(to: &str, attribute: &str) -> bool {
-    const ELEMENTS: &str =
-        "positions, objects, shapes, meshes, nodes, primitives, extensions, flags, parts, layers, slices, pixels";
+    // Samples are those of a color space, whether the file names it or not.
+    const ELEMENTS: &str = "positions, objects, shapes, meshes, nodes, primitives, extensions, flags, parts, layers, slices, pixels, \
+                            color-space";
     let has = |list: &str| list.split(", ").any(|slot| slot == attribute);
     // Comments say nothing to programs, and smaller mip levels are made from the largest.
     attribute != "remarks" && attribute != "levels" && (has(ELEMENTS) || has(slots(to)))

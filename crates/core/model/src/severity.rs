@@ -131,6 +131,7 @@ pub const KIND_COUNT: usize = 180;
 #[rustfmt::skip]
 pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("array-size", ["wrong array size", "wrong array sizes"], Fault),
+    row("bad-checksum", ["invalid checksum", "invalid checksums"], Fault),
     row("bad-declaration", ["invalid declaration", "invalid declarations"], Fault),
     row("bad-escape", ["invalid escape", "invalid escapes"], Fault),
     row("bad-number", ["invalid number", "invalid numbers"], Fault),
@@ -140,6 +141,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("broken-mesh", ["invalid mesh file", "invalid mesh files"], Fault),
     row("broken-primitive", ["invalid primitive", "invalid primitives"], Fault),
     row("changed-channels", ["enlarged channel", "enlarged channels"], Loss),
+    row("changed-color-space", ["changed color space", "changed color spaces"], Loss),
     row("changed-colors", ["rounded color", "rounded colors"], Loss),
     row("changed-columns", ["rounded column", "rounded columns"], Loss),
     row("changed-faces", ["triangulated polygon", "triangulated polygons"], Loss).but(Note, "stl pbrt glb"),
@@ -243,6 +245,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("missing-file-name", ["missing file name", "missing file names"], Fault),
     row("missing-library", ["unreadable material library", "unreadable material libraries"], Loss),
     row("missing-material", ["undefined material", "undefined materials"], Loss),
+    row("missing-merged-image", ["missing merged image", "missing merged images"], Loss),
     row("missing-mesh", ["missing mesh", "missing meshes"], Fault),
     row("missing-name", ["missing name", "missing names"], Fault),
     row("missing-number", ["missing number", "missing numbers"], Fault),
@@ -286,6 +289,8 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("trailing-garbage", ["piece of trailing garbage", "pieces of trailing garbage"], Fault),
     row("transform-begin", ["outdated `TransformBegin`", "outdated `TransformBegin`s"], Note),
     row("truncated", ["truncated file", "truncated files"], Fault),
+    row("unapplied-orientation", ["orientation that was not applied", "orientations that were not applied"], Loss),
+    row("unapplied-swizzle", ["swizzle that was not applied", "swizzles that were not applied"], Loss),
     row("unchecked-mesh", ["unchecked mesh", "unchecked meshes"], Note),
     row("unchecked-texture", ["unchecked texture", "unchecked textures"], Note),
     row("unclosed-list", ["unclosed list", "unclosed lists"], Fault),

@@ -5,7 +5,7 @@ use super::header::{BmpHeader, BmpPalette, BmpPixels};
 use super::runs::Runs;
 use crate::pieces::Pieces;
 use crate::raster::Raster;
-use crate::rows::ImageRows;
+use crate::rows::{ImageRows, RowsTurn};
 use polyhaul_model::error::{Error, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Samples};
@@ -20,26 +20,73 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let header = header::read(&mut pieces, &options.limits)?;
     let BmpHeader { width, height, .. } = header;
     let channels = header.pixels.channels();
-    let raster = Raster::new(width * channels.count(), height, header.is_upward, pieces.backed())?;
-    pieces.skip_to(header.body)?;
-    let (threads, pieces) = if header.has_runs {
-        (1, Runs::new(pieces, &header)?.read(&raster, options, warnings)?)
-    } else {
-        read_rows(pieces, &header, &raster, options)?
+    let row = width * channels.count();
+    let (samples, threads) = match &header.pixels {
+        BmpPixels::Masked(masks) if masks.is_wide() && !header.has_runs => {
+            let raster = Raster::new(row, height, header.is_upward, pieces.backed())?;
+            pieces.skip_to(header.body)?;
+            let (threads, pieces) = read_rows(pieces, &header, &raster, options, |_, from, to| {
+                for (pixel, to) in from.chunks_exact(masks.bytes()).zip(to.chunks_exact_mut(channels.count())) {
+                    masks.wide(pixel).into_iter().zip(to).for_each(|(sample, to)| *to = MaybeUninit::new(sample));
+                }
+                Ok(())
+            })?;
+            pieces.finish()?;
+            // SAFETY: `read_rows` returned no error, and its job fills every row or fails.
+            (Samples::U16(unsafe { raster.finish(None) }.into()), threads)
+        }
+        _ => {
+            let raster = Raster::new(row, height, header.is_upward, pieces.backed())?;
+            pieces.skip_to(header.body)?;
+            let (threads, pieces) = if header.has_runs {
+                (1, Runs::new(pieces, &header)?.read(&raster, options, warnings)?)
+            } else {
+                read_bytes(pieces, &header, &raster, options)?
+            };
+            pieces.finish()?;
+            // SAFETY: both ways of reading returned no error, and fill every row or fail: `read_rows` in its job,
+            // `Runs::read` by `end_row`.
+            (Samples::U8(unsafe { raster.finish(None) }.into()), threads)
+        }
     };
-    pieces.finish()?;
-    // SAFETY: both ways of reading returned no error, and fill every row or fail: `read_rows` in its job, `Runs::read`
-    // by `end_row`.
-    let samples = Samples::U8(unsafe { raster.finish(None) }.into());
     Ok((Image { width, height, channels, samples, ..Image::default() }, threads))
 }
 
-/// Reads plain rows, each of which is padded to whole words.
-fn read_rows<'a>(
-    mut pieces: Pieces<'a>,
+/// Reads plain rows of bytes.
+fn read_bytes<'a>(
+    pieces: Pieces<'a>,
     header: &BmpHeader,
     raster: &Raster<u8>,
     options: &ParseOptions,
+) -> Result<(usize, Pieces<'a>)> {
+    let file = pieces.file.clone();
+    let pixels = &header.pixels;
+    let level = Level::best();
+    read_rows(pieces, header, raster, options, |offset, from, to| match pixels {
+        BmpPixels::Stored(stored) => {
+            stored.expand(level, from, to);
+            Ok(())
+        }
+        BmpPixels::Masked(masks) => {
+            let size = pixels.channels().count();
+            for (pixel, to) in from.chunks_exact(masks.bytes()).zip(to.chunks_exact_mut(size)) {
+                masks.narrow(pixel).into_iter().zip(to).for_each(|(sample, to)| *to = MaybeUninit::new(sample));
+            }
+            Ok(())
+        }
+        BmpPixels::Mapped(palette) => {
+            palette.expand(from, to).map_err(|place| palette.unmapped(&file, offset + place as u64))
+        }
+    })
+}
+
+/// Reads plain rows, each of which is padded to whole words.
+fn read_rows<'a, T: Copy + Send>(
+    mut pieces: Pieces<'a>,
+    header: &BmpHeader,
+    raster: &Raster<T>,
+    options: &ParseOptions,
+    turn: impl RowsTurn<T>,
 ) -> Result<(usize, Pieces<'a>)> {
     let file = pieces.file.clone();
     let BmpHeader { width, height, body, pixels, .. } = header;
@@ -62,23 +109,7 @@ fn read_rows<'a>(
     {
         return Err(cut(len));
     }
-    let level = Level::best();
-    let threads = rows.read(raster, &options.run, |offset, from, to| match pixels {
-        BmpPixels::Stored(stored) => {
-            stored.expand(level, from, to);
-            Ok(())
-        }
-        BmpPixels::Masked(masks) => {
-            let size = pixels.channels().count();
-            for (pixel, to) in from.chunks_exact(masks.bytes()).zip(to.chunks_exact_mut(size)) {
-                masks.narrow(pixel).into_iter().zip(to).for_each(|(sample, to)| *to = MaybeUninit::new(sample));
-            }
-            Ok(())
-        }
-        BmpPixels::Mapped(palette) => {
-            palette.expand(from, to).map_err(|place| palette.unmapped(&file, offset + place as u64))
-        }
-    })?;
+    let threads = rows.read(raster, &options.run, turn)?;
     pieces.moved_to(end);
     Ok((threads, pieces))
 }

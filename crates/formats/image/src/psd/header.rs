@@ -49,6 +49,8 @@ pub(super) struct PsdHeader {
     pub(super) has_packets: bool,
     /// The number of layers besides the picture.
     pub(super) layers: usize,
+    /// Whether the picture is the merged layers. Otherwise programs write any picture, often a white one.
+    pub(super) has_merged: bool,
 }
 
 /// The meaning of the channels.
@@ -119,8 +121,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
     if stored < colors.count() || stored > 56 {
         return Err(malformed(CHANNELS, format!("{stored} channels; expected {} to 56", colors.count())));
     }
-    let resources = word(&pieces.head::<4>("sections")?, 0);
-    pieces.skip_to(pieces.at() + u64::from(resources))?;
+    let has_merged = has_merged(pieces)?;
     let (layers, is_transparent) = layers(pieces, is_large)?;
     let has_alpha = is_transparent && stored > colors.count() && bits > 1;
     let has_alpha = has_alpha && !matches!(colors, PsdColors::Mapped(_));
@@ -133,7 +134,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
             return Err(Diagnostic::at(&file, at, message).into_error(ErrorKind::Unsupported));
         }
     };
-    Ok(PsdHeader { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers })
+    Ok(PsdHeader { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers, has_merged })
 }
 
 /// The meaning of the channels, from the number of the mode and the section after the header.
@@ -158,6 +159,38 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> 
     };
     pieces.skip_to(end)?;
     Ok(colors)
+}
+
+/// Reads the resources; returns whether the picture is real, which the version declares: a resource with the number 1057,
+/// whose fifth byte is 0 if there is none. Each resource has a signature (4), a number (2), a name (its length in a byte,
+/// padded to a whole pair with it), the size of its data (4), and the data, padded to a whole pair.
+fn has_merged(pieces: &mut Pieces<'_>) -> Result<bool> {
+    const VERSION_INFO: u16 = 1057;
+    const SIGNATURES: [&[u8]; 4] = [b"8BIM", b"MeSa", b"AgHg", b"PHUT"];
+    let end = u64::from(word(&pieces.head::<4>("sections")?, 0)) + pieces.at();
+    let mut has_merged = true;
+    while pieces.at() + 12 <= end {
+        let head: [u8; 7] = pieces.head("resources")?;
+        if !SIGNATURES.contains(&&head[..4]) {
+            break;
+        }
+        let name_bytes = u64::from(head[6]) | 1;
+        if pieces.at() + name_bytes + 4 > end {
+            break;
+        }
+        pieces.skip_to(pieces.at() + name_bytes)?;
+        let size = u64::from(word(&pieces.head::<4>("resources")?, 0));
+        let next = pieces.at() + size + size % 2;
+        if next > end {
+            break;
+        }
+        if short(&head, 4) == VERSION_INFO && size >= 5 {
+            has_merged = pieces.head::<5>("resources")?[4] != 0;
+        }
+        pieces.skip_to(next)?;
+    }
+    pieces.skip_to(end)?;
+    Ok(has_merged)
 }
 
 /// Skips the layers; returns their number, and whether the picture has transparency, which a negative count indicates.

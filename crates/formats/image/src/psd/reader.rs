@@ -17,6 +17,12 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
     let channel_count = header.colors.count() + usize::from(header.has_alpha);
+    if !header.has_merged {
+        let message = "the document was saved without a merged image; the picture is not that of its layers";
+        let mut missing = Diagnostic::at(&pieces.file, 0, message);
+        missing.hint = Some("save it with maximized compatibility".into());
+        warnings.note_dropped(options.faults, "missing-merged-image", 1, missing)?;
+    }
     // The picture of a single layer shows that layer.
     let layers = if header.layers > 1 { header.layers } else { 0 };
     let skipped = [
