@@ -144,7 +144,7 @@ macro_rules! format_rows {
             /// Values separated by blanks, or by the separator found in the first rows.
             Txt = row("txt", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z` and more.
-            Xyz = row("xyz", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
+            Xyz = row("xyz", FormatKind::Table), "table" { other_names: &["asc"], } => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z`, intensity and color, below a line with their count.
             Pts = row("pts", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// A numpy array.

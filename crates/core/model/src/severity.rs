@@ -271,7 +271,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("redefined", ["repeated definition", "repeated definitions"], Fault),
     row("repeated-parameter", ["repeated parameter", "repeated parameters"], Fault),
     row("repeated-statement", ["repeated statement", "repeated statements"], Fault),
-    row("rounded", ["rounded coordinate", "rounded coordinates"], Loss).by_value(),
+    row("rounded", ["rounded number", "rounded numbers"], Loss).by_value(),
     row("short-face", ["face with fewer than 3 corners", "faces with fewer than 3 corners"], Fault),
     row("statement-outside-material", ["statement outside a material", "statements outside a material"], Fault),
     row("stray-bytes", ["stray byte", "stray bytes"], Fault),
