@@ -297,8 +297,9 @@ impl<'o> TableFinder<'o> {
         // A tab behind the number would end a field.
         let trailing = content.iter().rev().take_while(|byte| **byte == b' ').count();
         if let Ok(count) = number::u64(content[..content.len() - trailing].trim_ascii_start())
-            && self.may_be_count()?
+            && self.may_be_count(last_comment.as_ref().map(|(comment, _)| &comment[..]))?
         {
+            self.last_comment = last_comment;
             self.declared = Some((count, line.place.clone()));
             return Ok(false);
         }
@@ -333,11 +334,12 @@ impl<'o> TableFinder<'o> {
 
     /// Returns whether an integer alone on a line can be the number of points: at the start of a file of points, or
     /// behind the names of columns of points, as CloudCompare writes it.
-    fn may_be_count(&self) -> Result<bool> {
-        let is_expected = match &self.header {
+    fn may_be_count(&self, last_comment: Option<&[u8]>) -> Result<bool> {
+        let is_expected = match self.header.as_ref().map(|(names, _)| &names[..]).or(last_comment) {
             _ if self.declared.is_some() => false,
-            None => matches!(self.format, TableFormat::Pts | TableFormat::Xyz),
-            Some((names, _)) => {
+            _ if self.header.is_none() && self.is_points() => true,
+            None => false,
+            Some(names) => {
                 // A tab can be one of several blanks.
                 let grammars = [self.separator(names), Separator::Blanks].map(|separator| self.grammar(separator));
                 let mut has_any = false;
