@@ -10,7 +10,7 @@ use crate::SplatsFound;
 use crate::records::{ByteTable, RecordReader, resize_column};
 use polyhaul_bytes::{Codec, DecompressLimits, Source, decompressed};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted, try_push};
-use polyhaul_model::splats::{ANTIALIASED, HARMONICS, SplatColumns};
+use polyhaul_model::splats::{ANTIALIASED_COMMENT, HARMONICS, SplatColumns};
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
@@ -89,7 +89,7 @@ pub fn read(source: Source<'static>, garbage: Option<Garbage>, options: &ParseOp
     let SpzReader { columns, threads, .. } = reader;
     let mut scene = columns.into_scene()?;
     if header.flags & HAS_ANTIALIASING != 0 {
-        try_push(&mut scene.infos, ANTIALIASED.to_owned(), "remarks")?;
+        try_push(&mut scene.comments, ANTIALIASED_COMMENT.to_owned(), "remarks")?;
     }
     let unknown = header.flags & !(HAS_ANTIALIASING | HAS_EXTENSIONS);
     let diagnostic = Diagnostic::at(feed.name(), 14, format!("unknown flags {unknown:#x} were dropped"));

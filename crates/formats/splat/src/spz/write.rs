@@ -6,11 +6,11 @@ use super::quantize::{color, coordinate, harmonic, long_rotation, scale, short_r
 use super::read::SpzAttribute;
 use super::turn;
 use crate::pages::{FormatRecords, RecordStream, byte, write_streams};
-use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
+use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, are_antialiased, note_clamped, splats_to_write};
 use polyhaul_model::Bounds;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::SplatWriteOptions;
-use polyhaul_model::splats::{ANTIALIASED, Splats, opacity_of};
+use polyhaul_model::splats::{Splats, opacity_of};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
@@ -56,12 +56,11 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
 
 /// The limits of the format, with this precision of numbers.
 pub(crate) fn target(precision: &str) -> SplatsTarget<'_> {
-    SplatsTarget { format: "SPZ", max_degree: MAX_DEGREE, precision, has_antialiasing: true }
+    SplatsTarget { format: "SPZ", max_degree: MAX_DEGREE, precision, has_antialiasing: true, has_comments: false }
 }
 
 fn header(job: &SplatsJob<'_>, [count, degree]: [usize; 2], fractional_bits: u8) -> SpzHeader {
-    let is_antialiased = job.scene.infos.iter().any(|info| info == ANTIALIASED);
-    let flags = if is_antialiased { HAS_ANTIALIASING } else { 0 };
+    let flags = if are_antialiased(job) { HAS_ANTIALIASING } else { 0 };
     SpzHeader { version: u32::from(job.options.own.spz_version), count, degree, fractional_bits, flags, streams: 0 }
 }
 
