@@ -367,7 +367,7 @@ macro_rules! format_rows {
                     scene: Some(|job| {
                         let source = job.plain.source().clone();
                         let garbage = job.plain.garbage().cloned();
-                        let file = polyhaul_splat::spz::read(source, garbage, &job.parse_options())?;
+                        let file = polyhaul_splat::spz::read(source, garbage, &job.parse_options().with(job.options.splats))?;
                         job.note(file.threads, file.warnings);
                         Ok(file.scene)
                     }),

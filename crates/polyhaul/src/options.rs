@@ -8,8 +8,8 @@ use polyhaul_model::options::FormatOptions;
 pub use polyhaul_model::options::{
     ColumnName, ColumnTypes, Delimiter, Dialect, Digits, GltfWriteOptions, ImageReadOptions, ImageWriteOptions,
     Instances, MissingValue, ObjWriteOptions, OptionChoice, OptionGroup, OptionKind, OptionRow, OptionValue, Origin,
-    PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatWriteOptions,
-    StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
+    PbrtMeshes, PbrtWriteOptions, PlyWriteOptions, PngLevel, SceneWriteOptions, SetError, Smoothing, SplatReadOptions,
+    SplatWriteOptions, SpzAxes, StlReadOptions, TableHeader, TableReadOptions, TableWriteOptions,
 };
 pub use polyhaul_model::severity::{KindSet, Strict, Strictness};
 pub use polyhaul_model::{Axes, Axis, Precision};
@@ -59,6 +59,8 @@ polyhaul_model::options! {
         pub is_obj_part: bool = false, with_obj_part;
         /// Options for reading STL.
         pub stl: StlReadOptions = StlReadOptions::default(), with_stl => group;
+        /// Options for reading Gaussian splats.
+        pub splats: SplatReadOptions = SplatReadOptions::default(), with_splats => group;
         /// Options for reading numeric tables.
         pub table: TableReadOptions = TableReadOptions::default(), with_table => group;
         /// Which rows of a table, or vertices of a mesh, to keep. Faces, lines and edges whose vertices are not all

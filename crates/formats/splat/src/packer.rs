@@ -12,7 +12,7 @@ use crate::{rows, spz};
 use polyhaul_geometry::splat_shape::are_finite;
 use polyhaul_geometry::splats::{SplatsJob, SplatsLeft, note_clamped, note_losses, used_normals};
 use polyhaul_model::error::{Error, Result};
-use polyhaul_model::options::SplatWriteOptions;
+use polyhaul_model::options::{SplatWriteOptions, SpzAxes};
 use polyhaul_model::splats::{COLUMNS, HARMONICS, Splats, rest_name};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Scalar, Table, Values};
@@ -87,8 +87,11 @@ impl SplatPacker {
             return None;
         }
         let requested = usize::from(options.sh_degree);
-        let is_allowed =
-            requested < HARMONICS.len() && (packing == SplatPacking::Rows || spz::check_options(options).is_ok());
+        // Other axes are those of a copy.
+        let is_usual = packing == SplatPacking::Rows || options.spz_axes == SpzAxes::Rub;
+        let is_allowed = is_usual
+            && requested < HARMONICS.len()
+            && (packing == SplatPacking::Rows || spz::check_options(options).is_ok());
         let max_degree = match packing {
             SplatPacking::Rows => rows::TARGET.max_degree,
             SplatPacking::Spz => spz::target("").max_degree,
