@@ -26,6 +26,7 @@ mod references;
 mod registry;
 mod repack;
 mod sog;
+mod splat_habits;
 mod splat_streams;
 mod splats;
 mod stl;
