@@ -49,14 +49,17 @@ impl SplatRule {
     }
 
     fn allows_all(self, values: &[f32]) -> bool {
-        // One pass without branches for each rule.
-        let all = |is_fine: fn(f32) -> bool| values.iter().fold(true, |all, &value| all & is_fine(value));
         match self {
-            SplatRule::Finite => all(f32::is_finite),
-            SplatRule::NotNan => all(|value| !value.is_nan()),
-            SplatRule::Logarithm => all(|value| value <= MAX_LOG),
+            SplatRule::Finite => are_fine(values, f32::is_finite),
+            SplatRule::NotNan => are_fine(values, |value| !value.is_nan()),
+            SplatRule::Logarithm => are_fine(values, |value| value <= MAX_LOG),
         }
     }
+}
+
+/// Whether all values are allowed: one pass that does not stop early, so that it uses vector registers.
+fn are_fine(values: &[f32], is_fine: impl Fn(f32) -> bool) -> bool {
+    values.iter().fold(true, |are_fine, &value| are_fine & is_fine(value))
 }
 
 /// Adds the third scale of 2D Gaussian splats, and rounds doubles to 32-bit floats, with counted warnings.
@@ -171,10 +174,10 @@ pub fn broken(mesh: &Mesh, degree: usize, run: &RunOptions) -> Result<Vec<Broken
     let full_degree = splats.degree();
     let splats = splats.up_to_degree(degree);
     let columns = columns(&splats);
-    let found: Mutex<Vec<[usize; 2]>> = Mutex::new(Vec::new());
+    let places: Mutex<Vec<[usize; 2]>> = Mutex::new(Vec::new());
     let note = |splat: usize, column: usize| {
         // A file with more of them than there is memory for is reported by the first ones.
-        let _kept = try_push(&mut found.lock().unwrap_or_else(PoisonError::into_inner), [splat, column], "splats");
+        let _kept = try_push(&mut places.lock().unwrap_or_else(PoisonError::into_inner), [splat, column], "splats");
     };
     let starts = (0..splats.len()).step_by(PIECE);
     let look = |(): &mut (), start: usize| {
@@ -195,14 +198,14 @@ pub fn broken(mesh: &Mesh, degree: usize, run: &RunOptions) -> Result<Vec<Broken
         }
     };
     for_each_item(run.worker_threads(), starts, || (), look);
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_unstable();
-    found.dedup_by_key(|[splat, _]| *splat);
+    let mut places = places.into_inner().unwrap_or_else(PoisonError::into_inner);
+    places.sort_unstable();
+    places.dedup_by_key(|[splat, _]| *splat);
     let name = |column: usize| match column.checked_sub(3) {
         None => ["x", "y", "z"][column].to_owned(),
         Some(number) => full_name(&columns[number].0, splats.degree(), full_degree),
     };
-    let broken = found.into_iter().map(|[splat, column]| BrokenSplat { splat, column: name(column) });
+    let broken = places.into_iter().map(|[splat, column]| BrokenSplat { splat, column: name(column) });
     Ok(broken.collect())
 }
 

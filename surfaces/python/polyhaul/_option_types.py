@@ -109,6 +109,8 @@ class _SharedOptions(TypedDict, total=False):
     """Treat losses and faults as errors; with ``all``, notes too. Default: False."""
     allow: Sequence[str] | str | None
     """Kinds of warnings to accept despite ``strict``."""
+    spz_axes: Literal["rub", "rdf"] | None
+    """The axes of SPZ files. When reading, those of files that do not declare any. Formats: spz. Default: ``"rub"``."""
 
 
 class _OnlyReadOptions(TypedDict, total=False):

@@ -153,8 +153,8 @@ pub struct Splats<'a> {
 }
 
 impl<'a> Splats<'a> {
-    /// Returns the splats of a mesh; `None` if it has elements, lacks a column, or has harmonics that are not those of a
-    /// degree: see [`harmonics_fault`] and [`column_fault`].
+    /// Returns the splats of a mesh; `None` if it has elements, lacks a column, or has harmonics that are not those of
+    /// a degree: see [`harmonics_fault`] and [`column_fault`].
     pub fn from_mesh(mesh: &'a Mesh) -> Option<Splats<'a>> {
         let is_plain = mesh.faces.is_empty() && mesh.lines.is_empty();
         if !is_plain || harmonics_fault(&mesh.vertex_columns).is_some() {

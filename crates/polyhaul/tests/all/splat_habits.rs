@@ -1,5 +1,5 @@
-//! Splats as other programs write them: 2D ones, doubles, incomplete harmonics, values that are not finite, and the axes
-//! of SPZ.
+//! Splats as other programs write them: 2D ones, doubles, incomplete harmonics, values that are not finite, and the
+//! axes of SPZ.
 
 use polyhaul::model::splats::{SplatColumns, Splats};
 use polyhaul::model::{Mesh, Scene, Values};
@@ -84,18 +84,18 @@ fn refused(scene: &Scene, format: Format) -> Error {
 
 #[test]
 fn incomplete_harmonics_are_refused_everywhere() {
-    let mut all = Vec::new();
+    let mut cases = Vec::new();
     for name in ["f_rest_44", "f_rest_20", "f_rest_0"] {
         let mut scene = scene(5, 3);
         remove(&mut scene, name);
-        all.push((scene, "found 44 columns `f_rest_N`; expected 0, 9, 24, 45 or 72"));
+        cases.push((scene, "found 44 columns `f_rest_N`; expected 0, 9, 24, 45 or 72"));
     }
     let mut renamed = scene(5, 1);
     renamed.meshes[0].vertex_columns.iter_mut().filter(|column| column.name == "f_rest_4").for_each(|column| {
         column.name = "f_rest_9".into();
     });
-    all.push((renamed, "found 9 columns `f_rest_N`, but no `f_rest_4`"));
-    for (scene, expected) in all {
+    cases.push((renamed, "found 9 columns `f_rest_N`, but no `f_rest_4`"));
+    for (scene, expected) in cases {
         for format in TARGETS {
             let error = refused(&scene, format);
             assert!(error.to_string().contains(expected), "{format:?}: {error}");

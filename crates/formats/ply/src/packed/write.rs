@@ -70,8 +70,8 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-/// The remarks of a scene as lines of a header. Splats that were trained for antialiased rendering have the comment that
-/// other programs look for.
+/// The remarks of a scene as lines of a header. Splats that were trained for antialiased rendering have the comment
+/// that other programs look for.
 fn remarks(job: &SplatsJob<'_>) -> Result<String> {
     let failed = |_| Error::memory("the header");
     let mut text = String::new();

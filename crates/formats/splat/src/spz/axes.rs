@@ -1,8 +1,8 @@
 //! The axes of SPZ files: those that a file declares, or that the caller knows.
 //!
 //! Sixteen systems have numbers from 1. The first eight name the directions of x (left, right), y (down, up) and z
-//! (back, forward), in the order LDB, RDB, LUB, RUB, LDF, RDF, LUF, RUF. The others are these after a quarter turn about
-//! x, in the same order: (x, y, z) becomes (x, -z, y), so that z points down or up. Facts from the enumeration of
+//! (back, forward), in the order LDB, RDB, LUB, RUB, LDF, RDF, LUF, RUF. The others are these after a quarter turn
+//! about x, in the same order: (x, y, z) becomes (x, -z, y), so that z points down or up. Facts from the enumeration of
 //! <https://github.com/nianticlabs/spz>, and from files that declare each.
 
 use polyhaul_geometry::affine;

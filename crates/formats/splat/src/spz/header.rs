@@ -88,7 +88,8 @@ impl SpzHeader {
         bytes
     }
 
-    /// Everything before the streams of version 4: the header, extensions, and the table of their compressed and plain sizes.
+    /// Everything before the streams of version 4: the header, extensions, and the table of the compressed and plain
+    /// sizes of the streams.
     pub(super) fn with_table(mut self, extensions: &[u8], sizes: impl Iterator<Item = [u64; 2]>) -> Vec<u8> {
         let table: Vec<u8> = sizes.flatten().flat_map(u64::to_le_bytes).collect();
         self.streams = (table.len() / TABLE_ROW_BYTES) as u8;
