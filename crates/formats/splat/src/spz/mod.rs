@@ -34,8 +34,8 @@
 //! declare other axes in an extension; some programs store the axes of PLY without that (`axes`).
 //!
 //! `axes`: the axes that files declare. `extensions`: what follows the header, or the attributes. `header`: headers.
-//! `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files. `frames`: writing the streams of
-//! version 4.
+//! `quantize`: single values. `turn`: the change of axes. `read`, `write`: whole files. `frames`: writing the streams
+//! of version 4.
 
 mod axes;
 mod extensions;
