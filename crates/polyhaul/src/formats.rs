@@ -26,6 +26,7 @@ macro_rules! format_rows {
                         only_triangles: false,
                         keeps_doubles: |_| true,
                         has_origin: false,
+                        splat_degree: None,
                         has_upright_splats: false,
                         triangulate: |scene, _, run| triangulate_scene_as_blender(scene, run),
                         write: obj::write,
@@ -62,6 +63,7 @@ macro_rules! format_rows {
                         only_triangles: false,
                         keeps_doubles: |_| true,
                         has_origin: false,
+                        splat_degree: None,
                         has_upright_splats: false,
                         triangulate: |scene, placement, run| match placement.dialect {
                             Dialect::Blender => triangulate_scene_as_blender(scene, run),
@@ -112,6 +114,7 @@ macro_rules! format_rows {
                         only_triangles: true,
                         keeps_doubles: |options| options.scene.ascii,
                         has_origin: false,
+                        splat_degree: None,
                         has_upright_splats: false,
                         triangulate: |scene, placement, run| match placement.dialect {
                             Dialect::Blender => triangulate_scene_as_shown(scene, run),
@@ -144,7 +147,7 @@ macro_rules! format_rows {
             /// Values separated by blanks, or by the separator found in the first rows.
             Txt = row("txt", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z` and more.
-            Xyz = row("xyz", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
+            Xyz = row("xyz", FormatKind::Table), "table" { other_names: &["asc"], } => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z`, intensity and color, below a line with their count.
             Pts = row("pts", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// A numpy array.
@@ -324,6 +327,7 @@ macro_rules! format_rows {
                         only_triangles: false,
                         keeps_doubles: |_| true,
                         has_origin: false,
+                        splat_degree: None,
                         has_upright_splats: false,
                         triangulate: |scene, _, run| triangulate_scene(scene, run),
                         write: |job| job.write_parts(|_| &(), Comments::AreText, polyhaul_off::write),
@@ -350,6 +354,7 @@ macro_rules! format_rows {
                         only_triangles: true,
                         keeps_doubles: |_| false,
                         has_origin: true,
+                        splat_degree: Some(3),
                         has_upright_splats: true,
                         triangulate: |scene, _, run| triangulate_scene(scene, run),
                         write: |job| gltf::write(job, Format::Png),
@@ -365,7 +370,7 @@ macro_rules! format_rows {
                     scene: Some(|job| {
                         let source = job.plain.source().clone();
                         let garbage = job.plain.garbage().cloned();
-                        let file = polyhaul_splat::spz::read(source, garbage, &job.parse_options())?;
+                        let file = polyhaul_splat::spz::read(source, garbage, &job.parse_options().with(job.options.splats))?;
                         job.note(file.threads, file.warnings);
                         Ok(file.scene)
                     }),
@@ -373,7 +378,7 @@ macro_rules! format_rows {
                 },
                 write: Writers {
                     pack: Some(|job| splat::pack(job, SplatPacking::Spz)),
-                    ..splat_writers(|job| job.write_splats(polyhaul_splat::spz::write))
+                    ..splat_writers(4, |job| job.write_splats(polyhaul_splat::spz::write))
                 },
             }
             /// Gaussian splats as rows of 32 bytes.
@@ -389,7 +394,7 @@ macro_rules! format_rows {
                 },
                 write: Writers {
                     pack: Some(|job| splat::pack(job, SplatPacking::Rows)),
-                    ..splat_writers(|job| job.write_splats(polyhaul_splat::rows::write))
+                    ..splat_writers(0, |job| job.write_splats(polyhaul_splat::rows::write))
                 },
             }
             /// Compressed PLY, Gaussian splats as integers. Files that do not have this in their names are PLY files,
@@ -397,7 +402,7 @@ macro_rules! format_rows {
             CompressedPly = row("compressed.ply", FormatKind::Scene), "ply" {
             } => {
                 read: Readers { scene: Some(ply::read), ..NO_READERS },
-                write: splat_writers(|job| job.write_splats(polyhaul_ply::write_packed)),
+                write: splat_writers(3, |job| job.write_splats(polyhaul_ply::write_packed)),
             }
             /// SOG, Gaussian splats as images; it is read-only. An archive of these files, `.sog`, is read as its JSON.
             Sog = row("sog", FormatKind::Scene), "sog" {

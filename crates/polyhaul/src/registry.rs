@@ -108,6 +108,8 @@ pub(crate) struct MeshWriter {
     pub(crate) keeps_doubles: fn(&WriteOptions) -> bool,
     /// Whether it stores an origin of coordinates.
     pub(crate) has_origin: bool,
+    /// The highest degree of harmonics that it stores of Gaussian splats; `None` if splats are only points there.
+    pub(crate) splat_degree: Option<usize>,
     /// Whether it stores transforms of Gaussian splats, which have y up there.
     pub(crate) has_upright_splats: bool,
     /// How faces are triangulated if requested.

@@ -1630,6 +1630,8 @@ ph_status ph_convert(const struct ph_input *input,
  *       Treat losses and faults as errors; with `all`, notes too.
  *   allow = (kinds of warnings, separated by commas, such as `left-out-uvs`); default ""
  *       Kinds of warnings to accept despite `strict`.
+ *   splats.spz_axes = rub|rdf; default rub; spz
+ *       The axes of SPZ files.
  *
  * Reading
  *

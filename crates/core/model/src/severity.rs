@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 180;
+pub const KIND_COUNT: usize = 188;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -140,6 +140,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("broken-facet", ["invalid facet", "invalid facets"], Fault),
     row("broken-mesh", ["invalid mesh file", "invalid mesh files"], Fault),
     row("broken-primitive", ["invalid primitive", "invalid primitives"], Fault),
+    row("broken-splats", ["splat that is not finite", "splats that are not finite"], Fault),
     row("changed-channels", ["enlarged channel", "enlarged channels"], Loss),
     row("changed-color-space", ["changed color space", "changed color spaces"], Loss),
     row("changed-colors", ["rounded color", "rounded colors"], Loss),
@@ -173,6 +174,8 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("extra-colors", ["extra color", "extra colors"], Fault),
     row("extra-data", ["piece of extra data", "pieces of extra data"], Fault),
     row("extra-value", ["extra value", "extra values"], Fault),
+    row("flat-splats", ["flat splat", "flat splats"], Note),
+    row("incomplete-harmonics", ["incomplete set of harmonics", "incomplete sets of harmonics"], Fault),
     row("index-out-of-range", ["index out of range", "indices out of range"], Fault),
     row("irregular-mesh", ["mesh that is not a regular file", "meshes that are not regular files"], Loss),
     row("irregular-texture", ["texture that is not a regular file", "textures that are not regular files"], Loss),
@@ -279,7 +282,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("redefined", ["repeated definition", "repeated definitions"], Fault),
     row("repeated-parameter", ["repeated parameter", "repeated parameters"], Fault),
     row("repeated-statement", ["repeated statement", "repeated statements"], Fault),
-    row("rounded", ["rounded coordinate", "rounded coordinates"], Loss).by_value(),
+    row("rounded", ["rounded number", "rounded numbers"], Loss).by_value(),
     row("short-face", ["face with fewer than 3 corners", "faces with fewer than 3 corners"], Fault),
     row("statement-outside-material", ["statement outside a material", "statements outside a material"], Fault),
     row("stray-bytes", ["stray byte", "stray bytes"], Fault),

@@ -16,7 +16,7 @@ use crate::open::Opened;
 use crate::ops::{ImageOps, MipmapOptions, SceneOps};
 use crate::options::ReadOptions;
 use crate::report::{Clock, Report};
-use polyhaul_geometry::exact;
+use polyhaul_geometry::{exact, splat_shape};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Axes, ColorSpace, Image, Mesh, SampleType, Scene};
@@ -108,6 +108,7 @@ fn draw_scene(
     if scene.render.is_some() {
         return draw_instanced(scene, near, read, options, report);
     }
+    let scene = splat_shape::complete(scene, "preview", &mut report.warnings)?;
     let scene = centered(scene, &options.run)?;
     let textures = looks(&scene, near, read, options, report)?;
     report.phase("draw", || draw(scene, &textures, options))

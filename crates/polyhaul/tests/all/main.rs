@@ -27,6 +27,7 @@ mod registry;
 mod repack;
 mod reports;
 mod sog;
+mod splat_habits;
 mod splat_streams;
 mod splats;
 mod stl;
