@@ -46,6 +46,9 @@ use polyhaul_pipeline::read::Extent;
 /// How many meshes are read together: enough to keep all threads busy, few enough that their plans stay in the cache.
 const MESHES_AT_ONCE: usize = 512;
 
+/// The memory of an instance while a file is read: its use of a mesh, and an object with a short name.
+const INSTANCE_BYTES: usize = size_of::<PlacedMesh>() + size_of::<Object>() + 64;
+
 /// The result of reading.
 #[derive(Debug)]
 pub struct GltfFound {
@@ -145,6 +148,9 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
             return Err(malformed(format!("nodes[{index}]: meshes[{mesh}] does not exist")));
         }
         let instances = NodeInstances::plan(values, log, index, node)?;
+        if let Some(instances) = &instances {
+            values.budget.charge_instances(instances.count, INSTANCE_BYTES, instances.stored_bytes())?;
+        }
         let mesh_use = PlacedMesh { node: Some(index), mesh, world: *world, instance: None };
         try_push(&mut uses, (mesh_use, instances), "nodes")
     })?;
@@ -158,6 +164,11 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
     is_reached.try_reserve_exact(document.nodes.len())?;
     is_reached.resize(document.nodes.len(), false);
     uses.iter().filter_map(|(mesh_use, _)| mesh_use.node).for_each(|node| is_reached[node] = true);
+    let count: usize =
+        uses.iter().map(|(_, instances)| instances.as_ref().map_or(1, |instances| instances.count)).sum();
+    if count as u64 <= values.limits.objects.max(values.limits.instanced_objects) {
+        placed.try_reserve_exact(count).map_err(|_| Error::memory("objects"))?;
+    }
     for (mesh_use, instances) in uses {
         let Some(instances) = instances else {
             push(&mut placed, mesh_use, values.limits.objects.max(values.limits.instanced_objects))?;
