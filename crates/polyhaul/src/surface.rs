@@ -23,6 +23,7 @@ pub(crate) fn note(materials: &[Material], format: Format, output: &str, warning
     let kinds = [
         named("left-out-culling", "hidden back faces, and materials became double-sided", |m| m.single_sided),
         named("left-out-alpha-cutoffs", "alpha cutoffs", |m| m.alpha_cutoff.is_some()),
+        named("left-out-alpha-modes", "the blending of opaque materials", blends_opaque),
         named("left-out-unlit", "unlit materials", |m| m.unlit),
         named("left-out-occlusion-maps", "occlusion maps", |m| m.maps.iter().any(is_occlusion)),
         named("left-out-extras", "extras of materials", |m| m.extras.is_some()),
@@ -36,6 +37,13 @@ pub(crate) fn remove_maps(materials: &mut Cow<'_, [Material]>, format: Format) {
     if !stores_all(format) && materials.iter().any(has_maps) {
         materials.to_mut().iter_mut().for_each(|material| material.maps.retain(|map| !is_occlusion(map)));
     }
+}
+
+/// Whether a material blends although nothing in it is transparent, for the alpha of vertex colors.
+fn blends_opaque(material: &Material) -> bool {
+    material.alpha_blended == Some(true)
+        && material.opacity == Some(1.0)
+        && !material.maps.iter().any(|map| map.kind == MapKind::Opacity)
 }
 
 fn is_occlusion(map: &polyhaul_model::TextureMap) -> bool {

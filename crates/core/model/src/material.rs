@@ -65,6 +65,15 @@ pub struct Material {
     pub folder: SourceFolder,
 }
 
+impl Material {
+    /// Whether alpha blends: as the material says, or else if something in it is transparent.
+    pub fn blends(&self) -> bool {
+        let is_transparent = self.opacity.is_some_and(|opacity| opacity < 1.0);
+        let has_map = || self.maps.iter().any(|map| matches!(map.kind, MapKind::Opacity | MapKind::Transparency));
+        self.alpha_blended.unwrap_or_else(|| is_transparent || has_map())
+    }
+}
+
 /// The number after `illum`, 0 to 10 in the specification.
 pub type Illumination = u32;
 

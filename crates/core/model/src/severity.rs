@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 182;
+pub const KIND_COUNT: usize = 183;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -176,6 +176,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("left-in-files", ["mesh left in its file", "meshes left in their files"], Note),
     row("left-out-alpha", ["dropped alpha value", "dropped alpha values"], Loss).but(Note, "obj stl pbrt xyz pts splats hdr jpg"),
     row("left-out-alpha-cutoffs", ["dropped alpha cutoff", "dropped alpha cutoffs"], Loss).but(Note, "obj pbrt geometry"),
+    row("left-out-alpha-modes", ["dropped alpha mode", "dropped alpha modes"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-animations", ["dropped animation", "dropped animations"], Loss).but(Note, "still"),
     row("left-out-attributes", ["dropped attribute", "dropped attributes"], Loss).but(Note, "obj stl off xyz pts pbrt splats pixels"),
     row("left-out-cameras", ["dropped camera", "dropped cameras"], Loss).but(Note, "obj geometry"),
@@ -232,7 +233,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("left-out-uvs", ["dropped uv", "dropped uvs"], Loss).but(Note, "stl xyz pts splats"),
     row("left-out-vertex-groups", ["dropped vertex group", "dropped vertex groups"], Loss).but(Note, "obj stl off xyz pts pbrt glb splats"),
     row("left-out-vertices", ["unused vertex", "unused vertices"], Loss).but(Note, "stl pbrt"),
-    row("left-out-visibility", ["hidden node made visible", "hidden nodes made visible"], Loss),
+    row("left-out-visibility", ["hidden node made visible", "hidden nodes made visible"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-weights", ["dropped position weight", "dropped position weights"], Loss).but(Note, "stl off xyz pts pbrt glb splats"),
     row("left-out-wrap-modes", ["dropped wrap mode", "dropped wrap modes"], Loss).but(Note, "geometry"),
     row("listed-node", ["node that a scene should not list", "nodes that a scene should not list"], Fault),

@@ -29,6 +29,7 @@ use crate::left_out::{self, EmptyNodes};
 use crate::log::{GltfLog, located, malformed, over_limit, unsupported};
 use crate::materials::{check_name, materials};
 use crate::meshes::{FoundMesh, MeshReader};
+use crate::plan::{COPYRIGHT, is_copyright};
 use crate::splats::SplatPrimitive;
 use polyhaul_geometry::exact::{moved_bounds, rounded, single};
 use polyhaul_geometry::transform::transform_axes;
@@ -105,7 +106,9 @@ fn read_scene(
     let materials = materials(&mut values, file_name, log)?;
     let placed = placed_meshes(&mut values, log)?;
     let mut scene = Scene { materials, ..Scene::default() };
-    scene.comments.extend(document.asset.copyright.as_deref().map(try_string).transpose()?);
+    let copyright = document.asset.copyright.as_deref().filter(|text| !text.is_empty());
+    let marked = |text: &str| if is_copyright(text) { try_string(text) } else { Ok(format!("{COPYRIGHT}{text}")) };
+    scene.comments.extend(copyright.map(marked).transpose()?);
     let mut builder = SceneBuilder { scene, values, log, indices: Vec::new(), splats: Vec::new() };
     builder.read_meshes(&placed)?;
     let is_exact = builder.needs_doubles(&placed, options.precision.precision, options.faults)?;
