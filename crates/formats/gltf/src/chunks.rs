@@ -9,6 +9,7 @@ use crate::log::{malformed, over_limit};
 use polyhaul_model::error::{Result, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::bytes::Bytes;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The parts of a file.
@@ -36,7 +37,7 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     if number(4) != VERSION {
         return Err(unsupported_version(&format!("{}.0", number(4))));
     }
-    let reader = ChunkReader { bytes, file, end: u64::from(number(8)), limits };
+    let reader = ChunkReader { bytes, file, end: Cell::new(u64::from(number(8))), is_longer: Cell::new(false), limits };
     reader.read()
 }
 
@@ -65,8 +66,10 @@ fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>
 struct ChunkReader<'a, 'l> {
     bytes: &'a Bytes<'a>,
     file: Arc<str>,
-    /// The length of the file by its header.
-    end: u64,
+    /// The length of the file by its header; unknown if the chunks need more.
+    end: Cell<u64>,
+    /// Whether the header has less than the chunks need.
+    is_longer: Cell<bool>,
     limits: &'l Limits,
 }
 
@@ -94,6 +97,9 @@ impl<'a> ChunkReader<'a, '_> {
         if kind == *BINARY {
             chunks.binary = self.binary(start, len)?;
         }
+        if self.is_longer.get() {
+            chunks.fault = Some(("wrong-file-size", "the length in the header is less than that of the chunks".into()));
+        }
         Ok(chunks)
     }
 
@@ -104,7 +110,7 @@ impl<'a> ChunkReader<'a, '_> {
         let padding = (end.next_multiple_of(4) - end) as usize;
         let mut bytes = [0; CHUNK_HEADER_BYTES + 3];
         let first = &mut bytes[..CHUNK_HEADER_BYTES];
-        let max_bytes = self.end.saturating_sub(end).min(first.len() as u64) as usize;
+        let max_bytes = self.end.get().saturating_sub(end).min(first.len() as u64) as usize;
         let mut count = self.bytes.read(end, &mut first[..max_bytes])?;
         if count <= padding {
             return Ok(None);
@@ -134,7 +140,7 @@ impl<'a> ChunkReader<'a, '_> {
 
     /// The type and the size of the chunk at `offset`; `None` at the end.
     fn header(&self, offset: u64) -> Result<Option<([u8; 4], u64)>> {
-        if offset == self.end {
+        if offset == self.end.get() {
             return Ok(None);
         }
         let mut header = [0; CHUNK_HEADER_BYTES];
@@ -150,9 +156,10 @@ impl<'a> ChunkReader<'a, '_> {
         };
         let len = u64::from(u32::from_le_bytes([a, b, c, d]));
         let end = offset + CHUNK_HEADER_BYTES as u64 + len;
-        if end > self.end {
-            let message = format!("a chunk of {len} bytes exceeds the file's length of {} bytes", self.end);
-            return Err(fault(&self.file, offset, message));
+        if end > self.end.get() {
+            // Whether the bytes are there shows when they are read.
+            self.end.set(u64::MAX);
+            self.is_longer.set(true);
         }
         Ok((*kind, len))
     }

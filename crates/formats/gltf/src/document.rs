@@ -67,6 +67,34 @@ impl Serialize for Skipped {
     }
 }
 
+/// Whether there are extras; empty ones count as none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Extras(pub(crate) bool);
+
+impl<'de> Deserialize<'de> for Extras {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Extras, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Object(BTreeMap<String, serde::de::IgnoredAny>),
+            Other(Option<serde::de::IgnoredAny>),
+        }
+        Form::deserialize(deserializer).map(|form| {
+            Extras(match form {
+                Form::Object(fields) => !fields.is_empty(),
+                Form::Other(value) => value.is_some(),
+            })
+        })
+    }
+}
+
+/// The writer has none.
+impl Serialize for Extras {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
 macro_rules! objects {
     ($($(#[$docs:meta])+ $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)+ })+) => {$(
         $(#[$docs])+
@@ -107,7 +135,7 @@ objects! {
         animations: Vec<UnreadItem>,
         cameras: Vec<UnreadItem>,
         extensions: Extensions,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// An item that is not read, except for its name.
     UnreadItem {
@@ -130,13 +158,13 @@ objects! {
         min_version: Option<String>,
         generator: Option<String>,
         copyright: Option<String>,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// The roots of a hierarchy.
     SceneNodes {
         name: Option<String>,
         nodes: Vec<usize>,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// A node of the hierarchy: a transform, a mesh, and children.
     Node {
@@ -152,14 +180,14 @@ objects! {
         rotation: Option<[f64; 4]>,
         scale: Option<[f64; 3]>,
         extensions: Extensions,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// Primitives that belong together.
     GltfMesh {
         name: Option<String>,
         primitives: Vec<Primitive>,
         weights: Vec<f32>,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// Triangles, lines or points of one material.
     Primitive {
@@ -171,7 +199,7 @@ objects! {
         mode: Option<u32>,
         targets: Vec<Skipped>,
         extensions: Extensions,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// A typed view of a part of a buffer.
     Accessor {
@@ -187,7 +215,7 @@ objects! {
         min: Vec<f32>,
         max: Vec<f32>,
         sparse: Option<Sparse>,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// Values that replace some of an accessor.
     Sparse {
@@ -215,7 +243,7 @@ objects! {
         byte_stride: Option<u64>,
         target: Option<u32>,
         extensions: Extensions,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// Bytes of a URI, or of the second chunk of a `.glb`.
     Buffer {
@@ -223,7 +251,7 @@ objects! {
         uri: Option<String>,
         byte_length: u64,
         extensions: Extensions,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// A material; a factor that is missing has the specification's default.
     GltfMaterial {
@@ -264,7 +292,7 @@ objects! {
         source: Option<usize>,
         name: Option<String>,
         extensions: Extensions,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// An image: a URI or a view.
     GltfImage {
@@ -272,7 +300,7 @@ objects! {
         uri: Option<String>,
         mime_type: Option<String>,
         buffer_view: Option<usize>,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
     /// How textures are sampled.
     Sampler {
@@ -280,7 +308,7 @@ objects! {
         min_filter: Option<u32>,
         wrap_s: Option<u32>,
         wrap_t: Option<u32>,
-        extras: Option<Skipped>,
+        extras: Extras,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counts the parts of a document that are not read.
 
-use crate::document::{Document, Node, Skipped};
+use crate::document::{Document, Node};
 use crate::json;
 use crate::log::GltfLog;
 use crate::whole;
@@ -46,19 +46,15 @@ type NamedExtras<'d> = (Option<&'d str>, bool);
 fn note_extras(document: &Document, log: &mut GltfLog) -> Result<()> {
     macro_rules! of {
         ($items:ident) => {
-            document.$items.iter().map(|item| (item.name.as_deref(), item.extras.is_some()))
+            document.$items.iter().map(|item| (item.name.as_deref(), item.extras.0))
         };
     }
-    fn unnamed<'d>(extras: &'d Option<Skipped>) -> NamedExtras<'d> {
-        (None, extras.is_some())
-    }
-    let has = |extras: &Option<Skipped>| extras.is_some();
-    let whole = [unnamed(&document.extras), unnamed(&document.asset.extras)];
+    let whole = [(None, document.extras.0), (None, document.asset.extras.0)];
     let primitives = document
         .meshes
         .iter()
-        .flat_map(|mesh| mesh.primitives.iter().map(|primitive| (mesh.name.as_deref(), has(&primitive.extras))));
-    let samplers = document.samplers.iter().map(|sampler| unnamed(&sampler.extras));
+        .flat_map(|mesh| mesh.primitives.iter().map(|primitive| (mesh.name.as_deref(), primitive.extras.0)));
+    let samplers = document.samplers.iter().map(|sampler| (None, sampler.extras.0));
     let kinds: [(&str, Box<dyn Iterator<Item = NamedExtras<'_>>>); 10] = [
         ("document", Box::new(whole.into_iter())),
         ("scene", Box::new(of!(scenes))),

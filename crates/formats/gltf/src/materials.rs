@@ -135,7 +135,8 @@ impl MaterialReader<'_, '_, '_> {
         self.material.alpha_blended = (mode != "MASK").then_some(!is_opaque);
         self.material.single_sided = !gltf.double_sided;
         self.material.unlit = gltf.extensions.contains_key(UNLIT);
-        self.material.extras = gltf.extras.as_ref().map(Value::to_string);
+        let is_empty = |extras: &&Value| extras.as_object().is_some_and(serde_json::Map::is_empty);
+        self.material.extras = gltf.extras.as_ref().filter(|extras| !is_empty(extras)).map(Value::to_string);
         let emission = gltf.emissive_factor.unwrap_or([0.0; 3]);
         let emissive = self.extension(gltf, "KHR_materials_emissive_strength")?;
         let strength = emissive.and_then(|extension| extension.emissive_strength).unwrap_or(1.0);

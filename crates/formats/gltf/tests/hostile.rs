@@ -233,6 +233,17 @@ fn chunks_need_no_padding() {
 }
 
 #[test]
+fn a_length_that_is_too_small_is_a_warning() {
+    let bytes = with_binary(&triangle());
+    for length in [0, 13, 21, bytes.len() as u32 - 1] {
+        let mut changed = bytes.clone();
+        changed[8..12].copy_from_slice(&length.to_le_bytes());
+        let found = read_bytes(&changed).unwrap();
+        assert_eq!((found.scene.objects.len(), found.warnings.counts()["wrong-file-size"]), (1, 1), "{length}");
+    }
+}
+
+#[test]
 fn unsupported_features_are_named() {
     for name in ["KHR_draco_mesh_compression", "CESIUM_RTC", "MY_own"] {
         let mut json = triangle();
@@ -298,8 +309,10 @@ fn broken_containers() {
     let mut long = with_binary(&triangle());
     long[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
     let _either = read_bytes(&long);
-    long[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+    long[12..16].copy_from_slice(&1000_u32.to_le_bytes());
     assert_eq!(read_bytes(&long).unwrap_err().kind(), ErrorKind::Malformed);
+    long[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert_eq!(read_bytes(&long).unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]

@@ -308,7 +308,7 @@ fn properties_of_materials_stay_from_file_to_file() {
 
 #[test]
 fn empty_nodes_and_extras_are_counted_by_name() {
-    let nodes = r#"[{"mesh":0,"name":"moved","extras":{"price":42}},{"name":"locator"},{"name":"group","children":[3]},
+    let nodes = r#"[{"mesh":0,"name":"moved","extras":{"price":42}},{"name":"locator","extras":{}},{"name":"group","extras":null,"children":[3]},
         {"camera":0},{"name":"bone"},{"name":"unreached"}]"#;
     let text = format!(
         r#"{{"asset":{{"version":"2.0"}},"scenes":[{{"nodes":[0,1,2,4]}}],"nodes":{nodes},"cameras":[{{}}],
