@@ -3,7 +3,8 @@
 //! Every value read is charged. Each byte of the buffers is free once; beyond this, twice the buffers or
 //! [`Limits::included_bytes`] may be read repeatedly or consist of zeros. Compressed views may decode to 16 times the
 //! buffers, or to that limit. Elements and instances take more memory than the values that they are read from; what no
-//! data back is charged in full, and may be an eighth of that limit and twice the buffers. So time and memory are proportional to the size of the file.
+//! data back is charged in full, and may be an eighth of that limit and twice the buffers. So time and memory are
+//! proportional to the size of the file.
 
 use crate::log::over_limit;
 use polyhaul_model::error::Result;

@@ -104,8 +104,8 @@ impl<'a> ChunkReader<'a, '_> {
     }
 
     /// The type, the start and the size of the chunk that follows the one that ends at `end`. Chunks are aligned, but
-    /// a writer may have left out the padding: then the type stands 1 to 3 bytes earlier, where no padding, size or type
-    /// of an aligned chunk looks like `BIN`.
+    /// a writer may have left out the padding: then the type stands 1 to 3 bytes earlier, where no padding, size or
+    /// type of an aligned chunk looks like `BIN`.
     fn second(&self, end: u64) -> Result<Option<([u8; 4], u64, u64)>> {
         let padding = (end.next_multiple_of(4) - end) as usize;
         let mut bytes = [0; CHUNK_HEADER_BYTES + 3];

@@ -136,7 +136,7 @@ fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Ve
     }
     if has_child {
         let worlds = highest_listed(document, parents, &is_listed)?;
-        roots.retain_mut(|(index, world)| worlds.get(index).map(|found| *world = *found).is_some());
+        roots.retain_mut(|(index, world)| worlds.get(index).map(|parent| *world = *parent).is_some());
     }
     Ok(roots)
 }
@@ -219,10 +219,10 @@ mod tests {
         let nodes = json!([{"translation": [1, 0, 0], "children": [1]}, {"translation": [2, 0, 0], "children": [2]},
             {"translation": [4, 0, 0]}]);
         let of = |roots: Value| listed(json!({"scenes": [{"nodes": roots}], "nodes": nodes}));
-        let all = vec![(0, 1.0), (1, 3.0), (2, 7.0)];
-        assert_eq!(of(json!([0])), (all.clone(), 0));
-        assert_eq!(of(json!([0, 1])), (all.clone(), 1));
-        assert_eq!(of(json!([2, 1, 0, 0])), (all, 3));
+        let shown = vec![(0, 1.0), (1, 3.0), (2, 7.0)];
+        assert_eq!(of(json!([0])), (shown.clone(), 0));
+        assert_eq!(of(json!([0, 1])), (shown.clone(), 1));
+        assert_eq!(of(json!([2, 1, 0, 0])), (shown, 3));
         // Without the parent, its transform still counts.
         assert_eq!(of(json!([1])), (vec![(1, 3.0), (2, 7.0)], 1));
         assert_eq!(of(json!([2, 1])), (vec![(1, 3.0), (2, 7.0)], 2));

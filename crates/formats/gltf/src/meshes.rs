@@ -219,10 +219,10 @@ impl<'a> MeshReader<'_, 'a, '_> {
             // Several primitives may share vertices without indices.
             part.count = count;
             let budget = &mut self.values.budget;
-            return match is_stored {
-                true => budget.charge_each(count, size_of::<u32>()),
-                false => budget.charge_zeros(count, ELEMENT_BYTES),
-            };
+            if is_stored {
+                return budget.charge_each(count, size_of::<u32>());
+            }
+            return budget.charge_zeros(count, ELEMENT_BYTES);
         };
         let user = format!("{}.indices", part.path);
         let layout = self.values.layout(index, &user, &[1], self.log)?;

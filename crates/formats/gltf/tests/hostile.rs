@@ -203,8 +203,8 @@ fn what_no_data_back_stays_small() {
 
 #[test]
 fn a_wrong_list_of_roots_is_a_warning() {
-    let found = read_bytes(&changed("/scenes/0/nodes", json!([0, 0]))).unwrap();
-    assert_eq!((found.scene.objects.len(), found.warnings.counts()["listed-node"]), (1, 1));
+    let loaded = read_bytes(&changed("/scenes/0/nodes", json!([0, 0]))).unwrap();
+    assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["listed-node"]), (1, 1));
 }
 
 /// A container whose JSON chunk has any length, with the next chunk directly behind it or after padding.
@@ -225,9 +225,9 @@ fn chunks_need_no_padding() {
         bytes.extend(rest);
         let is_padded = json.len().is_multiple_of(4);
         for source in [Source::memory(bytes.clone()), Source::reader(Box::new(std::io::Cursor::new(bytes)), "x.glb")] {
-            let found = read_with(source, Limits::default()).unwrap();
-            assert_eq!(found.scene.meshes[0].positions.len(), 3);
-            assert_eq!(found.warnings.counts().contains_key("unpadded-chunk"), !is_padded, "{spaces}");
+            let loaded = read_with(source, Limits::default()).unwrap();
+            assert_eq!(loaded.scene.meshes[0].positions.len(), 3);
+            assert_eq!(loaded.warnings.counts().contains_key("unpadded-chunk"), !is_padded, "{spaces}");
         }
     }
 }
@@ -238,8 +238,8 @@ fn a_length_that_is_too_small_is_a_warning() {
     for length in [0, 13, 21, bytes.len() as u32 - 1] {
         let mut changed = bytes.clone();
         changed[8..12].copy_from_slice(&length.to_le_bytes());
-        let found = read_bytes(&changed).unwrap();
-        assert_eq!((found.scene.objects.len(), found.warnings.counts()["wrong-file-size"]), (1, 1), "{length}");
+        let loaded = read_bytes(&changed).unwrap();
+        assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["wrong-file-size"]), (1, 1), "{length}");
     }
 }
 

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-6;
 /// The box around all finite positions of a scene, with the fewest digits of 32-bit floats if positions are such.
 pub(super) fn bounds(scene: &Scene, threads: usize) -> Result<Option<Bounds<f64>>> {
     let boxes = mesh_boxes(scene, threads)?;
-    let mut extent = Extent::default();
+    let mut extent = GrowingBox::default();
     let mut is_shown = Vec::new();
     is_shown.try_reserve_exact(scene.meshes.len())?;
     is_shown.resize(scene.meshes.len(), false);
@@ -57,23 +57,23 @@ fn mesh_boxes(scene: &Scene, threads: usize) -> Result<Vec<Option<Bounds<f64>>>>
             try_push(&mut blocks, (mesh, block), "a box")?;
         }
     }
-    let found = Mutex::new(Vec::new());
+    let block_boxes = Mutex::new(Vec::new());
     for_each_item(
         threads,
         blocks.iter().enumerate(),
         || (),
         |(), (at, (mesh, block))| {
             if let Some(bounds) = block.bounds() {
-                found.lock().unwrap_or_else(PoisonError::into_inner).push((at, *mesh, bounds));
+                block_boxes.lock().unwrap_or_else(PoisonError::into_inner).push((at, *mesh, bounds));
             }
         },
     );
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_unstable_by_key(|(at, ..)| *at);
+    let mut block_boxes = block_boxes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    block_boxes.sort_unstable_by_key(|(at, ..)| *at);
     let mut boxes: Vec<Option<Bounds<f64>>> = Vec::new();
     boxes.try_reserve_exact(scene.meshes.len())?;
     boxes.resize(scene.meshes.len(), None);
-    for (_, mesh, bounds) in found {
+    for (_, mesh, bounds) in block_boxes {
         boxes[mesh] = Some(boxes[mesh].map_or(bounds, |before| before.union(bounds)));
     }
     Ok(boxes)
@@ -137,7 +137,7 @@ impl<'a> Positions<'a> {
 
 /// A box that grows.
 #[derive(Default)]
-struct Extent {
+struct GrowingBox {
     bounds: Option<Bounds<f64>>,
     /// Whether positions in double precision are in it.
     is_exact: bool,
@@ -145,7 +145,7 @@ struct Extent {
     moved_count: u64,
 }
 
-impl Extent {
+impl GrowingBox {
     /// Adds positions in their box, after a transform.
     fn add(&mut self, positions: Positions<'_>, bounds: Bounds<f64>, matrix: &Matrix4) {
         if *matrix == IDENTITY64 {
@@ -194,21 +194,21 @@ fn maps_axes(matrix: &Matrix4) -> bool {
 /// Scenes for a renderer, whose shapes have transforms, and whose definitions have instances.
 #[cfg(feature = "pbrt")]
 mod render {
-    use super::{Extent, Positions, maps_axes};
+    use super::{GrowingBox, Positions, maps_axes};
+    use crate::pbrt_ops::{Places64, places64};
     use polyhaul_geometry::exact::moved_bounds;
     use polyhaul_geometry::linear::{IDENTITY64, Matrix4, multiply};
     use polyhaul_model::Scene;
     use polyhaul_model::error::Result;
     use polyhaul_model::render::{Render, Shape};
-    use polyhaul_pbrt::places::{Places64, places64};
     use std::collections::HashMap;
     use std::ops::Range;
 
     /// Adds the shapes of a scene, and those of its instances.
-    pub(super) fn extend(scene: &Scene, extent: &mut Extent) -> Result<()> {
+    pub(super) fn extend(scene: &Scene, extent: &mut GrowingBox) -> Result<()> {
         let Some(render) = &scene.render else { return Ok(()) };
         // What loaded meshes hold was added where the mesh is; shapes show it elsewhere.
-        *extent = Extent::default();
+        *extent = GrowingBox::default();
         let shapes = Shapes { scene, render, places: places64(render)? };
         for range in render.world_shapes() {
             shapes.add(range, &IDENTITY64, extent);
@@ -217,7 +217,7 @@ mod render {
         for instance in render.instances() {
             let Some(object) = render.objects.get(instance.object) else { continue };
             let definition = definitions.entry(instance.object).or_insert_with(|| {
-                let mut extent = Extent::default();
+                let mut extent = GrowingBox::default();
                 shapes.add(object.shapes.clone(), &IDENTITY64, &mut extent);
                 extent
             });
@@ -243,7 +243,7 @@ mod render {
 
     impl<'a> Shapes<'a> {
         /// Adds a range of shapes, after a transform.
-        fn add(&self, range: Range<usize>, outer: &Matrix4, extent: &mut Extent) {
+        fn add(&self, range: Range<usize>, outer: &Matrix4, extent: &mut GrowingBox) {
             for shape in range.filter_map(|index| self.render.shape(index)) {
                 let positions = self.positions(&shape);
                 let Some(bounds) = positions.bounds() else { continue };
@@ -312,8 +312,8 @@ mod tests {
         let turn = [[half, -half, 0.0, 0.0], [half, half, 0.0, 0.0], IDENTITY64[2], IDENTITY64[3]];
         let meshes = vec![mesh(&[[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])];
         let scene = Scene { meshes, objects: vec![object(0, turn); 3], ..Scene::default() };
-        let found = bounds(&scene, 2).unwrap().unwrap();
+        let turned = bounds(&scene, 2).unwrap().unwrap();
         let half = 0.70710677;
-        assert_eq!((found.min, found.max), ([-half, 0.0, 0.0], [half, half, 0.0]));
+        assert_eq!((turned.min, turned.max), ([-half, 0.0, 0.0], [half, half, 0.0]));
     }
 }

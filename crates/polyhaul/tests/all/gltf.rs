@@ -239,7 +239,7 @@ fn embedded(input: impl Into<Input>, output: &std::path::Path, allow_outside: bo
 #[test]
 fn files_hold_images_of_other_folders_that_may_be_read() {
     let folder = Folder::new("gltf-folders").unwrap();
-    ["models", "textures", "out"].map(|name| std::fs::create_dir(folder.join(name)).unwrap());
+    ["models", "textures", "out"].into_iter().for_each(|name| std::fs::create_dir(folder.join(name)).unwrap());
     folder.file("models/c.mtl", WOOD).unwrap();
     folder.file("textures/wood.png", png([9, 8, 7, 255])).unwrap();
     let scene = folder.file("models/c.obj", QUAD).unwrap();
@@ -251,7 +251,8 @@ fn files_hold_images_of_other_folders_that_may_be_read() {
         assert!(count == 0 && codes.contains(&"uncopied-reference"), "{output} {codes:?}");
     }
     let report = Reader::new(&scene).convert(Writer::new(folder.join("models/c.glb"))).unwrap();
-    let hints: Vec<_> = report.warnings.kept().iter().filter_map(|kept| kept.diagnostic.hint.as_deref()).collect();
+    let hints: Vec<_> =
+        report.warnings.kept().iter().filter_map(|warning| warning.diagnostic.hint.as_deref()).collect();
     assert!(hints.contains(&"use --allow-outside to embed it"), "{hints:?}");
 }
 
@@ -316,8 +317,8 @@ fn empty_nodes_and_extras_are_counted_by_name() {
     );
     let report = Reader::new(Input::Memory(text.into(), "a.gltf".into())).scene().unwrap().report;
     let names = |code: &str| {
-        let kept = report.warnings.kept().iter().filter(|kept| kept.code == code);
-        kept.flat_map(|kept| kept.diagnostic.names.clone()).collect::<Vec<_>>()
+        let warnings = report.warnings.kept().iter().filter(|warning| warning.code == code);
+        warnings.flat_map(|warning| warning.diagnostic.names.clone()).collect::<Vec<_>>()
     };
     assert_eq!(
         (names("left-out-empty-nodes"), names("left-out-extras")),
