@@ -98,6 +98,7 @@ mod select;
 mod sog;
 #[cfg(feature = "splat")]
 mod splat;
+mod surface;
 mod table_fit;
 mod table_job;
 mod table_parts;

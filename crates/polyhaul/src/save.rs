@@ -13,6 +13,7 @@ use crate::precise::{self, PreciseScene, PreciseTarget};
 use crate::references::Relinker;
 use crate::registry::{MeshWriter, SceneWriter};
 use crate::report::{Clock, Report};
+use crate::surface;
 use polyhaul_geometry::check;
 use polyhaul_geometry::linear::IDENTITY64;
 use polyhaul_geometry::losses::triangulated;
@@ -36,17 +37,24 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     }
     let format = format_of(&output, options)?;
     let mut report = Report::of_writing(format.name());
+    surface::note(&scene.materials, format, &name_of(&output), &mut report.warnings);
     let writer = match format.writers().scene {
-        Some(SceneWriter::Render(save)) => return save(scene, output, options),
+        Some(SceneWriter::Render(save)) => {
+            report.warnings.refuse_losses(options.strictness())?;
+            let mut written = save(scene, output, options)?;
+            report.warnings.extend(std::mem::take(&mut written.warnings));
+            return Ok(Report { warnings: report.warnings, ..written });
+        }
         Some(SceneWriter::Meshes(writer)) => writer,
         None => return Err(no_scene(format)),
     };
     let scene = flatten(scene, format, options, &mut report)?;
-    let (scene, looks) = Looks::split(scene);
+    let (scene, mut looks) = Looks::split(scene);
     let scene = match writer.splat_degree {
         Some(max_degree) => complete_splats(scene, format, max_degree, &output, options, &mut report)?,
         None => scene,
     };
+    surface::remove_maps(&mut looks.materials, format);
     let placement = (writer.placement)(&scene, options)?;
     let (scene, placement) = place_splats(scene, &writer, placement, options, &mut report)?;
     let target = PreciseTarget {

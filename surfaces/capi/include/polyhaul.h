@@ -1224,6 +1224,11 @@ typedef struct ph_table {
 #define PH_MAP_NORMAL 17
 
 /**
+ * How much ambient light arrives; only in glTF.
+ */
+#define PH_MAP_OCCLUSION 18
+
+/**
  * sRGB.
  */
 #define PH_COLOR_SPACE_SRGB 0

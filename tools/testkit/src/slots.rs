@@ -111,8 +111,8 @@ fn slots(to: &str) -> &'static str {
             "faces, polygons, normals, uvs, uv-depths, colors, alpha, face-colors, lines, points, curves, weights, vertices, \
              groups, smoothing, sharp-edges, vertex-groups, names, column-names, columns, tables, attributes, channels, \
              frames, materials, material-properties, phong, maps, textures, images, wrap-modes, alpha-cutoffs, culling, \
-             occlusion-maps, texture-coordinates, texture-rotations, harmonics, lights, cameras, media, settings, motion, \
-             skins, skin-weights, animations, morph-targets, tangents"
+             alpha-modes, occlusion-maps, unlit, extras, empty-nodes, visibility, texture-coordinates, texture-rotations, \
+             harmonics, lights, cameras, media, settings, motion, skins, skin-weights, animations, morph-targets, tangents"
         }
         // Materials of MTL have no alpha test, no rotation of textures and no occlusion.
         "obj" => {
@@ -135,8 +135,8 @@ fn slots(to: &str) -> &'static str {
         // Materials are metallic-roughness ones.
         "glb" => {
             "faces, normals, uvs, colors, alpha, lines, points, vertices, names, column-names, columns, attributes, \
-             materials, maps, textures, images, wrap-modes, alpha-cutoffs, culling, occlusion-maps, texture-coordinates, \
-             texture-rotations, harmonics, lights, cameras, motion, skins, skin-weights, animations, morph-targets, tangents"
+             materials, maps, textures, images, wrap-modes, alpha-cutoffs, alpha-modes, culling, occlusion-maps, unlit, \
+             extras, empty-nodes, visibility, texture-coordinates, texture-rotations, harmonics, lights, cameras, motion, skins, skin-weights, animations, morph-targets, tangents"
         }
         "csv" | "tsv" | "npy" => {
             "normals, uvs, uv-depths, colors, alpha, weights, vertices, vertex-groups, column-names, columns, tables, \

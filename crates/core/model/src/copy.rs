@@ -97,7 +97,8 @@ pub fn pick<T: Copy>(array: &Array<T>, indices: impl Iterator<Item = usize> + Cl
     Ok(picked.into())
 }
 
-fn mesh(mesh: &Mesh) -> Result<Mesh> {
+/// Copies a mesh.
+pub fn mesh(mesh: &Mesh) -> Result<Mesh> {
     Ok(Mesh {
         positions: mesh.positions.try_clone()?,
         exact_positions: mesh.exact_positions.try_clone()?,

@@ -125,7 +125,7 @@ const fn row(code: &'static str, words: [&'static str; 2], severity: Severity) -
 }
 
 /// The number of kinds of warnings.
-pub const KIND_COUNT: usize = 188;
+pub const KIND_COUNT: usize = 196;
 
 /// Every kind of warning, in alphabetical order.
 #[rustfmt::skip]
@@ -182,6 +182,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("left-in-files", ["mesh left in its file", "meshes left in their files"], Note),
     row("left-out-alpha", ["dropped alpha value", "dropped alpha values"], Loss).but(Note, "obj stl pbrt xyz pts splats hdr jpg"),
     row("left-out-alpha-cutoffs", ["dropped alpha cutoff", "dropped alpha cutoffs"], Loss).but(Note, "obj pbrt geometry"),
+    row("left-out-alpha-modes", ["dropped alpha mode", "dropped alpha modes"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-animations", ["dropped animation", "dropped animations"], Loss).but(Note, "still"),
     row("left-out-attributes", ["dropped attribute", "dropped attributes"], Loss).but(Note, "obj stl off xyz pts pbrt splats pixels"),
     row("left-out-cameras", ["dropped camera", "dropped cameras"], Loss).but(Note, "obj geometry"),
@@ -191,7 +192,9 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("left-out-columns", ["dropped column", "dropped columns"], Loss).but(Note, "obj stl off xyz pts pbrt splats"),
     row("left-out-culling", ["material made double-sided", "materials made double-sided"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-curves", ["dropped curve", "dropped curves"], Loss).but(Note, "pbrt glb geometry"),
+    row("left-out-empty-nodes", ["dropped empty node", "dropped empty nodes"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-extensions", ["dropped extension", "dropped extensions"], Loss),
+    row("left-out-extras", ["dropped piece of extra data", "dropped pieces of extra data"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-face-colors", ["dropped face color", "dropped face colors"], Loss).but(Note, "obj stl pbrt glb tables splats"),
     row("left-out-faces", ["dropped face", "dropped faces"], Loss).but(Note, "tables splats"),
     row("left-out-flags", ["dropped flag", "dropped flags"], Loss),
@@ -231,12 +234,15 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("left-out-texture-coordinates", ["texture with another uv set", "textures with another uv set"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-texture-rotations", ["dropped rotation of a texture", "dropped rotations of textures"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-textures", ["dropped texture", "dropped textures"], Loss).but(Note, "geometry"),
+    row("left-out-unlit", ["unlit material made lit", "unlit materials made lit"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-uv-depths", ["dropped third uv coordinate", "dropped third uv coordinates"], Loss).but(Note, "stl off xyz pts pbrt glb splats"),
     row("left-out-uvs", ["dropped uv", "dropped uvs"], Loss).but(Note, "stl xyz pts splats"),
     row("left-out-vertex-groups", ["dropped vertex group", "dropped vertex groups"], Loss).but(Note, "obj stl off xyz pts pbrt glb splats"),
     row("left-out-vertices", ["unused vertex", "unused vertices"], Loss).but(Note, "stl pbrt"),
+    row("left-out-visibility", ["hidden node made visible", "hidden nodes made visible"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-weights", ["dropped position weight", "dropped position weights"], Loss).but(Note, "stl off xyz pts pbrt glb splats"),
     row("left-out-wrap-modes", ["dropped wrap mode", "dropped wrap modes"], Loss).but(Note, "geometry"),
+    row("listed-node", ["node that a scene should not list", "nodes that a scene should not list"], Fault),
     row("malformed", ["malformed statement", "malformed statements"], Fault),
     row("misaligned-accessor", ["misaligned accessor", "misaligned accessors"], Fault),
     row("mismatched-scopes", ["mismatched scope", "mismatched scopes"], Fault),
@@ -312,12 +318,14 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("unknown-parameter", ["unknown parameter", "unknown parameters"], Fault),
     row("unknown-statement", ["unknown statement", "unknown statements"], Fault),
     row("unmatched-end", ["unmatched end", "unmatched ends"], Fault),
+    row("unpadded-chunk", ["chunk without padding", "chunks without padding"], Fault),
     row("unresolved-reference", ["unresolved reference", "unresolved references"], Loss),
     row("unsupported-statement", ["unsupported statement", "unsupported statements"], Loss),
     row("unterminated-string", ["unterminated string", "unterminated strings"], Fault),
     row("unused-alpha", ["unused alpha channel", "unused alpha channels"], Note),
     row("wrong-block", ["misplaced directive", "misplaced directives"], Fault),
     row("wrong-count", ["wrong number of values", "wrong numbers of values"], Fault),
+    row("wrong-file-size", ["wrong size of a file", "wrong sizes of files"], Fault),
 ];
 
 /// The row of a kind.

@@ -4,13 +4,16 @@
 //! archive alone stands for its only member of a known format. Files next to a member are in the same archive: see
 //! [`crate::resolve`]. The layout of archives is up to `polyhaul_bytes`.
 
-use crate::format::Format;
+use super::inner::{inner_file_name, split_name};
+use crate::format::{Format, InnerFiles};
 use crate::options::ReadOptions;
-use crate::plain::{limits, read_all, regular};
+use crate::paths::slashed;
+use crate::plain::{Plain, limits, read_all, regular};
 use polyhaul_bytes::place;
 use polyhaul_bytes::{Archive, Source};
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint};
 use polyhaul_model::names;
+use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::read::ask;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -39,6 +42,15 @@ pub(crate) struct Member {
     name: Arc<str>,
     /// Its name in messages: the archive's name and its own.
     shown: Arc<str>,
+    /// The file inside it that is meant.
+    inner: Option<InnerMember>,
+}
+
+/// A file inside a member, such as an image in a glTF file.
+#[derive(Clone, Copy)]
+struct InnerMember {
+    index: usize,
+    files: InnerFiles,
 }
 
 /// Whether a source is an archive. Nothing is consumed.
@@ -143,11 +155,25 @@ impl Shelf {
         alike.next().filter(|_| alike.next().is_none()).map(str::to_owned)
     }
 
-    /// The member of exactly this name.
+    /// The member of exactly this name, or the file inside a member.
     fn find(self: &Arc<Self>, name: &str) -> Result<Option<Member>> {
-        let Some(number) = ask(&self.source, || self.archive.find(name))? else { return Ok(None) };
+        let inner = || {
+            let (files, outer, index) = split_name(name)?;
+            Some((outer, InnerMember { files, index }))
+        };
+        match (self.stored(name, name)?, inner()) {
+            (None, Some((outer, inner))) => {
+                Ok(self.stored(outer, name)?.map(|member| Member { inner: Some(inner), ..member }))
+            }
+            (member, _) => Ok(member),
+        }
+    }
+
+    /// The member that is stored as `stored`, called `name`.
+    fn stored(self: &Arc<Self>, stored: &str, name: &str) -> Result<Option<Member>> {
+        let Some(number) = ask(&self.source, || self.archive.find(stored))? else { return Ok(None) };
         let shown = format!("{}/{name}", self.archive.name()).into();
-        Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown }))
+        Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown, inner: None }))
     }
 
     /// The only scene, or else the only table or image, or else the main file of a scene of many files.
@@ -235,10 +261,52 @@ impl Member {
         self.shelf.archive.plain_bytes(self.number)
     }
 
+    /// The name of a copy of its own, if it is a file inside a member.
+    pub(crate) fn inner_name(&self) -> Option<String> {
+        self.inner.and_then(|_| inner_file_name(&self.name))
+    }
+
     /// Its bytes, from the beginning.
     pub(crate) fn source(&self, options: &ReadOptions) -> Result<Source<'static>> {
         let shelf = &self.shelf;
-        ask(&shelf.source, || shelf.archive.member(self.number, &self.shown, &limits(options)))
+        let source = ask(&shelf.source, || shelf.archive.member(self.number, &self.shown, &limits(options)))?;
+        match self.inner {
+            Some(inner) => self.inner_source(&source, inner, options),
+            None => Ok(source),
+        }
+    }
+
+    /// The bytes of the file inside it, whose bytes `source` has.
+    fn inner_source(
+        &self,
+        source: &Source<'static>,
+        inner: InnerMember,
+        options: &ReadOptions,
+    ) -> Result<Source<'static>> {
+        let plain = Plain::new(source, &self.name, options)?;
+        let bytes = Bytes::new(plain.source(), plain.garbage());
+        let mut beside = |name: &str, offset: u64, count: usize| self.range_beside(name, offset, count, options);
+        let max_bytes = options.limits.referenced_file_bytes;
+        let content = (inner.files.read)(bytes, inner.index, &plain.options(options), max_bytes, &mut beside)?;
+        Ok(Source::named_memory(content, &*self.shown))
+    }
+
+    /// Bytes of a member beside it.
+    fn range_beside(&self, name: &str, offset: u64, count: usize, options: &ReadOptions) -> Result<Vec<u8>> {
+        let missing = || {
+            let message = format!("the archive has no member `{}`", names::shown(name));
+            Error::io("reading", &self.shown, io::Error::new(io::ErrorKind::NotFound, message))
+        };
+        let member = self.beside(&slashed(name), options.allow_outside).ok_or_else(missing)??;
+        if member.inner.is_some() {
+            return Err(Error::new(ErrorKind::Unsupported, "a buffer is an image inside a file"));
+        }
+        let source = member.source(options)?;
+        let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
+        let mut content = Vec::new();
+        Bytes::new(&source, None).read_as_claimed(0, skipped.saturating_add(count), &mut content)?;
+        content.drain(..skipped.min(content.len()));
+        Ok(content)
     }
 
     /// Opens it as an archive.

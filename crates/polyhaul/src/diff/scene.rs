@@ -589,5 +589,7 @@ fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &
         let is_same = files.are_same((folders[0], "", first), (folders[1], "", name))?;
         Ok(is_same.then(|| first.clone()))
     })?;
-    Ok(*renamed == *a)
+    // A mode of alpha that follows from the opacity may be named.
+    let as_shown = |material: &Material| Material { alpha_blended: Some(material.blends()), ..material.clone() };
+    Ok(as_shown(&renamed) == as_shown(a))
 }
