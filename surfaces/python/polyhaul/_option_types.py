@@ -176,6 +176,9 @@ class _OnlyReadOptions(TypedDict, total=False):
     part: str | int | None
     """Read this part, by its name, its number (from 0) or its view. By default the first part with colors. Formats:
     exr."""
+    orient: bool
+    """Turn the picture as the file says (EXIF). By default pixels stay as they are stored, with a warning. Formats:
+    jpg, png."""
     limits: Limits | None
     """Limits on what the data may request."""
     read_rate: Rate | None

@@ -1,7 +1,7 @@
 //! Descriptions of colors: ICC profiles that are sRGB, and what becomes of the others.
 //!
-//! Samples are read as they are stored. A description that is sRGB, or linear light, is part of the model (`ColorSpace`);
-//! any other one stays beside the samples for formats that store it.
+//! Samples are read as they are stored. A description that is sRGB, or linear light, is part of the model
+//! (`ColorSpace`); any other one stays beside the samples for formats that store it.
 
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::FaultPolicy;

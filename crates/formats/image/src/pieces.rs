@@ -151,7 +151,9 @@ impl<'a> Pieces<'a> {
     }
 
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {
-        if let (Some(byte), Some(first)) = (self.next, to.first_mut()) {
+        if let Some(byte) = self.next
+            && let Some(first) = to.first_mut()
+        {
             *first = byte;
             self.next = None;
             self.at += 1;

@@ -1,8 +1,8 @@
 //! Options for reading and writing images and textures.
 
 crate::options! {
-    /// How to read an image. From a file that holds several (OpenEXR), the first one with full color is read by default,
-    /// together with every other channel of its part.
+    /// How to read an image. From a file that holds several (OpenEXR), the first one with full color is read by
+    /// default, together with every other channel of its part.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ImageReadOptions in "image" {
         /// Read only the channels of this layer or view: `diffuse` for `diffuse.R`, `diffuse.G` and `diffuse.B`. If no

@@ -3,12 +3,13 @@
 use super::header;
 use super::header::{BmpHeader, BmpPalette, BmpPixels};
 use super::runs::Runs;
+use crate::color;
 use crate::pieces::Pieces;
 use crate::raster::Raster;
 use crate::rows::{ImageRows, RowsTurn};
-use polyhaul_model::error::{Error, Result, fault};
+use polyhaul_model::error::{Error, ErrorKind, Result, fault};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Image, Samples};
+use polyhaul_model::{ColorProfile, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
@@ -21,6 +22,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let BmpHeader { width, height, .. } = header;
     let channels = header.pixels.channels();
     let row = width * channels.count();
+    let file = pieces.file.clone();
+    let profile;
     let (samples, threads) = match &header.pixels {
         BmpPixels::Masked(masks) if masks.is_wide() && !header.has_runs => {
             let raster = Raster::new(row, height, header.is_upward, pieces.backed())?;
@@ -31,7 +34,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
                 }
                 Ok(())
             })?;
-            pieces.finish()?;
+            profile = end(pieces, &header)?;
             // SAFETY: `read_rows` returned no error, and its job fills every row or fails.
             (Samples::U16(unsafe { raster.finish(None) }.into()), threads)
         }
@@ -43,13 +46,31 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
             } else {
                 read_bytes(pieces, &header, &raster, options)?
             };
-            pieces.finish()?;
+            profile = end(pieces, &header)?;
             // SAFETY: both ways of reading returned no error, and fill every row or fail: `read_rows` in its job,
             // `Runs::read` by `end_row`.
             (Samples::U8(unsafe { raster.finish(None) }.into()), threads)
         }
     };
-    Ok((Image { width, height, channels, samples, ..Image::default() }, threads))
+    let mut image = Image { width, height, channels, samples, ..Image::default() };
+    color::keep(&mut image, profile, &file, options.faults, warnings)?;
+    Ok((image, threads))
+}
+
+/// Reads the profile behind the pixels, and ends the file. A profile elsewhere, or one that is cut, is none.
+fn end(mut pieces: Pieces<'_>, header: &BmpHeader) -> Result<ColorProfile> {
+    let mut profile = ColorProfile::default();
+    if let Some((offset, size)) = header.profile
+        && offset >= pieces.at()
+    {
+        pieces.skip_to(offset)?;
+        profile.icc = match pieces.take(size, "profile") {
+            Err(error) if error.kind() == ErrorKind::Malformed => None,
+            icc => Some(icc?),
+        };
+    }
+    pieces.finish()?;
+    Ok(profile)
 }
 
 /// Reads plain rows of bytes.
@@ -110,7 +131,9 @@ fn read_rows<'a, T: Copy + Send>(
         return Err(cut(len));
     }
     let threads = rows.read(raster, &options.run, turn)?;
-    pieces.moved_to(end);
+    // The padding of the last row was read too, if it is there; a profile follows only then.
+    let padded = rows.body + stride as u64 * *height as u64;
+    pieces.moved_to(if header.profile.is_some() { padded } else { end });
     Ok((threads, pieces))
 }
 

@@ -1,6 +1,6 @@
 //! Coefficients of a block, from compressed data: sequential (T.81, F.2) and progressive (T.81, G.1).
 
-use super::huffman::{BitReader, Damage, HuffmanTable};
+use super::huffman::{JpegBits, JpegCodes, JpegDamage};
 
 /// The coefficients of 8 x 8 samples, row by row.
 pub(super) type Block = [i16; 64];
@@ -27,19 +27,19 @@ pub(super) struct Band {
 
 /// The place of the coefficient `index`.
 #[inline(always)]
-fn place(index: usize) -> Result<usize, Damage> {
-    ZIGZAG.get(index).map(|place| usize::from(*place)).ok_or(Damage::Block)
+fn place(index: usize) -> Result<usize, JpegDamage> {
+    ZIGZAG.get(index).map(|place| usize::from(*place)).ok_or(JpegDamage::Block)
 }
 
 /// Reads a block of a sequential scan, whose coefficients are 0 so far. Returns the index of the last one that is not.
 #[inline(always)]
 pub(super) fn sequential(
-    bits: &mut BitReader<'_>,
-    means: &HuffmanTable,
-    details: &HuffmanTable,
+    bits: &mut JpegBits<'_>,
+    means: &JpegCodes,
+    details: &JpegCodes,
     mean: &mut i32,
     block: &mut Block,
-) -> Result<usize, Damage> {
+) -> Result<usize, JpegDamage> {
     *mean = mean.wrapping_add(bits.difference(means)?);
     block[0] = *mean as i16;
     let mut last = 0;
@@ -58,18 +58,18 @@ pub(super) fn sequential(
         last = index;
         index += 1;
     }
-    if index > 64 { Err(Damage::Block) } else { Ok(last) }
+    if index > 64 { Err(JpegDamage::Block) } else { Ok(last) }
 }
 
 /// Reads the means of a progressive file: their upper bits, or one bit more.
 #[inline(always)]
 pub(super) fn progressive_mean(
-    bits: &mut BitReader<'_>,
-    means: Option<&HuffmanTable>,
+    bits: &mut JpegBits<'_>,
+    means: Option<&JpegCodes>,
     band: Band,
     mean: &mut i32,
     block: &mut Block,
-) -> Result<(), Damage> {
+) -> Result<(), JpegDamage> {
     match means {
         Some(means) => {
             *mean = mean.wrapping_add(bits.difference(means)?);
@@ -84,12 +84,12 @@ pub(super) fn progressive_mean(
 /// Reads the upper bits of coefficients of a progressive file. `blocks` counts the blocks, this one first, without any.
 #[inline(always)]
 pub(super) fn progressive_first(
-    bits: &mut BitReader<'_>,
-    details: &HuffmanTable,
+    bits: &mut JpegBits<'_>,
+    details: &JpegCodes,
     band: Band,
     blocks: &mut u32,
     block: &mut Block,
-) -> Result<(), Damage> {
+) -> Result<(), JpegDamage> {
     if *blocks > 0 {
         *blocks -= 1;
         return Ok(());
@@ -106,23 +106,23 @@ pub(super) fn progressive_first(
         index += zeros as usize;
         if size > 0 {
             if index > band.end {
-                return Err(Damage::Block);
+                return Err(JpegDamage::Block);
             }
             block[place(index)?] = bits.value(size).wrapping_shl(band.low) as i16;
         }
         index += 1;
     }
-    if index > band.end + 1 { Err(Damage::Block) } else { Ok(()) }
+    if index > band.end + 1 { Err(JpegDamage::Block) } else { Ok(()) }
 }
 
 /// Reads one bit more of the coefficients of a progressive file.
 pub(super) fn progressive_next(
-    bits: &mut BitReader<'_>,
-    details: &HuffmanTable,
+    bits: &mut JpegBits<'_>,
+    details: &JpegCodes,
     band: Band,
     blocks: &mut u32,
     block: &mut Block,
-) -> Result<(), Damage> {
+) -> Result<(), JpegDamage> {
     let step = 1_i16 << band.low;
     let mut index = band.start;
     while *blocks == 0 && index <= band.end {
@@ -136,12 +136,12 @@ pub(super) fn progressive_next(
             0 => 0,
             1 if bits.bit() => step,
             1 => -step,
-            _ => return Err(Damage::Block),
+            _ => return Err(JpegDamage::Block),
         };
         // The zeros are those coefficients that are 0 so far; the others get their bit on the way.
         loop {
             let Some(coefficient) = (index <= band.end).then(|| place(index)).transpose()? else {
-                return if value == 0 { Ok(()) } else { Err(Damage::Block) };
+                return if value == 0 { Ok(()) } else { Err(JpegDamage::Block) };
             };
             index += 1;
             if block[coefficient] != 0 {
@@ -168,7 +168,7 @@ pub(super) fn progressive_next(
 
 /// Adds the next bit of a coefficient that is not 0.
 #[inline(always)]
-fn refine(bits: &mut BitReader<'_>, coefficient: &mut i16, step: i16) {
+fn refine(bits: &mut JpegBits<'_>, coefficient: &mut i16, step: i16) {
     if bits.bit() && *coefficient & step == 0 {
         *coefficient = coefficient.wrapping_add(if *coefficient < 0 { -step } else { step });
     }

@@ -27,7 +27,7 @@ pub(super) struct Frame {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) is_progressive: bool,
-    pub(super) components: Vec<Component>,
+    pub(super) components: Vec<JpegComponent>,
     /// Maximum sampling factors of components.
     pub(super) max_across: usize,
     pub(super) max_down: usize,
@@ -36,7 +36,7 @@ pub(super) struct Frame {
 
 /// A component: samples of brightness or color, at all pixels or at some.
 #[derive(Clone, Debug)]
-pub(super) struct Component {
+pub(super) struct JpegComponent {
     pub(super) id: u8,
     /// The sampling factors: blocks of a unit.
     pub(super) across: usize,
@@ -55,7 +55,7 @@ pub(super) struct Component {
 
 impl Frame {
     /// Sets the sizes of components from their factors.
-    pub(super) fn new(size: [usize; 2], is_progressive: bool, mut components: Vec<Component>) -> Frame {
+    pub(super) fn new(size: [usize; 2], is_progressive: bool, mut components: Vec<JpegComponent>) -> Frame {
         let [width, height] = size;
         if let [only] = &mut components[..] {
             // Its blocks are in rows, whatever its factors are.

@@ -8,7 +8,7 @@ const MAX_CODE_BITS: usize = 16;
 
 /// A Huffman table.
 #[derive(Clone)]
-pub(super) struct HuffmanTable {
+pub(super) struct JpegCodes {
     /// For the next [`LOOKUP_BITS`] bits, the length of the code in the high byte and the symbol in the low one; 0 if
     /// the code is longer.
     lookup: Box<[u16; 1 << LOOKUP_BITS]>,
@@ -22,10 +22,10 @@ pub(super) struct HuffmanTable {
     symbols: [u8; 256],
 }
 
-impl HuffmanTable {
+impl JpegCodes {
     /// Makes a table from the number of codes of each length and their symbols; `None` if no such code exists.
-    pub(super) fn new(counts: &[u8; MAX_CODE_BITS], symbols: &[u8]) -> Option<HuffmanTable> {
-        let mut table = HuffmanTable {
+    pub(super) fn new(counts: &[u8; MAX_CODE_BITS], symbols: &[u8]) -> Option<JpegCodes> {
+        let mut table = JpegCodes {
             lookup: Box::new([0; 1 << LOOKUP_BITS]),
             coefficients: Box::new([0; 1 << LOOKUP_BITS]),
             ends: [0; MAX_CODE_BITS + 1],
@@ -80,7 +80,7 @@ fn extend(bits: u64, size: u32) -> i32 {
 
 /// Damage of compressed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Damage {
+pub(super) enum JpegDamage {
     /// Bits that are not a code of the table.
     Code,
     /// A run of zeros that leaves the block, or a value with more bits than samples have.
@@ -108,15 +108,15 @@ impl BitState {
 }
 
 /// Bits of compressed data. A mark in them is their end.
-pub(super) struct BitReader<'a> {
+pub(super) struct JpegBits<'a> {
     data: &'a [u8],
     at: usize,
     state: BitState,
 }
 
-impl<'a> BitReader<'a> {
-    pub(super) fn new(data: &'a [u8], state: BitState) -> BitReader<'a> {
-        BitReader { data, at: 0, state }
+impl<'a> JpegBits<'a> {
+    pub(super) fn new(data: &'a [u8], state: BitState) -> JpegBits<'a> {
+        JpegBits { data, at: 0, state }
     }
 
     /// The number of bytes that were read.
@@ -206,7 +206,7 @@ impl<'a> BitReader<'a> {
 
     /// A symbol. At least 16 bits must be available.
     #[inline(always)]
-    fn symbol(&mut self, table: &HuffmanTable) -> Result<u8, Damage> {
+    fn symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
         let entry = table.lookup[(self.state.bits >> (64 - LOOKUP_BITS)) as usize];
         if entry != 0 {
             self.pass(u32::from(entry >> 8));
@@ -217,7 +217,7 @@ impl<'a> BitReader<'a> {
 
     #[cold]
     #[inline(never)]
-    fn long_symbol(&mut self, table: &HuffmanTable) -> Result<u8, Damage> {
+    fn long_symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
         let next = (self.state.bits >> 48) as u32;
         let longer = LOOKUP_BITS as usize + 1..=MAX_CODE_BITS;
         let bits = longer.clone().find(|bits| next < table.ends[*bits]).ok_or(self.damage())?;
@@ -228,13 +228,13 @@ impl<'a> BitReader<'a> {
     }
 
     /// Invalid bits behind the end of the data are its end.
-    fn damage(&self) -> Damage {
-        if self.state.padding > 0 { Damage::End } else { Damage::Code }
+    fn damage(&self) -> JpegDamage {
+        if self.state.padding > 0 { JpegDamage::End } else { JpegDamage::Code }
     }
 
     /// A symbol of progressive files, which tells what to do next.
     #[inline(always)]
-    pub(super) fn next_symbol(&mut self, table: &HuffmanTable) -> Result<u8, Damage> {
+    pub(super) fn next_symbol(&mut self, table: &JpegCodes) -> Result<u8, JpegDamage> {
         self.need(32);
         self.symbol(table)
     }
@@ -249,11 +249,11 @@ impl<'a> BitReader<'a> {
 
     /// The difference of a block's mean to the block before.
     #[inline(always)]
-    pub(super) fn difference(&mut self, table: &HuffmanTable) -> Result<i32, Damage> {
+    pub(super) fn difference(&mut self, table: &JpegCodes) -> Result<i32, JpegDamage> {
         self.need(32);
         let size = u32::from(self.symbol(table)?);
         if size > 16 {
-            return Err(Damage::Block);
+            return Err(JpegDamage::Block);
         }
         let bits = self.take(size);
         Ok(extend(bits, size))
@@ -262,7 +262,7 @@ impl<'a> BitReader<'a> {
     /// The next coefficient of a sequential block: the zeros before it and its value; a value of 0 ends the block,
     /// unless 15 zeros are before it.
     #[inline(always)]
-    pub(super) fn coefficient(&mut self, table: &HuffmanTable) -> Result<Coefficient, Damage> {
+    pub(super) fn coefficient(&mut self, table: &JpegCodes) -> Result<Coefficient, JpegDamage> {
         self.need(32);
         let entry = table.coefficients[(self.state.bits >> (64 - LOOKUP_BITS)) as usize];
         if entry != 0 {

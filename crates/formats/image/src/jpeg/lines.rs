@@ -52,7 +52,7 @@ enum Sampling {
 }
 
 /// The parts of a row of pixels that are converted at once.
-struct Row<'a> {
+struct SampleRows<'a> {
     /// The sample rows at and next to the pixels.
     near: &'a [u8],
     far: &'a [u8],
@@ -61,7 +61,7 @@ struct Row<'a> {
 }
 
 /// Converts rows.
-pub(super) struct Lines {
+pub(super) struct PixelLines {
     level: Level,
     /// A row of pixels for each component.
     wide: Vec<Vec<u8>>,
@@ -69,13 +69,13 @@ pub(super) struct Lines {
     sums: Vec<u16>,
 }
 
-impl Lines {
-    pub(super) fn new(frame: &Frame) -> Result<Lines> {
+impl PixelLines {
+    pub(super) fn new(frame: &Frame) -> Result<PixelLines> {
         let mut wide = Vec::new();
         for _ in &frame.components {
             wide.push(zeroed(frame.width.next_multiple_of(2) + 2, "a row of an image")?);
         }
-        Ok(Lines { level: Level::best(), wide, sums: zeroed(frame.width + 2, "a row of an image")? })
+        Ok(PixelLines { level: Level::best(), wide, sums: zeroed(frame.width + 2, "a row of an image")? })
     }
 
     /// Whether rows of pixels need the row of samples below them.
@@ -101,7 +101,7 @@ impl Lines {
 /// The CPU has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn write_avx2(lines: &mut Lines, frame: &Frame, strips: &[Strip], y: usize, pixels: &mut [u8]) {
+unsafe fn write_avx2(lines: &mut PixelLines, frame: &Frame, strips: &[Strip], y: usize, pixels: &mut [u8]) {
     write_row(lines, frame, strips, y, pixels);
 }
 
@@ -120,7 +120,7 @@ fn sampling_of(frame: &Frame, index: usize) -> Sampling {
 }
 
 #[inline(always)]
-fn write_row(lines: &mut Lines, frame: &Frame, strips: &[Strip], y: usize, pixels: &mut [u8]) {
+fn write_row(lines: &mut PixelLines, frame: &Frame, strips: &[Strip], y: usize, pixels: &mut [u8]) {
     for (index, strip) in strips.iter().enumerate() {
         widen(frame, index, strip, y, &mut lines.sums, &mut lines.wide[index]);
     }
@@ -156,10 +156,10 @@ fn widen(frame: &Frame, index: usize, strip: &Strip, y: usize, sums: &mut [u16],
     let sampling = sampling_of(frame, index);
     let near = y * component.down / frame.max_down;
     let last = component.height - 1;
-    let is_above = y % 2 == 0;
+    let is_above = y.is_multiple_of(2);
     let far = if is_above { near.saturating_sub(1) } else { (near + 1).min(last) };
     let width = component.width;
-    let row = Row { near: strip.row(near, width), far: strip.row(far, width), is_above };
+    let row = SampleRows { near: strip.row(near, width), far: strip.row(far, width), is_above };
     match sampling {
         Sampling::Full => {}
         Sampling::HalfWidth => widen_row(row.near, wide),
@@ -215,7 +215,7 @@ fn widen_sums(narrow: &[u16], wide: &mut [u8]) {
 
 /// A row between two rows. What is halfway is rounded down above the nearer row, and up below it.
 #[inline(always)]
-fn mix_rows(row: &Row<'_>, wide: &mut [u8]) {
+fn mix_rows(row: &SampleRows<'_>, wide: &mut [u8]) {
     let half = if row.is_above { 1 } else { 2 };
     for ((sample, near), far) in wide.iter_mut().zip(row.near).zip(row.far) {
         *sample = ((3 * u16::from(*near) + u16::from(*far) + half) >> 2) as u8;

@@ -5,7 +5,7 @@
 
 use super::blocks::Block;
 use super::frame::{Frame, Scan};
-use super::lines::{Lines, Strip};
+use super::lines::{PixelLines, Strip};
 use super::markers::Markers;
 use super::scans::{Coefficients, ScanReader};
 use super::segments::{Segments, Tables};
@@ -65,10 +65,10 @@ struct JpegDecoder<'a, 'r> {
 }
 
 /// The pixels of a frame, and how far they are.
-struct Pixels {
+struct JpegPixels {
     samples: Vec<u8>,
     strips: Vec<Strip>,
-    lines: Lines,
+    lines: PixelLines,
     /// Rows that are complete.
     rows: usize,
 }
@@ -77,13 +77,18 @@ impl JpegDecoder<'_, '_> {
     fn decode(&mut self) -> Result<Image> {
         self.segments.start()?;
         let mut frame = self.frame()?;
-        let mut whole: Option<Pixels> = None;
+        let mut whole: Option<JpegPixels> = None;
         let mut coefficients: Vec<Coefficients> = Vec::new();
         let mut scans = 0;
         loop {
             let at = self.segments.reader.offset();
             let mark = match self.segments.next() {
                 Err(_) if scans > 0 && planted("jpg-end") => 0xD9,
+                // All pixels are there.
+                Err(error) if scans > 0 && error.kind() == ErrorKind::Malformed && is_whole(&frame) => {
+                    self.warnings.broken(self.options.faults, "truncated", error.diagnostic().clone())?;
+                    0xD9
+                }
                 mark => mark?,
             };
             match mark {
@@ -243,8 +248,8 @@ impl JpegDecoder<'_, '_> {
     }
 
     /// Reads and converts all pixels of an image with one scan.
-    fn stream(&mut self, frame: &Frame, scan: &Scan) -> Result<Pixels> {
-        let mut pixels = Pixels::new(frame)?;
+    fn stream(&mut self, frame: &Frame, scan: &Scan) -> Result<JpegPixels> {
+        let mut pixels = JpegPixels::new(frame)?;
         let mut reader = ScanReader::new(&mut self.segments, frame, scan, &self.tables)?;
         let units = scan.units(frame);
         let level = Level::best();
@@ -284,11 +289,11 @@ impl JpegDecoder<'_, '_> {
     }
 
     /// Converts the coefficients of all scans.
-    fn assemble(&self, frame: &Frame, coefficients: &[Coefficients]) -> Result<Pixels> {
-        if frame.components.iter().any(|component| component.quantization.is_none()) {
+    fn assemble(&self, frame: &Frame, coefficients: &[Coefficients]) -> Result<JpegPixels> {
+        if !is_whole(frame) {
             return Err(self.segments.fault("the image ends before all its components: the file is truncated"));
         }
-        let mut pixels = Pixels::new(frame)?;
+        let mut pixels = JpegPixels::new(frame)?;
         let level = Level::best();
         for row in 0..frame.units_down() {
             for ((component, blocks), strip) in frame.components.iter().zip(coefficients).zip(&mut pixels.strips) {
@@ -309,20 +314,25 @@ impl JpegDecoder<'_, '_> {
     }
 }
 
-impl Pixels {
-    fn new(frame: &Frame) -> Result<Pixels> {
+/// Whether each component has a scan.
+fn is_whole(frame: &Frame) -> bool {
+    frame.components.iter().all(|component| component.quantization.is_some())
+}
+
+impl JpegPixels {
+    fn new(frame: &Frame) -> Result<JpegPixels> {
         let mut strips = Vec::new();
         for component in &frame.components {
             strips.push(Strip::new(8 * component.blocks_across, 8 * component.down)?);
         }
         let samples = zeroed(frame.sample_count(), "an image")?;
-        Ok(Pixels { samples, strips, lines: Lines::new(frame)?, rows: 0 })
+        Ok(JpegPixels { samples, strips, lines: PixelLines::new(frame)?, rows: 0 })
     }
 
     /// Converts the rows of pixels that are complete with this row of units. The last one may need the next row.
     fn write_rows(&mut self, frame: &Frame, row: usize) {
         let below = (row + 1) * 8 * frame.max_down;
-        let end = if below >= frame.height { frame.height } else { below - usize::from(Lines::needs_next(frame)) };
+        let end = if below >= frame.height { frame.height } else { below - usize::from(PixelLines::needs_next(frame)) };
         let row_bytes = frame.width * frame.pixel_bytes();
         for y in self.rows..end {
             self.lines.write(frame, &self.strips, y, &mut self.samples[y * row_bytes..][..row_bytes]);

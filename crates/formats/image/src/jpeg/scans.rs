@@ -2,7 +2,7 @@
 
 use super::blocks::{self, Band, Block};
 use super::frame::{Frame, MAX_UNIT_BLOCKS, Scan, ScanPart};
-use super::huffman::{BitReader, BitState, Damage, HuffmanTable};
+use super::huffman::{BitState, JpegBits, JpegCodes, JpegDamage};
 use super::segments::{Segments, Tables};
 use polyhaul_model::error::{Error, Result, fault};
 
@@ -12,14 +12,14 @@ const MAX_UNIT_BYTES: usize = 8192;
 /// The coefficients of all blocks of a component, row by row.
 pub(super) type Coefficients = Vec<Block>;
 
-type DamageResult = std::result::Result<(), Damage>;
+type JpegDamageResult = std::result::Result<(), JpegDamage>;
 
 /// A component of a scan, with its tables.
 struct Decoded<'a> {
     part: ScanPart,
     blocks: [usize; 2],
-    means: Option<&'a HuffmanTable>,
-    details: Option<&'a HuffmanTable>,
+    means: Option<&'a JpegCodes>,
+    details: Option<&'a JpegCodes>,
 }
 
 /// A scan that is being read.
@@ -85,7 +85,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
     fn units(
         &mut self,
         count: usize,
-        mut read: impl FnMut(&mut BitReader<'_>, &[Decoded<'_>], &mut [i32; 4], &mut u32, usize) -> DamageResult,
+        mut read: impl FnMut(&mut JpegBits<'_>, &[Decoded<'_>], &mut [i32; 4], &mut u32, usize) -> JpegDamageResult,
     ) -> Result<()> {
         let mut next = 0;
         while next < count {
@@ -96,13 +96,13 @@ impl<'a, 'r> ScanReader<'a, 'r> {
             let rest = if self.interval == 0 { count } else { self.interval - self.done % self.interval };
             let end = count.min(next + rest);
             let data = self.segments.reader.ensure(MAX_UNIT_BYTES)?;
-            let mut bits = BitReader::new(data, self.bits);
+            let mut bits = JpegBits::new(data, self.bits);
             let start = next;
             let mut result = Ok(());
             while result.is_ok() && next < end && (next == start || bits.at() + MAX_UNIT_BYTES <= data.len()) {
                 result = read(&mut bits, &self.parts, &mut self.means, &mut self.empty, next);
                 if bits.state().left() < 0 {
-                    result = Err(Damage::End);
+                    result = Err(JpegDamage::End);
                 }
                 next += 1;
             }
@@ -124,7 +124,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
     ) -> Result<()> {
         self.units(count, |bits, parts, last_means, _, unit| {
             for (part, mean) in parts.iter().zip(last_means) {
-                let (Some(means), Some(details)) = (part.means, part.details) else { return Err(Damage::Code) };
+                let (means, details) = part.means.zip(part.details).ok_or(JpegDamage::Code)?;
                 let [across, down] = part.blocks;
                 for row in 0..down {
                     for column in 0..across {
@@ -200,13 +200,13 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         Ok(())
     }
 
-    fn damaged(&self, damage: Damage) -> Error {
+    fn damaged(&self, damage: JpegDamage) -> Error {
         let at = self.segments.reader.offset();
         let unit = self.done;
         let message = match damage {
-            Damage::Code => format!("the compressed pixels are damaged: invalid code near block {unit}"),
-            Damage::Block => format!("the compressed pixels are damaged: invalid coefficients near block {unit}"),
-            Damage::End => "unexpected end of the compressed pixels: the file is truncated or damaged".into(),
+            JpegDamage::Code => format!("the compressed pixels are damaged: invalid code near block {unit}"),
+            JpegDamage::Block => format!("the compressed pixels are damaged: invalid coefficients near block {unit}"),
+            JpegDamage::End => "unexpected end of the compressed pixels: the file is truncated or damaged".into(),
         };
         fault(&self.segments.file, at, message)
     }
@@ -215,14 +215,14 @@ impl<'a, 'r> ScanReader<'a, 'r> {
 /// Reads what a scan has of a block.
 #[inline(always)]
 fn read_block(
-    bits: &mut BitReader<'_>,
+    bits: &mut JpegBits<'_>,
     part: &Decoded<'_>,
     is_sequential: bool,
     band: Band,
     mean: &mut i32,
     empty: &mut u32,
     block: &mut Block,
-) -> DamageResult {
+) -> JpegDamageResult {
     match (part.means, part.details) {
         (Some(means), Some(details)) if is_sequential => {
             *block = [0; 64];
@@ -231,7 +231,7 @@ fn read_block(
         (means, _) if band.start == 0 => blocks::progressive_mean(bits, means, band, mean, block),
         (_, Some(details)) if band.high == 0 => blocks::progressive_first(bits, details, band, empty, block),
         (_, Some(details)) => blocks::progressive_next(bits, details, band, empty, block),
-        _ => Err(Damage::Code),
+        _ => Err(JpegDamage::Code),
     }
 }
 

@@ -3,8 +3,8 @@
 //! A segment is FF, a mark, and for most marks a length of 2 bytes, big-endian, which counts itself.
 
 use super::blocks::{Band, ZIGZAG};
-use super::frame::{Component, Frame, MAX_COMPONENTS, MAX_UNIT_BLOCKS, Scan, ScanPart};
-use super::huffman::HuffmanTable;
+use super::frame::{Frame, JpegComponent, MAX_COMPONENTS, MAX_UNIT_BLOCKS, Scan, ScanPart};
+use super::huffman::JpegCodes;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use polyhaul_model::pixels::check_size;
 use polyhaul_pipeline::options::ParseOptions;
@@ -138,12 +138,12 @@ impl Segments<'_> {
         Ok(Frame::new([width, height], mark == 0xC2, components))
     }
 
-    fn components(&self, content: &[u8], count: usize, at: u64) -> Result<Vec<Component>> {
+    fn components(&self, content: &[u8], count: usize, at: u64) -> Result<Vec<JpegComponent>> {
         let rows = content.as_chunks::<3>().0;
         if rows.len() < count {
             return Err(fault(&self.file, at, "the frame header is too short"));
         }
-        let mut components: Vec<Component> = Vec::with_capacity(MAX_COMPONENTS);
+        let mut components: Vec<JpegComponent> = Vec::with_capacity(MAX_COMPONENTS);
         for &[id, factors, table] in &rows[..count] {
             let across = usize::from(factors >> 4);
             let down = usize::from(factors & 15);
@@ -158,7 +158,7 @@ impl Segments<'_> {
             if table > 3 {
                 return Err(fault(&self.file, at, format!("invalid quantization table {table}; expected 0 to 3")));
             }
-            components.push(Component {
+            components.push(JpegComponent {
                 id,
                 across,
                 down,
@@ -224,8 +224,8 @@ impl Segments<'_> {
 #[derive(Default)]
 pub(super) struct Tables {
     pub(super) quantization: [Option<[u16; 64]>; 4],
-    pub(super) means: [Option<HuffmanTable>; 4],
-    pub(super) details: [Option<HuffmanTable>; 4],
+    pub(super) means: [Option<JpegCodes>; 4],
+    pub(super) details: [Option<JpegCodes>; 4],
     /// Units between two restarts, or 0.
     pub(super) interval: usize,
 }
@@ -277,7 +277,7 @@ impl Tables {
                 _ => return Err("invalid kind of a Huffman table"),
             };
             let table = tables.get_mut(usize::from(first & 15)).ok_or("invalid number of a Huffman table")?;
-            *table = Some(HuffmanTable::new(counts, symbols).ok_or("a Huffman table has more codes than exist")?);
+            *table = Some(JpegCodes::new(counts, symbols).ok_or("a Huffman table has more codes than exist")?);
         }
         Ok(())
     }

@@ -83,9 +83,9 @@ fn pass(input: [Lanes; 8], bits: u32) -> [Lanes; 8] {
 #[inline(always)]
 fn transposed(input: [Lanes; 8]) -> [Lanes; 8] {
     let mut output = [[0; 8]; 8];
-    for row in 0..8 {
-        for column in 0..8 {
-            output[column][row] = input[row][column];
+    for (row, lanes) in input.iter().enumerate() {
+        for (column, lane) in lanes.iter().enumerate() {
+            output[column][row] = *lane;
         }
     }
     output
@@ -101,11 +101,8 @@ fn samples_of(
     transposed: impl Fn([Lanes; 8]) -> [Lanes; 8],
 ) {
     let mut input = [[0; 8]; 8];
-    for row in 0..8 {
-        for column in 0..8 {
-            let index = 8 * row + column;
-            input[row][column] = i32::from(block[index].wrapping_mul(quantization[index] as i16));
-        }
+    for ((value, coefficient), step) in input.as_flattened_mut().iter_mut().zip(block).zip(quantization) {
+        *value = i32::from(coefficient.wrapping_mul(*step as i16));
     }
     let columns = pass(input, FACTOR_BITS - BETWEEN_BITS);
     let rows = pass(transposed(columns), FACTOR_BITS + BETWEEN_BITS + 3);

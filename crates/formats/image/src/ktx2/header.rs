@@ -106,7 +106,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
     surface.check(limits, &pieces.file, WIDTH as u64)?;
     let entries = entries(pieces, surface.levels)?;
     let descriptor = descriptor(pieces, &header)?;
-    let view = view(pieces, &header)?;
+    let view = view(pieces, &header, &entries)?;
     let number = word(&header, FORMAT);
     surface.texels = vk::texels(number).ok_or_else(|| no_format(pieces, number, &descriptor))?;
     (surface.color_space, surface.premultiplied) = dfd::read(&descriptor).ok_or_else(|| {
@@ -169,14 +169,13 @@ fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ve
     pieces.take(bytes, "data format descriptor")
 }
 
-/// The keys and values that say how to show the pixels. Damaged ones are skipped.
-fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ktx2View> {
+/// The keys and values that say how to show the pixels. Damaged and misplaced ones are
+/// skipped.
+fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES], entries: &[Ktx2Entry]) -> Result<Ktx2View> {
     let offset = u64::from(word(header, KEYS));
     let bytes = word(header, KEYS + 4) as usize;
-    if offset < pieces.at()
-        || bytes > MAX_KEY_BYTES
-        || pieces.check_left(offset - pieces.at() + bytes as u64, "").is_err()
-    {
+    let is_before_levels = entries.iter().all(|entry| entry.offset >= offset + bytes as u64);
+    if offset < pieces.at() || bytes > MAX_KEY_BYTES || !is_before_levels {
         return Ok(Ktx2View::default());
     }
     pieces.skip_to(offset)?;

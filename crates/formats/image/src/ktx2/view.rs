@@ -16,30 +16,30 @@ pub(super) struct Ktx2View {
     /// Whether the slices of a volume are in reverse order.
     is_reversed: bool,
     /// What red, green, blue and alpha are taken from, if they are not the channels of those names.
-    swizzle: Option<[Component; 4]>,
+    swizzle: Option<[SwizzleSource; 4]>,
 }
 
 /// The source of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Component {
+enum SwizzleSource {
     /// A channel by its number.
     Channel(usize),
     Zero,
     One,
 }
 
-const IDENTITY: [Component; 4] =
-    [Component::Channel(0), Component::Channel(1), Component::Channel(2), Component::Channel(3)];
+const IDENTITY: [SwizzleSource; 4] =
+    [SwizzleSource::Channel(0), SwizzleSource::Channel(1), SwizzleSource::Channel(2), SwizzleSource::Channel(3)];
 
-impl Component {
-    fn from_letter(letter: u8) -> Option<Component> {
+impl SwizzleSource {
+    fn from_letter(letter: u8) -> Option<SwizzleSource> {
         Some(match letter {
-            b'r' => Component::Channel(0),
-            b'g' => Component::Channel(1),
-            b'b' => Component::Channel(2),
-            b'a' => Component::Channel(3),
-            b'0' => Component::Zero,
-            b'1' => Component::One,
+            b'r' => SwizzleSource::Channel(0),
+            b'g' => SwizzleSource::Channel(1),
+            b'b' => SwizzleSource::Channel(2),
+            b'a' => SwizzleSource::Channel(3),
+            b'0' => SwizzleSource::Zero,
+            b'1' => SwizzleSource::One,
             _ => return None,
         })
     }
@@ -47,12 +47,12 @@ impl Component {
     /// The sample of a pixel of an image; channels that it lacks are 0, and alpha is full.
     fn of<T: Copy>(self, pixel: &[T], channels: Channels, full: T, zero: T) -> T {
         let place = match (self, channels) {
-            (Component::Zero, _) => return zero,
-            (Component::One, _) => return full,
-            (Component::Channel(3), Channels::GrayAlpha) => 1,
-            (Component::Channel(place), Channels::Rgb | Channels::Rgba) => place,
-            (Component::Channel(0), _) => 0,
-            (Component::Channel(3), _) => return full,
+            (SwizzleSource::Zero, _) => return zero,
+            (SwizzleSource::One, _) => return full,
+            (SwizzleSource::Channel(3), Channels::GrayAlpha) => 1,
+            (SwizzleSource::Channel(place), Channels::Rgb | Channels::Rgba) => place,
+            (SwizzleSource::Channel(0), _) => 0,
+            (SwizzleSource::Channel(3), _) => return full,
             _ => return zero,
         };
         pixel.get(place).copied().unwrap_or(full)
@@ -86,7 +86,7 @@ impl Ktx2View {
 
     fn set_swizzle(&mut self, value: &[u8]) {
         let Some(letters) = value.first_chunk::<4>() else { return };
-        let components = letters.map(Component::from_letter);
+        let components = letters.map(SwizzleSource::from_letter);
         if let [Some(red), Some(green), Some(blue), Some(alpha)] = components {
             self.swizzle = Some([red, green, blue, alpha]).filter(|swizzle| *swizzle != IDENTITY);
         }
@@ -125,14 +125,14 @@ impl Ktx2View {
         }
         let Some(swizzle) = self.swizzle else { return Ok(()) };
         match texture.encoding {
-            Encoding::Plain { channels: 4, texel } if !matches!(swizzle, [_, _, _, Component::Zero]) => {
-                let one = match texel {
+            Encoding::Plain { channels: 4, texel } if !matches!(swizzle, [_, _, _, SwizzleSource::Zero]) => {
+                let full = match texel {
                     polyhaul_model::Texel::U8 => &[0xFF][..],
                     polyhaul_model::Texel::U16 => &[0xFF; 2],
                     polyhaul_model::Texel::F16 => &[0, 0x3C],
                     polyhaul_model::Texel::F32 => &[0, 0, 0x80, 0x3F],
                 };
-                swizzle_texels(texture, swizzle, one)
+                swizzle_texels(texture, swizzle, full)
             }
             _ => note("unapplied-swizzle", "channels are exchanged (KTXswizzle); they stay as they are stored"),
         }
@@ -158,18 +158,18 @@ fn turn(texture: &mut Texture, orientation: Orientation) -> Result<()> {
     Ok(())
 }
 
-/// Exchanges the channels of plain pixels, whose full value is `one`.
-fn swizzle_texels(texture: &mut Texture, swizzle: [Component; 4], one: &[u8]) -> Result<()> {
-    let size = one.len();
+/// Exchanges the channels of plain pixels, whose full value is `full`.
+fn swizzle_texels(texture: &mut Texture, swizzle: [SwizzleSource; 4], full: &[u8]) -> Result<()> {
+    let size = full.len();
     for level in &mut texture.levels {
         let mut pixels = Vec::new();
         pixels.try_reserve_exact(level.len()).map_err(|_| Error::memory("pixels"))?;
         for pixel in level.chunks_exact(4 * size) {
             for component in swizzle {
                 match component {
-                    Component::Channel(place) => pixels.extend_from_slice(&pixel[place * size..(place + 1) * size]),
-                    Component::Zero => pixels.extend(std::iter::repeat_n(0, size)),
-                    Component::One => pixels.extend_from_slice(one),
+                    SwizzleSource::Channel(place) => pixels.extend_from_slice(&pixel[place * size..(place + 1) * size]),
+                    SwizzleSource::Zero => pixels.extend(std::iter::repeat_n(0, size)),
+                    SwizzleSource::One => pixels.extend_from_slice(full),
                 }
             }
         }
@@ -179,10 +179,10 @@ fn swizzle_texels(texture: &mut Texture, swizzle: [Component; 4], one: &[u8]) ->
 }
 
 /// Exchanges the channels of an image. Equal sources of red, green and blue make it gray.
-fn swizzled(image: &mut Image, swizzle: [Component; 4]) -> Result<()> {
+fn swizzled(image: &mut Image, swizzle: [SwizzleSource; 4]) -> Result<()> {
     let [red, green, blue, alpha] = swizzle;
     let is_gray = red == green && red == blue;
-    let is_opaque = alpha == Component::One || alpha == Component::Channel(3) && !image.channels.has_alpha();
+    let is_opaque = alpha == SwizzleSource::One || alpha == SwizzleSource::Channel(3) && !image.channels.has_alpha();
     let (channels, sources) = match (is_gray, is_opaque) {
         (true, true) => (Channels::Gray, vec![red]),
         (true, false) => (Channels::GrayAlpha, vec![red, alpha]),
@@ -198,7 +198,13 @@ fn swizzled(image: &mut Image, swizzle: [Component; 4]) -> Result<()> {
     Ok(())
 }
 
-fn exchanged<T: Copy>(samples: &[T], channels: Channels, sources: &[Component], full: T, zero: T) -> Result<Vec<T>> {
+fn exchanged<T: Copy>(
+    samples: &[T],
+    channels: Channels,
+    sources: &[SwizzleSource],
+    full: T,
+    zero: T,
+) -> Result<Vec<T>> {
     let pixels = samples.chunks_exact(channels.count());
     let mut to = Vec::new();
     to.try_reserve_exact(pixels.len() * sources.len()).map_err(|_| Error::memory("an image"))?;

@@ -176,8 +176,8 @@ fn described(words: &str) -> &'static str {
         (&["length wrong"], "a chunk has an invalid length"),
         (&["critical chunk"], "a chunk that is needed has an unknown type"),
     ];
-    let found = faults.iter().find(|(parts, _)| parts.iter().any(|part| words.contains(part)));
-    found.map_or("a chunk is invalid, misplaced or repeated", |(_, message)| message)
+    let described = faults.iter().find(|(parts, _)| parts.iter().any(|part| words.contains(part)));
+    described.map_or("a chunk is invalid, misplaced or repeated", |(_, message)| message)
 }
 
 /// The options of the decoder.

@@ -1,5 +1,5 @@
-//! The chunks of a PNG file without those of an animation and those that pixels do not need, so that a decoder sees only
-//! the still image.
+//! The chunks of a PNG file without those of an animation and those that pixels do not need, so that a decoder sees
+//! only the still image.
 //!
 //! The animation's declarations are checked here, chunk by chunk, so that damage to it costs a warning and not the
 //! image. Pixels are passed through.
@@ -246,11 +246,11 @@ impl<'a> Still<'a> {
                 return self.pass_on(length as u32, kind);
             }
         }
-        let mut kept = Vec::new();
+        let mut content = Vec::new();
         let is_kept = matches!(&kind, b"eXIf" | b"iCCP") && length <= MAX_KEPT_BYTES;
         let Some(is_sound) = self.skip_summed(length, kind, |bytes| {
-            if is_kept && kept.try_reserve(bytes.len()).is_ok() {
-                kept.extend_from_slice(bytes);
+            if is_kept && content.try_reserve(bytes.len()).is_ok() {
+                content.extend_from_slice(bytes);
             }
         })?
         else {
@@ -260,8 +260,8 @@ impl<'a> Still<'a> {
         let others = &mut self.animation().others;
         match &kind {
             _ if !is_sound && others.damaged.len() < MAX_DAMAGED => others.damaged.push((at, kind)),
-            b"eXIf" if is_kept && is_sound => others.exif = Some(kept),
-            b"iCCP" if is_kept && is_sound => others.profile = Some(kept),
+            b"eXIf" if is_kept && is_sound => others.exif = Some(content),
+            b"iCCP" if is_kept && is_sound => others.profile = Some(content),
             _ => {}
         }
         Ok(())

@@ -81,6 +81,17 @@ fn a_file_that_ends_early_says_so() {
 }
 
 #[test]
+fn a_missing_end_is_a_warning_on_request() {
+    for name in ["gray", "rgb_420_apart", "rgb_444_progressive"] {
+        let bytes = file(name);
+        let options = ReadOptions::default().with_on_error(polyhaul::options::OnError::Warn);
+        let cut = bytes[..bytes.len() - 2].to_vec();
+        let (image, counts) = load_warned("x.jpg", cut, &options).unwrap();
+        assert_eq!((image, counts), (load(bytes).unwrap(), vec![("truncated", 1)]), "{name}");
+    }
+}
+
+#[test]
 fn damage_is_described_with_its_place() {
     let mut bytes = file("gray");
     let scan = bytes.windows(2).position(|mark| mark == [0xFF, 0xDA]).unwrap();

@@ -121,3 +121,40 @@ fn exposure_is_kept_in_hdr_and_exr() {
     let (_, counts) = converted("x.hdr", bytes, Format::Png);
     assert!(counts.contains(&("left-out-attributes", 3)), "{counts:?}");
 }
+
+/// The profile of the test data.
+fn icc() -> Vec<u8> {
+    load("x.png", png("profile"), &ReadOptions::default()).unwrap().profile.icc.unwrap()
+}
+
+#[test]
+fn profiles_of_bitmaps_and_documents_are_kept() {
+    let icc = icc();
+    let mut bmp = b"BM\0\0\0\0\0\0\0\0\x8A\0\0\0".to_vec();
+    bmp.extend([124_u32, 1, 1, 1 | 24 << 16, 0, 4, 0, 0, 0, 0].into_iter().flat_map(u32::to_le_bytes));
+    bmp.resize(138, 0);
+    bmp[70..74].copy_from_slice(b"DEBM");
+    bmp[126..130].copy_from_slice(&128_u32.to_le_bytes());
+    bmp[130..134].copy_from_slice(&(icc.len() as u32).to_le_bytes());
+    bmp.extend([1, 2, 3, 0]);
+    let cut = bmp.clone();
+    bmp.extend_from_slice(&icc);
+    let size = icc.len() + icc.len() % 2 + 12;
+    let mut psd = b"8BPS\0\x01\0\0\0\0\0\0\0\x03\0\0\0\x01\0\0\0\x01\0\x08\0\x03\0\0\0\0".to_vec();
+    psd.extend((size as u32).to_be_bytes());
+    psd.extend(b"8BIM\x04\x0F\0\0");
+    psd.extend((icc.len() as u32).to_be_bytes());
+    psd.extend_from_slice(&icc);
+    psd.extend(vec![0; icc.len() % 2]);
+    psd.extend([0, 0, 0, 0, 0, 0, 3, 2, 1]);
+    for (name, bytes) in [("x.bmp", bmp), ("x.psd", psd)] {
+        let (image, counts) = warned(name, &bytes);
+        assert_eq!((byte_samples(&image), counts), (&[3, 2, 1][..], vec![("changed-color-space", 1)]), "{name}");
+        assert_eq!(image.profile.icc.as_ref(), Some(&icc), "{name}");
+        let (png, counts) = converted(name, bytes, Format::Png);
+        assert_eq!(counts, [], "{name}");
+        assert_eq!(load("x.png", png, &ReadOptions::default()).unwrap().profile, image.profile);
+    }
+    // A profile that is cut is none.
+    assert_eq!(warned("x.bmp", &cut).1, []);
+}
