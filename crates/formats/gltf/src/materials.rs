@@ -11,10 +11,10 @@ use crate::uri::{UriTarget, target};
 use crate::whole;
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::limits::Limits;
+use polyhaul_model::names::DistinctNames;
 use polyhaul_model::{Color, MapKind, Material, TextureMap, names};
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
 
 /// The extension that shows colors without light.
 pub(crate) const UNLIT: &str = "KHR_materials_unlit";
@@ -36,10 +36,11 @@ pub(crate) fn materials<'a>(
     let mut materials = Vec::new();
     let mut images = ImageNames::new(document, file_name);
     materials.try_reserve_exact(document.materials.len()).map_err(|_| Error::memory("materials"))?;
+    // Other formats refer to materials by name.
     let mut names = DistinctNames::default();
     for (index, gltf) in document.materials.iter().enumerate() {
         let name = gltf.name.as_deref().filter(|name| !name.is_empty());
-        let name = names.distinct(name.map_or_else(|| format!("Material_{index}"), str::to_owned))?;
+        let name = names.distinct(&name.map_or_else(|| format!("Material_{index}"), str::to_owned))?;
         check_name(&name, &values.limits)?;
         let material = Material { name, ..Material::default() };
         let mut reader = MaterialReader { document, values, images: &mut images, log, index, material };
@@ -55,32 +56,6 @@ pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
         return Err(over_limit(&format!("name of {} bytes", name.len()), limits.name_bytes, "name_bytes"));
     }
     Ok(())
-}
-
-/// Makes names distinct, since other formats refer to materials by name.
-#[derive(Default)]
-struct DistinctNames {
-    taken: HashSet<String>,
-    /// The next number of each name that was taken.
-    next: HashMap<String, u64>,
-}
-
-impl DistinctNames {
-    fn distinct(&mut self, name: String) -> Result<String> {
-        self.taken.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        if self.taken.insert(name.clone()) {
-            return Ok(name);
-        }
-        self.next.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        let number = self.next.entry(name.clone()).or_default();
-        loop {
-            *number += 1;
-            let other = format!("{name}.{number:03}");
-            if self.taken.insert(other.clone()) {
-                return Ok(other);
-            }
-        }
-    }
 }
 
 /// An extension of a material, with the fields of all supported ones; fields of other extensions stay empty.

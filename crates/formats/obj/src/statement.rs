@@ -275,9 +275,10 @@ impl Statement<'_, '_> {
         if self.line.continued {
             let is_alone = self.text.padded.get(self.line.end..self.line.next).is_some_and(|end| !end.is_empty())
                 && self.text.padded[self.line.end - 1] == b'\\';
-            let message = match is_alone {
-                true => "backslash at the end of a comment: the next line is read as a statement",
-                false => "backslash at the end of a comment: the next line is part of it",
+            let message = if is_alone {
+                "backslash at the end of a comment: the next line is read as a statement"
+            } else {
+                "backslash at the end of a comment: the next line is part of it"
             };
             self.note("continued-comment", word, message)?;
         }

@@ -55,9 +55,10 @@ fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
         indices.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
     }
     let mut given = vec![(ParameterType::Integer, "indices", GivenValues::Integers(indices))];
-    let points = match mesh.is_exact() {
-        true => GivenValues::Doubles(try_copy(mesh.exact_positions.as_flattened(), "values")?),
-        false => floats(mesh.positions.as_flattened())?,
+    let points = if mesh.is_exact() {
+        GivenValues::Doubles(try_copy(mesh.exact_positions.as_flattened(), "values")?)
+    } else {
+        floats(mesh.positions.as_flattened())?
     };
     given.push((ParameterType::Point3, "P", points));
     if mesh.normal_domain == Domain::Vertex && mesh.normals.len() == mesh.positions.len() {

@@ -372,9 +372,9 @@ fn first_alike(left: &Face<'_>, right: &Face<'_>) -> usize {
         };
         (0..count).map(of_corner).sum::<f64>()
     };
-    let own = distance(0);
+    let unshifted = distance(0);
     // Only a face that starts elsewhere is as close as another file can have it.
-    (1..count.min(MAX_CORNERS)).find(|&shift| distance(shift) < own * 1e-3).unwrap_or(0)
+    (1..count.min(MAX_CORNERS)).find(|&shift| distance(shift) < unshifted * 1e-3).unwrap_or(0)
 }
 
 /// Faces with more corners are compared from their first corners on.

@@ -135,10 +135,7 @@ impl Library {
 /// The materials with names that differ as written: spaces may become `_`, and unnamed materials get a name.
 fn distinct_names<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Cow<'a, [Material]>> {
     let has_evaluated = scene.evaluated_meshes(&scene.objects)?.contains(&true);
-    let written = |name: &str| match has_evaluated {
-        true => names::joined(name).into_owned(),
-        false => names::written(name).into_owned(),
-    };
+    let written = |name: &str| if has_evaluated { names::joined(name) } else { names::written(name) }.into_owned();
     let mut taken = DistinctNames::default();
     let mut first_of: HashMap<String, usize> = HashMap::new();
     let mut renamed: Vec<(usize, String)> = Vec::new();

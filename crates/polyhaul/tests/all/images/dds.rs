@@ -298,9 +298,12 @@ fn cubes_are_found_by_either_header() {
     ] {
         let bytes = cube(misc, layers, caps, pictures);
         for is_stream in [false, true] {
-            let source = || match is_stream {
-                false => Input::Memory(bytes.clone(), "x.dds".into()),
-                true => Input::Reader(Box::new(std::io::Cursor::new(bytes.clone())), "x.dds".into()),
+            let source = || {
+                if is_stream {
+                    Input::Reader(Box::new(std::io::Cursor::new(bytes.clone())), "x.dds".into())
+                } else {
+                    Input::Memory(bytes.clone(), "x.dds".into())
+                }
             };
             let loaded = polyhaul::Reader::new(source()).texture().unwrap();
             let texture = loaded.value;

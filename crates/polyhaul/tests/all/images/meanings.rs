@@ -69,7 +69,7 @@ fn png_keeps_descriptions_and_jpeg_profiles() {
 #[test]
 fn a_profile_of_many_parts_comes_back_from_jpeg() {
     let mut icc = vec![0; 200_000];
-    icc.iter_mut().enumerate().for_each(|(place, byte)| *byte = (place * place >> 9) as u8);
+    icc.iter_mut().enumerate().for_each(|(place, byte)| *byte = ((place * place) >> 9) as u8);
     icc[16..20].copy_from_slice(b"RGB ");
     let profile = ColorProfile { icc: Some(icc), ..ColorProfile::default() };
     let samples = Samples::U8(Array::from(vec![100; 3 * 64]));

@@ -26,13 +26,14 @@ fn faces_in_another_order_differ_in_order_alone() {
         (&["1 2 3", "4 5 6", "7 8 9 10", "2 5 10"], &[("positions", 3)]),
         (&["1 3 2", "4 5 6", "7 8 9 10", "2 5 9"], &[("positions", 6)]),
     ] {
-        let found = compared(memory(&first, "a.obj"), memory(obj(faces), "b.obj"));
-        assert_eq!(found, expected, "{faces:?}");
+        let differences = compared(memory(&first, "a.obj"), memory(obj(faces), "b.obj"));
+        assert_eq!(differences, expected, "{faces:?}");
     }
     // One of them moved, and in another order: both are said.
     let moved = obj(&["4 5 6", "1 2 3", "7 8 9 10", "2 5 9"]).replace("v 11 121 1.25", "v 11 121 1.25\n");
-    let found = compared(memory(&first, "a.obj"), memory(moved.replace("v 8 64 3.25", "v 8 64 3.2500001"), "b.obj"));
-    assert_eq!(found.iter().map(|(what, _)| *what).collect::<Vec<_>>(), ["order", "positions"]);
+    let differences =
+        compared(memory(&first, "a.obj"), memory(moved.replace("v 8 64 3.25", "v 8 64 3.2500001"), "b.obj"));
+    assert_eq!(differences.iter().map(|(what, _)| *what).collect::<Vec<_>>(), ["order", "positions"]);
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn scene_with(names: &[&str]) -> Scene {
         diffuse: Some(Color::Rgb(color)),
         ..Material::default()
     };
-    let corners = vec![0, 1, 2].repeat(names.len() + 1);
+    let corners = [0, 1, 2].repeat(names.len() + 1);
     let offsets = (0..=names.len() as u32 + 1).map(|face| 3 * face).collect::<Vec<u32>>();
     let face_materials: Vec<i32> = (0..=names.len() as i32).collect();
     let mesh = Mesh {

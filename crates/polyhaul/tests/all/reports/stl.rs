@@ -39,7 +39,7 @@ fn a_header_without_a_count_is_followed_by_all_triangles() {
             assert_eq!(try_read(input, &ReadOptions::default()).unwrap_err().kind(), ErrorKind::Malformed, "{count}");
         }
     }
-    for input in [memory(binary(0, 0, &[]), "a.stl"), stream(&binary(0, 0, &[]), "a.stl")] {
+    for input in [memory(binary(0, 0, &[]), "a.stl"), stream(binary(0, 0, &[]), "a.stl")] {
         assert!(try_read(input, &ReadOptions::default()).unwrap().report.warnings.is_empty());
     }
 }
