@@ -24,6 +24,8 @@ const FEW_BYTES: usize = 8;
 pub(crate) struct Detected {
     pub(crate) format: Format,
     looks: Looks,
+    /// The first bytes of a stream.
+    head: [u8; FEW_BYTES],
 }
 
 /// The apparent content of a source. Decompressed bytes are not examined: that could report damage too early, and the
@@ -47,21 +49,25 @@ impl Detected {
             let mut head = [0; HEAD_BYTES];
             let count = plain.peek(&mut head)?;
             let format = of_content(head.get(..count).unwrap_or_default(), plain.source().len(), path, name)?;
-            return Ok(Detected { format, looks: Looks::Known(None) });
+            return Ok(Detected { format, looks: Looks::Known(None), head: [0; FEW_BYTES] });
         };
+        let mut head = [0; FEW_BYTES];
         let looks = match (plain.source().codec(), plain.source().is_positioned()) {
             (Some(_), _) => Looks::Known(None),
             (None, true) => Looks::AtHand,
-            (None, false) => Looks::Known(few_look_like(plain)?),
+            (None, false) => {
+                plain.peek(&mut head)?;
+                Looks::Known(few_look_like(plain)?)
+            }
         };
-        Ok(Detected { format, looks })
+        Ok(Detected { format, looks, head })
     }
 
     /// The format that the bytes look like, if it is a different one.
     fn other(&self, plain: &Plain) -> Result<Option<Format>> {
         let looks = match self.looks {
             Looks::Known(looks) => looks,
-            Looks::AtHand => looks_like(plain, &mut [0; HEAD_BYTES], plain.source().len())?,
+            Looks::AtHand => few_look_like(plain)?,
         };
         // The content of `compressed.ply` is a PLY file.
         let is_container = |format: Format| self.format.name().rsplit('.').next() == Some(format.name());
@@ -101,10 +107,10 @@ impl Detected {
 
     /// A hint if the bytes are those of a known format that is not read.
     fn foreign(&self, plain: &Plain) -> Option<String> {
-        if matches!(self.looks, Looks::Known(_)) {
-            return None;
+        if let Looks::Known(_) = self.looks {
+            return foreign::hint(&self.head);
         }
-        let mut head = [0; HEAD_BYTES];
+        let mut head = [0; FEW_BYTES];
         let count = plain.peek(&mut head).ok()?;
         foreign::hint(head.get(..count)?)
     }

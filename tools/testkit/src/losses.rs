@@ -32,21 +32,21 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
     Some(match (from, to) {
         ("obj", "obj") => "alpha",
         ("obj", "ply") => {
-            "materials, material definitions, groups, smoothing, names, points, curves, weights, uv depths"
+            "materials, material definitions, material names, groups, smoothing, names, points, curves, weights, uv depths"
         }
         ("obj", "stl") => {
-            "faces, vertices, normals, uvs, colors, materials, material definitions, groups, smoothing, names, lines, \
+            "faces, vertices, normals, uvs, colors, materials, material definitions, material names, groups, smoothing, names, lines, \
              points, curves, weights, uv depths"
         }
         ("obj", "pbrt") => {
-            "faces, vertices, normals, colors, materials, material definitions, groups, smoothing, names, lines, points, \
+            "faces, vertices, normals, colors, materials, material definitions, material names, groups, smoothing, names, lines, points, \
              curves, weights, uv depths"
         }
         ("obj", "off") => {
-            "colors, alpha, materials, material definitions, groups, smoothing, names, curves, weights, uv depths"
+            "colors, alpha, materials, material definitions, material names, groups, smoothing, names, curves, weights, uv depths"
         }
         ("obj", _) => {
-            "faces, vertices, normals, uvs, colors, alpha, materials, material definitions, groups, smoothing, names, lines, \
+            "faces, vertices, normals, uvs, colors, alpha, materials, material definitions, material names, groups, smoothing, names, lines, \
              points, curves, weights, uv depths"
         }
         ("ply", "obj") => "alpha, columns, tables, normals, positions",
@@ -72,17 +72,17 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
         ("stl", _) => "faces, vertices, normals, names, columns",
         ("pbrt", "pbrt") => "",
         ("pbrt", "obj") => {
-            "lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions"
+            "lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, material names"
         }
         ("pbrt", "ply" | "off") => {
-            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, columns"
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, material names, names, columns"
         }
         ("pbrt", "stl") => {
-            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, faces, vertices, \
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, material names, names, faces, vertices, \
              normals, uvs, columns"
         }
         ("pbrt", _) => {
-            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, faces, vertices, \
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, material names, names, faces, vertices, \
              normals, uvs, columns"
         }
         (from, "obj") if tables.contains(&from) => "columns, alpha, normals, positions",
@@ -119,28 +119,30 @@ fn lost_of_splats(from: &str) -> Option<&'static str> {
 fn lost_of_gltf(from: &str, to: &str) -> Option<&'static str> {
     let tables = TABLES;
     Some(match (from, to) {
-        ("glb", "glb") => "positions, normals, colors, columns, names",
-        ("glb", "obj") => "alpha, columns, names, material definitions, normals, positions",
-        ("glb", "ply" | "off") => "normals, columns, names, materials, material definitions, points, colors, alpha",
+        ("glb", "glb") => "positions, order, normals, colors, columns, names",
+        ("glb", "obj") => "alpha, columns, names, material definitions, material names, normals, positions",
+        ("glb", "ply" | "off") => {
+            "normals, columns, names, materials, material definitions, material names, points, colors, alpha"
+        }
         ("glb", "stl") => {
-            "faces, vertices, normals, uvs, colors, alpha, columns, names, materials, material definitions, lines, points"
+            "faces, vertices, normals, uvs, colors, alpha, columns, names, materials, material definitions, material names, lines, points"
         }
         ("glb", "pbrt") => {
-            "faces, vertices, normals, colors, alpha, columns, names, materials, material definitions, lines, points"
+            "faces, vertices, normals, colors, alpha, columns, names, materials, material definitions, material names, lines, points"
         }
         ("glb", _) => {
-            "faces, vertices, normals, uvs, colors, alpha, columns, names, column names, materials, material definitions, \
+            "faces, vertices, normals, uvs, colors, alpha, columns, names, column names, materials, material definitions, material names, \
              lines, points"
         }
         ("obj", "glb") => {
-            "faces, vertices, normals, colors, alpha, materials, material definitions, groups, smoothing, names, points, \
+            "faces, vertices, normals, colors, alpha, materials, material definitions, material names, groups, smoothing, names, points, \
              curves, weights, uv depths"
         }
         ("ply", "glb") => "faces, vertices, normals, uvs, colors, alpha, columns, tables",
         ("stl", "glb") => "columns, normals",
         ("off", "glb") => "faces, vertices, normals, uvs, colors, alpha",
         ("pbrt", "glb") => {
-            "faces, lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, \
+            "faces, lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions, material names, \
              positions, normals"
         }
         (from, "glb") if tables.contains(&from) => "columns, column names, normals, colors, alpha",
@@ -183,6 +185,7 @@ pub fn warnings(what: &str) -> &'static [&'static str] {
         "colors" => &["left-out-colors", "changed-colors", "clamped-color", "missing-color", "left-out-vertices"],
         "alpha" => &["left-out-alpha", "left-out-colors", "changed-colors", "clamped-color", "missing-color"],
         "materials" => &["left-out-materials", "changed-names"],
+        "material names" => &["changed-names", "changed-materials", "left-out-materials"],
         "material definitions" => &[
             "left-out-materials",
             "changed-materials",

@@ -235,6 +235,8 @@ pub(super) struct ObjParsed {
     pub(super) uncounted: BTreeMap<(Weight, &'static str), u64>,
     /// Whether a complaint ends the reading, so that nothing after it matters.
     pub(super) over: bool,
+    /// Whether a line that was parsed alone starts with a keyword of the format.
+    pub(super) has_known_keyword: bool,
     /// The number of lines that end in the chunk.
     pub(super) line_count: u64,
     /// Whether no position or element came after the last group statement.
@@ -267,6 +269,7 @@ impl ObjParsed {
         self.complaints.clear();
         self.uncounted.clear();
         self.over = false;
+        self.has_known_keyword = false;
         self.line_count = 0;
         // A group statement may directly precede the chunk.
         self.group_pending = true;
@@ -287,9 +290,7 @@ impl ObjParsed {
 
     /// Whether there is any statement of the format, even one that is not supported or malformed.
     pub(super) fn has_statement(&self) -> bool {
-        self.counts() != Counts::default()
-            || !self.events.is_empty()
-            || self.complaints.iter().any(|complaint| complaint.code == "unsupported-statement")
+        self.has_known_keyword || self.counts() != Counts::default() || !self.events.is_empty()
     }
 
     /// Whether there is more that a picture shows than positions and faces.

@@ -68,6 +68,15 @@ const NOT_READ: [&[u8]; 32] = [
     b"sphere",
 ];
 
+/// Whether a word is a keyword of the format, supported or not.
+fn is_keyword(word: &[u8]) -> bool {
+    const READ: [&[u8]; 17] = [
+        b"v", b"vt", b"vn", b"f", b"fo", b"l", b"p", b"o", b"g", b"usemtl", b"mtllib", b"s", b"cstype", b"deg",
+        b"curv", b"parm", b"end",
+    ];
+    READ.contains(&word) || NOT_READ.contains(&word)
+}
+
 impl Statement<'_, '_> {
     /// Parses the statement into `out`, which also receives complaints: the only errors are memory errors.
     pub(super) fn parse(mut self) -> Result<()> {
@@ -95,6 +104,7 @@ impl Statement<'_, '_> {
             [b'#', ..] => self.comment(word)?,
             other => self.unknown(word, other)?,
         };
+        self.out.has_known_keyword |= is_keyword(keyword);
         if outcome.is_err() {
             self.keep_number(keyword)?;
         }
@@ -298,6 +308,13 @@ impl Statement<'_, '_> {
         if text[0].is_ascii_alphabetic() && text.len() <= 40 && text.iter().copied().all(plausible) {
             let message = format!("unknown statement `{}` skipped", shown(text));
             return self.note("unknown-statement", word, message).map(Ok);
+        }
+        if text.iter().any(|&byte| byte < b' ') {
+            return Ok(Err(broken(
+                word,
+                "binary data instead of text",
+                "a keyword such as v, vt, vn, f, o, g, s or usemtl",
+            )));
         }
         Ok(Err(broken(word, "not an OBJ statement", "a keyword such as v, vt, vn, f, o, g, s or usemtl")))
     }

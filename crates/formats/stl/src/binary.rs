@@ -61,8 +61,9 @@ pub fn read(
     let declared = count;
     let counted = counted_by_size(declared, size);
     let count = counted.unwrap_or(u64::from(declared));
-    let is_known = !is_placeholder(declared) || counted.is_some_and(|_| size.is_some());
-    check_count(if is_known { count } else { 0 }, options)?;
+    // A stand-in for a count says nothing; a size does.
+    let by_size = size.map(|size| size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64);
+    check_count(if is_placeholder(declared) { by_size.unwrap_or(0).min(count) } else { count }, options)?;
     // A known size is reliable; a header that counts more is not.
     let known_count = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
     if let Some(consumer) = consumer {

@@ -340,7 +340,7 @@ fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Resu
         let before = differences.all.len();
         gaps.faces(a.faces().zip(b.faces()), tolerance);
         compare_faces(sides, || [a.faces(), b.faces()], differences);
-        if (gaps.positions.count > 0 || differences.all.len() > before)
+        if gaps.positions.count > 0
             && let Some(better) = in_another_order(sides, &gaps, before, differences)?
         {
             gaps = better;
@@ -400,8 +400,9 @@ fn in_another_order(
     gaps.faces(left.iter().cloned().zip(right.iter().cloned()), differences.tolerance);
     let found_before = differences.all.split_off(before);
     compare_faces(sides, || [left.iter().cloned(), right.iter().cloned()], differences);
-    let is_better = gaps.positions.count <= in_order.positions.count
-        && (gaps.positions.count < in_order.positions.count || differences.all.len() - before < found_before.len());
+    // Rounded positions are no other order: those of other faces are far away.
+    let is_far = in_order.positions.largest > 1e-3 * side;
+    let is_better = is_far && gaps.positions.largest < 0.1 * in_order.positions.largest;
     if !is_better {
         differences.all.truncate(before);
         differences.all.extend(found_before);

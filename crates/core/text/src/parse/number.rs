@@ -98,11 +98,11 @@ fn msvc_letters(text: &[u8]) -> Option<f64> {
     if !is_digits_and_exponent(&text[bare.len()..]) {
         return None;
     }
-    match bare.to_ascii_uppercase().as_slice() {
-        b"INF" => Some(f64::INFINITY),
-        b"IND" | b"QNAN" | b"QNB" | b"QO" | b"R" | b"SNAN" | b"SNB" | b"SO" | b"T" => Some(f64::NAN),
-        _ => None,
+    const NANS: [&[u8]; 9] = [b"IND", b"QNAN", b"QNB", b"QO", b"R", b"SNAN", b"SNB", b"SO", b"T"];
+    if bare.eq_ignore_ascii_case(b"INF") {
+        return Some(f64::INFINITY);
     }
+    NANS.iter().any(|word| bare.eq_ignore_ascii_case(word)).then_some(f64::NAN)
 }
 
 /// Whether `text` is digits, none included, that an exponent with a sign may follow.
@@ -117,15 +117,17 @@ fn is_digits_and_exponent(text: &[u8]) -> bool {
 
 /// The value of `nan`, `nan(letters)`, `inf` or `infinity`, in any case.
 fn c99_special(text: &[u8]) -> Option<f64> {
-    match text.to_ascii_lowercase().as_slice() {
-        b"inf" | b"infinity" => Some(f64::INFINITY),
-        b"nan" => Some(f64::NAN),
-        [b'n', b'a', b'n', b'(', payload @ .., b')'] => {
-            let is_word = payload.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-            is_word.then_some(f64::NAN)
-        }
-        _ => None,
+    if [&b"inf"[..], b"infinity"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        return Some(f64::INFINITY);
     }
+    let (start, rest) = text.split_at_checked(3)?;
+    let is_word = |payload: &[u8]| payload.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_nan = match rest {
+        [] => true,
+        [b'(', payload @ .., b')'] => is_word(payload),
+        _ => false,
+    };
+    (is_nan && start.eq_ignore_ascii_case(b"nan")).then_some(f64::NAN)
 }
 
 /// Parses all of `token` as a decimal integer with an optional sign.

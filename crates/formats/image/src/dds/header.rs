@@ -236,8 +236,8 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
         let alpha_mask = word(header, MASKS + 12);
         let bits = if bits == 8 && red == 0xFF && alpha_mask == 0xFF00 { 16 } else { bits };
         // Pillow writes masks for other depths.
-        let red = if u64::from(red) >> bits != 0 { 0 } else { red };
-        let is_beyond = u64::from(alpha_mask) >> bits != 0;
+        let red = if u64::from(red).checked_shr(bits).unwrap_or(0) != 0 { 0 } else { red };
+        let is_beyond = u64::from(alpha_mask).checked_shr(bits).unwrap_or(0) != 0;
         let alpha_mask = if is_beyond && bits == 16 && red == 0xFF { 0xFF00 } else { alpha_mask };
         let [red, alpha] = match (bits, red, alpha_mask, flags & HAS_ALPHA != 0) {
             (16, 0, 0, true) => [0xFF, 0xFF00],
