@@ -157,6 +157,8 @@ pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     match (from, to) {
         (_, "pbrt") => &["lights", "cameras", "settings", "names", "uvs"],
         (_, "stl") => &["normals"],
+        // Instances of one mesh are written together.
+        ("glb", "glb") => &["normals", "uvs", "vertices", "points", "order"],
         (_, "glb") => &["normals", "uvs", "vertices", "points"],
         (_, "ply") => &["normals", "uvs", "column names"],
         (_, "off") => &["normals", "uvs"],

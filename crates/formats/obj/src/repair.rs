@@ -141,6 +141,9 @@ fn take_skipped(mesh: &mut Mesh, skipped: &SkippedLines) -> Result<()> {
     skipped.take_from(ObjStream::Position, &mut mesh.exact_positions)?;
     skipped.take_from(ObjStream::Position, &mut mesh.position_weights)?;
     skipped.take_from(ObjStream::Position, &mut mesh.colors)?;
+    if mesh.colors.iter().all(|color| color[..3].iter().all(|value| value.is_nan())) {
+        mesh.colors = Array::default();
+    }
     skipped.take_from(ObjStream::Uv, &mut mesh.uvs)?;
     skipped.take_from(ObjStream::Uv, &mut mesh.uv_depths)?;
     skipped.take_from(ObjStream::Normal, &mut mesh.normals)?;

@@ -105,7 +105,7 @@ impl Statement<'_, '_> {
             other => self.unknown(word, other)?,
         };
         self.out.has_known_keyword |= is_keyword(keyword);
-        if outcome.is_err() {
+        if outcome.is_err() && !self.options.raises() {
             self.keep_number(keyword)?;
         }
         self.close(outcome)

@@ -323,7 +323,8 @@ pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before
         while broken.next_if(|&offset| (offset as usize) < line.next).is_some() {
             is_broken = true;
         }
-        counts[kind] += if is_broken { 0 } else { count };
+        // A skipped vertex, uv or normal keeps its number.
+        counts[kind] += if is_broken && kind >= 3 { 0 } else { count };
         if counts[kind] > limit {
             return line.start as u32;
         }

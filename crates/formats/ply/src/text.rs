@@ -83,8 +83,9 @@ struct PlyTextState {
     over: bool,
     /// Whether words after the last row were reported.
     noted: bool,
-    /// Whether integers that are written as decimals were reported.
-    has_decimals: bool,
+    /// Integers that are written as decimals: how many, and the first. They are reported at the end, so that the order of
+    /// warnings does not depend on chunks.
+    decimals: (u64, Option<Diagnostic>),
     /// An explanation for errors after a line with more values than the header declares.
     wide_line: Option<String>,
     /// The end of the text so far.
@@ -149,14 +150,14 @@ pub(super) fn read(
         serial: None,
         over: false,
         noted: false,
-        has_decimals: false,
+        decimals: (0, None),
         wide_line: None,
         end: body,
         outcomes,
         warnings: std::mem::take(warnings),
         progress: ProgressSteps::default(),
     };
-    let result = run(&job, &mut state, crew, &options.run.cancel);
+    let result = run(&job, &mut state, crew, &options.run.cancel).and_then(|()| state.note_decimals(options));
     *warnings = std::mem::take(&mut state.warnings);
     result?;
     job.check_end(&state)?;
@@ -175,6 +176,14 @@ fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Resul
         target.sink.reserve_rows(target.element.count)?;
     }
     Ok(())
+}
+
+impl PlyTextState {
+    /// Warns of integers that are written as decimals.
+    fn note_decimals(&mut self, options: &ParseOptions) -> Result<()> {
+        let (count, Some(first)) = std::mem::take(&mut self.decimals) else { return Ok(()) };
+        self.warnings.note_many(options.faults, DECIMAL_INTEGER, count, first)
+    }
 }
 
 impl ChunkJob for PlyTextJob<'_, '_> {
@@ -515,7 +524,7 @@ impl PlyTextJob<'_, '_> {
                 None => error,
             })?;
         }
-        self.note_decimals(state, slot)?;
+        self.count_decimals(state, slot);
         if let Some(error) = slot.error.take() {
             return Err(error);
         }
@@ -529,18 +538,14 @@ impl PlyTextJob<'_, '_> {
         Ok(())
     }
 
-    /// Warns of integers that are written as decimals; the first has its place.
-    fn note_decimals(&self, state: &mut PlyTextState, slot: &PlyTextSlot) -> Result<()> {
-        let PlyDecimals { count, first: Some(word) } = slot.parsed.decimals.clone() else { return Ok(()) };
-        if state.has_decimals {
-            state.warnings.count(DECIMAL_INTEGER, count);
-            return Ok(());
-        }
-        state.has_decimals = true;
-        let (place, excerpt) = self.placed(slot, word);
-        let message = "an integer is written as a decimal";
-        let diagnostic = Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new(message) };
-        state.warnings.note_many(self.options.faults, DECIMAL_INTEGER, count, diagnostic)
+    /// Counts integers that are written as decimals; the first has its place.
+    fn count_decimals(&self, state: &mut PlyTextState, slot: &PlyTextSlot) {
+        let PlyDecimals { count, first: Some(word) } = slot.parsed.decimals.clone() else { return };
+        state.decimals.0 += count;
+        state.decimals.1.get_or_insert_with(|| {
+            let (place, excerpt) = self.placed(slot, word);
+            Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new("an integer is written as a decimal") }
+        });
     }
 
     /// Reports the first word after the last row.
