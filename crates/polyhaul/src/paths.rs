@@ -20,7 +20,8 @@ pub(crate) fn below(name: &str) -> Option<PathBuf> {
         return None;
     }
     let mut path = PathBuf::new();
-    for part in slashed(name).components() {
+    let name = slashed(name);
+    for part in name.components() {
         match part {
             Component::Normal(part) => path.push(part),
             Component::CurDir => {}
@@ -28,7 +29,16 @@ pub(crate) fn below(name: &str) -> Option<PathBuf> {
             _ => return None,
         }
     }
+    // A folder stays one: a file is not read by such a name.
+    if names_folder(&name) {
+        path.push("");
+    }
     Some(path)
+}
+
+/// Whether a path ends as that of a folder.
+pub(crate) fn names_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 /// Files made on Windows name their neighbors with backslashes.

@@ -11,7 +11,7 @@ use crate::input::Input;
 use crate::letter_case::LetterCase;
 use crate::open::Opened;
 use crate::options::ReadOptions;
-use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, slashed};
+use crate::paths::{LONGEST_NAME_BYTES, below, folder_of, names_folder, slashed};
 use polyhaul_bytes::{Source, place};
 use polyhaul_insight::Moved;
 use polyhaul_model::SourceFolder;
@@ -221,7 +221,7 @@ impl<'o> Resolver<'o> {
 
     /// The path without links of the only file whose name differs in case, and its name.
     fn in_other_case(&self, folder: &Path, name: &Path) -> Option<(PathBuf, String)> {
-        if place::is_url(folder) {
+        if place::is_url(folder) || names_folder(name) {
             return None;
         }
         let actual = self.letter_case.borrow_mut().find(folder, name)?;
