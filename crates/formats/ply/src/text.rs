@@ -83,8 +83,8 @@ struct PlyTextState {
     over: bool,
     /// Whether words after the last row were reported.
     noted: bool,
-    /// Integers that are written as decimals: how many, and the first. They are reported at the end, so that the order of
-    /// warnings does not depend on chunks.
+    /// Integers that are written as decimals: how many, and the first. They are reported at the end, so that the order
+    /// of warnings does not depend on chunks.
     decimals: (u64, Option<Diagnostic>),
     /// An explanation for errors after a line with more values than the header declares.
     wide_line: Option<String>,
