@@ -35,8 +35,6 @@ use std::sync::Arc;
 const CHUNK_BYTES: usize = 256 << 10;
 /// The size of a slot as a multiple of its chunk: text and triangles.
 const SLOT_FACTOR: usize = 3;
-/// The kind of warnings about statements that deviate from the format without harm.
-const ODD_STATEMENT: &str = "odd-statement";
 /// The number of triangles per batch.
 const TOGETHER: usize = 32;
 
@@ -69,8 +67,8 @@ struct StlParsed {
     loss: DigitLoss,
     solids: Vec<LocalSolid>,
     complaints: Vec<StlComplaint>,
-    /// Complaints that are only counted: faults, and habits.
-    more_complaints: [u64; 2],
+    /// Complaints that are only counted.
+    more_complaints: u64,
     /// The state of the last triangle; `None` if it depends on earlier chunks.
     machine: Option<Machine>,
     /// Whether a solid is open at the end; `None` if it depends on earlier chunks.
@@ -98,12 +96,9 @@ struct LocalSolid {
     first: usize,
 }
 
-/// A misplaced or invalid statement, or one with a habit.
-#[derive(Clone, Copy)]
+/// A misplaced or invalid statement.
 struct StlComplaint {
     expected: &'static str,
-    /// How a statement was read that deviates from the format without harm.
-    habit: Option<&'static str>,
     token: (u32, u32),
     /// The number of the chunk's triangles before it.
     facets: usize,
@@ -171,7 +166,7 @@ impl StlParsed {
         self.exact.clear();
         self.solids.clear();
         self.complaints.clear();
-        self.more_complaints = [0; 2];
+        self.more_complaints = 0;
         self.machine = None;
         self.is_open = None;
         self.lines = 0;
@@ -259,17 +254,14 @@ impl StlParsed {
     fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
         let mut machine = self.machine.unwrap_or_default();
         let mut goes_on = true;
-        for StlStatement { word, token, habit } in
+        for StlStatement { word, token } in
             Statements::of_line(text.bytes(), line.start - text.start..line.end - text.start)
         {
-            if habit.is_some() {
-                self.complain(StlComplaint { expected: "", habit, token, facets: self.facets.len() })?;
-            }
             match machine.step(&word) {
                 StlStep::Fine => self.open(&word)?,
                 StlStep::Whole(triangle) => self.add(triangle)?,
                 StlStep::Wrong(expected) => {
-                    self.complain(StlComplaint { expected, habit: None, token, facets: self.facets.len() })?;
+                    self.complain(StlComplaint { expected, token, facets: self.facets.len() })?;
                     if stops {
                         goes_on = false;
                         break;
@@ -307,12 +299,10 @@ impl StlParsed {
     }
 
     fn complain(&mut self, complaint: StlComplaint) -> Result<()> {
-        let is_habit = complaint.habit.is_some();
-        let alike = self.complaints.iter().filter(|other| other.habit.is_some() == is_habit).count();
-        if alike < KEPT {
+        if self.complaints.len() < KEPT {
             return try_push(&mut self.complaints, complaint, "complaints");
         }
-        self.more_complaints[usize::from(is_habit)] += 1;
+        self.more_complaints += 1;
         Ok(())
     }
 }
@@ -324,17 +314,12 @@ impl StlTextState {
         let file = job.chunks.name();
         let mut placer = Placer::new(text.bytes(), text.offset, self.lines, file);
         let mut first = None;
-        for StlStatement { word, token, habit } in &parsed.head {
-            let facets = usize::from(first.is_some());
-            if habit.is_some() {
-                let complaint = StlComplaint { expected: "", habit: *habit, token: *token, facets };
-                self.complain(&complaint, text, &mut placer, job.options)?;
-            }
+        for StlStatement { word, token } in &parsed.head {
             match self.machine.step(word) {
                 StlStep::Fine => {}
                 StlStep::Whole(triangle) => first = Some(triangle),
                 StlStep::Wrong(expected) => {
-                    let complaint = StlComplaint { expected, habit: None, token: *token, facets };
+                    let complaint = StlComplaint { expected, token: *token, facets: usize::from(first.is_some()) };
                     self.complain(&complaint, text, &mut placer, job.options)?;
                 }
             }
@@ -358,10 +343,8 @@ impl StlTextState {
         for complaint in complaints {
             self.complain(&complaint.after(before), text, &mut placer, job.options)?;
         }
-        for (code, count) in ["broken-facet", ODD_STATEMENT].into_iter().zip(parsed.more_complaints) {
-            if count > 0 {
-                self.warnings.count(code, count);
-            }
+        if parsed.more_complaints > 0 {
+            self.warnings.count("broken-facet", parsed.more_complaints);
         }
         self.machine = parsed.machine.unwrap_or(if planted("stl-machine") { Machine::default() } else { self.machine });
         self.is_open = parsed.is_open.unwrap_or(self.is_open);
@@ -409,10 +392,7 @@ impl StlTextState {
         placer: &mut Placer<'_>,
         options: &ParseOptions<StlReadOptions>,
     ) -> Result<()> {
-        let StlComplaint { expected, habit, token, facets } = *complaint;
-        if let Some(habit) = habit {
-            return self.note_habit(habit, token, text, placer, options);
-        }
+        let StlComplaint { expected, token, facets } = *complaint;
         // Both are errors; the first one in the file is reported: too many triangles, or this.
         check_count((self.count + facets) as u64, options)?;
         let kinds = self.warnings.kept().iter().map(|warning| warning.code);
@@ -434,30 +414,6 @@ impl StlTextState {
             ..Diagnostic::new(message)
         };
         self.warnings.broken(options.faults, "broken-facet", diagnostic)
-    }
-
-    fn note_habit(
-        &mut self,
-        habit: &'static str,
-        token: (u32, u32),
-        text: &Text,
-        placer: &mut Placer<'_>,
-        options: &ParseOptions<StlReadOptions>,
-    ) -> Result<()> {
-        let kinds = self.warnings.kept().iter().map(|warning| warning.code);
-        if !options.faults.refuses(ODD_STATEMENT) && !is_kept(kinds, ODD_STATEMENT) {
-            self.warnings.count(ODD_STATEMENT, 1);
-            return Ok(());
-        }
-        let start = token.0 as usize;
-        let word = text.bytes().get(start..start + token.1 as usize).unwrap_or_default();
-        let message = format!("unusual `{}`: {habit}", names::shown(&String::from_utf8_lossy(word)));
-        let diagnostic = Diagnostic {
-            place: placer.place(token.0),
-            excerpt: Some(excerpt(text.bytes(), token)),
-            ..Diagnostic::new(message)
-        };
-        self.warnings.note(options.faults, ODD_STATEMENT, diagnostic)
     }
 
     /// Observes the precision of a chunk's corners.

@@ -7,7 +7,6 @@
 
 mod columns;
 mod contents;
-mod extent;
 mod faces;
 mod image;
 mod quoted;

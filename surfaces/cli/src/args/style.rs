@@ -83,9 +83,7 @@ impl StyleArgs {
 
     /// Meshes that are not read can only be kept in their files.
     fn check_lazy(&self, input: &Path, to: Format, options: &WriteOptions) -> Result<()> {
-        let from = self.read.source.from.or_else(|| Format::of_path(input));
-        self.read.options.check(&[from])?;
-        self.read.options.check_shared(&[from, Some(to)])?;
+        self.read.options.check(&[self.read.source.from.or_else(|| Format::of_path(input))])?;
         if !self.read.options.is_given("load_meshes") {
             return Ok(());
         }

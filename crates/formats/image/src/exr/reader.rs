@@ -419,7 +419,6 @@ impl ExrCanvas {
             extra,
             stored: picture.colors.stored(&part.channels),
             attributes: part.attributes.clone(),
-            ..Image::default()
         })
     }
 }

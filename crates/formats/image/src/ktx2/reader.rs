@@ -2,7 +2,6 @@
 
 use super::header;
 use super::header::{Ktx2Header, in_order};
-use super::view::Ktx2View;
 use crate::blocks::decode;
 use crate::pieces::Pieces;
 use crate::surface::note_other_pictures;
@@ -17,25 +16,15 @@ use std::sync::Arc;
 /// Reads the largest picture, of the first layer, face and slice.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
-    let (texture, view) = stored(bytes, options)?;
+    let texture = texture(bytes, options)?;
     note_other_pictures(&texture, &file, options, warnings)?;
-    let mut image = decode(&texture, 0, 0, &options.run)?;
-    view.apply(&mut image)?;
-    Ok(image)
+    decode(&texture, 0, 0, &options.run)
 }
 
 /// Reads all levels of all pictures.
-pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Texture> {
-    let file: Arc<str> = bytes.name().into();
-    let (mut texture, view) = stored(bytes, options)?;
-    view.apply_to_texture(&mut texture, &file, options, warnings)?;
-    Ok(texture)
-}
-
-/// A texture as it is stored, and how to show it.
-fn stored(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Texture, Ktx2View)> {
+pub fn texture(bytes: Bytes<'_>, options: &ParseOptions) -> Result<Texture> {
     let mut pieces = Pieces::new(bytes, options);
-    let Ktx2Header { surface, packing, entries, view } = header::read(&mut pieces, &options.limits)?;
+    let Ktx2Header { surface, packing, entries } = header::read(&mut pieces, &options.limits)?;
     let mut stored = vec![Vec::new(); entries.len()];
     for entry in in_order(&entries) {
         pieces.skip_to(entry.offset)?;
@@ -48,5 +37,5 @@ fn stored(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Texture, Ktx2View
         };
     }
     pieces.finish()?;
-    Ok((surface.with_levels(stored)?, view))
+    surface.with_levels(stored)
 }

@@ -10,7 +10,6 @@ mod fit;
 mod hdr;
 mod jpeg;
 mod ktx2;
-mod meanings;
 mod png;
 mod psd;
 mod textures;

@@ -3,7 +3,6 @@
 mod by_hand;
 mod differential;
 mod files;
-mod habits;
 mod hostile;
 mod matrix;
 mod npy;
