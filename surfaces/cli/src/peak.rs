@@ -6,9 +6,9 @@ use std::io::{Read, Seek, Write};
 /// Has the allocator map every large array on its own, for the life of the program.
 ///
 /// glibc does so at first, but stops once such an array was freed: then arrays grow by copies, between the holes of
-/// earlier ones. A file that is read twice, since its last number needs double precision, took 10 % longer, and 50
-/// bytes more per vertex; other conversions take as long as before, or a little less. This is a choice for a whole
-/// process, so libraries leave it alone.
+/// earlier ones. That shows most in the memory of a file that is read twice, since its last number needs double
+/// precision (`late.obj` of tools/bench/python/survey.py). This is a choice for a whole process, so libraries leave it
+/// alone.
 pub fn map_large_arrays() {
     /// Up to this much freed memory stays for the next small arrays. Any value makes the allocator's sizes fixed.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
