@@ -241,9 +241,6 @@ impl NativeRender {
             let parameters = parameters(scene.render.as_deref()?, kind, index)?;
             parameters.iter().nth(at)
         }
-        fn values_of<'a>(parameter: Parameter<'a>) -> ParameterValues<'a> {
-            parameter.values
-        }
         let scene = self.scene.clone();
         ValuesOut::Numbers(match parameter.values {
             ParameterValues::Strings(strings) => {
@@ -252,24 +249,18 @@ impl NativeRender {
             ParameterValues::Floats(_) if !parameter.exact.is_empty() => {
                 Array::part_of(scene, |scene| held(scene, kind, index, at).map_or(&[][..], |parameter| parameter.exact))
             }
-            ParameterValues::Floats(_) => {
-                Array::part_of(scene, |scene| match held(scene, kind, index, at).map(values_of) {
-                    Some(ParameterValues::Floats(values)) => values,
-                    _ => &[],
-                })
-            }
-            ParameterValues::Integers(_) => {
-                Array::part_of(scene, |scene| match held(scene, kind, index, at).map(values_of) {
-                    Some(ParameterValues::Integers(values)) => values,
-                    _ => &[],
-                })
-            }
-            ParameterValues::Bools(_) => {
-                Array::part_of(scene, |scene| match held(scene, kind, index, at).map(values_of) {
-                    Some(ParameterValues::Bools(values)) => values,
-                    _ => &[],
-                })
-            }
+            ParameterValues::Floats(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
+                Some(Parameter { values: ParameterValues::Floats(values), .. }) => values,
+                _ => &[],
+            }),
+            ParameterValues::Integers(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
+                Some(Parameter { values: ParameterValues::Integers(values), .. }) => values,
+                _ => &[],
+            }),
+            ParameterValues::Bools(_) => Array::part_of(scene, |scene| match held(scene, kind, index, at) {
+                Some(Parameter { values: ParameterValues::Bools(values), .. }) => values,
+                _ => &[],
+            }),
         })
     }
 }
